@@ -1,0 +1,222 @@
+//! The coordinates of a case: axes, their values, and the point they make.
+//!
+//! An axis belongs to a probe, a mechanism or a receiver; command-line flags, CSV columns, plots
+//! and help are derived from it. A point has no value on an axis that does not apply to it (the
+//! reap batch of a mechanism that reaps nothing): the CSV cell is then empty.
+
+use crate::units::{self, Unit};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One value on an axis. Booleans are the names `on` and `off`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Int(u64),
+    Text(String),
+}
+
+impl Value {
+    pub fn text(text: impl Into<String>) -> Value {
+        Value::Text(text.into())
+    }
+
+    pub fn as_int(&self) -> Option<u64> {
+        match self {
+            Value::Int(n) => Some(*n),
+            Value::Text(_) => None,
+        }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Int(_) => None,
+            Value::Text(text) => Some(text),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// What kind of values an axis takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A size in bytes, between the two bounds (inclusive).
+    Bytes { min: u64, max: u64 },
+    /// A whole number between the two bounds (inclusive).
+    Int { min: u64, max: u64 },
+    /// `on` or `off`.
+    Switch,
+    /// One of a list of names, computed so that registries stay the only list; with aliases
+    /// (alias, name) that the command line accepts.
+    Name { names: fn() -> Vec<&'static str>, aliases: fn() -> Vec<(&'static str, &'static str)> },
+    /// Free text checked by the function (an error says what would be valid).
+    Text { check: fn(&str) -> Result<(), String> },
+}
+
+/// One dimension of a probe's cases.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// Column name and TOML key: `message_bytes`.
+    pub id: &'static str,
+    /// Long flag without dashes: `size`.
+    pub flag: &'static str,
+    /// Label of a plot: `message size`.
+    pub title: &'static str,
+    /// One sentence for `--help` and `list`.
+    pub help: &'static str,
+    pub unit: Unit,
+    pub kind: Kind,
+    /// Values of the default study.
+    pub default: fn() -> Vec<Value>,
+    /// Values of `--quick`.
+    pub quick: fn() -> Vec<Value>,
+}
+
+/// A value that an axis refuses, and the nearest valid choice.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{text:?} is not a value of --{flag}: {reason}")]
+pub struct BadValue {
+    pub flag: &'static str,
+    pub text: String,
+    pub reason: String,
+}
+
+impl Axis {
+    /// Reads one value as a person writes it.
+    pub fn parse(&self, text: &str) -> Result<Value, BadValue> {
+        let text = text.trim();
+        let bad = |reason: String| BadValue { flag: self.flag, text: text.to_string(), reason };
+        match self.kind {
+            Kind::Bytes { min, max } => {
+                let bytes = units::parse_bytes(text).map_err(|e| bad(e.to_string()))?;
+                self.in_range(bytes, min, max, |n| Unit::Bytes.format(n as f64)).map_err(bad)
+            }
+            Kind::Int { min, max } => {
+                let number =
+                    text.parse().map_err(|_| bad(format!("write a whole number from {min} to {max}")))?;
+                self.in_range(number, min, max, |n| n.to_string()).map_err(bad)
+            }
+            Kind::Switch => match text {
+                "on" | "true" | "yes" | "1" => Ok(Value::text("on")),
+                "off" | "false" | "no" | "0" => Ok(Value::text("off")),
+                _ => Err(bad("write on or off".into())),
+            },
+            Kind::Name { names, aliases } => {
+                let wanted = text.to_ascii_lowercase().replace(' ', "-");
+                let underscored = wanted.replace('-', "_");
+                if let Some(name) = names().into_iter().find(|n| *n == wanted || *n == underscored) {
+                    return Ok(Value::text(name));
+                }
+                if let Some((_, name)) = aliases().into_iter().find(|(a, _)| *a == wanted) {
+                    return Ok(Value::text(name));
+                }
+                Err(bad(suggest(&wanted, &names(), &aliases())))
+            }
+            Kind::Text { check } => check(text).map(|()| Value::text(text)).map_err(bad),
+        }
+    }
+
+    fn in_range(&self, n: u64, min: u64, max: u64, show: fn(u64) -> String) -> Result<Value, String> {
+        if n < min {
+            Err(format!("the smallest is {}", show(min)))
+        } else if n > max {
+            Err(format!("the largest is {}", show(max)))
+        } else {
+            Ok(Value::Int(n))
+        }
+    }
+
+    /// A value for people, in the axis's unit: `64 KiB`, `4`, `sendmsg`.
+    pub fn show(&self, value: &Value) -> String {
+        match value {
+            Value::Int(n) if self.unit == Unit::Bytes => Unit::Bytes.format(*n as f64),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// "did you mean" with the nearest name, and every valid one.
+pub fn suggest(wanted: &str, names: &[&str], aliases: &[(&str, &str)]) -> String {
+    let nearest = names
+        .iter()
+        .map(|n| (edit_distance(wanted, n), *n))
+        .chain(aliases.iter().map(|(a, n)| (edit_distance(wanted, a), *n)))
+        .min();
+    let list = names.join(", ");
+    match nearest {
+        Some((distance, name)) if distance <= wanted.len().max(3) / 2 => {
+            format!("did you mean {name}? valid are {list}")
+        }
+        _ => format!("valid are {list}"),
+    }
+}
+
+/// Levenshtein distance, bounded by the short names it is used for.
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// One value per axis that applies: the coordinates of a case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Point(pub BTreeMap<String, Value>);
+
+impl Point {
+    pub fn get(&self, axis: &str) -> Option<&Value> {
+        self.0.get(axis)
+    }
+
+    pub fn int(&self, axis: &str) -> Option<u64> {
+        self.get(axis).and_then(Value::as_int)
+    }
+
+    pub fn text(&self, axis: &str) -> Option<&str> {
+        self.get(axis).and_then(Value::as_text)
+    }
+
+    /// `on` on this switch axis.
+    pub fn on(&self, axis: &str) -> bool {
+        self.text(axis) == Some("on")
+    }
+
+    pub fn set(&mut self, axis: &str, value: Value) {
+        self.0.insert(axis.to_string(), value);
+    }
+
+    /// The same point without one axis: what cases that differ only there share.
+    pub fn without(&self, axis: &str) -> Point {
+        let mut point = self.clone();
+        point.0.remove(axis);
+        point
+    }
+}
+
+impl fmt::Display for Point {
+    /// `mechanism=send message_bytes=64 threads=1`, in key order.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (axis, value)) in self.0.iter().enumerate() {
+            write!(f, "{}{axis}={value}", if i == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+//! Executes a plan and appends to a run.

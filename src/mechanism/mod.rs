@@ -1,0 +1,87 @@
+//! Ways to send a message over TCP: one file each, one visible list.
+//!
+//! A mechanism is named by its interface, never by a claim about copies. It owns what happens
+//! between a filled message and the socket; the harness owns the clock, the loop count, pinning
+//! and counters, and calls [`Sender::send`] once per batch, never once per message.
+
+use crate::axis::{Axis, Point};
+use crate::host::Unavailable;
+use crate::message::Message;
+use std::io;
+use std::os::fd::RawFd;
+
+mod pack_send;
+
+/// What a mechanism is, for `list`, help, reports and docs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// `sendmsg`
+    pub id: &'static str,
+    /// What reports may call it: `one-copy`.
+    pub title: &'static str,
+    /// Other names that the command line accepts.
+    pub aliases: &'static [&'static str],
+    /// What it does per message, in one sentence.
+    pub summary: &'static str,
+    /// Man page, paper or kernel document.
+    pub source: &'static str,
+    /// Part of the default study.
+    pub in_default: bool,
+}
+
+/// Counts since the sender was made; the harness takes differences between samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub system_calls: u64,
+    /// Zero-copy completions reaped (messages covered), and how many of them the kernel flagged copied.
+    pub completions: u64,
+    pub completions_copied: u64,
+    /// Times the kernel refused for want of buffers (ENOBUFS) and the sender had to wait.
+    pub enobufs: u64,
+}
+
+/// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
+pub struct Setup<'a> {
+    /// A connected, blocking TCP socket; closed by the harness after the sender is dropped.
+    pub socket: RawFd,
+    pub message: Message,
+    /// The case's coordinates, for the mechanism's own axes.
+    pub point: &'a Point,
+}
+
+/// A mechanism on one connection.
+pub trait Sender {
+    /// Sends `messages` whole messages.
+    fn send(&mut self, messages: u64) -> io::Result<()>;
+
+    /// Waits until the kernel needs nothing of this sender's memory any more (every completion
+    /// reaped). The harness calls it before each sample ends.
+    fn settle(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally;
+}
+
+pub trait Mechanism: Sync {
+    fn about(&self) -> About;
+
+    /// Axes that only this mechanism (and its kin) has, e.g. the reap batch.
+    fn axes(&self) -> &'static [Axis] {
+        &[]
+    }
+
+    /// Can this machine do it? Tried, not guessed from a version.
+    fn available(&self) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;
+}
+
+/// Every mechanism, in the order of reports.
+pub static ALL: &[&dyn Mechanism] = &[&pack_send::PackSend];
+
+pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
+    ALL.iter().copied().find(|m| m.about().id == id)
+}

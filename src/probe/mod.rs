@@ -1,0 +1,131 @@
+//! Measured operations: one file each, one visible list.
+//!
+//! A probe names its axes, the raw quantities it records and the metrics computed from them, and
+//! supplies the bodies of its roles (a sender and a receiver; or a single role for an operation
+//! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
+//! but the operation.
+
+use crate::axis::{Axis, Point};
+use crate::host::Unavailable;
+use crate::sample::{Metric, Quantity, Sample};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub mod transfer;
+
+/// What a probe is, for `list`, help, reports and docs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    pub id: &'static str,
+    pub title: &'static str,
+    /// What is timed and how, in two sentences.
+    pub method: &'static str,
+    /// Paper, man page or kernel document of the method.
+    pub source: &'static str,
+}
+
+/// How a round spends its time; the same for every role of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Untimed work before the first sample.
+    pub warmup_ns: u64,
+    /// Length of one sample.
+    pub window_ns: u64,
+    /// Samples per round.
+    pub windows: u32,
+}
+
+/// What the harness tells one role to do: one case, one round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    pub probe: String,
+    pub role: String,
+    pub point: Point,
+    pub timing: Timing,
+    /// Random, fresh per round: data connections must present it.
+    pub token: String,
+    /// Address of this role's side of the path.
+    pub address: String,
+    /// What the role before this one offered (its listening address), if any.
+    pub peer: Option<serde_json::Value>,
+}
+
+/// One timed window of one role.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    pub elapsed_ns: f64,
+    pub ops: f64,
+    pub bytes: f64,
+    pub marks: Vec<String>,
+    pub quantities: BTreeMap<String, Option<f64>>,
+}
+
+/// What a role says when its round is over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoleReport {
+    pub windows: Vec<Window>,
+    /// Totals of the whole round, warm-up included, for cross-checks between roles.
+    pub totals: BTreeMap<String, f64>,
+    /// Settings as the kernel reported them back (`send_buffer_bytes`, `congestion_control`, `cpus`).
+    pub facts: BTreeMap<String, String>,
+    /// Quantities that could not be measured: id, reason, remedy.
+    pub missing: Vec<Missing>,
+}
+
+/// A quantity that this machine could not provide, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    pub quantity: String,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
+/// A role's line to the harness.
+pub trait Stage {
+    /// Tells the harness what the next role needs (a listening address).
+    fn offer(&mut self, offer: serde_json::Value) -> anyhow::Result<()>;
+
+    /// Says that this role is set up; returns when every role is and the round starts.
+    fn ready(&mut self) -> anyhow::Result<()>;
+}
+
+pub trait Probe: Sync {
+    fn about(&self) -> About;
+
+    /// Every axis that any case of this probe can have, in column order.
+    fn axes(&self) -> Vec<Axis>;
+
+    /// Does this axis exist at this point? (A reap batch only where something is reaped.) The
+    /// point holds the axes before it in `axes()` order.
+    fn applies(&self, axis: &str, point: &Point) -> bool;
+
+    /// Can this case run on this machine?
+    fn available(&self, point: &Point) -> Result<(), Unavailable>;
+
+    fn quantities(&self) -> Vec<Quantity>;
+
+    fn metrics(&self) -> Vec<Metric>;
+
+    /// The roles in starting order; each gets the offer of the one before.
+    fn roles(&self) -> &'static [&'static str];
+
+    /// Plays one role in a worker process.
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport>;
+
+    /// Joins the roles' windows (same order as `roles`) into samples, and verifies the work.
+    /// Pure. `case` and `round` are filled in by the harness.
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String>;
+
+    /// Nominal time of one round relative to its windows (threads beyond the CPUs need longer).
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        let _ = point;
+        base
+    }
+}
+
+/// Every probe, in the order of reports.
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer];
+
+pub fn find(id: &str) -> Option<&'static dyn Probe> {
+    ALL.iter().copied().find(|p| p.about().id == id)
+}

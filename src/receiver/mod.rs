@@ -1,0 +1,55 @@
+//! Ways to receive a stream of messages over TCP: one file each, one visible list.
+
+use crate::axis::{Axis, Point};
+use crate::host::Unavailable;
+pub use crate::mechanism::About;
+use std::io;
+use std::os::fd::RawFd;
+
+mod recv;
+
+/// What arrived in one call of [`Receiver::receive`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// 0 = the peer closed the stream.
+    pub bytes: usize,
+    pub system_calls: u32,
+}
+
+pub struct Setup<'a> {
+    /// A connected, blocking TCP socket.
+    pub socket: RawFd,
+    pub message_bytes: usize,
+    pub point: &'a Point,
+}
+
+/// A receiver on one connection.
+pub trait Receiver {
+    /// Blocks for the next piece of the stream.
+    fn receive(&mut self) -> io::Result<Received>;
+
+    /// The bytes that the last call delivered, where this receiver can see them (one that
+    /// truncates or splices cannot). The harness verifies them outside timed windows.
+    fn last(&self) -> Option<&[u8]>;
+}
+
+pub trait Receive: Sync {
+    fn about(&self) -> About;
+
+    fn axes(&self) -> &'static [Axis] {
+        &[]
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
+}
+
+/// Every receiver, in the order of reports.
+pub static ALL: &[&dyn Receive] = &[&recv::Recv];
+
+pub fn find(id: &str) -> Option<&'static dyn Receive> {
+    ALL.iter().copied().find(|r| r.about().id == id)
+}

@@ -1,0 +1,78 @@
+//! What one timed batch recorded, and how metrics are computed from it.
+//!
+//! A [`Sample`] holds raw quantities only; a [`Metric`] is a pure function of a sample and its
+//! point, so that every figure can be rebuilt from the recorded file. A quantity that this
+//! machine could not provide is `None` (an empty CSV cell), never 0.
+
+use crate::axis::Point;
+use crate::units::Unit;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A raw number that a probe records in each sample: one column of `samples.csv`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    pub id: &'static str,
+    pub unit: Unit,
+    pub help: &'static str,
+}
+
+/// One timed batch of one case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Index of the case in the plan.
+    pub case: usize,
+    /// Which visit of the case: a fresh worker (pair). Rounds are the independent replicates.
+    pub round: u32,
+    /// Position within the round, from 0.
+    pub index: u32,
+    /// Wall-clock length of the batch.
+    pub elapsed_ns: f64,
+    /// Operations completed (messages received, calls made).
+    pub ops: f64,
+    /// Payload bytes moved; 0 where the operation moves none.
+    pub bytes: f64,
+    /// The work was checked (bytes, checksum, count) and was right.
+    pub verified: bool,
+    /// Why this sample is suspect (`steal`, `stopped`, `throttled`); kept, labelled, not used.
+    pub marks: Vec<String>,
+    /// The probe's quantities by id; absent or `None` = not measurable here.
+    pub quantities: BTreeMap<String, Option<f64>>,
+}
+
+impl Sample {
+    /// A recorded quantity, if this machine could measure it.
+    pub fn get(&self, quantity: &str) -> Option<f64> {
+        self.quantities.get(quantity).copied().flatten()
+    }
+
+    /// May estimates use this sample?
+    pub fn usable(&self) -> bool {
+        self.verified && self.marks.is_empty()
+    }
+}
+
+/// Which direction of a metric is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    Higher,
+    Lower,
+    /// Descriptive only; never ranked.
+    Neither,
+}
+
+/// A figure derived from samples: one `metric` of `results.csv`.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// `throughput`
+    pub id: &'static str,
+    /// Label of a plot or table: `throughput`.
+    pub title: &'static str,
+    pub unit: Unit,
+    pub better: Better,
+    /// Definition in one sentence, for FORMAT.md, `list` and tooltips.
+    pub help: &'static str,
+    /// The figure of one sample; `None` where a needed quantity is missing.
+    pub of: fn(&Sample, &Point) -> Option<f64>,
+}

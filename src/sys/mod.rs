@@ -1,0 +1,4 @@
+//! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
+
+pub mod buffer;
+pub mod socket;

@@ -1,0 +1,268 @@
+//! Units: the only place that parses or formats a quantity.
+//!
+//! Numbers in files are bare, in the unit that the header names; only terminals and pages see
+//! prefixes. `K`, `M`, `G` and `KiB`, `MiB`, `GiB` mean powers of 1024 for sizes (as in ls -h and
+//! iperf3); `kB`, `MB`, `GB` mean powers of 1000 (SI).
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of a number; serialised as its symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    /// A dimensionless ratio, 1 = equal.
+    #[serde(rename = "1")]
+    Ratio,
+    /// A count of things.
+    #[serde(rename = "count")]
+    Count,
+    #[serde(rename = "B")]
+    Bytes,
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    #[serde(rename = "bit/s")]
+    BitsPerSecond,
+    #[serde(rename = "B/s")]
+    BytesPerSecond,
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// Nanoseconds of CPU (or wall) time per byte moved.
+    #[serde(rename = "ns/B")]
+    NanosecondsPerByte,
+    /// Core cycles per byte, from a hardware counter.
+    #[serde(rename = "cycle/B")]
+    CyclesPerByte,
+    /// Time-stamp-counter ticks at its constant rate, per byte: not core cycles.
+    #[serde(rename = "TSC cycle/B")]
+    TscCyclesPerByte,
+    #[serde(rename = "Hz")]
+    Hertz,
+    /// Text: an axis of names.
+    #[serde(rename = "")]
+    Name,
+}
+
+impl Unit {
+    /// The symbol as written in CSV and JSON.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::Ratio => "1",
+            Unit::Count => "count",
+            Unit::Bytes => "B",
+            Unit::Nanoseconds => "ns",
+            Unit::BitsPerSecond => "bit/s",
+            Unit::BytesPerSecond => "B/s",
+            Unit::PerSecond => "1/s",
+            Unit::NanosecondsPerByte => "ns/B",
+            Unit::CyclesPerByte => "cycle/B",
+            Unit::TscCyclesPerByte => "TSC cycle/B",
+            Unit::Hertz => "Hz",
+            Unit::Name => "",
+        }
+    }
+
+    /// A number for people: three significant digits and a prefix, e.g. `41.2 Gbit/s`, `64 KiB`.
+    pub fn format(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "n/a".into();
+        }
+        match self {
+            Unit::Name => significant(value),
+            Unit::Ratio | Unit::Count => significant(value),
+            Unit::Bytes => format_bytes(value),
+            Unit::Nanoseconds => format_nanoseconds(value),
+            Unit::BitsPerSecond | Unit::BytesPerSecond | Unit::Hertz | Unit::PerSecond => {
+                let (scaled, prefix) = si(value);
+                let symbol = if self == Unit::PerSecond { "/s" } else { self.symbol() };
+                format!("{} {prefix}{symbol}", significant(scaled)).replace(" /s", "/s")
+            }
+            Unit::NanosecondsPerByte | Unit::CyclesPerByte | Unit::TscCyclesPerByte => {
+                format!("{} {}", significant(value), self.symbol())
+            }
+        }
+    }
+}
+
+/// Three significant digits without an exponent, trailing zeros of the fraction removed.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if magnitude >= 3 {
+        return format!("{value:.0}");
+    }
+    if magnitude < -6 {
+        return format!("{value:.2e}");
+    }
+    let digits = (2 - magnitude).max(0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+fn si(value: f64) -> (f64, &'static str) {
+    for (scale, prefix) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        if value.abs() >= scale * 0.9995 {
+            return (value / scale, prefix);
+        }
+    }
+    (value, "")
+}
+
+fn format_bytes(value: f64) -> String {
+    for (scale, prefix) in [
+        ((1u64 << 40) as f64, "TiB"),
+        ((1u64 << 30) as f64, "GiB"),
+        ((1u64 << 20) as f64, "MiB"),
+        (1024.0, "KiB"),
+    ] {
+        if value.abs() >= scale {
+            return format!("{} {prefix}", significant(value / scale));
+        }
+    }
+    format!("{} B", significant(value))
+}
+
+fn format_nanoseconds(value: f64) -> String {
+    for (scale, unit) in [(1e9, "s"), (1e6, "ms"), (1e3, "us")] {
+        if value.abs() >= scale * 0.9995 {
+            return format!("{} {unit}", significant(value / scale));
+        }
+    }
+    format!("{} ns", significant(value))
+}
+
+/// Why a quantity could not be read.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ParseError {
+    #[error("'{0}' is not a size: write bytes (4096) or a number with K, M, G (64K, 1MiB)")]
+    Size(String),
+    #[error("'{0}' is not a duration: write a number with ns, us, ms, s, m or h (500ms, 4m, 90s)")]
+    Duration(String),
+    #[error("'{0}' is not a share: write a percentage (5%) or a fraction (0.05)")]
+    Fraction(String),
+}
+
+fn split_number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    Some((number, text[end..].trim()))
+}
+
+/// Reads a size in bytes: `64`, `64B`, `4K`, `4KiB`, `1M`, `1MiB`, `1GB` (= 10^9).
+pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
+    let error = || ParseError::Size(text.trim().to_string());
+    let (number, suffix) = split_number(text).ok_or_else(error)?;
+    let scale = match suffix.to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "ki" | "kib" => 1024.0,
+        "m" | "mi" | "mib" => (1u64 << 20) as f64,
+        "g" | "gi" | "gib" => (1u64 << 30) as f64,
+        "t" | "ti" | "tib" => (1u64 << 40) as f64,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        _ => return Err(error()),
+    };
+    let bytes = number * scale;
+    if bytes.fract() != 0.0 || bytes > 2f64.powi(53) {
+        return Err(error());
+    }
+    Ok(bytes as u64)
+}
+
+/// A size as a person types it and as [`parse_bytes`] reads it back exactly: `64`, `4K`, `1M`.
+pub fn short_bytes(bytes: u64) -> String {
+    for (shift, letter) in [(30, 'G'), (20, 'M'), (10, 'K')] {
+        if bytes >= 1 << shift && bytes % (1 << shift) == 0 {
+            return format!("{}{letter}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
+}
+
+/// Reads a duration: `500ms`, `4m`, `90s`, `1.5h`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<std::time::Duration, ParseError> {
+    let error = || ParseError::Duration(text.trim().to_string());
+    let (number, suffix) = split_number(text).ok_or_else(error)?;
+    let scale = match suffix {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "" | "s" | "sec" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(error()),
+    };
+    let seconds = number * scale;
+    if seconds > 365.0 * 86400.0 {
+        return Err(error());
+    }
+    Ok(std::time::Duration::from_secs_f64(seconds))
+}
+
+/// Reads a share: `5%` or `0.05`; the result lies in (0, 1).
+pub fn parse_fraction(text: &str) -> Result<f64, ParseError> {
+    let error = || ParseError::Fraction(text.trim().to_string());
+    let (number, suffix) = split_number(text).ok_or_else(error)?;
+    let fraction = match suffix {
+        "%" => number / 100.0,
+        "" => number,
+        _ => return Err(error()),
+    };
+    if fraction > 0.0 && fraction < 1.0 { Ok(fraction) } else { Err(error()) }
+}
+
+/// A duration for people: `4m 40s`, `28 s`, `950 ms`.
+pub fn format_duration(duration: std::time::Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds >= 60.0 {
+        let whole = seconds.round() as u64;
+        return if whole % 60 == 0 {
+            format!("{}m", whole / 60)
+        } else {
+            format!("{}m {}s", whole / 60, whole % 60)
+        };
+    }
+    format_nanoseconds(duration.as_nanos() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn people_read_prefixes() {
+        assert_eq!(Unit::BitsPerSecond.format(41.23e9), "41.2 Gbit/s");
+        assert_eq!(Unit::PerSecond.format(1_234_567.0), "1.23 M/s");
+        assert_eq!(Unit::PerSecond.format(12.0), "12/s");
+        assert_eq!(Unit::Bytes.format(65536.0), "64 KiB");
+        assert_eq!(Unit::Nanoseconds.format(3540.0), "3.54 us");
+        assert_eq!(Unit::NanosecondsPerByte.format(0.0543), "0.0543 ns/B");
+        assert_eq!(significant(999.96), "1000");
+    }
+
+    #[test]
+    fn sizes_are_binary_unless_si_is_written() {
+        assert_eq!(parse_bytes("64K"), Ok(65536));
+        assert_eq!(parse_bytes("64KB"), Ok(64000));
+        assert_eq!(parse_bytes(" 1 MiB "), Ok(1 << 20));
+        assert!(parse_bytes("-1").is_err());
+        assert!(parse_bytes("1.3").is_err());
+        assert!(parse_bytes("64Q").is_err());
+        assert!(parse_bytes("").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn short_sizes_read_back(bytes in 0u64..(1 << 50)) {
+            prop_assert_eq!(parse_bytes(&short_bytes(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,24}") {
+            let _ = (parse_bytes(&text), parse_duration(&text), parse_fraction(&text));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The child-process protocol and its launchers.
