@@ -10,7 +10,11 @@ use crate::message::Message;
 use std::io;
 use std::os::fd::RawFd;
 
+mod msg_zerocopy;
 mod pack_send;
+mod send;
+mod send_fields;
+mod sendmsg;
 
 /// What a mechanism is, for `list`, help, reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +91,13 @@ pub trait Mechanism: Sync {
 }
 
 /// Every mechanism, in the order of reports.
-pub static ALL: &[&dyn Mechanism] = &[&pack_send::PackSend];
+pub static ALL: &[&dyn Mechanism] = &[
+    &send_fields::SendFields,
+    &pack_send::PackSend,
+    &send::Send,
+    &sendmsg::SendMsg,
+    &msg_zerocopy::MsgZerocopy,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
     ALL.iter().copied().find(|m| m.about().id == id)
