@@ -74,7 +74,6 @@ fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

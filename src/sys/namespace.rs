@@ -50,7 +50,8 @@ pub fn enter_net(namespace: BorrowedFd<'_>) -> io::Result<()> {
 /// Makes the command enter the user namespace, if any, then the network namespace, before it is
 /// executed. The descriptors are duplicated: the command may outlive the caller's.
 pub fn enter_on_exec(command: &mut Command, user: Option<BorrowedFd<'_>>, net: BorrowedFd<'_>) {
-    let duplicate = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| e.raw_os_error().unwrap_or(libc::EBADF));
+    let duplicate =
+        |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| e.raw_os_error().unwrap_or(libc::EBADF));
     let user = user.map(duplicate).transpose();
     let net = duplicate(net);
     let enter = move || -> io::Result<()> {

@@ -73,7 +73,8 @@ impl Netlink {
             RouteNetlinkMessage::NewLink(link) => Some(link),
             _ => None,
         });
-        let link = link.ok_or_else(|| io::Error::other(format!("the kernel did not describe link {name}")))?;
+        let link =
+            link.ok_or_else(|| io::Error::other(format!("the kernel did not describe link {name}")))?;
         let mut mtu_bytes = 0;
         let mut operational = false;
         for attribute in &link.attributes {
