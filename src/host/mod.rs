@@ -1,6 +1,7 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
 pub mod memory;
+pub mod namespaces;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

@@ -2,3 +2,7 @@
 
 pub mod buffer;
 pub mod socket;
+pub mod program;
+pub mod namespace;
+pub mod netlink;
+pub mod ethtool;
