@@ -1,4 +1,5 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
 pub mod buffer;
+pub mod lock;
 pub mod socket;
