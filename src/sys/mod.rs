@@ -1,6 +1,7 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
 pub mod buffer;
+pub mod lock;
 pub mod socket;
 pub mod program;
 pub mod namespace;
