@@ -4,3 +4,7 @@ pub mod buffer;
 pub mod process;
 pub mod random;
 pub mod socket;
+pub mod program;
+pub mod namespace;
+pub mod netlink;
+pub mod ethtool;
