@@ -80,6 +80,13 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Whole messages that one sender keeps in memory: the message and, in most, one packed copy
+    /// or another to send meanwhile.
+    fn messages_held(&self, point: &Point) -> u64 {
+        let _ = point;
+        2
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;
 }
 

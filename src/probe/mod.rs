@@ -104,8 +104,15 @@ pub trait Probe: Sync {
     /// point holds the axes before it in `axes()` order.
     fn applies(&self, axis: &str, point: &Point) -> bool;
 
-    /// Can this case run on this machine?
+    /// Can this case run on this machine? Asked once per combination of names, switches and texts:
+    /// sizes and counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]).
     fn available(&self, point: &Point) -> Result<(), Unavailable>;
+
+    /// Memory that one round of this case needs beyond the workers themselves, over all roles.
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let _ = point;
+        0
+    }
 
     fn quantities(&self) -> Vec<Quantity>;
 

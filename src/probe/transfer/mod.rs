@@ -62,6 +62,12 @@ impl Probe for Transfer {
         Ok(())
     }
 
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let held = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
+        bytes.saturating_mul(threads).saturating_mul(held)
+    }
+
     fn quantities(&self) -> Vec<Quantity> {
         metrics::QUANTITIES.to_vec()
     }
