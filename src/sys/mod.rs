@@ -8,4 +8,5 @@ pub mod netlink;
 pub mod process;
 pub mod program;
 pub mod random;
+pub mod signals;
 pub mod socket;
