@@ -18,7 +18,7 @@ pub struct Worker {
 impl Worker {
     /// Starts this binary as a worker in `place`.
     pub fn start(place: &Place<'_>) -> io::Result<Worker> {
-        let mut command = Command::new(program::path()?);
+        let mut command = Command::new(program::path());
         // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
         command.arg("worker").process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -75,7 +75,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
 
 /// A pipe whose reads give up at a deadline or when the run is interrupted.
 pub struct Patient<'a, R> {
-    pub pipe: R,
+    pub pipe: &'a mut R,
     pub deadline: Instant,
     pub interrupted: &'a dyn Fn() -> bool,
 }

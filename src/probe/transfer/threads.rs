@@ -47,12 +47,12 @@ pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
 
 /// Runs one thread per connection: pins it, sets it up with `prepare` on that CPU, says ready when
 /// all are, and joins what they bring home.
-pub fn run(
-    task: &Task,
-    streams: &[TcpStream],
+pub fn run<'a>(
+    task: &'a Task,
+    streams: &'a [TcpStream],
     stage: &mut dyn Stage,
     cpu: ChooseCpu,
-    prepare: impl Fn(&TcpStream) -> Result<Ready<'_>> + Sync,
+    prepare: impl Fn(&'a TcpStream) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
     let placement =
         Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
