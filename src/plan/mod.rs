@@ -131,6 +131,11 @@ impl Plan {
         order
     }
 
+    /// How long one round of one case takes.
+    pub fn visit_time(&self, case: usize, spec: &Spec) -> Duration {
+        round_time(&self.cases[case], spec)
+    }
+
     /// How long the plan takes under the spec's rounds and limit.
     pub fn estimate(&self, spec: &Spec) -> TimeEstimate {
         let round: Duration = self.cases.iter().map(|case| round_time(case, spec)).sum();

@@ -11,6 +11,7 @@ use crate::sample::{Metric, Quantity, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub mod meter;
 pub mod transfer;
 
 /// What a probe is, for `list`, help, reports and docs.
@@ -44,6 +45,10 @@ pub struct Task {
     pub timing: Timing,
     /// Random, fresh per round: data connections must present it.
     pub token: String,
+    /// Rate of the time-stamp counter, where it is constant and known.
+    pub tsc_hz: Option<f64>,
+    /// Verify every byte (`check`): figures are then not to be used.
+    pub verify_all: bool,
     /// Address of this role's side of the path.
     pub address: String,
     /// What the role before this one offered (its listening address), if any.
@@ -122,6 +127,9 @@ pub trait Probe: Sync {
     /// Joins the roles' windows (same order as `roles`) into samples, and verifies the work.
     /// Pure. `case` and `round` are filled in by the harness.
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String>;
+
+    /// The metrics whose intervals decide whether a case has been measured often enough.
+    fn decisive(&self) -> &'static [&'static str];
 
     /// Nominal time of one round relative to its windows (threads beyond the CPUs need longer).
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -1,9 +1,12 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
 pub mod buffer;
+pub mod ethtool;
 pub mod lock;
-pub mod socket;
-pub mod program;
 pub mod namespace;
 pub mod netlink;
-pub mod ethtool;
+pub mod process;
+pub mod program;
+pub mod random;
+pub mod signals;
+pub mod socket;
