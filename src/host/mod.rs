@@ -1,5 +1,6 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
+pub mod files;
 pub mod namespaces;
 pub mod topology;
 
