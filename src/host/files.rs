@@ -94,7 +94,7 @@ pub mod fixture {
     }
 
     impl Machine {
-        pub fn new() -> Machine {
+        pub fn empty() -> Machine {
             Machine { folder: tempfile::tempdir().unwrap() }
         }
 

@@ -1,7 +1,9 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
 pub mod files;
+pub mod clock;
 pub mod namespaces;
+pub mod noise;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod socket;
 pub mod program;
 pub mod affinity;
+pub mod clock;
 pub mod namespace;
 pub mod netlink;
 pub mod ethtool;

@@ -14,7 +14,7 @@ struct Spec {
 }
 
 fn machine(cpus: &[Spec]) -> Machine {
-    let machine = Machine::new();
+    let machine = Machine::empty();
     let sharing = |of: &dyn Fn(&Spec) -> bool| {
         show_list(&(0..cpus.len()).filter(|i| of(&cpus[*i])).collect::<Vec<_>>())
     };
@@ -169,7 +169,7 @@ fn placements_are_parsed_without_a_machine() {
 
 #[test]
 fn a_machine_that_says_nothing_has_a_core_per_cpu() {
-    let machine = Machine::new();
+    let machine = Machine::empty();
     let topology = read(&machine, 4);
     assert_eq!((topology.cores(), topology.packages(), topology.nodes()), (4, 1, 1));
     assert!(!topology.is_hybrid());
