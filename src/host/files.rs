@@ -32,6 +32,11 @@ impl Root {
         self.text(path)?.parse().ok()
     }
 
+    /// A number that may be below 0, as some settings are.
+    pub fn number_or_negative(&self, path: &str) -> Option<i64> {
+        self.text(path)?.parse().ok()
+    }
+
     /// A list of CPUs or nodes: `0-3,8`.
     pub fn list(&self, path: &str) -> Option<Vec<usize>> {
         parse_list(&self.text(path)?)

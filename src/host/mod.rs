@@ -2,6 +2,7 @@
 
 pub mod files;
 pub mod clock;
+pub mod counters;
 pub mod namespaces;
 pub mod noise;
 pub mod topology;
