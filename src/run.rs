@@ -3,7 +3,7 @@
 //! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
 
 use crate::host::{Fact, Unavailable};
-use crate::plan::Plan;
+use crate::plan::{Case, Plan};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -97,4 +97,13 @@ pub struct Record {
 pub struct Run {
     pub record: Record,
     pub samples: Vec<Sample>,
+}
+
+impl Run {
+    /// A case of the plan by its index.
+    pub fn case(&self, index: usize) -> Option<&Case> {
+        let cases = &self.record.plan.cases;
+        // The index is the position in every plan that syscost makes; a hand-made one may differ.
+        cases.get(index).filter(|c| c.index == index).or_else(|| cases.iter().find(|c| c.index == index))
+    }
 }
