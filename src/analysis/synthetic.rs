@@ -3,13 +3,16 @@
 //! Samples carry the quantities that a transfer records, made from a model of CPU time per message
 //! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
 
+use super::cells::{Cell, Cells};
 use crate::axis::{Point, Value};
 use crate::plan::{Case, Plan, Skip};
 use crate::probe::Timing;
 use crate::run::{Record, Run, SCHEMA, State, Tool};
 use crate::sample::Sample;
 use crate::spec::Spec;
+use crate::stats::median_interval;
 use crate::stats::random::Random;
+use crate::units::Unit;
 use std::collections::BTreeMap;
 
 /// What one message of a case truly costs in total CPU time.
@@ -168,4 +171,27 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         predictions: Vec::new(),
     };
     Run { record, samples }
+}
+
+/// Cells of one metric in which every case is the same but for noise: each case draws its log bias
+/// once, and scatters by `noise` around it from round to round.
+pub fn aa_cells(
+    run: &Run,
+    metric: &'static str,
+    rounds: u32,
+    random: &mut Random,
+    bias: fn(&mut Random) -> f64,
+    noise: f64,
+) -> Cells {
+    let shared: Vec<f64> = (0..rounds).map(|_| 0.05 * normal(random)).collect();
+    let mut cell = |case: &Case| {
+        let bias = bias(random);
+        let value = |round: usize, random: &mut Random| (shared[round] + bias + noise * normal(random)).exp();
+        let rounds: Vec<(u32, f64)> =
+            (0..rounds).map(|round| (round, value(round as usize, random))).collect();
+        let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+        let estimate = median_interval(&values, 0.95, Unit::BitsPerSecond).expect("there are rounds");
+        vec![Cell { case: case.index, metric, estimate, rounds }]
+    };
+    Cells::from_cases(run.record.plan.cases.iter().map(&mut cell).collect())
 }
