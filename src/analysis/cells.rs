@@ -53,7 +53,7 @@ impl Cells {
         Cells::from_cases(per_case)
     }
 
-    fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
+    pub(super) fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
         let mut all = Cells::default();
         for cells in per_case {
             let start = all.cells.len();

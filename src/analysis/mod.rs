@@ -4,8 +4,13 @@
 //! and names them.
 
 pub mod cells;
+pub mod compare;
+pub mod crossover;
+pub mod groups;
+pub mod noise_floor;
 #[cfg(test)]
 mod synthetic;
+pub mod winners;
 
 /// A cell that a sentence stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
