@@ -1,6 +1,8 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
+pub mod affinity;
 pub mod buffer;
+pub mod clock;
 pub mod ethtool;
 pub mod lock;
 pub mod namespace;

@@ -90,7 +90,15 @@ fn greet(stream: &mut TcpStream, token: &str) -> Option<u32> {
     }
     stream.set_read_timeout(None).ok()?;
     stream.write_all(&[WELCOME]).ok()?;
+    leave_interactive_mode(stream).ok()?;
     Some(u32::from_le_bytes(number))
+}
+
+/// A side that answered once is "interactive" for the kernel, which then delays its ACKs by up to
+/// 40 ms: zero-copy completions and window updates would wait for them. TCP_QUICKACK ends that
+/// mode, so that the stream is acknowledged like any one-way stream.
+fn leave_interactive_mode(stream: &TcpStream) -> std::io::Result<()> {
+    socket2::SockRef::from(stream).set_tcp_quickack(true)
 }
 
 /// Connects number `number` and presents the token.
@@ -111,6 +119,7 @@ pub fn connect(address: SocketAddr, token: &str, point: &Point, number: u32) -> 
         bail!("something other than syscost answers at {address}");
     }
     stream.set_read_timeout(None)?;
+    leave_interactive_mode(&stream)?;
     Ok(stream)
 }
 
