@@ -8,7 +8,7 @@ mod schedule;
 
 pub use event::Event;
 
-use crate::host::{clock, fingerprint, noise};
+use crate::host::{clock, noise};
 use crate::plan::Plan;
 use crate::probe::Missing;
 use crate::run::files::RunDir;
@@ -50,7 +50,7 @@ pub struct Outcome {
 pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Outcome> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let started = Instant::now();
-    let tsc_hz = clock::tsc_hz();
+    let tsc_hz = tick_rate();
     let (mut dir, mut run) = if options.resume { resume(&options)? } else { create(&options)? };
     let before_ns = run.record.elapsed_ns;
     let end = started + options_limit(&run.record, &options);
@@ -82,10 +82,16 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     Ok(Outcome { run })
 }
 
+/// The rate of the time-stamp counter, unless it is known to vary.
+fn tick_rate() -> Option<f64> {
+    clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
+}
+
 /// A short run id that fits into the names of links.
 fn plan_id(options: &Options) -> String {
     let name = options.out.to_string_lossy();
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let hash =
+        name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     format!("{:06x}", (hash ^ u64::from(std::process::id())) & 0xff_ffff)
 }
 
@@ -103,7 +109,7 @@ fn create(options: &Options) -> Result<(RunDir, Run)> {
         elapsed_ns: 0,
         state: State::Running,
         command: options.command.clone(),
-        host: fingerprint::facts(),
+        host: Vec::new(),
         spec: options.spec.clone(),
         plan: options.plan.clone(),
         settings: Default::default(),
@@ -250,7 +256,9 @@ impl Session<'_> {
         match worker::round(case, &terms, &mut self.paths) {
             Ok(done) => {
                 let took = before.0.elapsed();
-                let marks = marks(&noise::Reading::now().since(&before.1), took);
+                let noise = noise::Reading::now().since(&before.1);
+                self.note_quota(&noise, index);
+                let marks = marks(&noise);
                 let samples = self.keep(index, round, done, marks)?;
                 schedule.measured(index, round, &samples.iter().collect::<Vec<_>>(), took);
                 let (metric, estimate) = schedule.estimate(index);
@@ -281,6 +289,28 @@ impl Session<'_> {
         Ok(samples)
     }
 
+    /// A used-up CPU quota slows every sample of a container alike: the run says so, and goes on.
+    fn note_quota(&mut self, noise: &noise::NoiseBetween, case: usize) {
+        if noise.throttled_periods.is_none_or(|periods| periods == 0) {
+            return;
+        }
+        let warnings = &mut self.run.record.warnings;
+        match warnings.iter_mut().find(|warning| warning.id == "cpu_quota") {
+            Some(warning) if warning.cases.contains(&case) => {}
+            Some(warning) => warning.cases.push(case),
+            None => warnings.push(Warning {
+                id: "cpu_quota".into(),
+                observed: "the control group used up its CPU quota during these cases".into(),
+                consequence:
+                    "throughput is what the quota allows, not what the machine can do; CPU time per message \
+                              still stands"
+                        .into(),
+                remedy: "run outside the container, or with a larger CPU quota".into(),
+                cases: vec![case],
+            }),
+        }
+    }
+
     fn keep_record(&mut self) -> Result<()> {
         self.run.record.elapsed_ns = self.before_ns + self.started.elapsed().as_nanos() as u64;
         self.dir.write_record(&self.run.record)?;
@@ -294,14 +324,13 @@ impl Session<'_> {
 }
 
 /// Why a round's samples are suspect.
-fn marks(between: &noise::NoiseBetween, took: Duration) -> Vec<String> {
-    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
-    let limit = STEAL_LIMIT * cpus * took.as_nanos() as f64;
-    let mut marks = Vec::new();
-    if between.steal_ns.is_some_and(|steal| steal as f64 > limit) {
-        marks.push("steal".to_string());
-    }
-    marks
+fn marks(between: &noise::NoiseBetween) -> Vec<String> {
+    let cpus: Vec<usize> = between.steal_ns_by_cpu.keys().copied().collect();
+    let seen = [
+        ("steal", between.steal_fraction(&cpus).is_some_and(|share| share > STEAL_LIMIT)),
+        ("throttled", between.throttle_events.is_some_and(|n| n > 0)),
+    ];
+    seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()).collect()
 }
 
 /// Adds quantities that could not be measured, each reason once.

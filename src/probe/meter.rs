@@ -5,7 +5,7 @@
 //! inside a timed operation.
 
 use super::{Missing, Window};
-use crate::host::clock::{self, Switches};
+use crate::host::clock::{self, ThreadUsage};
 use crate::host::counters::{Counters, Snapshot};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,8 @@ pub struct Meter {
 pub struct Stamp {
     pub ns: u64,
     cpu_ns: u64,
-    switches: Switches,
+    /// `None`: the kernel does not say (a sandbox without getrusage).
+    usage: Option<ThreadUsage>,
     counters: Snapshot,
 }
 
@@ -49,7 +50,7 @@ impl Meter {
     pub fn stamp(&mut self) -> Stamp {
         Stamp {
             counters: self.counters.read(),
-            switches: clock::thread_switches(),
+            usage: clock::thread_usage().ok(),
             cpu_ns: clock::thread_cpu_ns(),
             ns: clock::monotonic_ns(),
         }
@@ -64,8 +65,9 @@ impl Meter {
         put("elapsed_ns", Some(elapsed_ns));
         put("cpu_ns", Some(cpu_ns));
         put("tsc_cycles", self.tsc_hz.map(|hz| cpu_ns * hz / 1e9));
-        put("voluntary_switches", Some((to.switches.voluntary - from.switches.voluntary) as f64));
-        put("involuntary_switches", Some((to.switches.involuntary - from.switches.involuntary) as f64));
+        let usage = to.usage.zip(from.usage).map(|(to, from)| to.since(from));
+        put("voluntary_switches", usage.map(|u| u.voluntary_switches as f64));
+        put("involuntary_switches", usage.map(|u| u.involuntary_switches as f64));
         let counts = to.counters.since(&from.counters);
         put("multiplexing", counts.multiplexing);
         for (id, count) in counts.values {
