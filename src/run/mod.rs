@@ -7,7 +7,7 @@ pub mod files;
 pub mod rows;
 
 use crate::host::{Fact, Unavailable};
-use crate::plan::Plan;
+use crate::plan::{Case, Plan};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -103,4 +103,13 @@ pub struct Record {
 pub struct Run {
     pub record: Record,
     pub samples: Vec<Sample>,
+}
+
+impl Run {
+    /// A case of the plan by its index.
+    pub fn case(&self, index: usize) -> Option<&Case> {
+        let cases = &self.record.plan.cases;
+        // The index is the position in every plan that syscost makes; a hand-made one may differ.
+        cases.get(index).filter(|c| c.index == index).or_else(|| cases.iter().find(|c| c.index == index))
+    }
 }
