@@ -8,8 +8,12 @@ use crate::units::Unit;
 
 pub use crate::analysis::{CellRef, Statement};
 
+pub mod build;
+pub mod context;
+pub mod csv;
 pub mod escape;
 pub mod html;
+pub mod section;
 pub mod svg;
 pub mod terminal;
 
