@@ -150,7 +150,8 @@ mod tests {
         fn wrapping_keeps_every_word_and_the_width(text in "[a-z ]{0,300}", width in 30usize..80) {
             let lines = wrap(&text, width);
             let words: Vec<&str> = text.split_whitespace().collect();
-            prop_assert_eq!(lines.join(" ").split_whitespace().collect::<Vec<_>>(), words.clone());
+            let joined = lines.join(" ");
+            prop_assert_eq!(joined.split_whitespace().collect::<Vec<_>>(), words.clone());
             let longest = words.iter().map(|w| w.len()).max().unwrap_or(0);
             prop_assert!(lines.iter().all(|l| l.len() <= width.max(longest)));
         }
