@@ -7,11 +7,15 @@ pub mod cells;
 pub mod compare;
 pub mod crossover;
 pub mod groups;
+pub mod limiter;
 pub mod noise_floor;
 pub mod quality;
 pub mod sanity;
+pub mod study;
+pub mod verdict;
 pub mod winners;
 pub mod words;
+pub mod zero_copy;
 
 #[cfg(test)]
 mod synthetic;

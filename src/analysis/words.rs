@@ -58,6 +58,12 @@ impl Words {
         parts.join(" ")
     }
 
+    /// Coordinates of [`Words::place`] that are the same in the whole run: said once, they may be
+    /// left out of the rest of a statement.
+    pub fn constant(&self) -> Vec<&'static str> {
+        ALWAYS.iter().copied().filter(|id| !self.varied.contains(*id)).collect()
+    }
+
     /// A value of an axis as reports show it.
     pub fn value(&self, axis: &str, value: &Value) -> String {
         self.axes.iter().find(|a| a.id == axis).map_or_else(|| value.to_string(), |a| a.show(value))
