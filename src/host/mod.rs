@@ -3,6 +3,8 @@
 pub mod files;
 pub mod clock;
 pub mod counters;
+pub mod settings;
+pub mod fingerprint;
 pub mod namespaces;
 pub mod noise;
 pub mod topology;
