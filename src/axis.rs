@@ -138,6 +138,8 @@ impl Axis {
     /// A value for people, in the axis's unit: `64 KiB`, `4`, `sendmsg`.
     pub fn show(&self, value: &Value) -> String {
         match value {
+            // An MTU of 1500 B is not 1.46 KiB to anyone.
+            Value::Int(n) if self.unit == Unit::Bytes && n % 1024 != 0 => format!("{n} B"),
             Value::Int(n) if self.unit == Unit::Bytes => Unit::Bytes.format(*n as f64),
             other => other.to_string(),
         }
