@@ -66,6 +66,7 @@ fn size(text: &str) -> Result<u64, String> {
 fn cpus(text: &str) -> Result<(usize, usize), String> {
     let error = || "write two CPU numbers, as 0,1".to_string();
     let (sender, receiver) = text.split_once(',').ok_or_else(error)?;
-    let number = |s: &str| s.trim().parse().ok().filter(|n| *n < libc::CPU_SETSIZE as usize).ok_or_else(error);
+    let number =
+        |s: &str| s.trim().parse().ok().filter(|n| *n < libc::CPU_SETSIZE as usize).ok_or_else(error);
     Ok((number(sender)?, number(receiver)?))
 }

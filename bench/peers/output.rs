@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use std::path::Path;
 use syscost::stats::Estimate;
-use syscost::units::{Unit, significant, short_bytes};
+use syscost::units::{Unit, short_bytes, significant};
 
 /// What stands above the table, and the table.
 pub struct Page<'a> {
@@ -76,11 +76,24 @@ pub fn splice(file: &Path, generated: &str) -> Result<()> {
 
 /// `ratios.csv`: one row per cell and peer.
 pub fn ratios_csv(rows: &[Row], subject: &str, path: &Path) -> Result<()> {
-    let mut file = csv::Writer::from_path(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut file =
+        csv::Writer::from_path(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.write_record([
-        "path", "nodelay", "streams", "message_bytes", "subject", "peer",
-        "subject_throughput_bits_per_second", "peer_throughput_bits_per_second",
-        "ratio", "ratio_low", "ratio_high", "level", "rounds", "best_peer", "not_applicable",
+        "path",
+        "nodelay",
+        "streams",
+        "message_bytes",
+        "subject",
+        "peer",
+        "subject_throughput_bits_per_second",
+        "peer_throughput_bits_per_second",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "level",
+        "rounds",
+        "best_peer",
+        "not_applicable",
     ])?;
     let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     for row in rows {
@@ -151,10 +164,9 @@ fn cells(row: &Row, between: &str) -> Vec<String> {
     cells
 }
 
-/// `1.23 [1.1-1.41]`
+/// `1.23 [1.10-1.41]`.
 fn show(ratio: &Estimate, between: &str) -> String {
-    let interval = format!("[{}-{}]", significant(ratio.low), significant(ratio.high));
-    format!("{}{between}{interval}", significant(ratio.value))
+    format!("{:.2}{between}[{:.2}-{:.2}]", ratio.value, ratio.low, ratio.high)
 }
 
 /// The result and its caveats, each from the figures.
@@ -204,7 +216,7 @@ fn reasons(rows: &[Row]) -> Vec<String> {
     let mut seen: Vec<String> = Vec::new();
     for against in rows.iter().flat_map(|row| &row.against) {
         if let Entry::NotApplicable(reason) = against.entry {
-            let sentence = format!("{}: n/a where it {reason}.", against.peer);
+            let sentence = format!("{}: n/a where {reason}.", against.peer);
             if !seen.contains(&sentence) {
                 seen.push(sentence);
             }

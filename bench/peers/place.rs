@@ -70,10 +70,8 @@ impl Place {
     fn lay_veth(&mut self) -> Result<()> {
         let other = self.receiver.as_ref().expect("a veth pair has two namespaces").proc_path();
         ip(self.sender(), &format!("link add sender type veth peer name receiver netns {other}"))?;
-        let ends = [
-            (self.sender(), "sender", SENDER, RECEIVER),
-            (self.receiver(), "receiver", RECEIVER, SENDER),
-        ];
+        let ends =
+            [(self.sender(), "sender", SENDER, RECEIVER), (self.receiver(), "receiver", RECEIVER, SENDER)];
         for (seat, device, own, peer) in ends {
             ip(seat, "link set lo up")?;
             ip(seat, &format!("addr add {own}/32 dev {device}"))?;

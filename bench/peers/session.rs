@@ -172,7 +172,7 @@ impl Visits<'_> {
             .map(|cell| self.tools.here.iter().filter(|t| t.peer.not_applicable(cell).is_none()).count())
             .sum();
         // What a visit takes beside its own seconds: starting, connecting, ending.
-        let each = Duration::from_millis(u64::from(self.options.seconds) * 1000 + 300);
+        let each = Duration::from_millis(u64::from(self.options.seconds) * 1000 + 150);
         let total = each * visits as u32 * self.options.rounds;
         eprintln!(
             "{} cells, {visits} visits a round, {} rounds: about {}, at most {}",
@@ -271,5 +271,8 @@ fn failures(done: &[Visited]) -> Vec<(&'static str, usize, String)> {
 /// The command line as a user would type it.
 fn command_line() -> String {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    format!("cargo bench --bench peers -- {}", arguments.join(" ")).trim_end_matches(" -- ").trim().to_string()
+    format!("cargo bench --bench peers -- {}", arguments.join(" "))
+        .trim_end_matches(" -- ")
+        .trim()
+        .to_string()
 }

@@ -1,6 +1,6 @@
 //! fio's net engine: a listening reader and a writer per stream; the reader's rate.
 //!
-//! Jobs are threads (`--thread`), so that nothing outlives the process that is ended.
+//! An engine's options are known to fio only after `--ioengine`. Jobs are threads (`--thread`), so that nothing outlives the process that is ended.
 
 use super::{Calling, External, on_path};
 use crate::cell::Cell;
@@ -35,13 +35,13 @@ impl External for Fio {
                 call.cell.message_bytes
             );
             let client = format!(
-                "--name=sender --rw=write --hostname={} --time_based --runtime={} {both} {}",
+                "--name=sender --rw=write {both} --hostname={} --time_based --runtime={} {}",
                 call.address,
                 call.seconds,
                 call.if_nodelay("--nodelay=1")
             );
             Lane {
-                server: Call::new(call.server(), &format!("--name=receiver --rw=read --listen {both}")),
+                server: Call::new(call.server(), &format!("--name=receiver --rw=read {both} --listen")),
                 port,
                 client: Call::new(call.client(), &client),
                 server_reports: true,

@@ -31,7 +31,7 @@ impl External for Netperf {
         let lane = |_| {
             let port = fresh_ports();
             let client = format!(
-                "-4 -H {} -p {port} -t TCP_STREAM -l {} -P 0 -f b -- -P 0,{} -m {} {} -k THROUGHPUT,THROUGHPUT_UNITS",
+                "-4 -H {} -p {port} -t TCP_STREAM -l {} -P 0 -f k -- -P 0,{} -m {} {} -k THROUGHPUT,THROUGHPUT_UNITS",
                 call.address,
                 call.seconds,
                 port + 1,

@@ -26,7 +26,7 @@ impl External for Nuttcp {
     }
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
-        (cell.streams > 8).then_some("runs here with at most 8 streams")
+        (cell.streams > 8).then_some("there are more than 8 streams: they get no ports here")
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

@@ -26,7 +26,7 @@ impl External for Qperf {
     }
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
-        cell.nodelay.then_some("has no option for TCP_NODELAY")
+        cell.nodelay.then_some("TCP_NODELAY is on: it has no option for it")
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {

@@ -32,7 +32,7 @@ impl External for Sockperf {
     }
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
-        (cell.message_bytes > LARGEST_BYTES).then_some("its messages end at 65507 bytes")
+        (cell.message_bytes > LARGEST_BYTES).then_some("messages exceed its largest, 65507 bytes")
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
