@@ -1,5 +1,11 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
+pub mod clock;
+pub mod counters;
+pub mod files;
+pub mod memory;
+pub mod namespaces;
+pub mod noise;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

@@ -1,21 +1,8 @@
 //! The report: sections, tables, plots and findings, without markup; renderers are beside it.
 
+pub use crate::analysis::{CellRef, Statement};
 use crate::stats::Estimate;
 use crate::units::Unit;
-
-/// A cell that a sentence stands on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellRef {
-    pub case: usize,
-    pub metric: &'static str,
-}
-
-/// A sentence and the cells that show it. No sentence about figures without cells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Statement {
-    pub text: String,
-    pub cells: Vec<CellRef>,
-}
 
 /// A table cell: text, or an estimate that renderers format with its interval.
 #[derive(Clone, Debug, PartialEq)]
