@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// A network namespace of our own.
 #[derive(Debug)]
@@ -20,11 +20,16 @@ impl Namespace {
             if unsafe { libc::unshare(libc::CLONE_NEWNET) } < 0 {
                 return Err(io::Error::last_os_error());
             }
-            Ok(Namespace(File::open("/proc/thread-self/ns/net")?.into()))
+            Namespace::current().map_err(io::Error::other)
         })
         .join()
         .expect("the thread does not panic")
         .context("cannot make a network namespace (root, or unprivileged user namespaces, are needed)")
+    }
+
+    /// The one that the calling thread is in.
+    pub fn current() -> Result<Namespace> {
+        Ok(Namespace(File::open("/proc/thread-self/ns/net")?.into()))
     }
 
     pub fn fd(&self) -> RawFd {
@@ -35,6 +40,17 @@ impl Namespace {
     pub fn proc_path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.fd())
     }
+}
+
+/// Another descriptor of the same namespace.
+pub fn duplicate(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers only; the descriptor returned is new and owned by nobody else.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
+    if copy < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
 /// Moves the calling thread into a namespace. Async-signal-safe.

@@ -21,6 +21,7 @@ pub struct Place {
     /// `None`: the sender's (loopback).
     receiver: Option<Namespace>,
     cpus: (usize, usize),
+    pub sender_address: Ipv4Addr,
     pub receiver_address: Ipv4Addr,
     /// What a connection from sender to receiver reported: TCP_CONGESTION.
     pub congestion_control: String,
@@ -37,6 +38,7 @@ impl Place {
                 Path::Loopback => None,
             },
             cpus,
+            sender_address: SENDER,
             receiver_address: match path {
                 Path::Veth => RECEIVER,
                 Path::Loopback => Ipv4Addr::LOCALHOST,
@@ -65,6 +67,11 @@ impl Place {
     pub fn receiver(&self) -> Seat {
         let namespace = self.receiver.as_ref().unwrap_or(&self.sender);
         Seat { namespace: namespace.fd(), cpu: self.cpus.1 }
+    }
+
+    /// CPU of the sender, CPU of the receiver.
+    pub fn cpus(&self) -> (usize, usize) {
+        self.cpus
     }
 
     fn lay_veth(&mut self) -> Result<()> {

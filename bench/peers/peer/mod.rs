@@ -21,9 +21,11 @@ mod netperf;
 mod nuttcp;
 mod qperf;
 mod sockperf;
+mod syscost;
 
 /// Every tool, in the order of tables. The first is the subject unless another is named.
 pub static ALL: &[&dyn Peer] = &[
+    &syscost::Syscost,
     &iperf3::FROM_PATH,
     &iperf3::FROM_ENVIRONMENT,
     &netperf::Netperf,
