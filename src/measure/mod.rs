@@ -114,7 +114,7 @@ fn create(options: &Options) -> Result<(RunDir, Run)> {
         plan: options.plan.clone(),
         settings: Default::default(),
         missing: Vec::new(),
-        warnings: first_warnings(),
+        warnings: first_warnings(&options.plan),
         failures: Vec::new(),
         predictions: Vec::new(),
     };
@@ -156,8 +156,22 @@ fn tool() -> Result<Tool> {
     })
 }
 
-fn first_warnings() -> Vec<Warning> {
-    let mut warnings = Vec::new();
+/// What weakens the run before it starts: a debug build, defaults that this machine cannot do.
+fn first_warnings(plan: &Plan) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = plan
+        .substitutions
+        .iter()
+        .map(|substitution| Warning {
+            id: format!("{}_fallback", substitution.axis),
+            observed: format!(
+                "{} {} is not possible here: {}",
+                substitution.axis, substitution.wanted, substitution.why.reason
+            ),
+            consequence: format!("{} was measured instead", substitution.used),
+            remedy: substitution.why.remedy.clone(),
+            cases: Vec::new(),
+        })
+        .collect();
     if cfg!(debug_assertions) {
         warnings.push(Warning {
             id: "debug_build".into(),

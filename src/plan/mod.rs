@@ -6,11 +6,11 @@
 mod expand;
 mod twins;
 
-use crate::axis::{Axis, Kind, Point};
+use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::memory;
 use crate::probe::{self, Probe};
-use crate::spec::Spec;
+use crate::spec::{ProbeSpec, Spec};
 use crate::stats::random::Random;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
@@ -38,10 +38,24 @@ pub struct Skip {
     pub why: Unavailable,
 }
 
+/// A default that this machine cannot do, and what is measured instead. Only values that nobody
+/// named are replaced: what was asked for is measured or skipped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Substitution {
+    pub probe: String,
+    pub axis: String,
+    pub wanted: Value,
+    pub used: Value,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub cases: Vec<Case>,
     pub skips: Vec<Skip>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub substitutions: Vec<Substitution>,
 }
 
 /// Beyond this a plan is a mistake: one round of it would take hours.
@@ -94,6 +108,7 @@ impl Plan {
         for entry in &spec.probes {
             let probe = probe::find(&entry.probe).ok_or_else(|| PlanError::NoProbe(entry.probe.clone()))?;
             let axes = probe.axes();
+            let entry = &plan.substitute(probe, &axes, entry, spec.quick);
             for point in expand::points(probe, &axes, entry, spec.quick)? {
                 if !seen.insert((probe.about().id, point.clone())) {
                     continue;
@@ -111,6 +126,31 @@ impl Plan {
             plan.cases.push(Case { index: plan.cases.len(), probe, point, twin_of: Some(twin) });
         }
         Ok(plan)
+    }
+
+    /// The entry with those defaults replaced that this machine cannot do.
+    fn substitute(&mut self, probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) -> ProbeSpec {
+        let mut entry = entry.clone();
+        for axis in axes.iter().filter(|axis| !entry.axes.contains_key(axis.id)).collect::<Vec<_>>() {
+            let wanted = if quick { (axis.quick)() } else { (axis.default)() };
+            for value in wanted {
+                let Some((used, why)) = probe.substitute(axis.id, &value) else { continue };
+                let (id, wanted) = (axis.id.to_string(), value);
+                self.substitutions.push(Substitution {
+                    probe: probe.about().id.to_string(),
+                    axis: id.clone(),
+                    wanted: wanted.clone(),
+                    used: used.clone(),
+                    why,
+                });
+                let values = entry
+                    .axes
+                    .entry(id)
+                    .or_insert_with(|| if quick { (axis.quick)() } else { (axis.default)() });
+                values.iter_mut().filter(|v| **v == wanted).for_each(|v| *v = used.clone());
+            }
+        }
+        entry
     }
 
     fn add(&mut self, probe: &str, point: Point, answer: Result<(), Unavailable>) {

@@ -5,7 +5,7 @@
 //! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
 //! but the operation.
 
-use crate::axis::{Axis, Point};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,12 @@ pub trait Probe: Sync {
     /// Can this case run on this machine? Asked once per combination of names, switches and texts:
     /// sizes and counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]).
     fn available(&self, point: &Point) -> Result<(), Unavailable>;
+
+    /// What to measure instead of this default value where the machine cannot do it, and why.
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let _ = (axis, value);
+        None
+    }
 
     /// Memory that one round of this case needs beyond the workers themselves, over all roles.
     fn memory_bytes(&self, point: &Point) -> u64 {

@@ -37,6 +37,11 @@ fn options(socket: &Socket, point: &Point) -> Result<()> {
     Ok(())
 }
 
+/// Sets a congestion control on a socket that is then thrown away.
+pub fn try_congestion_control(name: &str) -> std::io::Result<()> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?.set_tcp_congestion(name.as_bytes())
+}
+
 /// A listener on a port of the kernel's choice. Buffers are set before listening, so that the
 /// window scale fits them.
 pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> {

@@ -1,5 +1,6 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
+mod available;
 pub mod axes;
 mod connection;
 pub mod metrics;
@@ -8,7 +9,7 @@ mod sender;
 mod threads;
 
 use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
-use crate::axis::{Axis, Point};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
@@ -59,7 +60,17 @@ impl Probe for Transfer {
         if let Some(r) = point.text("receiver").and_then(receivers::find) {
             r.available()?;
         }
+        for (axis, check) in MACHINE_DECIDES {
+            point.text(axis).map_or(Ok(()), check)?;
+        }
         Ok(())
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let (_, check) = MACHINE_DECIDES.iter().find(|(id, _)| *id == axis)?;
+        let why = check(value.as_text()?).err()?;
+        let instead = available::instead_of(axis)?;
+        Some((Value::text(instead), why))
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
@@ -112,6 +123,14 @@ impl Probe for Transfer {
         Timing { warmup_ns: scale(base.warmup_ns), window_ns: scale(base.window_ns), ..base }
     }
 }
+
+/// The axes whose values the machine may not allow, and how to find out.
+type Check = fn(&str) -> Result<(), Unavailable>;
+const MACHINE_DECIDES: [(&str, Check); 3] = [
+    ("path", available::path),
+    ("placement", available::placement),
+    ("congestion_control", available::congestion_control),
+];
 
 const RECEIVER: &str = "receiver";
 const SENDER: &str = "sender";
