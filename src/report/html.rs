@@ -92,7 +92,10 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
         @if !report.glance.is_empty() {
             section id="glance" {
                 h2 { "At a glance" }
-                div.grid { @for t in &report.glance { div.card { h3 style="margin-top:0" { (visible(&t.title)) } (table(t, false)) } } }
+                div.grid { @for t in &report.glance {
+                    div.card.glance { h3 { (visible(&t.title)) } (table(t, false)) }
+                } }
+                p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
             }
         }
     }
@@ -130,7 +133,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Notice(notice) => self::notice(notice),
         Block::Table(t) => html! {
             div.card id=(t.id) {
-                @if !t.title.is_empty() { h3 style="margin-top:0" { (visible(&t.title)) } }
+                @if !t.title.is_empty() { h3 { (visible(&t.title)) } }
                 (table(t, true))
             }
         },
@@ -188,7 +191,7 @@ fn table(table: &Table, ids: bool) -> Markup {
         div.scroll.tall[tall] tabindex="0" {
             table {
                 thead { tr { @for (i, name) in table.columns.iter().enumerate() {
-                    th.n[numeric[i]] { (visible(name)) }
+                    th.n[numeric[i]] { (breakable(name)) }
                 } } }
                 tbody { @for row in &table.rows { tr {
                     @for (i, entry) in row.iter().enumerate() {
@@ -204,7 +207,7 @@ fn table(table: &Table, ids: bool) -> Markup {
 fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
     match entry {
         Entry::Text(text) => {
-            let wide = text.chars().count() > 48;
+            let wide = text.chars().count() > 28;
             html! { td.n[numeric] .w[wide] { (visible(text)) } }
         }
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
@@ -214,7 +217,7 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
             let (value, range) = figures(estimate, table);
             html! {
                 td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied]
-                    id=[id] title=(svg::interval(estimate)) { (value) small { (range) } }
+                    id=[id] title=(svg::interval(estimate)) { (value) @if ids { small { (range) } } }
             }
         }
     }
@@ -305,11 +308,18 @@ fn winner_map(map: &WinnerMap) -> Markup {
     }
 }
 
+/// A name that may break after its underscores.
+fn breakable(name: &str) -> Markup {
+    let text = visible(name);
+    let mut parts = text.split_inclusive('_').peekable();
+    html! { @while let Some(part) = parts.next() { (part) @if parts.peek().is_some() { wbr; } } }
+}
+
 fn map_cell(map: &WinnerMap, cell: &MapCell) -> Markup {
     let detail = visible(&cell.detail);
     match cell.winner.and_then(|w| map.names.get(w).map(|name| (w, name))) {
         Some((style, name)) => html! {
-            td class={"won " (svg::style_class(style))} title=(detail) { span { (visible(name)) } }
+            td class={"won " (svg::style_class(style))} title=(detail) { span { (breakable(name)) } }
         },
         None => html! { td.tie title=(detail) { (visible(&cell.label)) } },
     }

@@ -31,6 +31,11 @@ impl Paths {
         Paths { run_id: run_id.to_string(), pairs: BTreeMap::new() }
     }
 
+    /// Uses a link that was made elsewhere for points with these settings.
+    pub fn lend(&mut self, settings: &LinkSettings, pair: Pair) {
+        self.pairs.insert((settings.mtu.into(), settings.offloads), pair);
+    }
+
     /// Where this role of a case at this point runs. A point without a path runs here.
     pub fn seat(&mut self, point: &Point, role: &str) -> Result<Seat<'_>, Unavailable> {
         if point.text("path") != Some("veth") {

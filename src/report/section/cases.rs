@@ -1,6 +1,6 @@
 //! Every case with its key figures, and whether it reached the precision asked.
 
-use super::unless_empty;
+use super::{capital, unless_empty};
 use crate::axis::Point;
 use crate::plan::Case;
 use crate::report::build::Material;
@@ -49,7 +49,7 @@ fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
     let left = all.len() - shown.len();
     Table {
         id: format!("cases-{}", layout.probe.about().id),
-        title: layout.probe.about().title.to_string(),
+        title: capital(layout.probe.about().title),
         columns,
         rows: shown.into_iter().map(|c| row(m, layout, c, &metrics)).collect(),
         shown_in: None,
@@ -89,7 +89,7 @@ fn columns(layout: &Layout, referenced: &[CellRef]) -> Vec<Metric> {
 
 fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<Entry> {
     let label = match case.twin_of {
-        Some(twin) => format!("{} (repeats {twin})", case.index),
+        Some(twin) => format!("{} (A/A of {twin})", case.index),
         None => case.index.to_string(),
     };
     let mut row = vec![Entry::Text(label)];

@@ -1,6 +1,6 @@
 //! The figures behind the verdict in the least space: sizes down, what competes across.
 
-use super::threads;
+use super::{capital, threads};
 use crate::analysis::winners::Outcome;
 use crate::report::build::{Material, Ranked};
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
@@ -47,7 +47,7 @@ fn table(layout: &Layout, facet: &Facet, count: u64, ranked: &Ranked) -> Option<
         return None;
     }
     let (scale, unit) = metric.unit.scale_for(largest);
-    let mut title = format!("{}, {unit}, {}", metric.title, threads(count));
+    let mut title = format!("{}, {unit}, {}", capital(metric.title), threads(count));
     if !facet.title.is_empty() {
         title.push_str(&format!(", {}", facet.title));
     }

@@ -1,7 +1,7 @@
 //! How the figures were made: what each probe times, and which rules of measurement were kept.
 
 use super::cases::judge;
-use super::plural;
+use super::{capital, plural};
 use crate::report::build::{Material, state};
 use crate::report::{Block, Section};
 use crate::units;
@@ -11,7 +11,7 @@ pub fn section(m: &Material) -> Section {
     let mut blocks = Vec::new();
     for layout in &m.layouts {
         let about = layout.probe.about();
-        blocks.push(Block::Heading(about.title.into()));
+        blocks.push(Block::Heading(capital(about.title)));
         blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source)));
     }
     blocks.push(Block::Heading("Rules kept".into()));

@@ -1,6 +1,6 @@
 //! Throughput and CPU cost over message sizes and over threads, with interval bands.
 
-use super::{threads, unless_empty};
+use super::{capital, threads, unless_empty};
 use crate::plan::Case;
 use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
@@ -134,9 +134,4 @@ fn draw(
         series,
         note: None,
     })
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }

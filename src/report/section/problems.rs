@@ -1,6 +1,6 @@
 //! Warnings and failures of the run, and what the analysis found wrong with its data.
 
-use super::{plural, unless_empty};
+use super::{capital, plural, unless_empty};
 use crate::report::build::Material;
 use crate::report::{Block, Notice, Section};
 use crate::run::{Failure, Warning};
@@ -18,7 +18,7 @@ pub fn notices(m: &Material) -> Vec<Notice> {
 
 fn warning(warning: &Warning) -> Notice {
     Notice {
-        title: sentence(&warning.observed),
+        title: capital(warning.observed.trim().trim_end_matches('.')),
         text: sentence(&warning.consequence),
         remedy: warning.remedy.clone(),
         cases: warning.cases.clone(),
@@ -39,7 +39,7 @@ fn failures(failures: &[Failure]) -> Vec<Notice> {
         cases.sort_unstable();
         cases.dedup();
         Notice {
-            title: format!("{} failed: {message}", plural(times, "round")),
+            title: format!("{} failed ({message})", plural(times, "round")),
             text: format!("The figures of {} rest on the other rounds only.", plural(cases.len(), "case")),
             remedy: "run `syscost check`, which tries every case once and says where it breaks".into(),
             cases,
@@ -50,8 +50,7 @@ fn failures(failures: &[Failure]) -> Vec<Notice> {
 
 /// With a capital and a full stop.
 fn sentence(text: &str) -> String {
-    let mut chars = text.trim().chars();
-    let mut out: String = chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect());
+    let mut out = capital(text.trim());
     if !out.is_empty() && !out.ends_with(['.', '!', '?']) {
         out.push('.');
     }
