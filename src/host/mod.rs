@@ -8,6 +8,7 @@ pub mod fingerprint;
 pub mod namespaces;
 pub mod noise;
 pub mod topology;
+pub mod doctor;
 
 use serde::{Deserialize, Serialize};
 

@@ -8,3 +8,4 @@ pub mod clock;
 pub mod namespace;
 pub mod netlink;
 pub mod ethtool;
+pub mod features;
