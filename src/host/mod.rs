@@ -9,6 +9,7 @@ pub mod namespaces;
 pub mod noise;
 pub mod settings;
 pub mod topology;
+pub mod doctor;
 
 use serde::{Deserialize, Serialize};
 
