@@ -18,7 +18,9 @@ const FINEST_ALPHA: f64 = 0.002;
 /// Everything to say about the cells of one metric.
 pub fn problems(run: &Run, cells: &Cells, metric: &Metric) -> Vec<Problem> {
     let words = Words::of(run);
-    let of_metric: Vec<&Cell> = cells.of_metric(metric.id).collect();
+    // A twin is the same place again; its own troubles are the noise floor's.
+    let original = |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.twin_of.is_none());
+    let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
     for cell in &of_metric {

@@ -86,8 +86,15 @@ impl Limits {
         if !sound_clock {
             return Some(Fault::Clock);
         }
-        let counts = [sample.ops, sample.bytes];
-        if counts.into_iter().chain(sample.quantities.values().copied().flatten()).any(|n| n < 0.0) {
+        // One pass over the quantities: there are many, and this is asked of every sample.
+        let (mut negative, mut outside) = (sample.ops < 0.0 || sample.bytes < 0.0, false);
+        for (id, value) in &sample.quantities {
+            if let Some(value) = *value {
+                negative |= value < 0.0;
+                outside |= value > 1.0 + 1e-9 && id.ends_with("_multiplexing");
+            }
+        }
+        if negative {
             return Some(Fault::Negative);
         }
         // Windows may cut a message in two, once per connection.
@@ -101,18 +108,8 @@ impl Limits {
         if self.sides.iter().any(over) {
             return Some(Fault::CpuTime);
         }
-        self.share_fault(sample)
-    }
-
-    fn share_fault(&self, sample: &Sample) -> Option<Fault> {
-        let more_copied = sample
-            .get("sender_completions_copied")
-            .zip(sample.get("sender_completions"))
-            .is_some_and(|(copied, all)| copied > all);
-        let multiplexing = |(id, value): (&String, &Option<f64>)| {
-            id.ends_with("_multiplexing") && value.is_some_and(|v| v > 1.0 + 1e-9)
-        };
-        (more_copied || sample.quantities.iter().any(multiplexing)).then_some(Fault::Share)
+        let copied = sample.get("sender_completions_copied").zip(sample.get("sender_completions"));
+        (outside || copied.is_some_and(|(copied, all)| copied > all)).then_some(Fault::Share)
     }
 }
 
