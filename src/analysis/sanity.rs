@@ -3,7 +3,8 @@
 //! A sample is impossible when its clock did not run, its bytes are not its messages, a side used
 //! more CPU time than its threads had, a share leaves [0, 1], or a count is negative. Refused samples
 //! stay in the record and in no estimate ([`super::cells`]). A bound on throughput (memory or link
-//! bandwidth) is checked where the caller knows one.
+//! bandwidth) is checked where the caller knows one. Samples that failed verification or that the
+//! harness marked as suspect are counted beside them.
 
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
@@ -118,6 +119,7 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
     let words = Words::of(run);
     let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
     let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
     let limits: BTreeMap<usize, Limits> =
         run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c))).collect();
@@ -130,6 +132,9 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         }
         if !sample.verified {
             *unverified.entry(sample.case).or_default() += 1;
+        }
+        for mark in &sample.marks {
+            *marked.entry((sample.case, mark)).or_default() += 1;
         }
     }
     let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
@@ -163,7 +168,12 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         );
         problem("unverified", "throughput", *case, text)
     });
-    impossible.chain(unproven).collect()
+    let suspect = marked.iter().map(|((case, mark), n)| {
+        let text =
+            format!("{} of {} samples at {} are marked {mark}; not used.", n, whole(*case), place(*case));
+        problem("marked_samples", "throughput", *case, text)
+    });
+    impossible.chain(unproven).chain(suspect).collect()
 }
 
 #[cfg(test)]
@@ -224,5 +234,9 @@ mod tests {
         run.samples[0].verified = false;
         let found = problems(&run, None);
         assert_eq!((found.len(), found[0].id), (1, "unverified"));
+        run.samples[1].marks.push("steal".into());
+        let found = problems(&run, None);
+        assert_eq!((found.len(), found[1].id), (2, "marked_samples"));
+        assert!(found[1].statement.text.contains("are marked steal; not used"), "{found:?}");
     }
 }
