@@ -156,7 +156,7 @@ mod tests {
             .flat_map(|(round, costs)| costs.iter().enumerate().map(|(i, c)| (*round, i as u32, *c)))
             .map(|(round, index, cost)| synthetic::sample(&case, round, index, cost))
             .collect();
-        synthetic::record(Plan { cases: vec![case], skips: Vec::new() }, samples)
+        synthetic::record(Plan { cases: vec![case], ..Plan::default() }, samples)
     }
 
     #[test]

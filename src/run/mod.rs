@@ -1,6 +1,10 @@
 //! The record of a run and its files: `run.json` and `samples.csv`.
 //!
 //! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
+//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`.
+
+pub mod files;
+pub mod rows;
 
 use crate::host::{Fact, Unavailable};
 use crate::plan::{Case, Plan};
@@ -8,6 +12,8 @@ use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use files::{LoadError, ResumeError, RunDir, WriteError};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
