@@ -241,11 +241,15 @@ impl Teller<'_> {
         Some(Statement { text, cells })
     }
 
-    /// The largest difference that is claimed.
+    /// The largest difference that is claimed, where several are.
     fn largest_effect(&self) -> Option<Statement> {
         let better = self.comparisons().metric.better;
-        let claimed = self.comparisons().pairs.iter().filter_map(|c| Some((c, c.better(better)?)));
-        let (pair, winner) = claimed.max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
+        let claimed: Vec<(&Comparison, usize)> =
+            self.comparisons().pairs.iter().filter_map(|c| Some((c, c.better(better)?))).collect();
+        if claimed.len() < 2 {
+            return None;
+        }
+        let (pair, winner) = claimed.into_iter().max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
         let loser = if winner == pair.a { pair.b } else { pair.a };
         let estimate = &self.cells.cell(winner, pair.metric)?.estimate;
         let ratio = from_side(pair, winner);
