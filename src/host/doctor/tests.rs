@@ -116,10 +116,13 @@ fn a_quota_is_compared_with_the_cpus() {
     }
 }
 
+/// A check, what it must come to, and the fault that is put into a quiet machine.
+type Fault = (&'static str, Status, fn(&mut Live));
+
 #[test]
 fn what_runs_badly_is_seen() {
     let why = Unavailable { reason: "not here".into(), remedy: "go there".into() };
-    let faults: Vec<(&str, Status, fn(&mut Live))> = vec![
+    let faults: Vec<Fault> = vec![
         ("build", Status::Bad, |live| live.debug_build = true),
         ("clock", Status::Caution, |live| live.clock.by_vdso = false),
         ("clock", Status::Caution, |live| live.tick_invariant = Some(false)),
