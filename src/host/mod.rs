@@ -1,13 +1,13 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
 pub mod files;
+pub mod topology;
 pub mod clock;
 pub mod counters;
-pub mod settings;
-pub mod fingerprint;
-pub mod namespaces;
 pub mod noise;
-pub mod topology;
+pub mod settings;
+pub mod namespaces;
+pub mod fingerprint;
 pub mod doctor;
 
 use serde::{Deserialize, Serialize};

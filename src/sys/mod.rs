@@ -3,9 +3,9 @@
 pub mod buffer;
 pub mod socket;
 pub mod program;
-pub mod affinity;
 pub mod clock;
+pub mod affinity;
+pub mod features;
 pub mod namespace;
 pub mod netlink;
 pub mod ethtool;
-pub mod features;
