@@ -1,6 +1,20 @@
 //! Estimates of every metric of every case: the cells that all tables, plots and sentences name.
+//!
+//! The value of a round is the median over its usable samples (those that [`super::sanity`] finds
+//! impossible are refused); the estimate is the median over
+//! rounds with its order-statistic interval, because rounds (fresh processes), not samples, are
+//! independent. A round without a usable sample has no value; a metric that no sample supports has
+//! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
-use crate::stats::Estimate;
+use super::sanity::Limits;
+use crate::axis::Point;
+use crate::plan::Case;
+use crate::probe;
+use crate::run::Run;
+use crate::sample::{Metric, Sample};
+use crate::stats::{Estimate, median, median_interval};
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,4 +25,178 @@ pub struct Cell {
     pub estimate: Estimate,
     /// The metric's value in each round that has one: (round, median over its usable samples).
     pub rounds: Vec<(u32, f64)>,
+}
+
+/// All cells of a run, by case and in the order of the probe's metrics.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Cells {
+    cells: Vec<Cell>,
+    /// The cells of each case of the plan, by its index.
+    of_case: Vec<Range<usize>>,
+}
+
+impl Cells {
+    pub fn of(run: &Run) -> Cells {
+        let plan = &run.record.plan.cases;
+        let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
+        let mut samples: Vec<Vec<&Sample>> = vec![Vec::new(); slots];
+        for sample in run.samples.iter().filter(|s| s.usable() && s.case < slots) {
+            samples[sample.case].push(sample);
+        }
+        for of_case in &mut samples {
+            of_case.sort_by_key(|s| (s.round, s.index));
+        }
+        let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
+        for (index, cells) in in_parallel(plan, |case| {
+            let limits = Limits::of(case);
+            let sound = |s: &&&Sample| limits.fault(s).is_none();
+            let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
+            (case.index, cells_of_case(case, &samples, run.record.spec.confidence))
+        }) {
+            per_case[index] = cells;
+        }
+        Cells::from_cases(per_case)
+    }
+
+    pub(super) fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
+        let mut all = Cells::default();
+        for cells in per_case {
+            let start = all.cells.len();
+            all.cells.extend(cells);
+            all.of_case.push(start..all.cells.len());
+        }
+        all
+    }
+
+    pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {
+        self.of_case(case).iter().find(|c| c.metric == metric)
+    }
+
+    /// The cells of one case, in the order of its probe's metrics.
+    pub fn of_case(&self, case: usize) -> &[Cell] {
+        self.of_case.get(case).map_or(&[], |range| &self.cells[range.clone()])
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter()
+    }
+
+    /// Every cell of one metric, by case.
+    pub fn of_metric<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Cell> {
+        self.cells.iter().filter(move |c| c.metric == metric)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+/// The metric of this id of any probe of the run.
+pub fn metric(run: &Run, id: &str) -> Option<Metric> {
+    let mut probes: Vec<&str> = run.record.plan.cases.iter().map(|c| c.probe.as_str()).collect();
+    probes.dedup();
+    probes.into_iter().filter_map(probe::find).flat_map(|p| p.metrics()).find(|m| m.id == id)
+}
+
+/// Ten thousand cases of thirty metrics take seconds on one CPU, and cases share nothing.
+fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec<T> {
+    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let share = cases.len().div_ceil(cpus);
+    if cpus == 1 || share < 64 {
+        return cases.iter().map(work).collect();
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = cases
+            .chunks(share)
+            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>()))
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+fn cells_of_case(case: &Case, samples: &[&Sample], confidence: f64) -> Vec<Cell> {
+    let Some(probe) = probe::find(&case.probe) else { return Vec::new() };
+    let cell = |metric: &Metric| {
+        let rounds = round_values(metric, &case.point, samples);
+        let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+        let estimate = median_interval(&values, confidence, metric.unit)?;
+        Some(Cell { case: case.index, metric: metric.id, estimate, rounds })
+    };
+    probe.metrics().iter().filter_map(cell).collect()
+}
+
+/// `samples` are usable and in order of rounds.
+fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32, f64)> {
+    let mut rounds = Vec::new();
+    let mut values = Vec::new();
+    for round in samples.chunk_by(|a, b| a.round == b.round) {
+        values.clear();
+        values.extend(round.iter().filter_map(|s| (metric.of)(s, point)).filter(|v| v.is_finite()));
+        if let Some(value) = median(&values) {
+            rounds.push((round[0].round, value));
+        }
+    }
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic::{self, Synthetic};
+    use crate::plan::Plan;
+
+    fn one_case(costs: &[(u32, &[f64])]) -> Run {
+        let case = synthetic::case(0, synthetic::point("send", 1024, 1));
+        let samples = costs
+            .iter()
+            .flat_map(|(round, costs)| costs.iter().enumerate().map(|(i, c)| (*round, i as u32, *c)))
+            .map(|(round, index, cost)| synthetic::sample(&case, round, index, cost))
+            .collect();
+        synthetic::record(Plan { cases: vec![case], ..Plan::default() }, samples)
+    }
+
+    #[test]
+    fn a_round_is_the_median_of_its_samples_and_a_cell_that_of_its_rounds() {
+        let run = one_case(&[(0, &[100.0, 900.0, 110.0]), (1, &[120.0, 130.0, 10.0]), (4, &[500.0])]);
+        let cells = Cells::of(&run);
+        let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
+        let rounds: Vec<(u32, f64)> = cell.rounds.iter().map(|(r, v)| (*r, v.round())).collect();
+        assert_eq!(rounds, [(0, 110.0), (1, 120.0), (4, 500.0)]);
+        assert_eq!((cell.estimate.value.round(), cell.estimate.n), (120.0, 3));
+        assert_eq!(cell.estimate.level, 0.75);
+    }
+
+    #[test]
+    fn suspect_samples_are_not_used_and_unsupported_metrics_have_no_cell() {
+        let mut run = one_case(&[(0, &[100.0, 300.0]), (1, &[200.0]), (2, &[700.0])]);
+        run.samples[1].marks.push("steal".into());
+        run.samples[3].verified = false;
+        run.samples.push(Sample { case: 99, ..run.samples[0].clone() });
+        let cells = Cells::of(&run);
+        let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
+        assert_eq!(
+            cell.rounds.iter().map(|(r, v)| (*r, v.round())).collect::<Vec<_>>(),
+            [(0, 100.0), (1, 200.0)]
+        );
+        assert!(cells.cell(0, "cycles_per_byte").is_none(), "no counter, no cell");
+        assert!(cells.cell(0, "copied_fraction").is_none(), "no completions, no cell");
+        assert!(cells.cell(7, "throughput").is_none());
+    }
+
+    #[test]
+    fn order_of_samples_and_threads_do_not_matter() {
+        let mut run =
+            Synthetic { sizes: vec![64, 4096], threads: (1..=20).collect(), ..Default::default() }.run();
+        let forward = Cells::of(&run);
+        assert!(run.record.plan.cases.len() > 128, "enough cases to be split");
+        run.samples.reverse();
+        assert_eq!(forward, Cells::of(&run));
+        for (case, cell) in forward.iter().map(|c| (c.case, c)) {
+            assert_eq!(forward.cell(case, cell.metric), Some(cell));
+        }
+    }
 }

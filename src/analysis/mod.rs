@@ -1,3 +1,44 @@
 //! From a [`crate::run::Run`] to estimates, comparisons and findings. Pure and offline.
+//!
+//! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
+//! and names them.
 
 pub mod cells;
+pub mod compare;
+pub mod crossover;
+pub mod groups;
+pub mod limiter;
+pub mod noise_floor;
+pub mod quality;
+pub mod sanity;
+pub mod study;
+pub mod verdict;
+pub mod winners;
+pub mod words;
+pub mod zero_copy;
+
+#[cfg(test)]
+mod synthetic;
+
+/// A cell that a sentence stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellRef {
+    pub case: usize,
+    pub metric: &'static str,
+}
+
+/// A sentence and the cells that show it. No sentence about figures without cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub text: String,
+    pub cells: Vec<CellRef>,
+}
+
+/// Something wrong with a case's figures, for the report's warnings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// `impossible_bytes`, `wide_interval`, `two_levels`
+    pub id: &'static str,
+    pub case: usize,
+    pub statement: Statement,
+}

@@ -2,7 +2,24 @@
 //!
 //! Pure functions of slices of numbers; nothing here knows what was measured.
 
+mod interval;
+mod multiple;
+mod order;
+mod outlier;
 pub mod random;
+mod ratio;
+mod signed_rank;
+mod steady;
+mod two_modes;
+
+pub use interval::{median_interval, needs_more};
+pub use multiple::{benjamini_hochberg, holm};
+pub use order::{mad, median, quantile, ranks};
+pub use outlier::{Outlier, outliers};
+pub use ratio::{RatioEstimate, paired_ratio};
+pub use signed_rank::{SignedRank, signed_rank, smallest_p};
+pub use steady::{Steadiness, steadiness, trend_p};
+pub use two_modes::{TwoModes, two_modes};
 
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
@@ -16,10 +33,29 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence that the interval really has, at least (0 = too few rounds for any interval:
-    /// `low` and `high` are then the extremes seen).
+    /// Confidence that the interval really has, at least. With too few rounds for the level asked,
+    /// `low` and `high` are the extremes seen and this is the level of those (0 for one round).
     pub level: f64,
     /// Independent replicates (rounds) behind it.
     pub n: u32,
     pub unit: Unit,
+}
+
+impl Estimate {
+    /// Half the width of the interval relative to the value: what `--precision` asks to be small.
+    /// Infinite where the value is zero and the interval is not a point.
+    pub fn relative_half_width(&self) -> f64 {
+        let half = (self.high - self.low) / 2.0;
+        if half == 0.0 { 0.0 } else { half / self.value.abs() }
+    }
+
+    /// Does the interval have at least this confidence?
+    pub fn reaches(&self, confidence: f64) -> bool {
+        self.level >= confidence
+    }
+}
+
+/// See [`Estimate::relative_half_width`].
+pub fn relative_half_width(estimate: &Estimate) -> f64 {
+    estimate.relative_half_width()
 }

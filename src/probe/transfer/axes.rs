@@ -155,7 +155,7 @@ pub const COMMON: &[Axis] = &[
         title: "MTU",
         help: "MTU of the veth pair (loopback keeps the host's)",
         unit: Unit::Bytes,
-        kind: Kind::Int { min: 1280, max: 65535 },
+        kind: Kind::Bytes { min: 1280, max: 65535 },
         default: || ints(&[1500]),
         quick: || ints(&[1500]),
     },

@@ -1,13 +1,19 @@
 //! The record of a run and its files: `run.json` and `samples.csv`.
 //!
 //! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
+//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`.
+
+pub mod files;
+pub mod rows;
 
 use crate::host::{Fact, Unavailable};
-use crate::plan::Plan;
+use crate::plan::{Case, Plan};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use files::{LoadError, ResumeError, RunDir, WriteError};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
@@ -97,4 +103,13 @@ pub struct Record {
 pub struct Run {
     pub record: Record,
     pub samples: Vec<Sample>,
+}
+
+impl Run {
+    /// A case of the plan by its index.
+    pub fn case(&self, index: usize) -> Option<&Case> {
+        let cases = &self.record.plan.cases;
+        // The index is the position in every plan that syscost makes; a hand-made one may differ.
+        cases.get(index).filter(|c| c.index == index).or_else(|| cases.iter().find(|c| c.index == index))
+    }
 }

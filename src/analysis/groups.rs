@@ -1,0 +1,162 @@
+//! Cases that may be compared: they differ in one axis and share every other one that both have.
+//!
+//! An axis that would not exist with another value of the compared axis (the reap batch of a
+//! zero-copy mechanism beside plain send) belongs to that value and does not keep cases apart,
+//! unless both cases of a pair have it. Twins repeat a case and are never compared.
+
+use crate::axis::{Kind, Point, Value};
+use crate::probe::{self, Probe};
+use crate::run::Run;
+use std::collections::BTreeMap;
+
+/// Comparable cases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    pub probe: String,
+    /// The coordinates that all members share.
+    pub shared: Point,
+    /// Indices of the cases, in the order of the compared axis's values.
+    pub members: Vec<usize>,
+    /// Indices in the plan's skips of what was asked at these coordinates and cannot run here.
+    pub skips: Vec<usize>,
+}
+
+/// The groups of a run along one axis, by their shared coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Groups {
+    pub axis: String,
+    /// The axis's values in the run, in the order that reports show them.
+    pub values: Vec<Value>,
+    pub groups: Vec<Group>,
+}
+
+impl Groups {
+    pub fn of(run: &Run, axis: &str) -> Groups {
+        let plan = &run.record.plan;
+        let values = values(run, axis);
+        let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
+        for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+            if let Some(shared) = shared(&case.probe, &case.point, axis, &values) {
+                groups.entry((&case.probe, shared)).or_default().members.push(case.index);
+            }
+        }
+        for (index, skip) in plan.skips.iter().enumerate() {
+            if let Some(shared) = shared(&skip.probe, &skip.point, axis, &values) {
+                groups.entry((&skip.probe, shared)).or_default().skips.push(index);
+            }
+        }
+        let place = |case: &usize| {
+            let value = run.case(*case).and_then(|c| c.point.get(axis));
+            (value.and_then(|v| values.iter().position(|w| v == w)), *case)
+        };
+        let groups = groups
+            .into_iter()
+            .map(|((probe, shared), mut group)| {
+                group.members.sort_by_key(place);
+                Group { probe: probe.to_string(), shared, ..group }
+            })
+            .collect();
+        Groups { axis: axis.to_string(), values, groups }
+    }
+}
+
+/// May these two members of a group be compared? They differ on the axis and agree elsewhere.
+pub fn comparable(a: &Point, b: &Point, axis: &str) -> bool {
+    let agree = |(id, value): (&String, &Value)| id == axis || b.get(id).is_none_or(|other| other == value);
+    a.get(axis) != b.get(axis) && a.0.iter().all(agree)
+}
+
+/// Values of an axis among a run's cases and skips: a registry's order for names, else ascending.
+fn values(run: &Run, axis: &str) -> Vec<Value> {
+    let plan = &run.record.plan;
+    let points = plan.cases.iter().map(|c| &c.point).chain(plan.skips.iter().map(|s| &s.point));
+    let mut values: Vec<Value> = Vec::new();
+    for value in points.filter_map(|p| p.get(axis)) {
+        if !values.contains(value) {
+            values.push(value.clone());
+        }
+    }
+    let names = names(run, axis);
+    let place = |v: &Value| names.iter().position(|n| v.as_text() == Some(n)).unwrap_or(usize::MAX);
+    values.sort_by_key(|v| (place(v), v.clone()));
+    values
+}
+
+fn names(run: &Run, axis: &str) -> Vec<&'static str> {
+    let probes = run.record.plan.cases.first().and_then(|c| probe::find(&c.probe));
+    let kind = probes.and_then(|p| p.axes().into_iter().find(|a| a.id == axis)).map(|a| a.kind);
+    match kind {
+        Some(Kind::Name { names, .. }) => names(),
+        _ => Vec::new(),
+    }
+}
+
+/// The point without the axis and without what belongs to its own value of that axis only.
+fn shared(probe_id: &str, point: &Point, axis: &str, values: &[Value]) -> Option<Point> {
+    let probe: &dyn Probe = probe::find(probe_id)?;
+    let own = point.get(axis)?;
+    let mut shared = point.without(axis);
+    let mut other_point = point.clone();
+    for other in values.iter().filter(|v| *v != own) {
+        other_point.set(axis, other.clone());
+        shared.0.retain(|id, _| probe.applies(id, &other_point));
+    }
+    Some(shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic::{self, Synthetic, point};
+    use crate::host::Unavailable;
+    use crate::plan::{Plan, Skip};
+
+    #[test]
+    fn groups_hold_one_case_per_mechanism_and_no_twins() {
+        let run = Synthetic::default().run();
+        let groups = Groups::of(&run, "mechanism");
+        assert_eq!(groups.groups.len(), 10);
+        for group in &groups.groups {
+            let mechanisms: Vec<_> = group
+                .members
+                .iter()
+                .map(|c| run.case(*c).unwrap().point.text("mechanism").unwrap())
+                .collect();
+            assert_eq!(mechanisms.len(), 3);
+            assert!(group.members.iter().all(|c| run.case(*c).unwrap().twin_of.is_none()));
+            assert!(group.shared.get("mechanism").is_none() && group.shared.get("threads").is_some());
+        }
+    }
+
+    #[test]
+    fn an_axis_of_one_mechanism_keeps_nothing_apart() {
+        let with = |batch: u64| {
+            let mut p = point("msg_zerocopy", 64, 1);
+            p.set("reap_batch", Value::Int(batch));
+            p
+        };
+        let points = [point("send", 64, 1), with(16), with(64), point("send", 1024, 1)];
+        let cases = points.into_iter().enumerate().map(|(i, p)| synthetic::case(i, p)).collect();
+        let why = Unavailable { reason: "no".into(), remedy: "none".into() };
+        let skips = vec![Skip { probe: "transfer".into(), point: point("sendmsg", 1024, 1), why }];
+        let run = synthetic::record(Plan { cases, skips, ..Plan::default() }, Vec::new());
+        let groups = Groups::of(&run, "mechanism").groups;
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0].members.len(), 3, "{groups:?}");
+        assert_eq!(groups[1].skips, [0]);
+        let at = |i: usize| &run.case(i).unwrap().point;
+        assert!(comparable(at(0), at(1), "mechanism"));
+        assert!(!comparable(at(1), at(2), "mechanism"), "the same mechanism");
+    }
+
+    #[test]
+    fn an_axis_that_both_have_must_agree() {
+        let with = |mechanism: &str, batch: u64| {
+            let mut p = point(mechanism, 64, 1);
+            p.set("reap_batch", Value::Int(batch));
+            p
+        };
+        assert!(comparable(&with("x", 1), &with("y", 1), "mechanism"));
+        assert!(!comparable(&with("x", 1), &with("y", 2), "mechanism"));
+    }
+}

@@ -1,0 +1,197 @@
+//! Synthetic runs with a known truth, for the tests of the analysis.
+//!
+//! Samples carry the quantities that a transfer records, made from a model of CPU time per message
+//! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
+
+use super::cells::{Cell, Cells};
+use crate::axis::{Point, Value};
+use crate::plan::{Case, Plan, Skip};
+use crate::probe::Timing;
+use crate::run::{Record, Run, SCHEMA, State, Tool};
+use crate::sample::Sample;
+use crate::spec::Spec;
+use crate::stats::median_interval;
+use crate::stats::random::Random;
+use crate::units::Unit;
+use std::collections::BTreeMap;
+
+/// What one message of a case truly costs in total CPU time.
+pub type CostNs = fn(&Point) -> f64;
+
+pub struct Synthetic {
+    pub mechanisms: Vec<&'static str>,
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    pub rounds: u32,
+    pub windows: u32,
+    pub cost_ns: CostNs,
+    /// Standard deviation of the log of a case's own noise per round.
+    pub noise: f64,
+    /// Every so many cases get a twin; 0 = none.
+    pub twin_every: usize,
+    pub skips: Vec<Skip>,
+    pub seed: u64,
+}
+
+impl Default for Synthetic {
+    fn default() -> Self {
+        Synthetic {
+            mechanisms: vec!["pack_send", "send", "sendmsg"],
+            sizes: vec![64, 1024, 16384, 65536, 262144],
+            threads: vec![1, 2],
+            rounds: 8,
+            windows: 3,
+            cost_ns: |p| 1000.0 + 0.2 * p.int("message_bytes").unwrap_or(0) as f64,
+            noise: 0.03,
+            twin_every: 7,
+            skips: Vec::new(),
+            seed: 1,
+        }
+    }
+}
+
+/// A standard normal value (Box-Muller).
+pub fn normal(random: &mut Random) -> f64 {
+    (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
+}
+
+pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
+    let mut point = Point::default();
+    point.set("mechanism", Value::text(mechanism));
+    point.set("receiver", Value::text("recv"));
+    point.set("message_bytes", Value::Int(bytes));
+    point.set("threads", Value::Int(threads));
+    point.set("path", Value::text("veth"));
+    point.set("nodelay", Value::text("on"));
+    point
+}
+
+impl Synthetic {
+    pub fn run(&self) -> Run {
+        let cases = self.cases();
+        let mut random = Random::new(self.seed);
+        let mut samples = Vec::new();
+        for round in 0..self.rounds {
+            let shared = 0.05 * normal(&mut random);
+            for case in &cases {
+                let own = self.noise * normal(&mut random);
+                for index in 0..self.windows {
+                    let within = 0.01 * normal(&mut random);
+                    let cost = (self.cost_ns)(&case.point) * (shared + own + within).exp();
+                    samples.push(sample(case, round, index, cost));
+                }
+            }
+        }
+        record(Plan { cases, skips: self.skips.clone(), ..Plan::default() }, samples)
+    }
+
+    fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for threads in &self.threads {
+            for size in &self.sizes {
+                for mechanism in &self.mechanisms {
+                    cases.push(case(cases.len(), point(mechanism, *size, *threads)));
+                }
+            }
+        }
+        if self.twin_every > 0 {
+            for original in (0..cases.len()).step_by(self.twin_every) {
+                let mut twin = case(cases.len(), cases[original].point.clone());
+                twin.twin_of = Some(original);
+                cases.push(twin);
+            }
+        }
+        cases
+    }
+}
+
+pub fn case(index: usize, point: Point) -> Case {
+    Case { index, probe: "transfer".into(), point, twin_of: None }
+}
+
+/// A window in which every thread pair is busy three quarters of the time on each side.
+pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
+    let bytes = case.point.int("message_bytes").unwrap_or(1) as f64;
+    let threads = case.point.int("threads").unwrap_or(1) as f64;
+    let elapsed_ns = 1e8;
+    // The sender pays 60 % of the cost of a message.
+    let messages = (threads * 0.75 * elapsed_ns / (0.6 * cost_ns)).round();
+    let quantities = [
+        ("sender_elapsed_ns", elapsed_ns),
+        ("receiver_elapsed_ns", elapsed_ns),
+        ("sender_messages", messages),
+        ("receiver_messages", messages),
+        ("sender_cpu_ns", 0.6 * cost_ns * messages),
+        ("receiver_cpu_ns", 0.4 * cost_ns * messages),
+        ("retransmits", 0.0),
+    ];
+    Sample {
+        case: case.index,
+        round,
+        index,
+        elapsed_ns,
+        ops: messages,
+        bytes: messages * bytes,
+        verified: true,
+        marks: Vec::new(),
+        quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+    }
+}
+
+pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
+    let timing = Timing { warmup_ns: 20_000_000, window_ns: 100_000_000, windows: 3 };
+    let spec = Spec {
+        name: "synthetic".into(),
+        title: "synthetic".into(),
+        probes: Vec::new(),
+        precision: 0.05,
+        confidence: 0.95,
+        min_rounds: 6,
+        max_rounds: 40,
+        time_limit_ns: 0,
+        seed: 1,
+        timing,
+        quick: false,
+    };
+    let record = Record {
+        schema: SCHEMA,
+        id: "synthetic".into(),
+        tool: Tool { version: "0".into(), profile: "release".into(), binary_sha256: String::new() },
+        started_unix_ns: 0,
+        elapsed_ns: 0,
+        state: State::Complete,
+        command: Vec::new(),
+        host: Vec::new(),
+        spec,
+        plan,
+        settings: BTreeMap::new(),
+        missing: Vec::new(),
+        warnings: Vec::new(),
+        failures: Vec::new(),
+        predictions: Vec::new(),
+    };
+    Run { record, samples }
+}
+
+/// Cells of one metric in which every case is the same but for noise: each case draws its log bias
+/// once, and scatters by `noise` around it from round to round.
+pub fn aa_cells(
+    run: &Run,
+    metric: &'static str,
+    rounds: u32,
+    random: &mut Random,
+    bias: fn(&mut Random) -> f64,
+    noise: f64,
+) -> Cells {
+    let shared: Vec<f64> = (0..rounds).map(|_| 0.05 * normal(random)).collect();
+    let mut cell = |case: &Case| {
+        let bias = bias(random);
+        let value = |round: usize, random: &mut Random| (shared[round] + bias + noise * normal(random)).exp();
+        let rounds: Vec<(u32, f64)> =
+            (0..rounds).map(|round| (round, value(round as usize, random))).collect();
+        let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+        let estimate = median_interval(&values, 0.95, Unit::BitsPerSecond).expect("there are rounds");
+        vec![Cell { case: case.index, metric, estimate, rounds }]
+    };
+    Cells::from_cases(run.record.plan.cases.iter().map(&mut cell).collect())
+}

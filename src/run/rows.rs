@@ -1,0 +1,279 @@
+//! The lines of `samples.csv`: one sample each, written so that they read back exactly.
+//!
+//! Fields are bare numbers, `true`/`false` and ids; none of them is ever quoted, so a line ends at
+//! its newline and a row torn by a crash is the one without. Nothing here opens a file.
+
+use crate::plan::Plan;
+use crate::probe;
+use crate::sample::Sample;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A column of every row, and what it means (for FORMAT.md).
+pub struct Column {
+    pub id: &'static str,
+    pub help: &'static str,
+}
+
+const fn column(id: &'static str, help: &'static str) -> Column {
+    Column { id, help }
+}
+
+/// The columns before the quantities of the run's probes.
+pub const FIXED: &[Column] = &[
+    column("case", "index of the case in `plan.cases` of `run.json`"),
+    column("probe", "the probe's id; repeats the plan so that the file can be read alone"),
+    column("round", "which visit of the case, from 0: a fresh worker or pair of workers"),
+    column("sample", "position within the round, from 0"),
+    column("elapsed_ns", "wall-clock length of the sample in nanoseconds"),
+    column("ops", "operations completed: messages received, calls made"),
+    column("bytes", "payload bytes moved; 0 where the operation moves none"),
+    column("verified", "`true`: the work was checked (bytes, pattern, count) and was right"),
+    column("marks", "why the sample is suspect, ids separated by `;`; empty = nothing was seen"),
+];
+
+/// Longest line that a reader accepts: far above any real row, far below memory.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// What is wrong with a row, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadField {
+    pub column: String,
+    pub reason: String,
+}
+
+/// The quantities of the plan's probes in registry order: the columns after [`FIXED`].
+pub fn quantity_columns(plan: &Plan) -> Vec<String> {
+    let mut columns: Vec<String> = Vec::new();
+    for probe in probe::ALL {
+        let id = probe.about().id;
+        let planned = plan.cases.iter().any(|c| c.probe == id);
+        for quantity in probe.quantities().iter().filter(|_| planned) {
+            if !columns.iter().any(|c| c == quantity.id) {
+                columns.push(quantity.id.to_string());
+            }
+        }
+    }
+    columns
+}
+
+/// The first line, newline included.
+pub fn header(quantities: &[String]) -> String {
+    let fixed = FIXED.iter().map(|c| c.id);
+    let mut line = fixed.chain(quantities.iter().map(String::as_str)).collect::<Vec<_>>().join(",");
+    line.push('\n');
+    line
+}
+
+/// Reads the first line (without its newline) into the quantity columns that follow.
+pub fn parse_header(line: &str) -> Result<Vec<String>, BadField> {
+    let mut fields = line.split(',');
+    for wanted in FIXED {
+        let found = fields.next().unwrap_or("");
+        if found != wanted.id {
+            let reason = format!("the header has {:?} here", shorten(found));
+            return Err(BadField { column: wanted.id.into(), reason });
+        }
+    }
+    let mut columns: Vec<String> = Vec::new();
+    for field in fields {
+        let valid = !field.is_empty()
+            && field.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if !valid || columns.iter().any(|c| c == field) {
+            return Err(BadField {
+                column: shorten(field),
+                reason: "a quantity is a name of its own in lower case".into(),
+            });
+        }
+        columns.push(field.to_string());
+    }
+    Ok(columns)
+}
+
+/// Appends one row, newline included. Refuses what could not be read back: a number that is not
+/// finite, a quantity without a column.
+pub fn write_row(
+    line: &mut String,
+    sample: &Sample,
+    probe: &str,
+    quantities: &[String],
+) -> Result<(), BadField> {
+    let finite = |column: &str, n: f64| {
+        let reason = format!("{n} is not a finite number");
+        if n.is_finite() { Ok(n) } else { Err(BadField { column: column.into(), reason }) }
+    };
+    let stray = sample.quantities.iter().find(|(id, v)| v.is_some() && !quantities.contains(id));
+    if let Some((id, _)) = stray {
+        return Err(BadField { column: id.clone(), reason: "the file has no column for it".into() });
+    }
+    // `{}` of an f64 is the shortest text that reads back as the same number.
+    let _ = write!(
+        line,
+        "{},{probe},{},{},{},{},{},{},{}",
+        sample.case,
+        sample.round,
+        sample.index,
+        finite("elapsed_ns", sample.elapsed_ns)?,
+        finite("ops", sample.ops)?,
+        finite("bytes", sample.bytes)?,
+        sample.verified,
+        marks(&sample.marks),
+    );
+    for id in quantities {
+        line.push(',');
+        if let Some(n) = sample.get(id) {
+            let _ = write!(line, "{}", finite(id, n)?);
+        }
+    }
+    line.push('\n');
+    Ok(())
+}
+
+/// Marks are ids; anything that would break the row becomes an underscore rather than lose it.
+fn marks(marks: &[String]) -> String {
+    let id = |mark: &String| -> String {
+        mark.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+    };
+    marks.iter().map(id).collect::<Vec<_>>().join(";")
+}
+
+/// Reads one row (without its newline).
+pub fn parse_row(line: &str, plan: &Plan, quantities: &[String]) -> Result<Sample, BadField> {
+    let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
+    let found = line.split(',').count();
+    let wanted = FIXED.len() + quantities.len();
+    if found != wanted {
+        let last = FIXED.iter().map(|c| c.id).chain(quantities.iter().map(String::as_str));
+        let column = last.take(found.min(wanted)).last().unwrap_or("case").to_string();
+        return Err(bad(&column, format!("the row has {found} fields, the header {wanted}")));
+    }
+    let mut fields = line.split(',');
+    let mut next = |column: &str| (column.to_string(), fields.next().unwrap_or(""));
+    let mut sample = Sample { case: whole(next("case"))? as usize, ..Sample::default() };
+    let case = plan.cases.get(sample.case).ok_or_else(|| {
+        bad("case", format!("{} is not in the plan of {} cases", sample.case, plan.cases.len()))
+    })?;
+    let (_, probe) = next("probe");
+    if probe != case.probe {
+        return Err(bad("probe", format!("{:?}, but the plan has {:?}", shorten(probe), case.probe)));
+    }
+    sample.round = whole(next("round"))?;
+    sample.index = whole(next("sample"))?;
+    sample.elapsed_ns = number(next("elapsed_ns"))?;
+    sample.ops = number(next("ops"))?;
+    sample.bytes = number(next("bytes"))?;
+    sample.verified = match next("verified").1 {
+        "true" => true,
+        "false" => false,
+        other => return Err(bad("verified", format!("{:?} is neither true nor false", shorten(other)))),
+    };
+    sample.marks = next("marks").1.split(';').filter(|m| !m.is_empty()).map(String::from).collect();
+    let mut recorded = BTreeMap::new();
+    for id in quantities {
+        let (column, text) = next(id);
+        let value = if text.is_empty() { None } else { Some(number((column, text))?) };
+        recorded.insert(id.clone(), value);
+    }
+    sample.quantities = recorded;
+    Ok(sample)
+}
+
+fn whole((column, text): (String, &str)) -> Result<u32, BadField> {
+    text.parse()
+        .map_err(|_| BadField { column, reason: format!("{:?} is not a whole number", shorten(text)) })
+}
+
+fn number((column, text): (String, &str)) -> Result<f64, BadField> {
+    match text.parse::<f64>() {
+        Ok(n) if n.is_finite() => Ok(n),
+        _ => Err(BadField { column, reason: format!("{:?} is not a number", shorten(text)) }),
+    }
+}
+
+/// A stranger's field in an error message: short.
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::Point;
+    use crate::plan::Case;
+    use proptest::prelude::*;
+
+    fn plan() -> Plan {
+        let case = |index| Case { index, probe: "transfer".into(), point: Point::default(), twin_of: None };
+        Plan { cases: vec![case(0), case(1)], ..Plan::default() }
+    }
+
+    fn finite() -> impl Strategy<Value = f64> {
+        any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |n| n.is_finite())
+    }
+
+    proptest! {
+        #[test]
+        fn rows_read_back_exactly(
+            numbers in proptest::collection::vec(finite(), 4),
+            gap in any::<bool>(), verified in any::<bool>(), round in any::<u32>(), marked in any::<bool>(),
+        ) {
+            let columns = vec!["a".to_string(), "b_ns".to_string()];
+            let sample = Sample {
+                case: 1, round, index: 3,
+                elapsed_ns: numbers[0], ops: numbers[1], bytes: numbers[2], verified,
+                marks: if marked { vec!["steal".into(), "stopped".into()] } else { vec![] },
+                quantities: BTreeMap::from([
+                    ("a".to_string(), (!gap).then_some(numbers[3])), ("b_ns".to_string(), None),
+                ]),
+            };
+            let mut line = String::new();
+            write_row(&mut line, &sample, "transfer", &columns).unwrap();
+            let read = parse_row(line.trim_end_matches('\n'), &plan(), &columns).unwrap();
+            prop_assert_eq!(&read, &sample);
+            let mut again = String::new();
+            write_row(&mut again, &read, "transfer", &columns).unwrap();
+            prop_assert_eq!(again, line);
+        }
+
+        #[test]
+        fn no_line_panics(line in "[0-9a-z,;.\\-\"\u{0}é]{0,80}") {
+            let _ = parse_header(&line);
+            let _ = parse_row(&line, &plan(), &["a".to_string()]);
+        }
+    }
+
+    #[test]
+    fn a_bad_field_names_its_column() {
+        let row = |text: &str| parse_row(text, &plan(), &["a".to_string()]).unwrap_err();
+        assert_eq!(row("0,transfer,0,0,1,2,3,true,,x").column, "a");
+        assert_eq!(row("0,transfer,0,0,1,inf,3,true,,1").column, "ops");
+        assert_eq!(row("7,transfer,0,0,1,2,3,true,,1").column, "case");
+        assert_eq!(row("0,other,0,0,1,2,3,true,,1").column, "probe");
+        assert_eq!(row("0,transfer,0,0,1,2,3,yes,,1").column, "verified");
+        assert_eq!(row("0,transfer,0,-1,1,2,3,true,,1").column, "sample");
+        assert!(row("0,transfer,0").reason.contains("3 fields"));
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        let mut line = String::new();
+        let sample = Sample { elapsed_ns: f64::NAN, ..Sample::default() };
+        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "elapsed_ns");
+        let quantities = BTreeMap::from([("stray".to_string(), Some(1.0))]);
+        let sample = Sample { quantities, ..Sample::default() };
+        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "stray");
+    }
+
+    #[test]
+    fn columns_come_from_the_registry_in_order() {
+        let columns = quantity_columns(&plan());
+        let wanted: Vec<String> =
+            probe::find("transfer").unwrap().quantities().iter().map(|q| q.id.to_string()).collect();
+        assert_eq!(columns, wanted);
+        assert_eq!(parse_header(header(&columns).trim_end()), Ok(columns));
+    }
+}

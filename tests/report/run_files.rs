@@ -1,0 +1,194 @@
+//! The run directory on a real file system: what is written reads back, what is damaged is named,
+//! nothing is followed through a link, and a crash loses one row at most.
+
+use crate::common;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use syscost::run::{LoadError, ResumeError, RunDir, State, WriteError};
+
+fn made() -> (tempfile::TempDir, PathBuf, syscost::run::Run) {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("deep/run");
+    let run = common::small_run();
+    let mut dir = RunDir::create(&path, &run.record).unwrap();
+    dir.append(&run.samples).unwrap();
+    (scratch, path, run)
+}
+
+#[test]
+fn a_run_reads_back_exactly_and_writes_the_same_bytes() {
+    let (scratch, path, run) = made();
+    let read = RunDir::load(&path).unwrap();
+    assert_eq!(read, run);
+    let again = scratch.path().join("again");
+    RunDir::create(&again, &read.record).unwrap().append(&read.samples).unwrap();
+    for file in ["run.json", "samples.csv"] {
+        assert_eq!(fs::read(path.join(file)).unwrap(), fs::read(again.join(file)).unwrap(), "{file}");
+    }
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn the_record_is_replaced() {
+    let (_scratch, path, mut run) = made();
+    {
+        let (mut dir, _) = RunDir::resume(&path).unwrap();
+        run.record.state = State::Interrupted;
+        dir.write_record(&run.record).unwrap();
+    }
+    assert_eq!(RunDir::load(&path).unwrap(), run);
+}
+
+#[test]
+fn a_torn_last_row_is_ignored_with_a_warning_and_cut_off_on_resume() {
+    let (_scratch, path, run) = made();
+    let file = path.join("samples.csv");
+    let whole = fs::read(&file).unwrap();
+    for cut in [1, 7, 40] {
+        fs::write(&file, &whole[..whole.len() - cut]).unwrap();
+        let read = RunDir::load(&path).unwrap();
+        assert_eq!(read.samples, run.samples[..run.samples.len() - 1]);
+        assert_eq!(read.record.warnings.last().unwrap().id, "torn_row");
+    }
+    let (mut dir, resumed) = RunDir::resume(&path).unwrap();
+    assert_eq!(resumed.samples.len(), run.samples.len() - 1);
+    dir.append(&run.samples[run.samples.len() - 1..]).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), whole);
+}
+
+#[test]
+fn a_run_that_lost_even_its_header_can_be_resumed() {
+    let (_scratch, path, run) = made();
+    let file = path.join("samples.csv");
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..20]).unwrap();
+    let (mut dir, resumed) = RunDir::resume(&path).unwrap();
+    assert!(resumed.samples.is_empty());
+    dir.append(&run.samples).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), whole);
+}
+
+#[test]
+fn two_writers_never_share_a_directory() {
+    let (_scratch, path, _) = made();
+    let (_first, _) = RunDir::resume(&path).unwrap();
+    assert!(matches!(RunDir::resume(&path), Err(ResumeError::Write(WriteError::InUse { .. }))));
+    RunDir::load(&path).expect("reading is always allowed");
+}
+
+#[test]
+fn directories_with_files_are_refused_with_the_next_command() {
+    let (scratch, path, run) = made();
+    let error = RunDir::create(&path, &run.record).unwrap_err().to_string();
+    assert!(error.contains("--out") && error.contains("--resume"), "{error}");
+    fs::write(scratch.path().join("file"), "x").unwrap();
+    let error = RunDir::create(&scratch.path().join("file"), &run.record).unwrap_err();
+    assert!(matches!(error, WriteError::NotADirectory { .. }), "{error}");
+    let error = RunDir::create(scratch.path(), &run.record).unwrap_err().to_string();
+    assert!(!error.contains("--resume"), "a directory that is no run cannot be resumed: {error}");
+}
+
+#[test]
+fn what_is_no_run_says_what_a_run_is() {
+    let scratch = tempfile::tempdir().unwrap();
+    for path in [scratch.path().to_path_buf(), scratch.path().join("nothing")] {
+        let error = RunDir::load(&path).unwrap_err();
+        assert!(matches!(error, LoadError::NotARun { missing: "run.json", .. }), "{error}");
+        assert!(error.to_string().contains("syscost run"), "{error}");
+    }
+    let (_scratch, path, _) = made();
+    fs::remove_file(path.join("samples.csv")).unwrap();
+    let error = RunDir::load(&path).unwrap_err();
+    assert!(matches!(error, LoadError::NotARun { missing: "samples.csv", .. }), "{error}");
+}
+
+#[test]
+fn links_and_devices_are_not_followed() {
+    let (scratch, path, run) = made();
+    for file in ["run.json", "samples.csv"] {
+        let real = path.join(file);
+        let moved = scratch.path().join(file);
+        fs::rename(&real, &moved).unwrap();
+        symlink(&moved, &real).unwrap();
+        let error = RunDir::load(&path).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert!(RunDir::resume(&path).is_err());
+        fs::remove_file(&real).unwrap();
+        fs::rename(&moved, &real).unwrap();
+    }
+    let victim = scratch.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    fs::remove_file(path.join("run.json")).unwrap();
+    symlink(&victim, path.join("run.json")).unwrap();
+    assert!(RunDir::create(&path, &run.record).is_err());
+    syscost::run::files::replace(&path, "run.json", b"new").unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}
+
+#[test]
+fn a_newer_format_is_said_to_be_newer() {
+    let (_scratch, path, _) = made();
+    fs::write(path.join("run.json"), r#"{"schema": 99, "unknown": [1]}"#).unwrap();
+    let error = RunDir::load(&path).unwrap_err();
+    assert!(matches!(error, LoadError::Newer { found: 99, .. }), "{error}");
+}
+
+#[test]
+fn a_bad_row_names_file_line_and_column() {
+    let (_scratch, path, _) = made();
+    let file = path.join("samples.csv");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    lines[2] = lines[2].replacen(",true,", ",perhaps,", 1);
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let error = RunDir::load(&path).unwrap_err().to_string();
+    assert!(error.contains("samples.csv, line 3, column verified"), "{error}");
+}
+
+#[test]
+fn garbage_is_an_error_and_never_a_panic() {
+    let (_scratch, path, _) = made();
+    let record = fs::read(path.join("run.json")).unwrap();
+    let samples = fs::read(path.join("samples.csv")).unwrap();
+    let mut random = syscost::stats::random::Random::new(7);
+    for _ in 0..200 {
+        let (name, good) =
+            if random.below(2) == 0 { ("run.json", &record) } else { ("samples.csv", &samples) };
+        let mut bad = good.clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bad.len());
+            bad[at] = random.next_u64() as u8;
+        }
+        bad.truncate(random.below(bad.len()) + 1);
+        fs::write(path.join(name), &bad).unwrap();
+        let _ = RunDir::load(&path);
+        fs::write(path.join(name), good).unwrap();
+    }
+    let deep = "[".repeat(100_000);
+    fs::write(path.join("run.json"), deep).unwrap();
+    assert!(matches!(RunDir::load(&path), Err(LoadError::Record { .. })));
+    fs::write(path.join("run.json"), &record).unwrap();
+    fs::write(path.join("samples.csv"), vec![b'x'; 3 << 20]).unwrap();
+    assert!(RunDir::load(&path).unwrap_err().to_string().contains("longer than"));
+}
+
+#[test]
+fn a_record_that_speaks_of_no_case_is_damaged() {
+    let (_scratch, path, mut run) = made();
+    run.record.failures.push(syscost::run::Failure { case: 9999, round: 0, message: String::new() });
+    fs::write(path.join("run.json"), serde_json::to_vec(&run.record).unwrap()).unwrap();
+    assert!(RunDir::load(&path).unwrap_err().to_string().contains("case 9999"));
+}
+
+#[test]
+fn an_impossible_sample_spoils_its_whole_batch_and_nothing_else() {
+    let (_scratch, path, run) = made();
+    let (mut dir, _) = RunDir::resume(&path).unwrap();
+    let before = fs::read(path.join("samples.csv")).unwrap();
+    let mut impossible = run.samples[0].clone();
+    impossible.elapsed_ns = f64::INFINITY;
+    let error = dir.append(&[run.samples[0].clone(), impossible]).unwrap_err();
+    assert!(matches!(error, WriteError::Sample { .. }), "{error}");
+    assert_eq!(fs::read(path.join("samples.csv")).unwrap(), before, "all rows of a batch, or none");
+}
