@@ -14,8 +14,10 @@ use super::namespaces::{self, Rights};
 use super::noise::{NoiseBetween, Reading};
 use super::topology::Topology;
 use super::{Unavailable, clock};
-use crate::sys::features;
+use crate::sys::socket;
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Short enough for a command that a person waits for; a tick of steal is 10 ms.
@@ -75,10 +77,16 @@ impl Live {
             counters_wanted: counters::ids().count(),
             counters_missing: Counters::open().1,
             namespaces: namespaces::available(),
-            zerocopy: features::tcp_zerocopy().map_err(|e| e.to_string()),
+            zerocopy: tcp_zerocopy().map_err(|e| e.to_string()),
             debug_build: cfg!(debug_assertions),
         }
     }
+}
+
+/// Tries SO_ZEROCOPY on a fresh TCP socket.
+fn tcp_zerocopy() -> io::Result<()> {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+    socket::enable_zerocopy(socket.as_raw_fd())
 }
 
 /// Every check of this machine, in the order of a report.

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod files;
 pub mod fingerprint;
 pub mod memory;
@@ -9,7 +10,6 @@ pub mod namespaces;
 pub mod noise;
 pub mod settings;
 pub mod topology;
-pub mod doctor;
 
 use serde::{Deserialize, Serialize};
 

@@ -23,15 +23,15 @@ pub fn zerocopy(root: &Root, live: &Live) -> Check {
     const ENOUGH_BYTES: u64 = 131_072;
     let title = "MSG_ZEROCOPY";
     if let Err(error) = &live.zerocopy {
-        return good("msg_zerocopy", title, format!("refused: {error}"))
+        return good("socket_zerocopy", title, format!("refused: {error}"))
             .caution("the zero-copy mechanism is skipped", "use Linux 4.14 or later");
     }
     let Some(bytes) = root.number("proc/sys/net/core/optmem_max") else {
-        return good("msg_zerocopy", title, "possible; net.core.optmem_max not told")
+        return good("socket_zerocopy", title, "possible; net.core.optmem_max not told")
             .unknown("how many sends can be in flight cannot be seen");
     };
     let size = Unit::Bytes.format(bytes as f64);
-    let check = good("msg_zerocopy", title, format!("possible; net.core.optmem_max = {bytes} ({size})"));
+    let check = good("socket_zerocopy", title, format!("possible; net.core.optmem_max = {bytes} ({size})"));
     if bytes >= ENOUGH_BYTES {
         return check;
     }

@@ -81,7 +81,7 @@ fn each_fault_of_a_machine_is_seen() {
         ("proc/self/status", "Uid:\t9\t9\t9\t9\nCapEff:\t0\n", "rights", Status::Caution),
         ("proc/self/status", "Uid:\t9\t9\t9\t9\nCapEff:\t0\n", "locked_memory", Status::Caution),
         ("proc/self/limits", "Max open files 256 4096 files\n", "open_files", Status::Caution),
-        ("proc/sys/net/core/optmem_max", "20480\n", "msg_zerocopy", Status::Caution),
+        ("proc/sys/net/core/optmem_max", "20480\n", "socket_zerocopy", Status::Caution),
         ("proc/sys/net/ipv4/tcp_available_congestion_control", "reno\n", "congestion_control", Status::Bad),
     ];
     for (file, text, id, status) in by_file {
@@ -116,10 +116,13 @@ fn a_quota_is_compared_with_the_cpus() {
     }
 }
 
+/// A check, what it must come to, and the fault that is put into a quiet machine.
+type Fault = (&'static str, Status, fn(&mut Live));
+
 #[test]
 fn what_runs_badly_is_seen() {
     let why = Unavailable { reason: "not here".into(), remedy: "go there".into() };
-    let faults: Vec<(&str, Status, fn(&mut Live))> = vec![
+    let faults: Vec<Fault> = vec![
         ("build", Status::Bad, |live| live.debug_build = true),
         ("clock", Status::Caution, |live| live.clock.by_vdso = false),
         ("clock", Status::Caution, |live| live.tick_invariant = Some(false)),
@@ -128,7 +131,7 @@ fn what_runs_badly_is_seen() {
         ("steal", Status::Unknown, |live| live.noise.steal_ns_by_cpu.clear()),
         ("other_load", Status::Caution, |live| live.noise.busy_ns = Some(200_000_000)),
         ("other_load", Status::Bad, |live| live.noise.busy_ns = Some(1_500_000_000)),
-        ("msg_zerocopy", Status::Caution, |live| live.zerocopy = Err("ENOPROTOOPT".into())),
+        ("socket_zerocopy", Status::Caution, |live| live.zerocopy = Err("ENOPROTOOPT".into())),
         ("cpus", Status::Bad, |live| live.topology = Topology::read_from(&Root::at("/nowhere"), &[0])),
         ("cpus", Status::Caution, |live| live.topology = Topology::read_from(&Root::at("/nowhere"), &[0, 1])),
     ];
