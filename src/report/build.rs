@@ -31,13 +31,13 @@ pub fn report(run: &Run, analysis: &Analysis) -> Report {
     let material = Material::of(run, analysis);
     let verdict = section::verdict::statements(&material);
     let mut sections: Vec<Section> = [
-        section::verdict::findings(&material),
         section::machine::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
         section::hardware::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
+        section::verdict::findings(&material),
     ]
     .into_iter()
     .flatten()
