@@ -5,12 +5,12 @@
 
 use std::process::ExitCode;
 use syscost::host::namespaces;
-use syscost::worker;
+use syscost::worker::{child, launch};
 
 fn main() -> ExitCode {
     match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
+        Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
         Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
-        Some(worker::launch::SUBCOMMAND) => exit_code(worker::child::main()),
         _ => syscost::cli::main(std::env::args_os()),
     }
 }

@@ -82,6 +82,23 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// One scale for a table whose largest figure is this: what to divide by, and the name of the
+    /// unit then, e.g. (1e9, `Gbit/s`).
+    pub fn scale_for(self, largest: f64) -> (f64, String) {
+        match self {
+            Unit::BitsPerSecond | Unit::BytesPerSecond | Unit::Hertz | Unit::PerSecond => {
+                let (_, prefix) = si(largest);
+                let scale = [("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)];
+                let scale = scale.iter().find(|s| s.0 == prefix).map_or(1.0, |s| s.1);
+                let gap = if self == Unit::PerSecond && !prefix.is_empty() { " " } else { "" };
+                (scale, format!("{prefix}{gap}{}", self.symbol()))
+            }
+            _ => (1.0, self.symbol().to_string()),
+        }
+    }
+}
+
 /// Three significant digits without an exponent, trailing zeros of the fraction removed.
 pub fn significant(value: f64) -> String {
     if value == 0.0 {
@@ -241,6 +258,9 @@ mod tests {
         assert_eq!(Unit::Nanoseconds.format(3540.0), "3.54 us");
         assert_eq!(Unit::NanosecondsPerByte.format(0.0543), "0.0543 ns/B");
         assert_eq!(significant(999.96), "1000");
+        assert_eq!(Unit::BitsPerSecond.scale_for(41.2e9), (1e9, "Gbit/s".into()));
+        assert_eq!(Unit::PerSecond.scale_for(2e6), (1e6, "M 1/s".into()));
+        assert_eq!(Unit::NanosecondsPerByte.scale_for(120.0), (1.0, "ns/B".into()));
     }
 
     #[test]

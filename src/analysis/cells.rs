@@ -1,10 +1,12 @@
 //! Estimates of every metric of every case: the cells that all tables, plots and sentences name.
 //!
-//! The value of a round is the median over its usable samples; the estimate is the median over
+//! The value of a round is the median over its usable samples (those that [`super::sanity`] finds
+//! impossible are refused); the estimate is the median over
 //! rounds with its order-statistic interval, because rounds (fresh processes), not samples, are
 //! independent. A round without a usable sample has no value; a metric that no sample supports has
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
+use super::sanity::Limits;
 use crate::axis::Point;
 use crate::plan::Case;
 use crate::probe;
@@ -46,7 +48,10 @@ impl Cells {
         }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
-            (case.index, cells_of_case(case, &samples[case.index], run.record.spec.confidence))
+            let limits = Limits::of(case);
+            let sound = |s: &&&Sample| limits.fault(s).is_none();
+            let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
+            (case.index, cells_of_case(case, &samples, run.record.spec.confidence))
         }) {
             per_case[index] = cells;
         }

@@ -5,8 +5,9 @@
 //! never finer than the grid, there may be several, and where none is found the reason is said.
 //! Pure: it reads claims, it makes none.
 
-use super::CellRef;
 use super::compare::Comparisons;
+use super::words::{self, Words};
+use super::{CellRef, Statement};
 use crate::axis::Point;
 use crate::run::Run;
 use std::collections::BTreeMap;
@@ -70,7 +71,11 @@ impl Crossover {
     /// The cells at the ends of an interval, for the sentence about it.
     pub fn cells(&self, interval: &Interval) -> Vec<CellRef> {
         let ends = self.steps.iter().filter(|s| s.at == interval.low || s.at == interval.high);
-        ends.flat_map(|s| [s.cases.0, s.cases.1]).map(|case| CellRef { case, metric: self.metric }).collect()
+        ends.flat_map(|s| [s.cases.0, s.cases.1]).map(|case| self.cell(case)).collect()
+    }
+
+    fn cell(&self, case: usize) -> CellRef {
+        CellRef { case, metric: self.metric }
     }
 }
 
@@ -99,6 +104,57 @@ pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Cros
             Crossover { metric: comparisons.metric.id, probe, a, b, steps, outcome }
         })
         .collect()
+}
+
+/// What is found, one sentence per line through the grid: also "none found", and why.
+pub fn statements(
+    run: &Run,
+    comparisons: &Comparisons,
+    crossovers: &[Crossover],
+    along: &str,
+) -> Vec<Statement> {
+    let words = Words::of(run);
+    crossovers.iter().map(|line| statement(&words, comparisons, line, along)).collect()
+}
+
+fn statement(words: &Words, comparisons: &Comparisons, line: &Crossover, along: &str) -> Statement {
+    let axis = comparisons.axis.as_str();
+    let held = line.held();
+    let name = |side: Side| words.name(if side == Side::A { &line.a } else { &line.b }, axis, &held);
+    let found = match &line.outcome {
+        Outcome::Crossovers(intervals) => {
+            let tell = |i: &Interval| {
+                let above = if i.below == Side::A { Side::B } else { Side::A };
+                let show = |at: u64| words.range(along, at, at);
+                format!("{} is better at {}, {} at {}", name(i.below), show(i.low), name(above), show(i.high))
+            };
+            let list: Vec<String> = intervals.iter().map(tell).collect();
+            format!("they cross between tested places: {}", list.join("; then "))
+        }
+        Outcome::Always(side) => {
+            let claimed = line.steps.iter().filter(|s| s.better.is_some()).count();
+            format!(
+                "no crossover found: {} is better at {claimed} of {}, and the others are ties",
+                name(*side),
+                words::count(line.steps.len(), "place")
+            )
+        }
+        Outcome::NeverDiffer => "no crossover found: no difference is claimed at any place".into(),
+        Outcome::TooFewPlaces => "no crossover can be found: fewer than two places have both".into(),
+    };
+    let cells = match &line.outcome {
+        Outcome::Crossovers(intervals) => intervals.iter().flat_map(|i| line.cells(i)).collect(),
+        _ => line.steps.iter().flat_map(|s| [s.cases.0, s.cases.1]).map(|c| line.cell(c)).collect(),
+    };
+    let place = words.place(&held, &[]);
+    let text = format!(
+        "{} and {} in {}{}{place}: {found}.",
+        name(Side::A),
+        name(Side::B),
+        comparisons.metric.title,
+        if place.is_empty() { "" } else { " with " }
+    );
+    Statement { text, cells }
 }
 
 fn outcome(steps: &[Step]) -> Outcome {
@@ -149,6 +205,29 @@ mod tests {
             "pack_send" => 1000.0 + 0.8 * bytes,
             _ => 1600.0 + 0.5 * bytes,
         }
+    }
+
+    #[test]
+    fn sentences_name_the_tested_ends_or_why_there_is_none() {
+        let told = |cost| {
+            let run = planted(cost).run();
+            let groups = Groups::of(&run, "mechanism");
+            let all = Comparisons::of(&run, &Cells::of(&run), &groups, "throughput").unwrap();
+            statements(&run, &all, &crossovers(&run, &all, "message_bytes"), "message_bytes")
+        };
+        let crossing = told(crossing);
+        assert_eq!(crossing.len(), 2);
+        let text = &crossing[0].text;
+        assert!(
+            text.starts_with(
+                "pack_send and sendmsg in throughput with 1 thread over veth (TCP_NODELAY on): "
+            ),
+            "{text}"
+        );
+        assert!(text.contains("pack_send is better at 1 KiB, sendmsg at "), "{text}");
+        let none = told(|_| 1000.0);
+        assert!(none[0].text.ends_with("no difference is claimed at any place."));
+        assert!(crossing.iter().chain(&none).all(|s| !s.cells.is_empty()));
     }
 
     #[test]

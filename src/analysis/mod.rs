@@ -7,10 +7,18 @@ pub mod cells;
 pub mod compare;
 pub mod crossover;
 pub mod groups;
+pub mod limiter;
 pub mod noise_floor;
+pub mod quality;
+pub mod sanity;
+pub mod study;
+pub mod verdict;
+pub mod winners;
+pub mod words;
+pub mod zero_copy;
+
 #[cfg(test)]
 mod synthetic;
-pub mod winners;
 
 /// A cell that a sentence stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,4 +32,13 @@ pub struct CellRef {
 pub struct Statement {
     pub text: String,
     pub cells: Vec<CellRef>,
+}
+
+/// Something wrong with a case's figures, for the report's warnings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// `impossible_bytes`, `wide_interval`, `two_levels`
+    pub id: &'static str,
+    pub case: usize,
+    pub statement: Statement,
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Measures what operations cost on a Linux machine, and says what the numbers mean.
 #[derive(Parser, Debug)]
-#[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "syscost", version, max_term_width = 80, after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -23,7 +23,6 @@ Examples:
   syscost run --mechanism send,zero-copy --size 4K,64K,1M --threads 1
                                             only what you name; the rest keeps its defaults
   syscost plan --quick                      what would run, and how long it would take
-  syscost doctor                            will this machine give clean numbers?
   syscost report syscost-runs/DIR           the report again, from the recorded samples
 
 Data goes to stdout, progress and warnings to stderr.
@@ -48,8 +47,6 @@ pub struct Global {
 pub enum Command {
     /// What can be measured: probes, mechanisms, axes; available here, or why not
     List,
-    /// Will this machine give clean numbers? Each point with its remedy
-    Doctor,
     /// What a run would do and how long it would take, without measuring
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it

@@ -85,7 +85,9 @@ fn value_name(axis: &Axis) -> &'static str {
 
 /// What it is, what it takes, and its default.
 fn help(axis: &Axis) -> String {
-    let mut text = format!("{}: {}", axis.title, axis.help);
+    // A flag that is its own title needs it once.
+    let titled = axis.title.to_lowercase().replace(' ', "-") == axis.flag;
+    let mut text = if titled { axis.help.to_string() } else { format!("{}: {}", axis.title, axis.help) };
     if let Kind::Name { names, aliases } = axis.kind {
         text += &format!(" [{}", names().join(", "));
         let aliases: Vec<String> =

@@ -221,7 +221,7 @@ fn text(listing: &Listing, paint: Paint) -> String {
     for probe in &listing.probes {
         let ids: Vec<&str> = probe.metrics.iter().map(|m| m.id).collect();
         text += &format!("\n{}\n", paint.bold(&format!("Metrics of {}", probe.id)));
-        text += &entry("  ", 2, &ids.join(", "));
+        text += &entry("", 2, &ids.join(", "));
     }
     text
 }

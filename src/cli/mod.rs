@@ -5,11 +5,16 @@
 mod args;
 mod asked;
 mod axes;
+mod check;
 mod completions;
+mod label;
 mod list;
 mod man;
 mod output;
 mod plan;
+mod progress;
+mod report;
+mod run;
 
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -42,7 +47,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     let paint = Paint::stderr(cli.global.color);
-    match dispatch(&cli, matches) {
+    let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    match dispatch(&cli, matches, command) {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
@@ -52,13 +58,15 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(cli: &Cli, matches: &clap::ArgMatches) -> anyhow::Result<Verdict> {
+fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
     let global = &cli.global;
     match &cli.command {
         Command::List => list::run(global),
         Command::Plan(args) => plan::run(args, matches, global),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { out } => man::run(out.as_deref()),
-        _ => todo!(),
+        Command::Check(args) => check::run(args, matches, global),
+        Command::Run(args) => run::run(args, matches, global, command),
+        Command::Report(args) => report::run(args, global),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Data goes to stdout; progress, warnings and errors go to stderr.
 
+use crate::sys::terminal;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 /// Columns of every text: what an 80-column terminal shows without wrapping again.
 pub const WIDTH: usize = 80;
@@ -22,6 +24,10 @@ pub enum Color {
 pub struct Paint(bool);
 
 impl Paint {
+    pub fn on(self) -> bool {
+        self.0
+    }
+
     pub fn stdout(color: Color) -> Paint {
         Paint(color.wanted(io::stdout().is_terminal()))
     }
@@ -30,21 +36,8 @@ impl Paint {
         Paint(color.wanted(io::stderr().is_terminal()))
     }
 
-    #[cfg(test)]
-    pub fn none() -> Paint {
-        Paint(false)
-    }
-
-    pub fn on(self) -> bool {
-        self.0
-    }
-
     pub fn bold(self, text: &str) -> String {
         self.code("1", text)
-    }
-
-    pub fn dim(self, text: &str) -> String {
-        self.code("2", text)
     }
 
     pub fn red(self, text: &str) -> String {
@@ -75,6 +68,11 @@ impl Color {
             }
         }
     }
+}
+
+/// Columns of the terminal on stdout; where there is none, those of [`WIDTH`].
+pub fn columns() -> u16 {
+    terminal::columns(io::stdout().as_fd()).unwrap_or(WIDTH as u16)
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is not an error.

@@ -3,9 +3,11 @@
 pub mod clock;
 pub mod counters;
 pub mod files;
+pub mod fingerprint;
 pub mod memory;
 pub mod namespaces;
 pub mod noise;
+pub mod settings;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

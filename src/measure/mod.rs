@@ -8,7 +8,7 @@ mod schedule;
 
 pub use event::Event;
 
-use crate::host::{clock, noise};
+use crate::host::{clock, fingerprint, noise};
 use crate::plan::Plan;
 use crate::probe::Missing;
 use crate::run::files::RunDir;
@@ -109,7 +109,7 @@ fn create(options: &Options) -> Result<(RunDir, Run)> {
         elapsed_ns: 0,
         state: State::Running,
         command: options.command.clone(),
-        host: Vec::new(),
+        host: fingerprint::facts(),
         spec: options.spec.clone(),
         plan: options.plan.clone(),
         settings: Default::default(),

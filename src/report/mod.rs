@@ -1,16 +1,45 @@
 //! The report: sections, tables, plots and findings, without markup; renderers are beside it.
+//!
+//! [`build`] turns a run into a [`Report`]; [`html`], [`svg`] and [`terminal`] draw it and [`csv`]
+//! writes the figures. A renderer computes nothing: what it shows is already in the report.
 
-pub use crate::analysis::{CellRef, Statement};
 use crate::stats::Estimate;
 use crate::units::Unit;
+
+pub use crate::analysis::{CellRef, Statement};
+
+pub mod build;
+pub mod context;
+pub mod csv;
+pub mod escape;
+pub mod html;
+pub mod section;
+pub mod svg;
+pub mod terminal;
+
+/// How a figure stands among those it competes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Standing {
+    #[default]
+    None,
+    /// Better than every other, by a claimed difference.
+    Best,
+    /// Not told apart from the best.
+    Tied,
+}
 
 /// A table cell: text, or an estimate that renderers format with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     Text(String),
     Number(f64, Unit),
-    Estimate(Estimate),
-    /// Not measurable, with the reason (shown once, below the table).
+    Estimate {
+        estimate: Estimate,
+        /// The cell it shows, which renderers can make a link target.
+        cell: Option<CellRef>,
+        standing: Standing,
+    },
+    /// Not measurable, with the reason (shown once, in the section on what is missing).
     Missing,
 }
 
@@ -20,6 +49,9 @@ pub struct Table {
     pub title: String,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<Entry>>,
+    /// The unit that every estimate is shown in: what to divide by, and its name. `None`: each
+    /// estimate with its own unit and prefix.
+    pub shown_in: Option<(f64, String)>,
     /// Rows left out of a long table, and where they are.
     pub note: Option<String>,
 }
@@ -29,6 +61,7 @@ pub struct Table {
 pub enum Scale {
     Log2,
     Log10,
+    /// From zero.
     Linear,
 }
 
@@ -43,7 +76,9 @@ pub struct PlotAxis {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub name: String,
-    /// x, and y with its interval.
+    /// Colour and marker: the same number means the same thing in the whole report.
+    pub style: usize,
+    /// x, and y with its interval; in order of x.
     pub points: Vec<(f64, Estimate)>,
 }
 
@@ -58,7 +93,7 @@ pub struct Plot {
     pub note: Option<String>,
 }
 
-/// A grid of names: who wins where; `None` is a tie.
+/// A grid of names: who wins where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinnerMap {
     pub id: String,
@@ -67,26 +102,46 @@ pub struct WinnerMap {
     pub y_title: String,
     pub x: Vec<String>,
     pub y: Vec<String>,
+    /// What can win; the position is the style, as in [`Series::style`].
+    pub names: Vec<String>,
     /// Row-major over y then x.
     pub winners: Vec<MapCell>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapCell {
-    /// The winner, or `None`: the leaders are tied or nothing was measured.
-    pub winner: Option<String>,
+    /// Index of the winner in `names`, or `None`: the leaders are tied or nothing was measured.
+    pub winner: Option<usize>,
+    /// What the cell says where nobody wins: `tie`, `no data`.
+    pub label: String,
     /// What is shown on hover and read aloud: the figures, or the names that tie.
     pub detail: String,
     pub cells: Vec<CellRef>,
 }
 
+/// Something that weakens figures or is missing, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Notice {
+    pub title: String,
+    pub text: String,
+    /// The next command or setting; empty = nothing to do.
+    pub remedy: String,
+    /// The cases it concerns; empty = the whole run.
+    pub cases: Vec<usize>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
+    /// A heading within the section (one combination of the other axes).
+    Heading(String),
     Statement(Statement),
+    /// Several sentences, as a list.
+    Statements(Vec<Statement>),
     /// Fixed explanatory text without figures (method, how to reproduce).
     Text(String),
     /// A command to copy.
     Command(String),
+    Notice(Notice),
     Table(Table),
     Plot(Plot),
     Map(WinnerMap),
@@ -96,6 +151,8 @@ pub enum Block {
 pub struct Section {
     pub id: String,
     pub title: String,
+    /// Two words for the navigation.
+    pub short: String,
     pub blocks: Vec<Block>,
 }
 
@@ -103,5 +160,20 @@ pub struct Section {
 pub struct Report {
     pub title: String,
     pub subtitle: String,
+    /// What an engineer should do, in one paragraph.
+    pub verdict: Vec<Statement>,
+    /// The figures behind the verdict in the least space: what a terminal shows.
+    pub glance: Vec<Table>,
+    pub notices: Vec<Notice>,
     pub sections: Vec<Section>,
+}
+
+impl Report {
+    /// Every plot, in order.
+    pub fn plots(&self) -> impl Iterator<Item = &Plot> {
+        self.sections.iter().flat_map(|s| &s.blocks).filter_map(|block| match block {
+            Block::Plot(plot) => Some(plot),
+            _ => None,
+        })
+    }
 }

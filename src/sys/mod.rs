@@ -12,3 +12,4 @@ pub mod program;
 pub mod random;
 pub mod signals;
 pub mod socket;
+pub mod terminal;

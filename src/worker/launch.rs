@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 /// The hidden subcommand that makes this binary a worker.
-pub const SUBCOMMAND: &str = "worker";
+pub const WORKER_SUBCOMMAND: &str = "worker";
 
 /// A running worker. Dropping it kills and reaps the process.
 pub struct Worker {
@@ -23,7 +23,7 @@ impl Worker {
     pub fn start(place: &Place<'_>) -> io::Result<Worker> {
         let mut command = Command::new(program::path());
         // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
-        command.arg(SUBCOMMAND).process_group(0);
+        command.arg(WORKER_SUBCOMMAND).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Place::Namespace(side) = place {
             side.enter_on_exec(&mut command);

@@ -1,0 +1,231 @@
+//! Samples that cannot be true: they are refused, and the report says which and why.
+//!
+//! A sample is impossible when its clock did not run, its bytes are not its messages, a side used
+//! more CPU time than its threads had, a share leaves [0, 1], or a count is negative. Refused samples
+//! stay in the record and in no estimate ([`super::cells`]). A bound on throughput (memory or link
+//! bandwidth) is checked where the caller knows one.
+
+use super::words::{self, Words};
+use super::{CellRef, Problem, Statement};
+use crate::plan::Case;
+use crate::probe;
+use crate::run::Run;
+use crate::sample::Sample;
+use crate::units::Unit;
+use std::collections::BTreeMap;
+
+/// CPU clocks and window clocks are read one after the other: allowed excess of CPU time.
+const CPU_SLACK: f64 = 1.05;
+
+/// Why a sample cannot be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    Clock,
+    Bytes,
+    CpuTime,
+    Share,
+    Negative,
+    Throughput,
+}
+
+impl Fault {
+    pub fn id(self) -> &'static str {
+        match self {
+            Fault::Clock => "impossible_clock",
+            Fault::Bytes => "impossible_bytes",
+            Fault::CpuTime => "impossible_cpu_time",
+            Fault::Share => "impossible_share",
+            Fault::Negative => "negative_count",
+            Fault::Throughput => "impossible_throughput",
+        }
+    }
+
+    /// Completes "N samples ... : ".
+    fn says(self) -> &'static str {
+        match self {
+            Fault::Clock => "a window of no length",
+            Fault::Bytes => "bytes that are not its messages times their size",
+            Fault::CpuTime => "more CPU time than its threads had in the window",
+            Fault::Share => "a share outside 0 to 1",
+            Fault::Negative => "a negative count",
+            Fault::Throughput => "more throughput than the machine can move",
+        }
+    }
+
+    /// The metric whose cell the fault would have entered.
+    fn metric(self) -> &'static str {
+        match self {
+            Fault::CpuTime => "total_cpu_ns_per_message",
+            Fault::Share => "copied_fraction",
+            _ => "throughput",
+        }
+    }
+}
+
+/// What one case's samples are held against; made once per case.
+pub struct Limits {
+    threads: f64,
+    message_bytes: Option<f64>,
+    /// CPU time and window of each role.
+    sides: Vec<(String, String)>,
+}
+
+impl Limits {
+    pub fn of(case: &Case) -> Limits {
+        let roles = probe::find(&case.probe).map_or(&[][..], |p| p.roles());
+        Limits {
+            threads: case.point.int("threads").unwrap_or(1) as f64,
+            message_bytes: case.point.int("message_bytes").map(|n| n as f64),
+            sides: roles.iter().map(|r| (format!("{r}_cpu_ns"), format!("{r}_elapsed_ns"))).collect(),
+        }
+    }
+
+    /// The first fault of a sample, if it has one.
+    pub fn fault(&self, sample: &Sample) -> Option<Fault> {
+        let sound_clock = sample.elapsed_ns > 0.0 && sample.elapsed_ns.is_finite();
+        if !sound_clock {
+            return Some(Fault::Clock);
+        }
+        let counts = [sample.ops, sample.bytes];
+        if counts.into_iter().chain(sample.quantities.values().copied().flatten()).any(|n| n < 0.0) {
+            return Some(Fault::Negative);
+        }
+        // Windows may cut a message in two, once per connection.
+        let torn = |size: f64| (sample.bytes - sample.ops * size).abs() > self.threads * size;
+        if self.message_bytes.is_some_and(torn) {
+            return Some(Fault::Bytes);
+        }
+        let over = |(cpu, window): &(String, String)| {
+            sample.get(cpu).zip(sample.get(window)).is_some_and(|(c, w)| c > self.threads * w * CPU_SLACK)
+        };
+        if self.sides.iter().any(over) {
+            return Some(Fault::CpuTime);
+        }
+        self.share_fault(sample)
+    }
+
+    fn share_fault(&self, sample: &Sample) -> Option<Fault> {
+        let more_copied = sample
+            .get("sender_completions_copied")
+            .zip(sample.get("sender_completions"))
+            .is_some_and(|(copied, all)| copied > all);
+        let multiplexing = |(id, value): (&String, &Option<f64>)| {
+            id.ends_with("_multiplexing") && value.is_some_and(|v| v > 1.0 + 1e-9)
+        };
+        (more_copied || sample.quantities.iter().any(multiplexing)).then_some(Fault::Share)
+    }
+}
+
+/// Every fault of a run, one problem per case and kind; `bound` in bit/s if one is known.
+pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
+    let words = Words::of(run);
+    let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
+    let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
+    let limits: BTreeMap<usize, Limits> =
+        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c))).collect();
+    for sample in &run.samples {
+        let Some(limits) = limits.get(&sample.case) else { continue };
+        *totals.entry(sample.case).or_default() += 1;
+        let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
+        if let Some(fault) = limits.fault(sample).or_else(|| too_fast().then_some(Fault::Throughput)) {
+            *faults.entry((fault, sample.case)).or_default() += 1;
+        }
+        if !sample.verified {
+            *unverified.entry(sample.case).or_default() += 1;
+        }
+    }
+    let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
+    let place = |case: usize| run.case(case).map_or_else(String::new, |c| words.place(&c.point, &[]));
+    let problem = |id, metric, case, text| Problem {
+        id,
+        case,
+        statement: Statement { text, cells: vec![CellRef { case, metric }] },
+    };
+    let impossible = faults.iter().map(|((fault, case), n)| {
+        let limit = match (fault, bound) {
+            (Fault::Throughput, Some(bound)) => format!(" ({})", words::figure(bound, Unit::BitsPerSecond)),
+            _ => String::new(),
+        };
+        let used = if *fault == Fault::Throughput { "" } else { "; not used" };
+        let text = format!(
+            "{} of {} samples at {} cannot be true: {}{limit}{used}.",
+            n,
+            whole(*case),
+            place(*case),
+            fault.says()
+        );
+        problem(fault.id(), fault.metric(), *case, text)
+    });
+    let unproven = unverified.iter().map(|(case, n)| {
+        let text = format!(
+            "{} of {} samples at {} did not pass verification; not used.",
+            n,
+            whole(*case),
+            place(*case)
+        );
+        problem("unverified", "throughput", *case, text)
+    });
+    impossible.chain(unproven).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::cells::Cells;
+    use crate::analysis::synthetic::Synthetic;
+
+    fn small() -> Run {
+        Synthetic { sizes: vec![64], threads: vec![2], twin_every: 0, ..Default::default() }.run()
+    }
+
+    #[test]
+    fn sound_data_has_no_fault() {
+        assert!(problems(&Synthetic::default().run(), Some(1e15)).is_empty());
+    }
+
+    #[test]
+    fn every_fault_is_seen_named_and_kept_out_of_the_cells() {
+        type Break = fn(&mut Sample);
+        let breaks: &[(Fault, Break)] = &[
+            (Fault::Clock, |s| s.elapsed_ns = 0.0),
+            (Fault::Clock, |s| s.elapsed_ns = f64::NAN),
+            (Fault::Bytes, |s| s.bytes *= 1.5),
+            (Fault::CpuTime, |s| {
+                s.quantities.insert("sender_cpu_ns".into(), Some(2.2e8));
+            }),
+            (Fault::Share, |s| {
+                s.quantities.insert("sender_completions".into(), Some(5.0));
+                s.quantities.insert("sender_completions_copied".into(), Some(6.0));
+            }),
+            (Fault::Share, |s| {
+                s.quantities.insert("receiver_multiplexing".into(), Some(1.5));
+            }),
+            (Fault::Negative, |s| {
+                s.quantities.insert("retransmits".into(), Some(-1.0));
+            }),
+        ];
+        for (fault, break_it) in breaks {
+            let mut run = small();
+            for sample in run.samples.iter_mut().filter(|s| s.case == 1 && s.round == 2) {
+                break_it(sample);
+            }
+            let found = problems(&run, None);
+            assert_eq!(found.len(), 1, "{fault:?}: {found:?}");
+            assert_eq!((found[0].id, found[0].case), (fault.id(), 1));
+            assert!(found[0].statement.text.starts_with("3 of 24 samples at 64 B and 2 threads"));
+            let cells = Cells::of(&run);
+            let rounds = &cells.cell(1, "throughput").unwrap().rounds;
+            assert!(rounds.len() == 7 && rounds.iter().all(|(r, _)| *r != 2), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_bound_and_unverified_samples() {
+        let mut run = small();
+        assert_eq!(problems(&run, Some(1.0)).len(), 3);
+        run.samples[0].verified = false;
+        let found = problems(&run, None);
+        assert_eq!((found.len(), found[0].id), (1, "unverified"));
+    }
+}

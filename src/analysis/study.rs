@@ -1,0 +1,70 @@
+//! The whole analysis of a run in one call: what reports are made from.
+
+use super::cells::Cells;
+use super::compare::Comparisons;
+use super::crossover::{Crossover, crossovers};
+use super::groups::Groups;
+use super::limiter::{Limiter, limiters};
+use super::winners::{Winner, winners};
+use super::{Problem, Statement, cells, quality, sanity, verdict};
+use crate::run::Run;
+
+/// The axis whose values compete.
+pub const RIVALS: &str = "mechanism";
+/// The axis along which they may cross.
+pub const ALONG: &str = "message_bytes";
+/// The metrics that a verdict speaks of, in this order, where a run has them.
+pub const HEADLINES: &[&str] = &["total_cpu_ns_per_byte", "throughput"];
+
+/// One metric, compared.
+#[derive(Clone, Debug)]
+pub struct Study {
+    pub comparisons: Comparisons,
+    pub winners: Vec<Winner>,
+    pub crossovers: Vec<Crossover>,
+}
+
+impl Study {
+    /// `None` where the run has no such metric.
+    pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
+        let comparisons = Comparisons::of(run, cells, groups, metric)?;
+        let winners = winners(run, cells, groups, &comparisons);
+        let crossovers = crossovers(run, &comparisons, ALONG);
+        Some(Study { comparisons, winners, crossovers })
+    }
+}
+
+/// Everything computed from a run.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    pub cells: Cells,
+    /// Groups of cases that compete.
+    pub groups: Groups,
+    /// The headline metrics that the run has.
+    pub studies: Vec<Study>,
+    pub limiters: Vec<Limiter>,
+    /// Samples that were refused, then cells to be careful with.
+    pub problems: Vec<Problem>,
+    /// The paragraph at the top of a report.
+    pub verdict: Vec<Statement>,
+}
+
+impl Analysis {
+    pub fn of(run: &Run) -> Analysis {
+        let cells = Cells::of(run);
+        let groups = Groups::of(run, RIVALS);
+        let studies: Vec<Study> =
+            HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
+        let limiters = limiters(run, &cells);
+        let mut problems = sanity::problems(run, None);
+        for metric in HEADLINES.iter().filter_map(|id| cells::metric(run, id)) {
+            problems.extend(quality::problems(run, &cells, &metric));
+        }
+        let verdict = verdict::verdict(run, &cells, &studies, &limiters);
+        Analysis { cells, groups, studies, limiters, problems, verdict }
+    }
+
+    pub fn study(&self, metric: &str) -> Option<&Study> {
+        self.studies.iter().find(|s| s.comparisons.metric.id == metric)
+    }
+}

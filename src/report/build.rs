@@ -1,0 +1,162 @@
+//! From a run to its report: the sections in order. Nothing is measured, marked up or printed here.
+
+use super::context::{Layout, SERIES, SIZE};
+use super::section;
+use super::{Block, CellRef, Report, Section};
+use crate::analysis::cells::Cells;
+use crate::analysis::compare::Comparisons;
+use crate::analysis::crossover::{Crossover, crossovers};
+use crate::analysis::groups::Groups;
+use crate::analysis::winners::{Winner, winners};
+use crate::probe;
+use crate::run::{Run, State};
+use crate::units;
+use std::time::Duration;
+
+/// Everything that a section is made from.
+pub struct Material<'a> {
+    pub run: &'a Run,
+    pub cells: &'a Cells,
+    /// One per probe of the run, in registry order.
+    pub layouts: Vec<Layout<'a>>,
+    /// What competes, by [`RANKED`].
+    pub ranked: Vec<Ranked>,
+}
+
+/// The figures by which values compete, in order of importance.
+pub const RANKED: &[&str] = &["total_cpu_ns_per_byte", "throughput"];
+
+/// Claims about one metric.
+pub struct Ranked {
+    pub comparisons: Comparisons,
+    pub winners: Vec<Winner>,
+    pub crossovers: Vec<Crossover>,
+}
+
+impl Ranked {
+    fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Ranked> {
+        let comparisons = Comparisons::of(run, cells, groups, metric)?;
+        Some(Ranked {
+            winners: winners(run, cells, groups, &comparisons),
+            crossovers: crossovers(run, &comparisons, SIZE),
+            comparisons,
+        })
+    }
+}
+
+impl<'a> Material<'a> {
+    pub fn of(run: &'a Run, cells: &'a Cells) -> Material<'a> {
+        let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
+        let probes = probe::ALL.iter().filter(|p| planned(p.about().id));
+        let layouts = probes.map(|p| Layout::of(run, cells, *p)).collect();
+        let groups = Groups::of(run, SERIES);
+        let ranked = RANKED.iter().filter_map(|metric| Ranked::of(run, cells, &groups, metric)).collect();
+        Material { run, cells, layouts, ranked }
+    }
+}
+
+/// The report of a run, from its cells.
+pub fn report(run: &Run, cells: &Cells) -> Report {
+    let material = Material::of(run, cells);
+    let verdict = section::verdict::statements(&material);
+    let mut sections: Vec<Section> = [
+        section::machine::section(&material),
+        section::plots::by_size(&material),
+        section::plots::by_threads(&material),
+        section::hardware::section(&material),
+        section::maps::section(&material),
+        section::crossovers::section(&material),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let referenced = referenced(&verdict, &sections);
+    sections.extend(section::cases::section(&material, &referenced));
+    sections.extend(section::missing::section(&material));
+    sections.extend(section::problems::section(&material));
+    sections.push(section::method::section(&material));
+    sections.push(section::reproduce::section(&material));
+    Report {
+        title: title(run),
+        subtitle: subtitle(run),
+        verdict,
+        glance: section::glance::tables(&material),
+        notices: section::problems::notices(&material),
+        sections,
+    }
+}
+
+/// The cells that sentences stand on: they must be found on the page.
+fn referenced(verdict: &[super::Statement], sections: &[Section]) -> Vec<CellRef> {
+    let mut cells: Vec<CellRef> = verdict.iter().flat_map(|s| s.cells.clone()).collect();
+    for block in sections.iter().flat_map(|s| &s.blocks) {
+        match block {
+            Block::Statement(statement) => cells.extend(statement.cells.clone()),
+            Block::Statements(list) => cells.extend(list.iter().flat_map(|s| s.cells.clone())),
+            _ => {}
+        }
+    }
+    cells
+}
+
+fn title(run: &Run) -> String {
+    match (run.record.spec.title.as_str(), run.record.spec.name.as_str()) {
+        ("", "") => "A run of syscost".into(),
+        ("", name) => name.into(),
+        (title, _) => title.into(),
+    }
+}
+
+/// When, where and how complete: one line.
+fn subtitle(run: &Run) -> String {
+    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+    let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).count();
+    let mut parts: Vec<String> = [fact("cpu_model"), fact("kernel_release").map(|k| format!("Linux {k}"))]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.push(date(run.record.started_unix_ns));
+    parts.push(format!(
+        "{cases} cases in {}",
+        units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
+    ));
+    parts.push(state(run.record.state).into());
+    parts.join(" · ")
+}
+
+/// How the run ended, in a few words.
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::Running => "not finished: still running, or killed",
+        State::Complete => "complete",
+        State::TimeLimit => "stopped at its time limit",
+        State::Interrupted => "interrupted",
+    }
+}
+
+/// `2026-11-21 21:58 UTC`. Source: Howard Hinnant, "chrono-compatible low-level date algorithms".
+fn date(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest % 3600 / 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_300_000_000_000_000), "2026-11-21 21:06 UTC");
+        assert!(date(u64::MAX).starts_with("2554-"));
+    }
+}

@@ -1,0 +1,209 @@
+//! How a run's cases are laid out for reading: what varies, what is held constant, which values
+//! make lines of a plot and which make combinations of their own.
+
+use crate::analysis::CellRef;
+use crate::analysis::cells::Cells;
+use crate::axis::{Axis, Kind, Point, Value};
+use crate::plan::Case;
+use crate::probe::Probe;
+use crate::run::Run;
+use crate::sample::Metric;
+use crate::stats::Estimate;
+use std::collections::BTreeSet;
+
+/// The axis whose values compete; the axes that plots run along.
+pub const SERIES: &str = "mechanism";
+pub const SIZE: &str = "message_bytes";
+pub const THREADS: &str = "threads";
+
+/// One combination of the axes that are neither plotted nor competing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facet {
+    pub point: Point,
+    /// `path veth, TCP_NODELAY on`; empty when there is one combination only.
+    pub title: String,
+}
+
+/// The cases of one probe.
+pub struct Layout<'a> {
+    pub probe: &'static dyn Probe,
+    pub cells: &'a Cells,
+    pub axes: Vec<Axis>,
+    /// Without the repeats that measure the noise floor.
+    pub cases: Vec<&'a Case>,
+    /// Ids of axes with several values, in column order.
+    pub varying: Vec<&'static str>,
+    pub facets: Vec<Facet>,
+    /// Names of the lines, in order of style.
+    pub series: Vec<String>,
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    /// Axes that only some of the competing values have, and that vary: part of a line's name.
+    bound: Vec<&'static str>,
+}
+
+impl<'a> Layout<'a> {
+    pub fn of(run: &'a Run, cells: &'a Cells, probe: &'static dyn Probe) -> Layout<'a> {
+        let id = probe.about().id;
+        let cases: Vec<&Case> =
+            run.record.plan.cases.iter().filter(|c| c.probe == id && c.twin_of.is_none()).collect();
+        let axes = probe.axes();
+        let varying: Vec<&'static str> =
+            axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
+        let bound = bound_axes(&cases, &varying);
+        let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect();
+        let mut layout = Layout {
+            probe,
+            cells,
+            sizes: ints(SIZE),
+            threads: ints(THREADS),
+            varying,
+            facets: Vec::new(),
+            series: Vec::new(),
+            bound,
+            axes,
+            cases,
+        };
+        layout.facets = layout.make_facets();
+        layout.series = layout.make_series();
+        layout
+    }
+
+    pub fn axis(&self, id: &str) -> Option<&Axis> {
+        self.axes.iter().find(|a| a.id == id)
+    }
+
+    pub fn metric(&self, id: &str) -> Option<Metric> {
+        self.probe.metrics().into_iter().find(|m| m.id == id)
+    }
+
+    /// Do values compete here, over sizes?
+    pub fn comparable(&self) -> bool {
+        !self.series.is_empty() && self.sizes.len() > 1
+    }
+
+    /// `mechanism send, threads 1` of the axes given, for people.
+    pub fn describe(&self, point: &Point, ids: &[&str]) -> String {
+        let part = |id: &&str| {
+            let axis = self.axis(id)?;
+            Some(format!("{} {}", axis.title, axis.show(point.get(id)?)))
+        };
+        ids.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What every case shares: `receiver recv, path veth`.
+    pub fn constants(&self) -> String {
+        let held = self.axes.iter().filter(|a| !self.varying.contains(&a.id));
+        let part = |axis: &Axis| {
+            let value = self.cases.iter().find_map(|c| c.point.get(axis.id))?;
+            Some(format!("{} {}", axis.title, axis.show(value)))
+        };
+        held.filter_map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The name of the line that a case belongs to.
+    pub fn series_name(&self, point: &Point) -> Option<String> {
+        let mut name = point.get(SERIES)?.to_string();
+        for axis in &self.bound {
+            if let Some(value) = point.get(axis) {
+                name.push_str(&format!(" {axis}={value}"));
+            }
+        }
+        Some(name)
+    }
+
+    /// The style of a name; the same in the whole report.
+    pub fn style(&self, name: &str) -> Option<usize> {
+        self.series.iter().position(|s| s == name)
+    }
+
+    /// The combination that a point belongs to.
+    pub fn facet_of(&self, point: &Point) -> Option<&Facet> {
+        self.facets.iter().find(|f| self.facet_axes().all(|a| f.point.get(a) == point.get(a)))
+    }
+
+    /// The cases of one combination at one value of an axis.
+    pub fn slice<'s>(
+        &'s self,
+        facet: &'s Facet,
+        axis: &'s str,
+        value: u64,
+    ) -> impl Iterator<Item = &'a Case> + 's {
+        let in_facet = move |c: &&&Case| self.facet_axes().all(|a| facet.point.get(a) == c.point.get(a));
+        self.cases.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
+    }
+
+    pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
+        let cell = self.cells.cell(case, metric)?;
+        Some((cell.estimate, CellRef { case, metric: cell.metric }))
+    }
+
+    /// Was this metric measured anywhere?
+    pub fn has(&self, metric: &str) -> bool {
+        self.cases.iter().any(|c| self.cells.cell(c.index, metric).is_some())
+    }
+
+    fn facet_axes(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let plotted = |a: &&str| [SERIES, SIZE, THREADS].contains(a);
+        self.varying.iter().filter(move |a| !plotted(a) && !self.bound.contains(a)).copied()
+    }
+
+    fn make_facets(&self) -> Vec<Facet> {
+        let axes: Vec<&str> = self.facet_axes().collect();
+        let mut facets: Vec<Facet> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for case in &self.cases {
+            let mut point = Point::default();
+            for axis in &axes {
+                if let Some(value) = case.point.get(axis) {
+                    point.set(axis, value.clone());
+                }
+            }
+            if seen.insert(point.clone()) {
+                let title = self.describe(&point, &axes);
+                facets.push(Facet { point, title });
+            }
+        }
+        facets
+    }
+
+    fn make_series(&self) -> Vec<String> {
+        let order: Vec<&str> = match self.axis(SERIES).map(|a| a.kind) {
+            Some(Kind::Name { names, .. }) => names(),
+            _ => Vec::new(),
+        };
+        let mut names: Vec<(usize, Point, String)> = Vec::new();
+        for case in &self.cases {
+            let Some(name) = self.series_name(&case.point) else { continue };
+            if !names.iter().any(|n| n.2 == name) {
+                let wanted = case.point.text(SERIES);
+                let place = order.iter().position(|o| Some(*o) == wanted).unwrap_or(order.len());
+                let mut own = Point::default();
+                for axis in &self.bound {
+                    if let Some(value) = case.point.get(axis) {
+                        own.set(axis, value.clone());
+                    }
+                }
+                names.push((place, own, name));
+            }
+        }
+        names.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        names.into_iter().map(|n| n.2).collect()
+    }
+}
+
+/// Every value of an axis, where it applies.
+fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
+    cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
+}
+
+/// Axes that some competing values never have (the reap batch of what reaps nothing).
+fn bound_axes(cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
+    let competing = |with: Option<&str>| -> BTreeSet<Option<&Value>> {
+        let has = |c: &&&Case| with.is_none_or(|axis| c.point.get(axis).is_some());
+        cases.iter().filter(has).map(|c| c.point.get(SERIES)).collect()
+    };
+    let all = competing(None);
+    let partial = |axis: &&&str| competing(Some(axis)) != all;
+    varying.iter().filter(|a| **a != SERIES).filter(partial).copied().collect()
+}

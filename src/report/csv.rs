@@ -1,0 +1,67 @@
+//! `results.csv`: one row per case and metric, bare SI numbers; the same bytes at every rebuild.
+//!
+//! A case that repeats another to measure the noise floor has no row: it would count twice in
+//! every group. FORMAT.md documents the columns.
+
+use crate::analysis::cells::Cells;
+use crate::axis::Axis;
+use crate::probe;
+use crate::run::Run;
+use crate::run::rows::Column;
+
+const fn column(id: &'static str, help: &'static str) -> Column {
+    Column { id, help }
+}
+
+/// Columns before those of the axes.
+pub const BEFORE: &[Column] =
+    &[column("case", "index of the case in `plan.cases` of `run.json`"), column("probe", "the probe's id")];
+
+/// Columns after those of the axes.
+pub const AFTER: &[Column] = &[
+    column("metric", "id of the metric"),
+    column("unit", "unit of `value`, `ci_low` and `ci_high`"),
+    column("value", "median over rounds of the round's median over its usable samples"),
+    column("ci_low", "lower end of the interval of the median; the smallest round where `ci_level` is 0"),
+    column("ci_high", "upper end of the interval of the median; the largest round where `ci_level` is 0"),
+    column("ci_level", "confidence that the interval really has; 0 = too few rounds for an interval"),
+    column("rounds", "rounds (independent replicates) behind the value"),
+];
+
+/// Every axis of the run's probes, in registry order, each once.
+pub fn axes(run: &Run) -> Vec<Axis> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for probe in probe::ALL {
+        let id = probe.about().id;
+        if run.record.plan.cases.iter().any(|c| c.probe == id) {
+            for axis in probe.axes() {
+                if !axes.iter().any(|a| a.id == axis.id) {
+                    axes.push(axis);
+                }
+            }
+        }
+    }
+    axes
+}
+
+/// The whole file.
+pub fn results(run: &Run, cells: &Cells) -> String {
+    let axes = axes(run);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let before = BEFORE.iter().map(|c| c.id);
+    let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
+    // Writing into memory cannot fail; every record has the header's length.
+    writer.write_record(header).expect("in memory");
+    for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        for cell in cells.of_case(case.index) {
+            let e = &cell.estimate;
+            let mut row = vec![case.index.to_string(), case.probe.clone()];
+            row.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
+            row.extend([cell.metric.to_string(), e.unit.symbol().to_string()]);
+            row.extend([e.value, e.low, e.high, e.level].map(|n| n.to_string()));
+            row.push(e.n.to_string());
+            writer.write_record(&row).expect("in memory");
+        }
+    }
+    String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
+}

@@ -1,0 +1,72 @@
+//! Makes recorded text harmless: a stranger's run directory must drive neither a terminal nor a page.
+//!
+//! Source: ECMA-48 (control sequences), Unicode TR 36 (bidirectional overrides).
+
+/// The text with every control character and direction override written out as `\x1b`, `\u{202e}`.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if (c as u32) < 0x20 || c == '\u{7f}' => out.push_str(&format!("\\x{:02x}", c as u32)),
+            '\u{80}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The text for XML content and quoted attributes.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in visible(text).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A name as a file name and an element id: lower case, digits, hyphens.
+pub fn slug(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            out.push(c);
+        } else if !out.ends_with('-') && !out.is_empty() {
+            out.push('-');
+        }
+    }
+    out.truncate(96);
+    out.trim_end_matches('-').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn controls_are_written_out() {
+        assert_eq!(visible("a\x1b[31mb\n\u{9b}\u{202e}é"), "a\\x1b[31mb\\x0a\\u{9b}\\u{202e}é");
+        assert_eq!(xml("<a b='\"'>&\0"), "&lt;a b=&#39;&quot;&#39;&gt;&amp;\\x00");
+        assert_eq!(slug("CPU per byte by size, 1 thread (veth)"), "cpu-per-byte-by-size-1-thread-veth");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_harmful_is_left(text in any::<String>()) {
+            prop_assert!(!visible(&text).chars().any(char::is_control));
+            prop_assert!(!xml(&text).contains(['<', '>', '"', '\'']));
+            prop_assert!(slug(&text).chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+        }
+    }
+}

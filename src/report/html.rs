@@ -1,0 +1,326 @@
+//! The report as one HTML file: no script, no network, light and dark, phone to wide screen.
+//!
+//! Markup only; every text is escaped by maud after control characters are written out, and the
+//! page's own policy forbids anything it does not carry. Drawing is in [`super::svg`].
+
+use super::escape::visible;
+use super::{
+    Block, CellRef, Entry, MapCell, Notice, Plot, Report, Section, Standing, Statement, Table, WinnerMap, svg,
+};
+use crate::stats::Estimate;
+use crate::units::{self, Unit};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::collections::HashSet;
+
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+/// References shown behind one sentence; the rest are counted.
+const REFERENCES: usize = 6;
+
+/// The cells that sentences may be linked to: those that stand in a table of the page.
+type Targets = HashSet<(usize, &'static str)>;
+
+/// Renders the whole page.
+pub fn page(report: &Report) -> String {
+    let targets = targets(report);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (visible(&report.title)) }
+                style { (PreEscaped(svg::STYLE)) (PreEscaped(include_str!("page.css"))) }
+            }
+            body {
+                div.wrap { header {
+                    p.eyebrow { "syscost report" }
+                    h1 { (visible(&report.title)) }
+                    p.subtitle { (visible(&report.subtitle)) }
+                } }
+                (navigation(report))
+                main.wrap {
+                    (verdict(report, &targets))
+                    @for section in &report.sections { (self::section(section, &targets)) }
+                    footer { "Made by syscost from the recorded samples; nothing on this page was loaded from anywhere else." }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn targets(report: &Report) -> Targets {
+    let tables = report.sections.iter().flat_map(|s| &s.blocks).filter_map(|b| match b {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let entries = tables.flat_map(|t| t.rows.iter().flatten());
+    let cell = |entry: &Entry| match entry {
+        Entry::Estimate { cell: Some(cell), .. } => Some((cell.case, cell.metric)),
+        _ => None,
+    };
+    entries.filter_map(cell).collect()
+}
+
+fn navigation(report: &Report) -> Markup {
+    html! {
+        nav aria-label="Sections" { div.wrap {
+            a href="#verdict" { "Verdict" }
+            @for section in &report.sections { a href={"#" (section.id)} { (visible(&section.short)) } }
+        } }
+    }
+}
+
+fn verdict(report: &Report, targets: &Targets) -> Markup {
+    html! {
+        div.verdict id="verdict" {
+            h2 { "Verdict" }
+            @if let Some((lead, rest)) = report.verdict.split_first() {
+                p.lead { (sentence(lead, targets)) }
+                @if !rest.is_empty() { ul { @for s in rest { li { (sentence(s, targets)) } } } }
+            }
+            @if !report.notices.is_empty() {
+                p.count { a href="#warnings" {
+                    @if report.notices.len() == 1 { "1 warning weakens this run" }
+                    @else { (report.notices.len()) " warnings weaken this run" }
+                } }
+            }
+        }
+        @if !report.glance.is_empty() {
+            section id="glance" {
+                h2 { "At a glance" }
+                div.grid { @for t in &report.glance {
+                    div.card.glance { h3 { (visible(&t.title)) } (table(t, false)) }
+                } }
+                p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
+            }
+        }
+    }
+}
+
+fn section(section: &Section, targets: &Targets) -> Markup {
+    // Neighbouring plots and maps share a grid.
+    let mut groups: Vec<Vec<&Block>> = Vec::new();
+    for block in &section.blocks {
+        let figure = |b: &Block| matches!(b, Block::Plot(_) | Block::Map(_));
+        match groups.last_mut() {
+            Some(group) if figure(block) && group.first().is_some_and(|b| figure(b)) => group.push(block),
+            _ => groups.push(vec![block]),
+        }
+    }
+    html! {
+        section id=(section.id) {
+            h2 { (visible(&section.title)) }
+            @for group in &groups {
+                @if group.len() > 1 || matches!(group[0], Block::Plot(_) | Block::Map(_)) {
+                    div.grid { @for b in group { (block(b, targets)) } }
+                } @else { (block(group[0], targets)) }
+            }
+        }
+    }
+}
+
+fn block(block: &Block, targets: &Targets) -> Markup {
+    match block {
+        Block::Heading(text) => html! { h3 { (visible(text)) } },
+        Block::Statement(statement) => html! { p { (sentence(statement, targets)) } },
+        Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
+        Block::Text(text) => html! { p { (visible(text)) } },
+        Block::Command(text) => html! { pre { (visible(text)) } },
+        Block::Notice(notice) => self::notice(notice),
+        Block::Table(t) => html! {
+            div.card id=(t.id) {
+                @if !t.title.is_empty() { h3 { (visible(&t.title)) } }
+                (table(t, true))
+            }
+        },
+        Block::Plot(plot) => figure(plot),
+        Block::Map(map) => winner_map(map),
+    }
+}
+
+fn sentence(statement: &Statement, targets: &Targets) -> Markup {
+    let linked: Vec<&CellRef> =
+        statement.cells.iter().filter(|c| targets.contains(&(c.case, c.metric))).collect();
+    let rest = linked.len().saturating_sub(REFERENCES);
+    html! {
+        (visible(&statement.text))
+        @if !linked.is_empty() {
+            sup.ref {
+                @for cell in linked.iter().take(REFERENCES) {
+                    a href={"#" (cell_id(cell))} title={"case " (cell.case) ", " (cell.metric)} { (cell.case) } " "
+                }
+                @if rest > 0 { "+" (rest) }
+            }
+        }
+    }
+}
+
+fn cell_id(cell: &CellRef) -> String {
+    format!("c{}-{}", cell.case, cell.metric)
+}
+
+fn notice(notice: &Notice) -> Markup {
+    html! {
+        div.notice {
+            p { strong { (visible(&notice.title)) } }
+            @if !notice.text.is_empty() { p { (visible(&notice.text)) } }
+            @if !notice.remedy.is_empty() { p.remedy { "What to do: " (visible(&notice.remedy)) } }
+            @if !notice.cases.is_empty() {
+                p.cases {
+                    @if notice.cases.len() == 1 { "Case " } @else { "Cases " }
+                    (notice.cases.iter().take(30).map(usize::to_string).collect::<Vec<_>>().join(", "))
+                    @if notice.cases.len() > 30 { " and " (notice.cases.len() - 30) " more" }
+                }
+            }
+        }
+    }
+}
+
+fn table(table: &Table, ids: bool) -> Markup {
+    let numeric: Vec<bool> = (0..table.columns.len())
+        .map(|i| {
+            table.rows.iter().any(|r| matches!(r.get(i), Some(Entry::Number(..) | Entry::Estimate { .. })))
+        })
+        .collect();
+    let tall = table.rows.len() > 24;
+    html! {
+        div.scroll.tall[tall] tabindex="0" {
+            table {
+                thead { tr { @for (i, name) in table.columns.iter().enumerate() {
+                    th.n[numeric[i]] { (breakable(name)) }
+                } } }
+                tbody { @for row in &table.rows { tr {
+                    @for (i, entry) in row.iter().enumerate() {
+                        (self::entry(entry, table, ids, numeric.get(i).copied().unwrap_or(false)))
+                    }
+                } } }
+            }
+        }
+        @if let Some(note) = &table.note { p.note { (visible(note)) } }
+    }
+}
+
+fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
+    match entry {
+        Entry::Text(text) => {
+            let wide = text.chars().count() > 28;
+            html! { td.n[numeric] .w[wide] { (visible(text)) } }
+        }
+        Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
+        Entry::Missing => html! { td.n[numeric].none title="not measured; see Not measured" { "–" } },
+        Entry::Estimate { estimate, cell, standing } => {
+            let id = cell.as_ref().filter(|_| ids).map(cell_id);
+            let (value, range) = figures(estimate, table);
+            html! {
+                td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied]
+                    id=[id] title=(svg::interval(estimate)) { (value) @if ids { small { (range) } } }
+            }
+        }
+    }
+}
+
+/// The value and its interval, in the table's common unit where it has one.
+fn figures(e: &Estimate, table: &Table) -> (String, String) {
+    match &table.shown_in {
+        Some((scale, _)) => {
+            let show = |v: f64| units::significant(v / scale);
+            (show(e.value), format!("{}–{}", show(e.low), show(e.high)))
+        }
+        None => {
+            let (low, high) = (e.unit.format(e.low), e.unit.format(e.high));
+            // The unit once, where both ends have the same.
+            let low = match (low.split_once(' '), high.split_once(' ')) {
+                (Some((number, a)), Some((_, b))) if a == b => number.to_string(),
+                _ => low,
+            };
+            (e.unit.format(e.value), format!("{low}–{high}"))
+        }
+    }
+}
+
+fn figure(plot: &Plot) -> Markup {
+    html! {
+        figure id=(plot.id) {
+            figcaption { (visible(&plot.title)) }
+            (PreEscaped(svg::plot(plot)))
+            @if let Some(note) = &plot.note { p.note { (visible(note)) } }
+            details { summary { "Numbers" } (numbers(plot)) }
+        }
+    }
+}
+
+/// The plot's figures: a row per x, a column per series.
+fn numbers(plot: &Plot) -> Markup {
+    let mut xs: Vec<f64> = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
+    xs.sort_by(f64::total_cmp);
+    xs.dedup();
+    let show =
+        |x: f64| if plot.x.unit == Unit::Bytes { Unit::Bytes.format(x) } else { units::significant(x) };
+    html! {
+        div.scroll tabindex="0" { table {
+            thead { tr {
+                th { (visible(&plot.x.title)) }
+                @for series in &plot.series { th.n { (visible(&series.name)) } }
+            } }
+            tbody { @for x in xs { tr {
+                td { (show(x)) }
+                @for series in &plot.series {
+                    @match series.points.iter().find(|p| p.0 == x) {
+                        Some((_, e)) => {
+                            @let (value, range) = figures(e, &Table::default());
+                            td.n { (value) small { (range) } }
+                        }
+                        None => { td.n.none { "–" } }
+                    }
+                }
+            } } }
+        } }
+    }
+}
+
+fn winner_map(map: &WinnerMap) -> Markup {
+    html! {
+        figure id=(map.id) {
+            figcaption { (visible(&map.title)) }
+            div.legend {
+                @for (style, name) in map.names.iter().enumerate() {
+                    @if map.winners.iter().any(|c| c.winner == Some(style)) {
+                        span { (PreEscaped(svg::marker_icon(style))) (visible(name)) }
+                    }
+                }
+            }
+            div.scroll tabindex="0" { table.map {
+                thead { tr {
+                    th.row { (visible(&map.y_title)) }
+                    @for x in &map.x { th { (visible(x)) } }
+                } }
+                tbody { @for (row, y) in map.winners.chunks(map.x.len().max(1)).zip(&map.y) { tr {
+                    th.row { (visible(y)) }
+                    @for cell in row { (map_cell(map, cell)) }
+                } } }
+            } }
+            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; grey: no claimed difference between the best. Hover a cell for its figures." }
+        }
+    }
+}
+
+/// A name that may break after its underscores.
+fn breakable(name: &str) -> Markup {
+    let text = visible(name);
+    let mut parts = text.split_inclusive('_').peekable();
+    html! { @while let Some(part) = parts.next() { (part) @if parts.peek().is_some() { wbr; } } }
+}
+
+fn map_cell(map: &WinnerMap, cell: &MapCell) -> Markup {
+    let detail = visible(&cell.detail);
+    match cell.winner.and_then(|w| map.names.get(w).map(|name| (w, name))) {
+        Some((style, name)) => html! {
+            td class={"won " (svg::style_class(style))} title=(detail) { span { (breakable(name)) } }
+        },
+        None => html! { td.tie title=(detail) { (visible(&cell.label)) } },
+    }
+}

@@ -1,0 +1,74 @@
+//! The figures behind the verdict in the least space: sizes down, what competes across.
+
+use super::{capital, threads};
+use crate::analysis::winners::Outcome;
+use crate::report::build::{Material, Ranked};
+use crate::report::context::{Facet, Layout, SIZE, THREADS};
+use crate::report::{Entry, Standing, Table};
+
+/// At the fewest and at the most threads, for each metric that ranks; of the first combination of
+/// the other axes.
+pub fn tables(m: &Material) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for layout in m.layouts.iter().filter(|l| l.comparable()) {
+        let Some(facet) = layout.facets.first() else { continue };
+        let mut counts = vec![layout.threads.first(), layout.threads.last()];
+        counts.dedup();
+        for count in counts.into_iter().flatten() {
+            tables.extend(m.ranked.iter().filter_map(|ranked| table(layout, facet, *count, ranked)));
+        }
+    }
+    tables
+}
+
+fn table(layout: &Layout, facet: &Facet, count: u64, ranked: &Ranked) -> Option<Table> {
+    let metric = &ranked.comparisons.metric;
+    let cases: Vec<_> = layout.slice(facet, THREADS, count).collect();
+    let mut largest = 0.0f64;
+    let mut rows = Vec::new();
+    for size in &layout.sizes {
+        let mut row = vec![Entry::Text(layout.axis(SIZE)?.show(&crate::axis::Value::Int(*size)))];
+        for name in &layout.series {
+            let mine = |c: &&&crate::plan::Case| {
+                c.point.int(SIZE) == Some(*size) && layout.series_name(&c.point).as_ref() == Some(name)
+            };
+            let found = cases.iter().find(mine).and_then(|c| layout.estimate(c.index, metric.id));
+            row.push(match found {
+                Some((estimate, cell)) => {
+                    largest = largest.max(estimate.value);
+                    Entry::Estimate { estimate, standing: standing(ranked, cell.case), cell: Some(cell) }
+                }
+                None => Entry::Missing,
+            });
+        }
+        rows.push(row);
+    }
+    if largest == 0.0 {
+        return None;
+    }
+    let (scale, unit) = metric.unit.scale_for(largest);
+    let mut title = format!("{}, {unit}, {}", capital(metric.title), threads(count));
+    if !facet.title.is_empty() {
+        title.push_str(&format!(", {}", facet.title));
+    }
+    Some(Table {
+        id: format!("glance-{}-{count}", metric.id),
+        title,
+        columns: std::iter::once("size".to_string()).chain(layout.series.iter().cloned()).collect(),
+        rows,
+        shown_in: Some((scale, unit)),
+        note: None,
+    })
+}
+
+/// How a case stands at its point.
+pub fn standing(ranked: &Ranked, case: usize) -> Standing {
+    for winner in &ranked.winners {
+        match &winner.outcome {
+            Outcome::Wins(best) if *best == case => return Standing::Best,
+            Outcome::Tied(cases) if cases.contains(&case) => return Standing::Tied,
+            _ => {}
+        }
+    }
+    Standing::None
+}

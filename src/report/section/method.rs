@@ -1,0 +1,77 @@
+//! How the figures were made: what each probe times, and which rules of measurement were kept.
+
+use super::cases::judge;
+use super::{capital, plural};
+use crate::report::build::{Material, state};
+use crate::report::{Block, Section};
+use crate::units;
+use std::time::Duration;
+
+pub fn section(m: &Material) -> Section {
+    let mut blocks = Vec::new();
+    for layout in &m.layouts {
+        let about = layout.probe.about();
+        blocks.push(Block::Heading(capital(about.title)));
+        blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source)));
+    }
+    blocks.push(Block::Heading("Rules kept".into()));
+    blocks.extend([replication(m), order(m), estimates(m), precision(m), verification(m)].map(Block::Text));
+    Section { id: "method".into(), title: "Method".into(), short: "Method".into(), blocks }
+}
+
+fn replication(m: &Material) -> String {
+    let spec = &m.run.record.spec;
+    let duration = |ns| units::format_duration(Duration::from_nanos(ns));
+    format!(
+        "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}. \
+         A case gets {} to {} rounds until its interval is as narrow as asked; batches inside one process are \
+         not counted as independent.",
+        duration(spec.timing.warmup_ns),
+        plural(spec.timing.windows as usize, "sample"),
+        duration(spec.timing.window_ns),
+        spec.min_rounds,
+        spec.max_rounds
+    )
+}
+
+fn order(m: &Material) -> String {
+    format!(
+        "Rounds are interleaved over all cases in a random order with seed {}, so that drift of the machine does \
+         not look like a difference between cases.",
+        m.run.record.spec.seed
+    )
+}
+
+fn estimates(m: &Material) -> String {
+    format!(
+        "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
+         statistics at {} % or the level that its rounds allow. Ratios are paired by round. Outliers are kept.",
+        units::significant(m.run.record.spec.confidence * 100.0)
+    )
+}
+
+fn precision(m: &Material) -> String {
+    let record = &m.run.record;
+    let cases: Vec<_> = record.plan.cases.iter().filter(|c| c.twin_of.is_none()).collect();
+    let reached = cases.iter().filter(|c| judge(m, c).is_some_and(|p| p.reached)).count();
+    format!(
+        "Asked: an interval within ±{} % of the median. {reached} of {} reached it; the run ended {}, after {} of \
+         a limit of {}. The case table states the precision of each.",
+        units::significant(record.spec.precision * 100.0),
+        plural(cases.len(), "case"),
+        state(record.state),
+        units::format_duration(Duration::from_nanos(record.elapsed_ns)),
+        units::format_duration(Duration::from_nanos(record.spec.time_limit_ns)),
+    )
+}
+
+fn verification(m: &Material) -> String {
+    let samples = &m.run.samples;
+    let verified = samples.iter().filter(|s| s.verified).count();
+    let marked = samples.iter().filter(|s| !s.marks.is_empty()).count();
+    format!(
+        "{verified} of {} were verified (bytes, pattern, count); {marked} carry a mark of disturbance and are \
+         kept in samples.csv but not used.",
+        plural(samples.len(), "sample")
+    )
+}

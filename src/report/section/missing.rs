@@ -1,0 +1,60 @@
+//! What was asked for and not measured: skipped cases and missing quantities, each reason once.
+
+use super::{plural, unless_empty};
+use crate::axis::Point;
+use crate::plan::Skip;
+use crate::report::build::Material;
+use crate::report::{Block, Entry, Section, Table};
+use std::collections::BTreeSet;
+
+pub fn section(m: &Material) -> Option<Section> {
+    let mut rows = Vec::new();
+    for (reason, remedy, skips) in reasons(&m.run.record.plan.skips) {
+        let what = format!("{} skipped: {}", plural(skips.len(), "case"), common(&skips));
+        rows.push([what, reason.to_string(), remedy.to_string()].map(Entry::Text).to_vec());
+    }
+    for missing in &m.run.record.missing {
+        let what =
+            format!("{}: {}", plural(missing.quantities.len(), "quantity"), missing.quantities.join(", "))
+                .replace("quantitys", "quantities");
+        rows.push([what, missing.why.reason.clone(), missing.why.remedy.clone()].map(Entry::Text).to_vec());
+    }
+    let table = Table {
+        id: "missing".into(),
+        columns: ["what", "why", "what to do"].map(String::from).to_vec(),
+        rows,
+        note: Some("A missing figure is an empty cell in the files, never a zero.".into()),
+        ..Table::default()
+    };
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    unless_empty("not-measured", "Not measured", "Not measured", blocks)
+}
+
+/// Skips by reason, in order of appearance.
+fn reasons(skips: &[Skip]) -> Vec<(&str, &str, Vec<&Skip>)> {
+    let mut groups: Vec<(&str, &str, Vec<&Skip>)> = Vec::new();
+    for skip in skips {
+        match groups.iter_mut().find(|g| g.0 == skip.why.reason && g.1 == skip.why.remedy) {
+            Some(group) => group.2.push(skip),
+            None => groups.push((&skip.why.reason, &skip.why.remedy, vec![skip])),
+        }
+    }
+    groups
+}
+
+/// What the skipped cases share: `mechanism=io_uring_send`; all of it for a single one.
+fn common(skips: &[&Skip]) -> String {
+    let Some(first) = skips.first() else { return String::new() };
+    let shared = |axis: &&String| {
+        let values: BTreeSet<_> = skips.iter().map(|s| s.point.get(axis)).collect();
+        values.len() == 1
+    };
+    let axes: Vec<&String> = first.point.0.keys().filter(shared).collect();
+    let mut point = Point::default();
+    for axis in axes {
+        if let Some(value) = first.point.get(axis) {
+            point.set(axis, value.clone());
+        }
+    }
+    format!("{} {point}", first.probe)
+}

@@ -1,0 +1,38 @@
+//! The sections of a report: one file each.
+
+pub mod cases;
+pub mod crossovers;
+pub mod glance;
+pub mod hardware;
+pub mod machine;
+pub mod maps;
+pub mod method;
+pub mod missing;
+pub mod plots;
+pub mod problems;
+pub mod reproduce;
+pub mod verdict;
+
+use super::{Block, Section};
+
+/// A section, unless it would be empty.
+pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> Option<Section> {
+    let section = Section { id: id.into(), title: title.into(), short: short.into(), blocks };
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+/// `1 thread`, `4 threads`.
+pub fn threads(count: u64) -> String {
+    plural(count as usize, "thread")
+}
+
+/// `1 case`, `3 cases`.
+pub fn plural(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// The first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}

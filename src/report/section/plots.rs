@@ -1,0 +1,137 @@
+//! Throughput and CPU cost over message sizes and over threads, with interval bands.
+
+use super::{capital, threads, unless_empty};
+use crate::plan::Case;
+use crate::report::build::Material;
+use crate::report::context::{Facet, Layout, SIZE, THREADS};
+use crate::report::escape::slug;
+use crate::report::{Block, Plot, PlotAxis, Scale, Section, Series};
+use crate::units::Unit;
+
+/// Points that one section draws: each takes some hundred bytes of the page.
+const POINTS: usize = 900;
+
+/// What a section draws for each combination.
+pub struct Wanted<'a> {
+    pub metric: &'a str,
+    pub scale: Scale,
+}
+
+pub fn by_size(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "throughput", scale: Scale::Log10 },
+        Wanted { metric: "total_cpu_ns_per_byte", scale: Scale::Log10 },
+    ];
+    let blocks = m.layouts.iter().filter(|l| l.comparable()).flat_map(|l| {
+        over_facets(l, POINTS, |facet| {
+            let mut plots = Vec::new();
+            for count in &l.threads {
+                plots.extend(wanted.iter().filter_map(|w| size_plot(l, facet, *count, w)));
+            }
+            plots
+        })
+    });
+    unless_empty("by-size", "By message size", "By size", blocks.collect())
+}
+
+pub fn by_threads(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "throughput", scale: Scale::Linear },
+        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+    ];
+    let blocks = m.layouts.iter().filter(|l| !l.series.is_empty() && l.threads.len() > 1).flat_map(|l| {
+        over_facets(l, POINTS / 2, |facet| {
+            let mut plots = Vec::new();
+            for size in representative(&l.sizes) {
+                plots.extend(wanted.iter().filter_map(|w| thread_plot(l, facet, size, w)));
+            }
+            plots
+        })
+    });
+    unless_empty("by-threads", "By threads", "By threads", blocks.collect())
+}
+
+/// The smallest, the middle and the largest.
+fn representative(sizes: &[u64]) -> Vec<u64> {
+    let mut chosen = Vec::new();
+    if let (Some(first), Some(last)) = (sizes.first(), sizes.last()) {
+        chosen = vec![*first, sizes[sizes.len() / 2], *last];
+        chosen.dedup();
+    }
+    chosen
+}
+
+/// The plots of each combination under its heading, up to a budget; the rest is said to be left out.
+pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec<Plot>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut used = 0;
+    for (done, facet) in layout.facets.iter().enumerate() {
+        let plots = plots(facet);
+        let points: usize = plots.iter().flat_map(|p| &p.series).map(|s| s.points.len()).sum();
+        if used > 0 && used + points > budget {
+            let left = layout.facets.len() - done;
+            blocks.push(Block::Text(format!(
+                "{left} more combinations of the other axes are not drawn here; results.csv has their figures."
+            )));
+            break;
+        }
+        used += points;
+        if !facet.title.is_empty() && !plots.is_empty() {
+            blocks.push(Block::Heading(facet.title.clone()));
+        }
+        blocks.extend(plots.into_iter().map(Block::Plot));
+    }
+    blocks
+}
+
+/// A metric over sizes at one thread count.
+pub fn size_plot(layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+    let at = if layout.threads.len() > 1 { threads(count) } else { String::new() };
+    draw(layout, facet, (THREADS, count), (SIZE, Scale::Log2), wanted, &at)
+}
+
+fn thread_plot(layout: &Layout, facet: &Facet, size: u64, wanted: &Wanted) -> Option<Plot> {
+    draw(layout, facet, (SIZE, size), (THREADS, Scale::Log2), wanted, &Unit::Bytes.format(size as f64))
+}
+
+/// A metric along one axis with another held, a line for each competing value. `None` where
+/// nothing was measured.
+fn draw(
+    layout: &Layout,
+    facet: &Facet,
+    (held, value): (&str, u64),
+    (along, scale): (&str, Scale),
+    wanted: &Wanted,
+    at: &str,
+) -> Option<Plot> {
+    let metric = layout.metric(wanted.metric)?;
+    let axis = layout.axis(along)?;
+    let mut series: Vec<Series> = Vec::new();
+    for (style, name) in layout.series.iter().enumerate() {
+        let mine = |c: &&Case| layout.series_name(&c.point).as_ref() == Some(name);
+        let mut points: Vec<_> = layout
+            .slice(facet, held, value)
+            .filter(mine)
+            .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if !points.is_empty() {
+            series.push(Series { name: name.clone(), style, points });
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let mut title = format!("{} by {}", capital(metric.title), axis.title);
+    if !at.is_empty() {
+        title.push_str(&format!(", {at}"));
+    }
+    Some(Plot {
+        id: slug(&format!("{} by {} {at} {}", metric.id, axis.title, facet.title)),
+        title,
+        x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale },
+        y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale },
+        series,
+        note: None,
+    })
+}

@@ -1,0 +1,58 @@
+//! Warnings and failures of the run, and what the analysis found wrong with its data.
+
+use super::{capital, plural, unless_empty};
+use crate::report::build::Material;
+use crate::report::{Block, Notice, Section};
+use crate::run::{Failure, Warning};
+
+pub fn section(m: &Material) -> Option<Section> {
+    let blocks = notices(m).into_iter().map(Block::Notice).collect();
+    unless_empty("warnings", "Warnings and failures", "Warnings", blocks)
+}
+
+pub fn notices(m: &Material) -> Vec<Notice> {
+    let mut notices = failures(&m.run.record.failures);
+    notices.extend(m.run.record.warnings.iter().map(warning));
+    notices
+}
+
+fn warning(warning: &Warning) -> Notice {
+    Notice {
+        title: capital(warning.observed.trim().trim_end_matches('.')),
+        text: sentence(&warning.consequence),
+        remedy: warning.remedy.clone(),
+        cases: warning.cases.clone(),
+    }
+}
+
+/// Failures by message, with the cases they hit.
+fn failures(failures: &[Failure]) -> Vec<Notice> {
+    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+    for failure in failures {
+        match groups.iter_mut().find(|g| g.0 == failure.message) {
+            Some(group) => group.1.push(failure.case),
+            None => groups.push((&failure.message, vec![failure.case])),
+        }
+    }
+    let notice = |(message, mut cases): (&str, Vec<usize>)| {
+        let times = cases.len();
+        cases.sort_unstable();
+        cases.dedup();
+        Notice {
+            title: format!("{} failed ({message})", plural(times, "round")),
+            text: format!("The figures of {} rest on the other rounds only.", plural(cases.len(), "case")),
+            remedy: "run `syscost check`, which tries every case once and says where it breaks".into(),
+            cases,
+        }
+    };
+    groups.into_iter().map(notice).collect()
+}
+
+/// With a capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut out = capital(text.trim());
+    if !out.is_empty() && !out.ends_with(['.', '!', '?']) {
+        out.push('.');
+    }
+    out
+}
