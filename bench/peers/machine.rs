@@ -10,6 +10,7 @@ pub fn facts() -> Vec<(&'static str, String)> {
     let facts = [
         ("CPU", cpu_model()),
         ("CPUs online", read("/sys/devices/system/cpu/online")),
+        ("hypervisor", hypervisor()),
         ("kernel", sysctl("kernel/osrelease")),
         ("distribution", distribution()),
         ("tcp_wmem (autotuned send buffer)", sysctl("net/ipv4/tcp_wmem")),
@@ -27,6 +28,13 @@ fn cpu_model() -> Option<String> {
     let text = read("/proc/cpuinfo")?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_string())
+}
+
+/// The flag that a CPU shows its guests; absent on bare metal.
+fn hypervisor() -> Option<String> {
+    let text = read("/proc/cpuinfo")?;
+    let flags = text.lines().find(|line| line.starts_with("flags"))?;
+    Some(if flags.split_whitespace().any(|flag| flag == "hypervisor") { "yes" } else { "no" }.into())
 }
 
 fn distribution() -> Option<String> {

@@ -62,7 +62,8 @@ pub fn enter(fd: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Without root, becomes the root of a new user namespace, where network namespaces may be made.
+/// Without root, becomes the root of a new user namespace, where network namespaces may be made,
+/// in a network namespace that it owns: only to such a one may a thread return.
 /// Must be called while the process has a single thread.
 pub fn become_root() -> Result<bool> {
     // SAFETY: these take nothing and cannot fail.
@@ -71,7 +72,7 @@ pub fn become_root() -> Result<bool> {
         return Ok(false);
     }
     // SAFETY: takes flags only.
-    if unsafe { libc::unshare(libc::CLONE_NEWUSER) } < 0 {
+    if unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) } < 0 {
         let error = io::Error::last_os_error();
         return Err(error).context("not root, and the kernel allows no user namespace here");
     }

@@ -133,8 +133,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // SAFETY: the child is not reaped yet or is the last of its group, so the number is ours.
         if matches!(self.child.try_wait(), Ok(None)) {
+            // SAFETY: takes numbers only; the child is not reaped yet, so its group's number is ours.
             unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
             let _ = self.child.wait();
         }

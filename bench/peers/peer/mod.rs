@@ -10,7 +10,7 @@ use crate::place::Place;
 use anyhow::Result;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -175,6 +175,7 @@ fn is_executable(program: &Path) -> bool {
 fn version(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
+        .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("{} does not start: {error}", program.display()))?;
     let text = [output.stdout, output.stderr].concat();
