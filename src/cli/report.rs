@@ -4,7 +4,7 @@
 
 use super::args::{Global, ReportArgs};
 use super::{Verdict, output};
-use crate::analysis::cells::Cells;
+use crate::analysis::study::Analysis;
 use crate::report::terminal::{self, Look};
 use crate::report::{Report, build, csv, html, svg};
 use crate::run::Run;
@@ -44,10 +44,10 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
 
 /// Builds the report of a run and writes its files into a directory.
 pub fn write(run: &Run, out: &Path, plots: bool) -> Result<Written> {
-    let cells = Cells::of(run);
-    let report = build::report(run, &cells);
+    let analysis = Analysis::of(run);
+    let report = build::report(run, &analysis);
     let mut contents =
-        vec![(RESULTS.to_string(), csv::results(run, &cells)), (PAGE.to_string(), html::page(&report))];
+        vec![(RESULTS.to_string(), csv::results(run, &analysis.cells)), (PAGE.to_string(), html::page(&report))];
     if plots {
         contents.extend(svg::files(&report));
     }

@@ -89,9 +89,9 @@ impl Stream {
 fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
-    let mut deadline = clock::monotonic_ns() + task.timing.warmup_ns;
+    let warm = clock::monotonic_ns() + task.timing.warmup_ns;
     let mut open = true;
-    while open && clock::monotonic_ns() < deadline {
+    while open && clock::monotonic_ns() < warm {
         open = stream.next()?;
     }
     for _ in 0..task.timing.windows {
@@ -101,7 +101,7 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         stream.verify(PIECE_BYTES)?;
         let (bytes, calls) = (stream.bytes, stream.system_calls);
         let from = meter.stamp();
-        deadline += task.timing.window_ns;
+        let deadline = from.ns + task.timing.window_ns;
         while open && clock::monotonic_ns() < deadline {
             open = stream.next()?;
         }

@@ -67,21 +67,20 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
     let mut pump = Pump { sender, chunk: 1, messages: 0 };
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
 
-    let mut deadline = clock::monotonic_ns() + warmup_ns;
-    pump.until(deadline)?;
+    pump.until(clock::monotonic_ns() + warmup_ns)?;
     pump.sender.settle()?;
     let mut before = pump.reading(stream)?;
     let mut from = meter.stamp();
     for _ in 0..windows {
-        deadline += window_ns;
-        pump.until(deadline)?;
+        // From the window's own start: a thread that was held up must not squeeze the next window.
+        pump.until(from.ns + window_ns)?;
         pump.sender.settle()?;
         let to = meter.stamp();
         let after = pump.reading(stream)?;
         done.windows.push(window(&meter, (&from, &to), (&before, &after), bytes));
         (from, before) = (to, after);
     }
-    pump.until(deadline + TAIL_NS)?;
+    pump.until(from.ns + TAIL_NS)?;
     pump.sender.settle()?;
     done.bytes = pump.messages * bytes;
     drop(pump);
