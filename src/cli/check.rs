@@ -44,7 +44,7 @@ fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> Str
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {message}"));
     }
     for (why, skipped) in plan_command::reasons(&plan.skips) {
-        let what = format!("{}: {}. {}", count(skipped), why.reason, why.remedy);
+        let what = format!("{}: {} -> {}", count(skipped), why.reason, why.remedy);
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
     }
     text

@@ -24,6 +24,11 @@ pub enum Color {
 pub struct Paint(bool);
 
 impl Paint {
+    #[cfg(test)]
+    pub fn none() -> Paint {
+        Paint(false)
+    }
+
     pub fn on(self) -> bool {
         self.0
     }

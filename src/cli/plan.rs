@@ -55,11 +55,11 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         }
     }
     for Substitution { axis, wanted, used, why, .. } in &plan.substitutions {
-        let what = format!("{axis} {used} instead of {wanted}: {}. {}", why.reason, why.remedy);
+        let what = format!("{axis} {used} instead of {wanted}: {} -> {}", why.reason, why.remedy);
         text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
     for (why, count) in reasons(&plan.skips) {
-        let what = format!("{}: {}. {}", paint.yellow(&format!("{count} cases")), why.reason, why.remedy);
+        let what = format!("{}: {} -> {}", paint.yellow(&format!("{count} cases")), why.reason, why.remedy);
         text += &entry("Skipped", INDENT, &what);
     }
     text += &entry(

@@ -63,7 +63,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     }
     let reasons: Vec<String> = plan_command::reasons(&plan.skips)
         .into_iter()
-        .map(|(why, count)| format!("{count} cases: {}; {}", why.reason, why.remedy))
+        .map(|(why, count)| format!("{count} cases: {} -> {}", why.reason, why.remedy))
         .collect();
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
