@@ -46,8 +46,10 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
 pub fn write(run: &Run, out: &Path, plots: bool) -> Result<Written> {
     let analysis = Analysis::of(run);
     let report = build::report(run, &analysis);
-    let mut contents =
-        vec![(RESULTS.to_string(), csv::results(run, &analysis.cells)), (PAGE.to_string(), html::page(&report))];
+    let mut contents = vec![
+        (RESULTS.to_string(), csv::results(run, &analysis.cells)),
+        (PAGE.to_string(), html::page(&report)),
+    ];
     if plots {
         contents.extend(svg::files(&report));
     }
