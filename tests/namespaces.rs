@@ -4,6 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use syscost::host::namespaces::{self, LinkSettings, Pair, Rights, Side};
@@ -41,6 +42,9 @@ fn role() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };
+    if role == "hold" {
+        hold_a_pair();
+    }
     let interfaces = std::fs::read_to_string("/proc/net/dev").unwrap();
     if let Some(address) = role.strip_prefix("listen ") {
         let listener = TcpListener::bind((address, 0)).unwrap();
@@ -58,6 +62,56 @@ fn role() {
     }
     let links = interfaces.lines().filter(|line| line.contains(':')).count();
     assert_eq!(links, 2, "loopback and one end of the pair: {interfaces}");
+}
+
+/// Makes a pair, says which namespaces it holds, and waits to be killed.
+fn hold_a_pair() {
+    program::set(binary());
+    let pair = Pair::create("hold", &LinkSettings { mtu: 1500, offloads: true }).unwrap();
+    for side in [&pair.sender, &pair.receiver] {
+        let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
+        eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
+    }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+/// Does any process that we may look at live in this namespace (`net:[4026532123]`) or hold it?
+fn is_held(namespace: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let links = processes.flat_map(|process| {
+        let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        open.map(|entry| entry.path()).chain([process.join("ns/net")]).collect::<Vec<_>>()
+    });
+    links.into_iter().any(|link| std::fs::read_link(link).is_ok_and(|to| to.as_os_str() == namespace))
+}
+
+/// Only descriptors hold a pair: with the last of them the kernel removes everything.
+#[test]
+fn nothing_is_left_after_kill_9() {
+    program::set(binary());
+    if let Err(why) = namespaces::available() {
+        return eprintln!("skipped: {}", why.reason);
+    }
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "role", "--nocapture"])
+        .env(ROLE, "hold")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(holder.stderr.take().unwrap()).lines();
+    let namespaces = [value(&mut lines, "holds "), value(&mut lines, "holds ")];
+    assert!(namespaces.iter().all(|namespace| is_held(namespace)), "{namespaces:?}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // The numbers of dead namespaces are given out again, to the tests beside this one too: look
+    // more than once.
+    let gone = (0..20).any(|_| {
+        let held = namespaces.iter().any(|namespace| is_held(namespace));
+        std::thread::sleep(std::time::Duration::from_millis(if held { 50 } else { 0 }));
+        !held
+    });
+    assert!(gone, "{namespaces:?}");
 }
 
 fn value(lines: &mut impl Iterator<Item = std::io::Result<String>>, key: &str) -> String {
@@ -123,37 +177,94 @@ fn pairs_are_apart() {
     });
 }
 
-#[test]
-fn an_ordinary_user_can_too() {
-    if !is_root() {
-        return eprintln!("skipped: not root, so the other tests already are an ordinary user's");
+/// Copies of both binaries that any user may execute: build directories are often closed.
+struct Open {
+    folder: tempfile::TempDir,
+}
+
+impl Open {
+    fn new() -> Open {
+        let open = Open { folder: tempfile::tempdir().unwrap() };
+        std::fs::set_permissions(open.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        open.copy(&binary(), "syscost");
+        open.copy(std::env::current_exe().unwrap().to_str().unwrap(), "test");
+        open
     }
-    // Build directories are often closed to others.
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let open_copy = |from: &str, name: &str| {
-        let to = folder.path().join(name);
+
+    fn copy(&self, from: &str, name: &str) {
+        let to = self.folder.path().join(name);
         std::fs::copy(from, &to).unwrap();
         std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)).unwrap();
-        to
-    };
-    let tool = open_copy(&binary(), "syscost");
-    let test = open_copy(std::env::current_exe().unwrap().to_str().unwrap(), "test");
-    let output = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(test)
-        .args(["--exact", "a_pair_carries_data_and_is_as_asked", "--nocapture"])
-        .env(BINARY, tool)
-        .env(ORDINARY, "1")
-        .current_dir("/")
-        .output();
-    let output = match output {
-        Ok(output) => output,
-        Err(error) => return eprintln!("skipped: setpriv: {error}"),
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    eprintln!("{said}");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+
+    /// Runs one test of this file through a wrapper as `nobody`. `None`: skipped, and says why.
+    fn run_as_nobody(&self, wrapper: &[&str], test: &str) -> Option<String> {
+        if !is_root() {
+            eprintln!("skipped: only root can become nobody");
+            return None;
+        }
+        let output = Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args(wrapper)
+            .arg(self.folder.path().join("test"))
+            .args(["--exact", test, "--nocapture"])
+            .env(BINARY, self.folder.path().join("syscost"))
+            .env(ORDINARY, "1")
+            .current_dir("/")
+            .output();
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => {
+                eprintln!("skipped: setpriv: {error}");
+                return None;
+            }
+        };
+        let said = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+        Some(said)
+    }
+}
+
+#[test]
+fn an_ordinary_user_can_too() {
+    if let Some(said) = Open::new().run_as_nobody(&[], "a_pair_carries_data_and_is_as_asked") {
+        eprintln!("{said}");
+    }
+}
+
+/// Not a test by itself: says whether pairs can be made where it runs.
+#[test]
+fn say_why_not() {
+    if std::env::var(ORDINARY).is_ok() {
+        program::set(binary());
+        match namespaces::available() {
+            Ok(rights) => eprintln!("answer: {rights:?}"),
+            Err(why) => eprintln!("answer: {} => {}", why.reason, why.remedy),
+        }
+    }
+}
+
+/// Real refusals of the kernel: the limits are those of a user namespace of our own, never the
+/// host's. The last words take every capability before the test runs.
+#[test]
+fn a_refusal_names_the_limit() {
+    let open = Open::new();
+    for (setting, rest) in [
+        ("max_net_namespaces", r#"exec "$@""#),
+        ("max_user_namespaces", r#"exec setpriv --bounding-set=-all --inh-caps=-all "$@""#),
+    ] {
+        let script = format!("echo 0 > /proc/sys/user/{setting} && {rest}");
+        let wrapper = ["unshare", "--user", "--map-root-user", "sh", "-c", &script, "sh"];
+        // `unshare` here is the other program of that name: it needs what the kernel may refuse.
+        if !Command::new("unshare").args(&wrapper[1..]).arg("true").status().is_ok_and(|s| s.success()) {
+            return eprintln!("skipped: no user namespace to try it in");
+        }
+        let Some(said) = open.run_as_nobody(&wrapper, "say_why_not") else {
+            return;
+        };
+        assert!(said.contains(&format!("user.{setting} = 0")), "{said}");
+        assert!(said.contains(&format!("sudo sysctl user.{setting}=15000")), "{said}");
+    }
 }
 
 /// A keeper answers, waits, and ends by itself when its parent is gone.

@@ -3,6 +3,7 @@
 //! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
 //! and names them.
 
+pub mod advice;
 pub mod cells;
 pub mod compare;
 pub mod crossover;

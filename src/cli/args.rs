@@ -16,18 +16,23 @@ pub struct Cli {
     pub global: Global,
 }
 
+// Lines of at most 80 columns: they are printed as they stand.
 const EXAMPLES: &str = "\
 Examples:
-  syscost run                               the data-movement study, under five minutes
-  syscost run --quick                       a coarse look at it, under half a minute
-  syscost run --mechanism send,zero-copy --size 4K,64K,1M --threads 1
-                                            only what you name; the rest keeps its defaults
-  syscost plan --quick                      what would run, and how long it would take
-  syscost report syscost-runs/DIR           the report again, from the recorded samples
+  syscost run                 the data-movement study, under five minutes
+  syscost run --quick         a coarse look at it, under half a minute
+  syscost run --mechanism send,zero-copy --size 4K,64K --threads 1
+                              only what you name; the rest keeps its defaults
+  syscost plan --quick        what would run, and how long it would take
+  syscost doctor              will this machine give clean numbers?
+  syscost report syscost-runs/DIR
+                              the report again, from the recorded samples
 
 Data goes to stdout, progress and warnings to stderr.
-Exit status: 0 every planned case was measured (skips are listed); 1 a case failed,
-or --strict and one was skipped; 2 wrong usage, or this machine cannot do it.";
+
+Exit status: 0 every planned case was measured, and skips are listed; 1 a case
+failed or was not reached, or --strict and one was skipped; 2 wrong usage, or
+this machine cannot do what was asked.";
 
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Global {
@@ -47,6 +52,8 @@ pub struct Global {
 pub enum Command {
     /// What can be measured: probes, mechanisms, axes; available here, or why not
     List,
+    /// Will this machine give clean numbers? Each point with its remedy
+    Doctor,
     /// What a run would do and how long it would take, without measuring
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it
@@ -71,14 +78,14 @@ pub enum Command {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  syscost run                         the study in specs/default.toml
-  syscost run mine.toml --seed 7      your own, in a known order
+  syscost run                       the study in specs/default.toml
+  syscost run mine.toml --seed 7    your own, in a known order
   syscost run --quick --path loopback
   syscost run --resume syscost-runs/20261121T090000Z-default
 
-The directory holds run.json, samples.csv, results.csv and report.html. With --json, stdout has
-one event a line: {\"event\": \"started\" | \"round_started\" | \"case_done\" | \"warning\" |
-\"progress\" | \"finished\", ...}.";
+The directory holds run.json, samples.csv, results.csv and report.html. With
+--json, stdout has one object a line, told apart by its \"event\": started,
+warning, round_started, case_done, case_failed, progress, finished, written.";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]

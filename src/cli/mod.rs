@@ -7,6 +7,7 @@ mod asked;
 mod axes;
 mod check;
 mod completions;
+mod doctor;
 mod label;
 mod list;
 mod man;
@@ -62,6 +63,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     let global = &cli.global;
     match &cli.command {
         Command::List => list::run(global),
+        Command::Doctor => doctor::run(global),
         Command::Plan(args) => plan::run(args, matches, global),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { out } => man::run(out.as_deref()),

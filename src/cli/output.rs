@@ -96,7 +96,7 @@ pub fn entry(label: &str, indent: usize, text: &str) -> String {
     let mut out = String::new();
     let room = WIDTH - indent;
     let mut lines = wrap(text, room).into_iter();
-    let width = label.chars().count();
+    let width = visible(label);
     // A label too long for its column stands on a line of its own.
     if width + 1 > indent {
         out.push_str(label);
@@ -114,12 +114,25 @@ pub fn entry(label: &str, indent: usize, text: &str) -> String {
     out
 }
 
+/// Columns of a text that may hold colour codes.
+fn visible(text: &str) -> usize {
+    let mut columns = 0;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' => while chars.next().is_some_and(|c| c != 'm') {},
+            _ => columns += 1,
+        }
+    }
+    columns
+}
+
 /// Breaks at spaces into lines of at most `width` columns; a longer word stands alone.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+        if !line.is_empty() && visible(&line) + 1 + visible(word) > width {
             lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {
@@ -143,6 +156,8 @@ mod tests {
         assert_eq!(entry("  a", 6, "one two"), "  a   one two\n");
         assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
         assert_eq!(entry("  a", 6, ""), "  a\n");
+        let paint = Paint(true);
+        assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");
     }
 
     proptest! {
@@ -150,7 +165,8 @@ mod tests {
         fn wrapping_keeps_every_word_and_the_width(text in "[a-z ]{0,300}", width in 30usize..80) {
             let lines = wrap(&text, width);
             let words: Vec<&str> = text.split_whitespace().collect();
-            prop_assert_eq!(lines.join(" ").split_whitespace().collect::<Vec<_>>(), words.clone());
+            let joined = lines.join(" ");
+            prop_assert_eq!(joined.split_whitespace().collect::<Vec<_>>(), words.clone());
             let longest = words.iter().map(|w| w.len()).max().unwrap_or(0);
             prop_assert!(lines.iter().all(|l| l.len() <= width.max(longest)));
         }

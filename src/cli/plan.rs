@@ -5,7 +5,7 @@ use super::output::{self, Paint, entry};
 use super::{Verdict, asked, axes};
 use crate::axis::{Axis, Value};
 use crate::host::Unavailable;
-use crate::plan::{Case, Plan, Skip, TimeEstimate};
+use crate::plan::{Case, Plan, Skip, Substitution, TimeEstimate};
 use crate::probe;
 use crate::spec::Spec;
 use crate::units::{Unit, format_duration};
@@ -53,6 +53,10 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         for line in grid(&probe.probe, plan) {
             text += &line;
         }
+    }
+    for Substitution { axis, wanted, used, why, .. } in &plan.substitutions {
+        let what = format!("{axis} {used} instead of {wanted}: {}. {}", why.reason, why.remedy);
+        text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
     for (why, count) in reasons(&plan.skips) {
         let what = format!("{}: {}. {}", paint.yellow(&format!("{count} cases")), why.reason, why.remedy);

@@ -71,7 +71,10 @@ impl Progress {
             Event::CaseDone { case, .. } => self.visited(self.labels.case(case)),
             Event::CaseFailed { case, message, .. } => {
                 let label = self.labels.case(case);
-                self.say(&format!("{} {label}: {message}", self.paint.red("failed:")));
+                // A check lists its failures at its end.
+                if !self.checking {
+                    self.say(&format!("{} {label}: {message}", self.paint.red("failed:")));
+                }
                 self.visited(label);
             }
             Event::Warning { warning } => {

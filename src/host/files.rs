@@ -1,7 +1,7 @@
 //! Reading small files of /proc and /sys under a root path, so that tests can be other machines.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The root of a machine's files: `/`, or a fixture's folder.
 #[derive(Clone, Debug)]
@@ -52,12 +52,6 @@ impl Root {
 
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
-    }
-}
-
-impl AsRef<Path> for Root {
-    fn as_ref(&self) -> &Path {
-        &self.0
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod files;
 pub mod fingerprint;
 pub mod memory;

@@ -35,6 +35,7 @@ impl Sources {
         let (throttled_periods, throttled_ns) = self.cgroup();
         Reading {
             at_ns: monotonic_ns(),
+            busy_ns: self.busy(),
             steal_ns: self.steal(),
             throttle_events: self.throttle_events(),
             throttled_periods,
@@ -60,6 +61,15 @@ impl Sources {
         (!steal.is_empty()).then_some(steal)
     }
 
+    /// Time in which CPUs worked for anybody: user, nice, system, irq, softirq.
+    fn busy(&self) -> Option<u64> {
+        let stat = self.root.text("proc/stat")?;
+        let sum = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let fields: Vec<u64> = sum.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        let working = [0, 1, 2, 5, 6].iter().map(|i| fields.get(*i).copied()).sum::<Option<u64>>()?;
+        Some(working * (1_000_000_000 / user_hertz()))
+    }
+
     fn throttle_events(&self) -> Option<u64> {
         let counts: Vec<u64> = self.thermal.iter().filter_map(|file| self.root.number(file)).collect();
         (!counts.is_empty()).then(|| counts.iter().sum())
@@ -82,6 +92,8 @@ impl Sources {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     pub at_ns: u64,
+    /// Work of all processes on all CPUs since boot.
+    pub busy_ns: Option<u64>,
     /// CPU -> stolen time since boot.
     pub steal_ns: Option<BTreeMap<usize, u64>>,
     /// Thermal throttling events of all cores and packages.
@@ -97,6 +109,8 @@ pub struct Reading {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoiseBetween {
     pub elapsed_ns: u64,
+    /// Work of all processes, this one included.
+    pub busy_ns: Option<u64>,
     /// Sum over all CPUs.
     pub steal_ns: Option<u64>,
     pub steal_ns_by_cpu: BTreeMap<usize, u64>,
@@ -123,6 +137,7 @@ impl Reading {
         let steal_ns_by_cpu: BTreeMap<usize, u64> = by_cpu.collect();
         NoiseBetween {
             elapsed_ns: self.at_ns.saturating_sub(earlier.at_ns),
+            busy_ns: between(self.busy_ns, earlier.busy_ns),
             steal_ns: (!steal_ns_by_cpu.is_empty()).then(|| steal_ns_by_cpu.values().sum()),
             steal_ns_by_cpu,
             throttle_events: between(self.throttle_events, earlier.throttle_events),
@@ -212,7 +227,9 @@ mod tests {
         machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 2\nthrottled_usec 70\n");
         let sources = Sources::at(machine.root());
         let before = sources.read();
+        assert_eq!(before.busy_ns, Some(304 * 1_000_000_000 / user_hertz()));
         let quiet = sources.read().since(&before);
+        assert_eq!(quiet.busy_ns, Some(0));
         assert_eq!((quiet.steal_ns, quiet.throttle_events, quiet.throttled_ns), (Some(0), Some(0), Some(0)));
         assert_eq!(quiet.load_average, Some(1.25));
 

@@ -170,37 +170,9 @@ impl Topology {
                     .into(),
             });
         }
-        let distinct_cores = self.cores() > 1;
-        let mut on_cpu = vec![0usize; self.cpus.len()];
-        let mut on_core: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut pins: Vec<Pinned> = Vec::new();
+        let mut used = Used { topology: self, on_cpu: vec![0; self.cpus.len()], on_core: BTreeMap::new() };
         // After a turn in which every CPU could be used twice the same order begins again.
-        for _ in 0..threads.min(self.cpus.len()) {
-            let cost = |(s, r): &(usize, usize)| {
-                let (sender, receiver) = (&self.cpus[*s], &self.cpus[*r]);
-                let core = |cpu: &Cpu| on_core.get(&cpu.core).copied().unwrap_or(0);
-                (
-                    on_cpu[*s] + on_cpu[*r],
-                    core(sender) + core(receiver),
-                    usize::from(!sender.fast) + usize::from(!receiver.fast),
-                    sender.node != receiver.node,
-                    (*s, *r),
-                )
-            };
-            let all = 0..self.cpus.len();
-            let pairs = all.clone().flat_map(|s| all.clone().map(move |r| (s, r)));
-            let fits = |(s, r): &(usize, usize)| {
-                s != r && !(distinct_cores && self.cpus[*s].core == self.cpus[*r].core)
-            };
-            let Some((s, r)) = pairs.filter(fits).min_by_key(cost) else {
-                break;
-            };
-            for cpu in [s, r] {
-                on_cpu[cpu] += 1;
-                *on_core.entry(self.cpus[cpu].core).or_default() += 1;
-            }
-            pins.push(Pinned { sender: Some(self.cpus[s].id), receiver: Some(self.cpus[r].id) });
-        }
+        let pins: Vec<Pinned> = (0..threads.min(self.cpus.len())).map_while(|_| used.take_pair()).collect();
         Ok((0..threads).map(|i| pins[i % pins.len()]).collect())
     }
 
@@ -223,6 +195,53 @@ impl Topology {
     /// `0-3,8`
     pub fn show(&self) -> String {
         show_list(&self.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>())
+    }
+}
+
+/// How often each CPU and core was given out.
+struct Used<'a> {
+    topology: &'a Topology,
+    on_cpu: Vec<usize>,
+    on_core: BTreeMap<usize, usize>,
+}
+
+/// Uses of the CPU, uses of its core, slow, on another node, position: the least is the best.
+type Cost = (usize, usize, bool, bool, usize);
+
+impl Used<'_> {
+    fn cost(&self, index: usize, node: Option<usize>) -> Cost {
+        let cpu = &self.topology.cpus[index];
+        let on_core = self.on_core.get(&cpu.core).copied().unwrap_or(0);
+        (self.on_cpu[index], on_core, !cpu.fast, node.is_some_and(|node| node != cpu.node), index)
+    }
+
+    /// The best receiver for this sender: on another core wherever there are two.
+    fn partner(&self, sender: usize) -> Option<usize> {
+        let cpus = &self.topology.cpus;
+        let several_cores = cpus.iter().any(|cpu| cpu.core != cpus[0].core);
+        let fits = |r: &usize| *r != sender && !(several_cores && cpus[*r].core == cpus[sender].core);
+        (0..cpus.len()).filter(fits).min_by_key(|r| self.cost(*r, Some(cpus[sender].node)))
+    }
+
+    /// Of the best sender of each node with its best receiver, the best pair.
+    fn take_pair(&mut self) -> Option<Pinned> {
+        let cpus = &self.topology.cpus;
+        let nodes: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.node).collect();
+        let best = |node: usize| {
+            let of_node = (0..cpus.len()).filter(|s| cpus[*s].node == node);
+            let sender = of_node.min_by_key(|s| self.cost(*s, None))?;
+            Some((sender, self.partner(sender)?))
+        };
+        let joint = |(s, r): &(usize, usize)| {
+            let (a, b) = (self.cost(*s, None), self.cost(*r, Some(cpus[*s].node)));
+            (a.0 + b.0, a.1 + b.1, u8::from(a.2) + u8::from(b.2), b.3, a.4, b.4)
+        };
+        let (sender, receiver) = nodes.into_iter().filter_map(best).min_by_key(joint)?;
+        for index in [sender, receiver] {
+            self.on_cpu[index] += 1;
+            *self.on_core.entry(cpus[index].core).or_default() += 1;
+        }
+        Some(Pinned { sender: Some(cpus[sender].id), receiver: Some(cpus[receiver].id) })
     }
 }
 

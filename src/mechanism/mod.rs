@@ -11,10 +11,12 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod msg_zerocopy;
+mod msg_zerocopy_sleep;
 mod pack_send;
 mod send;
 mod send_fields;
 mod sendmsg;
+mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &send::Send,
     &sendmsg::SendMsg,
     &msg_zerocopy::MsgZerocopy,
+    &msg_zerocopy_sleep::MsgZerocopySleep,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {

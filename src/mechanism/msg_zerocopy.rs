@@ -1,22 +1,21 @@
 //! `msg_zerocopy`: sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions from the error queue.
 //!
-//! A ring of messages, each in memory of its own: a slot is sent again only when the kernel has
-//! completed every send that used it, and the ring is freed only when all are complete.
 //! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
-//! ring is full or the kernel refuses for want of buffers (ENOBUFS).
+//! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
+//! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::{About, Mechanism, Sender, Setup, Tally};
-use crate::axis::{Axis, Kind, Value};
+use super::zerocopy_ring::{self, Ring, Waiting};
+use super::{About, Mechanism, Sender, Setup};
+use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
-use crate::message::Message;
-use crate::sys::socket::{self, Gather};
 use crate::units::Unit;
-use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 
 pub struct MsgZerocopy;
+
+const REAP_BATCH: u64 = 8;
+const IN_FLIGHT: u64 = 32;
 
 /// Axes of every mechanism that reaps zero-copy completions.
 pub const REAP_AXES: &[Axis] = &[
@@ -27,8 +26,8 @@ pub const REAP_AXES: &[Axis] = &[
         help: "messages between two non-blocking looks at the completion queue",
         unit: Unit::Count,
         kind: Kind::Int { min: 1, max: 4096 },
-        default: || vec![Value::Int(8)],
-        quick: || vec![Value::Int(8)],
+        default: || vec![Value::Int(REAP_BATCH)],
+        quick: || vec![Value::Int(REAP_BATCH)],
     },
     Axis {
         id: "in_flight",
@@ -37,8 +36,8 @@ pub const REAP_AXES: &[Axis] = &[
         help: "messages that the kernel may hold at once, each in memory of its own",
         unit: Unit::Count,
         kind: Kind::Int { min: 1, max: 4096 },
-        default: || vec![Value::Int(32)],
-        quick: || vec![Value::Int(32)],
+        default: || vec![Value::Int(IN_FLIGHT)],
+        quick: || vec![Value::Int(IN_FLIGHT)],
     },
 ];
 
@@ -59,237 +58,17 @@ impl Mechanism for MsgZerocopy {
     }
 
     fn available(&self) -> Result<(), Unavailable> {
-        available()
+        zerocopy_ring::available()
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        point.int("in_flight").unwrap_or(IN_FLIGHT)
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let in_flight = setup.point.int("in_flight").unwrap_or(32).max(1) as usize;
-        let reap_batch = setup.point.int("reap_batch").unwrap_or(8).max(1);
-        Ok(Box::new(ZeroCopy::new(setup.socket, setup.message, in_flight, reap_batch)?))
-    }
-}
-
-/// Tries SO_ZEROCOPY on a fresh socket.
-pub fn available() -> Result<(), Unavailable> {
-    let tried = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
-        .and_then(|s| socket::enable_zerocopy(s.as_raw_fd()));
-    tried.map_err(|error| Unavailable {
-        reason: format!("the kernel refuses SO_ZEROCOPY on a TCP socket ({error})"),
-        remedy: "use Linux 4.14 or later, and a sandbox that passes setsockopt(SO_ZEROCOPY)".into(),
-    })
-}
-
-struct ZeroCopy {
-    socket: RawFd,
-    completions: Completions,
-    reap_batch: u64,
-    /// Messages since the last look at the error queue.
-    since_reap: u64,
-    next: usize,
-    /// The iovecs of each slot's message.
-    gathers: Vec<Gather>,
-    /// Keeps alive what the gathers, and the kernel, point to.
-    ring: Vec<Message>,
-    tally: Tally,
-}
-
-impl ZeroCopy {
-    fn new(socket: RawFd, message: Message, in_flight: usize, reap_batch: u64) -> io::Result<ZeroCopy> {
-        socket::enable_zerocopy(socket)?;
-        let mut ring: Vec<Message> = (1..in_flight).map(|_| message.twin()).collect();
-        ring.push(message);
-        Ok(ZeroCopy {
-            socket,
-            completions: Completions::new(in_flight),
-            reap_batch,
-            since_reap: 0,
-            next: 0,
-            gathers: ring.iter().map(|m| Gather::of(m.fields())).collect(),
-            ring,
-            tally: Tally::default(),
-        })
-    }
-
-    fn send_one(&mut self) -> io::Result<()> {
-        let slot = self.next;
-        while self.completions.outstanding(slot) {
-            self.wait()?;
-        }
-        let mut outcome = self.gathers[slot].send(self.socket, libc::MSG_ZEROCOPY);
-        loop {
-            let (sent_calls, result) = outcome;
-            self.tally.system_calls += sent_calls;
-            self.completions.sent(slot, sent_calls);
-            match result {
-                Ok(()) => break,
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.tally.system_calls += 1;
-                    self.tally.enobufs += 1;
-                    self.wait_for_buffers()?;
-                    outcome = self.gathers[slot].resume(self.socket, libc::MSG_ZEROCOPY);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.next = (slot + 1) % self.ring.len();
-        self.since_reap += 1;
-        if self.since_reap >= self.reap_batch {
-            self.reap()?;
-        }
-        Ok(())
-    }
-
-    /// Takes the notifications that are there, without blocking; says whether there were any.
-    fn reap(&mut self) -> io::Result<bool> {
-        self.since_reap = 0;
-        let mut any = false;
-        while !self.completions.is_empty() {
-            self.tally.system_calls += 1;
-            let Some(completion) = socket::completion(self.socket)? else { break };
-            any = true;
-            let count = self.completions.complete(completion)?;
-            self.tally.completions += count;
-            if completion.copied {
-                self.tally.completions_copied += count;
-            }
-        }
-        Ok(any)
-    }
-
-    /// Sleeps until at least one notification has been taken.
-    fn wait(&mut self) -> io::Result<()> {
-        while !self.reap()? {
-            self.tally.system_calls += 1;
-            socket::wait_for_completion(self.socket)?;
-        }
-        Ok(())
-    }
-
-    /// The kernel refused for want of buffers: some become free with each completion.
-    fn wait_for_buffers(&mut self) -> io::Result<()> {
-        if self.completions.is_empty() {
-            return Err(io::Error::new(
-                io::ErrorKind::OutOfMemory,
-                "the kernel refuses even one zero-copy message (ENOBUFS with nothing in flight): \
-                 raise net.core.optmem_max, or the locked-memory limit (ulimit -l) above the message size",
-            ));
-        }
-        self.wait()
-    }
-}
-
-impl Sender for ZeroCopy {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages {
-            self.send_one()?;
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self) -> io::Result<()> {
-        while !self.completions.is_empty() {
-            self.wait()?;
-        }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
-    }
-}
-
-impl Drop for ZeroCopy {
-    /// The kernel may still read the ring if a send failed half way: then it is kept, not freed.
-    fn drop(&mut self) {
-        if !self.completions.is_empty() {
-            std::mem::forget(std::mem::take(&mut self.ring));
-        }
-    }
-}
-
-/// Which sends are not yet complete, and which slots they use.
-///
-/// The kernel numbers the zero-copy sends of a socket from 0 and completes ranges of numbers,
-/// not necessarily in order.
-struct Completions {
-    /// The slot of each send from number `oldest` on; `None` once complete.
-    slots: VecDeque<Option<usize>>,
-    oldest: u32,
-    /// Sends of each slot that are not complete.
-    pending: Vec<u32>,
-}
-
-impl Completions {
-    fn new(slots: usize) -> Completions {
-        Completions { slots: VecDeque::new(), oldest: 0, pending: vec![0; slots] }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    fn outstanding(&self, slot: usize) -> bool {
-        self.pending[slot] > 0
-    }
-
-    fn sent(&mut self, slot: usize, calls: u64) {
-        self.pending[slot] += calls as u32;
-        self.slots.extend((0..calls).map(|_| Some(slot)));
-    }
-
-    /// Marks a range complete; returns how many sends it newly completed.
-    fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
-        let start = completion.first.wrapping_sub(self.oldest) as usize;
-        let mut newly = 0;
-        for i in start..start.saturating_add(completion.count() as usize) {
-            let Some(entry) = self.slots.get_mut(i) else {
-                return Err(io::Error::other(format!(
-                    "the kernel completed zero-copy send {} which was never made",
-                    self.oldest.wrapping_add(i as u32)
-                )));
-            };
-            if let Some(slot) = entry.take() {
-                self.pending[slot] -= 1;
-                newly += 1;
-            }
-        }
-        while let Some(None) = self.slots.front() {
-            self.slots.pop_front();
-            self.oldest = self.oldest.wrapping_add(1);
-        }
-        Ok(newly)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sys::socket::Completion;
-
-    fn range(first: u32, last: u32) -> Completion {
-        Completion { first, last, copied: false }
-    }
-
-    #[test]
-    fn slots_free_only_when_their_last_send_completes() {
-        let mut completions = Completions::new(2);
-        completions.sent(0, 2);
-        completions.sent(1, 1);
-        assert_eq!(completions.complete(range(0, 0)).unwrap(), 1);
-        assert!(completions.outstanding(0), "a partial send is still in flight");
-        assert_eq!(completions.complete(range(2, 2)).unwrap(), 1, "out of order");
-        assert!(!completions.outstanding(1));
-        assert_eq!(completions.complete(range(1, 1)).unwrap(), 1);
-        assert!(!completions.outstanding(0) && completions.is_empty());
-    }
-
-    #[test]
-    fn numbers_wrap_and_strangers_are_refused() {
-        let mut completions = Completions::new(1);
-        completions.oldest = u32::MAX;
-        completions.sent(0, 3);
-        assert_eq!(completions.complete(range(u32::MAX, 1)).unwrap(), 3);
-        assert!(completions.is_empty());
-        assert!(completions.complete(range(9, 9)).is_err());
+        let in_flight = self.messages_held(setup.point) as usize;
+        let reap_batch = setup.point.int("reap_batch").unwrap_or(REAP_BATCH);
+        let ring = Ring::new(setup.socket, setup.message, in_flight, reap_batch, Waiting::ForCompletion)?;
+        Ok(Box::new(ring))
     }
 }

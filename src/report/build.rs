@@ -1,13 +1,9 @@
 //! From a run to its report: the sections in order. Nothing is measured, marked up or printed here.
 
-use super::context::{Layout, SERIES, SIZE};
+use super::context::Layout;
 use super::section;
 use super::{Block, CellRef, Report, Section};
-use crate::analysis::cells::Cells;
-use crate::analysis::compare::Comparisons;
-use crate::analysis::crossover::{Crossover, crossovers};
-use crate::analysis::groups::Groups;
-use crate::analysis::winners::{Winner, winners};
+use crate::analysis::study::Analysis;
 use crate::probe;
 use crate::run::{Run, State};
 use crate::units;
@@ -16,48 +12,23 @@ use std::time::Duration;
 /// Everything that a section is made from.
 pub struct Material<'a> {
     pub run: &'a Run,
-    pub cells: &'a Cells,
+    pub analysis: &'a Analysis,
     /// One per probe of the run, in registry order.
     pub layouts: Vec<Layout<'a>>,
-    /// What competes, by [`RANKED`].
-    pub ranked: Vec<Ranked>,
-}
-
-/// The figures by which values compete, in order of importance.
-pub const RANKED: &[&str] = &["total_cpu_ns_per_byte", "throughput"];
-
-/// Claims about one metric.
-pub struct Ranked {
-    pub comparisons: Comparisons,
-    pub winners: Vec<Winner>,
-    pub crossovers: Vec<Crossover>,
-}
-
-impl Ranked {
-    fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Ranked> {
-        let comparisons = Comparisons::of(run, cells, groups, metric)?;
-        Some(Ranked {
-            winners: winners(run, cells, groups, &comparisons),
-            crossovers: crossovers(run, &comparisons, SIZE),
-            comparisons,
-        })
-    }
 }
 
 impl<'a> Material<'a> {
-    pub fn of(run: &'a Run, cells: &'a Cells) -> Material<'a> {
+    pub fn of(run: &'a Run, analysis: &'a Analysis) -> Material<'a> {
         let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
         let probes = probe::ALL.iter().filter(|p| planned(p.about().id));
-        let layouts = probes.map(|p| Layout::of(run, cells, *p)).collect();
-        let groups = Groups::of(run, SERIES);
-        let ranked = RANKED.iter().filter_map(|metric| Ranked::of(run, cells, &groups, metric)).collect();
-        Material { run, cells, layouts, ranked }
+        let layouts = probes.map(|p| Layout::of(run, &analysis.cells, *p)).collect();
+        Material { run, analysis, layouts }
     }
 }
 
-/// The report of a run, from its cells.
-pub fn report(run: &Run, cells: &Cells) -> Report {
-    let material = Material::of(run, cells);
+/// The report of a run, from its analysis.
+pub fn report(run: &Run, analysis: &Analysis) -> Report {
+    let material = Material::of(run, analysis);
     let verdict = section::verdict::statements(&material);
     let mut sections: Vec<Section> = [
         section::machine::section(&material),
@@ -66,12 +37,15 @@ pub fn report(run: &Run, cells: &Cells) -> Report {
         section::hardware::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
+        section::verdict::findings(&material),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let referenced = referenced(&verdict, &sections);
+    let careful = section::care::section(&material);
+    let referenced = referenced(&verdict, sections.iter().chain(&careful));
     sections.extend(section::cases::section(&material, &referenced));
+    sections.extend(careful);
     sections.extend(section::missing::section(&material));
     sections.extend(section::problems::section(&material));
     sections.push(section::method::section(&material));
@@ -87,9 +61,9 @@ pub fn report(run: &Run, cells: &Cells) -> Report {
 }
 
 /// The cells that sentences stand on: they must be found on the page.
-fn referenced(verdict: &[super::Statement], sections: &[Section]) -> Vec<CellRef> {
+fn referenced<'s>(verdict: &[super::Statement], sections: impl Iterator<Item = &'s Section>) -> Vec<CellRef> {
     let mut cells: Vec<CellRef> = verdict.iter().flat_map(|s| s.cells.clone()).collect();
-    for block in sections.iter().flat_map(|s| &s.blocks) {
+    for block in sections.flat_map(|s| &s.blocks) {
         match block {
             Block::Statement(statement) => cells.extend(statement.cells.clone()),
             Block::Statements(list) => cells.extend(list.iter().flat_map(|s| s.cells.clone())),

@@ -11,9 +11,9 @@ use crate::sample::Metric;
 use crate::stats::Estimate;
 use std::collections::BTreeSet;
 
-/// The axis whose values compete; the axes that plots run along.
-pub const SERIES: &str = "mechanism";
-pub const SIZE: &str = "message_bytes";
+/// The axis whose values compete and the one along which they may cross: as the analysis has them.
+pub use crate::analysis::study::{ALONG as SIZE, RIVALS as SERIES};
+/// The other axis that plots run along.
 pub const THREADS: &str = "threads";
 
 /// One combination of the axes that are neither plotted nor competing.

@@ -128,7 +128,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Heading(text) => html! { h3 { (visible(text)) } },
         Block::Statement(statement) => html! { p { (sentence(statement, targets)) } },
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
-        Block::Text(text) => html! { p { (visible(text)) } },
+        Block::Text(text) => html! { p { (prose(text)) } },
         Block::Command(text) => html! { pre { (visible(text)) } },
         Block::Notice(notice) => self::notice(notice),
         Block::Table(t) => html! {
@@ -147,7 +147,7 @@ fn sentence(statement: &Statement, targets: &Targets) -> Markup {
         statement.cells.iter().filter(|c| targets.contains(&(c.case, c.metric))).collect();
     let rest = linked.len().saturating_sub(REFERENCES);
     html! {
-        (visible(&statement.text))
+        (prose(&statement.text))
         @if !linked.is_empty() {
             sup.ref {
                 @for cell in linked.iter().take(REFERENCES) {
@@ -159,6 +159,17 @@ fn sentence(statement: &Statement, targets: &Targets) -> Markup {
     }
 }
 
+/// Text in which `commands` stand between backticks.
+fn prose(text: &str) -> Markup {
+    let text = visible(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // An odd backtick is only a character.
+    if parts.len() % 2 == 0 {
+        return html! { (text) };
+    }
+    html! { @for (i, part) in parts.iter().enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }
+}
+
 fn cell_id(cell: &CellRef) -> String {
     format!("c{}-{}", cell.case, cell.metric)
 }
@@ -167,8 +178,8 @@ fn notice(notice: &Notice) -> Markup {
     html! {
         div.notice {
             p { strong { (visible(&notice.title)) } }
-            @if !notice.text.is_empty() { p { (visible(&notice.text)) } }
-            @if !notice.remedy.is_empty() { p.remedy { "What to do: " (visible(&notice.remedy)) } }
+            @if !notice.text.is_empty() { p { (prose(&notice.text)) } }
+            @if !notice.remedy.is_empty() { p.remedy { "What to do: " (prose(&notice.remedy)) } }
             @if !notice.cases.is_empty() {
                 p.cases {
                     @if notice.cases.len() == 1 { "Case " } @else { "Cases " }

@@ -94,11 +94,13 @@ fn quick_takes_its_own_limit_unless_the_file_names_one() {
 fn flags_replace_values_and_split_at_commas_where_they_separate() {
     let mut spec = Spec::named(DEFAULT).unwrap();
     spec.set_axis("size", &["64,4K", "64"]).unwrap();
-    spec.set_axis("placement", &["0,2:1,3", "same,none"]).unwrap();
+    let cpu = crate::host::topology::Topology::read().cpus()[0].id;
+    let explicit = format!("{cpu},{cpu}:{cpu},{cpu}");
+    spec.set_axis("placement", &[&explicit, "same,none"]).unwrap();
     spec.set_axis("congestion", &["cubic,bbr"]).unwrap();
     let axes = &spec.probes[0].axes;
     assert_eq!(axes["message_bytes"], [Value::Int(64), Value::Int(4096)]);
-    assert_eq!(axes["placement"], [Value::text("0,2:1,3"), Value::text("same"), Value::text("none")]);
+    assert_eq!(axes["placement"], [Value::text(explicit), Value::text("same"), Value::text("none")]);
     assert_eq!(axes["congestion_control"], [Value::text("cubic"), Value::text("bbr")]);
     let error = spec.set_axis("stride", &["1"]).unwrap_err().to_string();
     assert_eq!(error, "--stride does not apply to transfer: it belongs to no probe");

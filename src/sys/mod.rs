@@ -4,6 +4,7 @@ pub mod affinity;
 pub mod buffer;
 pub mod clock;
 pub mod ethtool;
+pub mod features;
 pub mod lock;
 pub mod namespace;
 pub mod netlink;

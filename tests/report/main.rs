@@ -4,3 +4,4 @@
 mod common;
 mod run_files;
 mod pages;
+mod format;

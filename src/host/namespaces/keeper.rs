@@ -21,6 +21,10 @@ use std::time::Duration;
 /// The hidden subcommand; the request follows it as JSON.
 pub const SUBCOMMAND: &str = "namespace-keeper";
 
+/// Set for a keeper: a binary that does not know the subcommand (a test's, an example's) must not
+/// start keepers of its own, and these theirs, without end.
+const INSIDE: &str = "SYSCOST_INSIDE_KEEPER";
+
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The keeper's one line.
@@ -102,9 +106,13 @@ pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
 }
 
 fn start(request: &Request) -> io::Result<Child> {
+    if std::env::var_os(INSIDE).is_some() {
+        return Err(io::Error::other("this process was started as a keeper itself"));
+    }
     Command::new(program::path())
         .arg(SUBCOMMAND)
         .arg(serde_json::to_string(request)?)
+        .env(INSIDE, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

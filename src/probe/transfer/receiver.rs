@@ -117,7 +117,7 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         open = stream.next()?;
     }
     stream.verify(PIECE_BYTES)?;
-    if stream.bytes % stream.message_bytes != 0 {
+    if !stream.bytes.is_multiple_of(stream.message_bytes) {
         bail!("the stream ended inside a message, after {} bytes", stream.bytes);
     }
     done.bytes = stream.bytes;

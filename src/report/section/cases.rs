@@ -98,7 +98,7 @@ fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<En
         Some((estimate, cell)) => Entry::Estimate { estimate, cell: Some(cell), standing: Standing::None },
         None => Entry::Missing,
     }));
-    let rounds = m.cells.of_case(case.index).iter().map(|c| c.estimate.n).max().unwrap_or(0);
+    let rounds = m.analysis.cells.of_case(case.index).iter().map(|c| c.estimate.n).max().unwrap_or(0);
     row.push(Entry::Text(rounds.to_string()));
     row.push(Entry::Text(precision(m, case)));
     row
@@ -120,7 +120,7 @@ pub struct Precision {
 /// `None`: nothing was measured.
 pub fn judge(m: &Material, case: &Case) -> Option<Precision> {
     let spec = &m.run.record.spec;
-    let cells = m.cells.of_case(case.index);
+    let cells = m.analysis.cells.of_case(case.index);
     let mut judged: Vec<_> = cells.iter().filter(|c| JUDGED.contains(&c.metric)).collect();
     if judged.is_empty() {
         judged = cells.iter().take(1).collect();

@@ -2,7 +2,8 @@
 
 use super::{threads, unless_empty};
 use crate::analysis::crossover::{Crossover, Interval, Outcome, Side};
-use crate::report::build::{Material, Ranked};
+use crate::analysis::study::Study;
+use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, THREADS};
 use crate::report::escape::slug;
 use crate::report::{Block, Entry, Section, Table};
@@ -16,7 +17,8 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut used = 0;
     for layout in m.layouts.iter().filter(|l| l.comparable() && l.series.len() > 1) {
         for (done, facet) in layout.facets.iter().enumerate() {
-            let tables: Vec<Table> = m.ranked.iter().filter_map(|r| table(layout, facet, r)).collect();
+            let tables: Vec<Table> =
+                m.analysis.studies.iter().filter_map(|s| table(layout, facet, s)).collect();
             let rows: usize = tables.iter().map(|t| t.rows.len()).sum();
             if used > 0 && used + rows > ROWS {
                 let left = layout.facets.len() - done;
@@ -36,9 +38,9 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("crossovers", "Crossovers", "Crossovers", blocks)
 }
 
-fn table(layout: &Layout, facet: &Facet, ranked: &Ranked) -> Option<Table> {
-    let metric = &ranked.comparisons.metric;
-    let here: Vec<&Crossover> = ranked
+fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {
+    let metric = &study.comparisons.metric;
+    let here: Vec<&Crossover> = study
         .crossovers
         .iter()
         .filter(|c| c.probe == layout.probe.about().id && layout.facet_of(&c.a) == Some(facet))

@@ -1,8 +1,9 @@
 //! The figures behind the verdict in the least space: sizes down, what competes across.
 
 use super::{capital, threads};
+use crate::analysis::study::Study;
 use crate::analysis::winners::Outcome;
-use crate::report::build::{Material, Ranked};
+use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::{Entry, Standing, Table};
 
@@ -15,14 +16,14 @@ pub fn tables(m: &Material) -> Vec<Table> {
         let mut counts = vec![layout.threads.first(), layout.threads.last()];
         counts.dedup();
         for count in counts.into_iter().flatten() {
-            tables.extend(m.ranked.iter().filter_map(|ranked| table(layout, facet, *count, ranked)));
+            tables.extend(m.analysis.studies.iter().filter_map(|study| table(layout, facet, *count, study)));
         }
     }
     tables
 }
 
-fn table(layout: &Layout, facet: &Facet, count: u64, ranked: &Ranked) -> Option<Table> {
-    let metric = &ranked.comparisons.metric;
+fn table(layout: &Layout, facet: &Facet, count: u64, study: &Study) -> Option<Table> {
+    let metric = &study.comparisons.metric;
     let cases: Vec<_> = layout.slice(facet, THREADS, count).collect();
     let mut largest = 0.0f64;
     let mut rows = Vec::new();
@@ -36,7 +37,7 @@ fn table(layout: &Layout, facet: &Facet, count: u64, ranked: &Ranked) -> Option<
             row.push(match found {
                 Some((estimate, cell)) => {
                     largest = largest.max(estimate.value);
-                    Entry::Estimate { estimate, standing: standing(ranked, cell.case), cell: Some(cell) }
+                    Entry::Estimate { estimate, standing: standing(study, cell.case), cell: Some(cell) }
                 }
                 None => Entry::Missing,
             });
@@ -62,8 +63,8 @@ fn table(layout: &Layout, facet: &Facet, count: u64, ranked: &Ranked) -> Option<
 }
 
 /// How a case stands at its point.
-pub fn standing(ranked: &Ranked, case: usize) -> Standing {
-    for winner in &ranked.winners {
+pub fn standing(study: &Study, case: usize) -> Standing {
+    for winner in &study.winners {
         match &winner.outcome {
             Outcome::Wins(best) if *best == case => return Standing::Best,
             Outcome::Tied(cases) if cases.contains(&case) => return Standing::Tied,

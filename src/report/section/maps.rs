@@ -1,8 +1,9 @@
 //! Who wins where: a grid of sizes and threads for each metric that ranks; ties are grey.
 
 use super::unless_empty;
+use crate::analysis::study::Study;
 use crate::analysis::winners::{Outcome, Winner};
-use crate::report::build::{Material, Ranked};
+use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::escape::slug;
 use crate::report::{Block, CellRef, MapCell, Section, WinnerMap};
@@ -16,7 +17,7 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut used = 0;
     for layout in m.layouts.iter().filter(|l| l.comparable() && l.series.len() > 1) {
         for (done, facet) in layout.facets.iter().enumerate() {
-            used += layout.sizes.len() * layout.threads.len() * m.ranked.len();
+            used += layout.sizes.len() * layout.threads.len() * m.analysis.studies.len();
             if used > CELLS && done > 0 {
                 let left = layout.facets.len() - done;
                 blocks.push(Block::Text(format!(
@@ -27,15 +28,15 @@ pub fn section(m: &Material) -> Option<Section> {
             if !facet.title.is_empty() {
                 blocks.push(Block::Heading(facet.title.clone()));
             }
-            blocks.extend(m.ranked.iter().map(|r| Block::Map(map(layout, facet, r))));
+            blocks.extend(m.analysis.studies.iter().map(|s| Block::Map(map(layout, facet, s))));
         }
     }
     unless_empty("winners", "Who wins where", "Winners", blocks)
 }
 
-fn map(layout: &Layout, facet: &Facet, ranked: &Ranked) -> WinnerMap {
-    let metric = &ranked.comparisons.metric;
-    let here: Vec<&Winner> = ranked
+fn map(layout: &Layout, facet: &Facet, study: &Study) -> WinnerMap {
+    let metric = &study.comparisons.metric;
+    let here: Vec<&Winner> = study
         .winners
         .iter()
         .filter(|w| w.probe == layout.probe.about().id && layout.facet_of(&w.shared) == Some(facet))
@@ -46,7 +47,7 @@ fn map(layout: &Layout, facet: &Facet, ranked: &Ranked) -> WinnerMap {
             let at =
                 |w: &&&Winner| w.shared.int(SIZE) == Some(*size) && w.shared.int(THREADS) == Some(*count);
             let found = here.iter().find(at);
-            winners.push(found.map_or_else(nothing, |w| cell(layout, ranked, w)));
+            winners.push(found.map_or_else(nothing, |w| cell(layout, study, w)));
         }
     }
     let title = |id: &str| layout.axis(id).map_or(id, |a| a.title).to_string();
@@ -68,8 +69,8 @@ fn nothing() -> MapCell {
     }
 }
 
-fn cell(layout: &Layout, ranked: &Ranked, winner: &Winner) -> MapCell {
-    let metric = ranked.comparisons.metric.id;
+fn cell(layout: &Layout, study: &Study, winner: &Winner) -> MapCell {
+    let metric = study.comparisons.metric.id;
     let name = |case: usize| {
         layout
             .cases

@@ -15,7 +15,9 @@ pub fn section(m: &Material) -> Section {
         blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source)));
     }
     blocks.push(Block::Heading("Rules kept".into()));
-    blocks.extend([replication(m), order(m), estimates(m), precision(m), verification(m)].map(Block::Text));
+    blocks.extend(
+        [replication(m), order(m), estimates(m), floor(m), precision(m), verification(m)].map(Block::Text),
+    );
     Section { id: "method".into(), title: "Method".into(), short: "Method".into(), blocks }
 }
 
@@ -47,6 +49,31 @@ fn estimates(m: &Material) -> String {
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
          statistics at {} % or the level that its rounds allow. Ratios are paired by round. Outliers are kept.",
         units::significant(m.run.record.spec.confidence * 100.0)
+    )
+}
+
+/// How far identical cases lie apart.
+fn floor(m: &Material) -> String {
+    let floors =
+        m.analysis.studies.iter().filter_map(|s| Some((s.comparisons.metric.title, s.comparisons.floor?)));
+    let said: Vec<String> = floors
+        .map(|(title, f)| {
+            format!(
+                "{} % in {title} ({})",
+                units::significant(f.relative * 100.0),
+                plural(f.twins as usize, "pair")
+            )
+        })
+        .collect();
+    if said.is_empty() {
+        return "No case was measured twice, so the noise floor (how far identical cases lie apart) is not known; \
+                differences rest on their intervals and on tests adjusted for the number of comparisons."
+            .into();
+    }
+    format!(
+        "Noise floor: identical cases (A/A) lie up to {} apart. No smaller difference is claimed, and every claim \
+         also holds a Wilcoxon signed-rank test adjusted for the number of comparisons.",
+        said.join(", ")
     )
 }
 

@@ -1,5 +1,6 @@
 //! The sections of a report: one file each.
 
+pub mod care;
 pub mod cases;
 pub mod crossovers;
 pub mod glance;

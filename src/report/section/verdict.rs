@@ -1,13 +1,30 @@
-//! The verdict: what an engineer should do, in one paragraph made from cells.
+//! The verdict: what an engineer should do, in one paragraph; and the findings behind it.
 
-use crate::report::Statement;
+use super::unless_empty;
+use crate::analysis::advice;
+use crate::analysis::zero_copy;
 use crate::report::build::Material;
+use crate::report::{Block, Section, Statement};
 use crate::run::State;
 
+/// The advice, and what the kernel said about zero-copy. Where nothing competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let mut statements = Vec::new();
-    statements.extend(unfinished(m));
-    statements
+    let advice = advice::advice(m.run, &m.analysis.studies);
+    let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
+    unfinished(m).into_iter().chain(advice).chain(found).collect()
+}
+
+/// The sentences on zero-copy: they belong beside any advice to use it.
+fn told(m: &Material) -> Vec<Statement> {
+    zero_copy::statements(m.run, &m.analysis.cells)
+}
+
+/// Every finding that the verdict does not already say.
+pub fn findings(m: &Material) -> Option<Section> {
+    let said = statements(m);
+    let rest: Vec<Statement> = m.analysis.verdict.iter().filter(|s| !said.contains(s)).cloned().collect();
+    let blocks = if rest.is_empty() { Vec::new() } else { vec![Block::Statements(rest)] };
+    unless_empty("findings", "Findings", "Findings", blocks)
 }
 
 /// A partial run says so before anything else.
@@ -15,10 +32,12 @@ fn unfinished(m: &Material) -> Option<Statement> {
     let text = match m.run.record.state {
         State::Complete | State::TimeLimit => return None,
         State::Running => {
-            "This run has not ended: it is still going, or was killed. What follows rests on the samples so far; continue it with `syscost run --resume DIR`."
+            "This run has not ended: it is still going, or was killed. What follows rests on the samples so far; \
+             continue it with `syscost run --resume DIR`."
         }
         State::Interrupted => {
-            "This run was interrupted. What follows rests on the samples so far; continue it with `syscost run --resume DIR`."
+            "This run was interrupted. What follows rests on the samples so far; continue it with \
+             `syscost run --resume DIR`."
         }
     };
     Some(Statement { text: text.into(), cells: Vec::new() })

@@ -1,0 +1,288 @@
+//! The choice that the claims support, as one paragraph: what to use at which sizes.
+//!
+//! A choice is good at a size if at every tested place there (every thread count) it wins or is not
+//! told apart from the best; a range takes the choice that is good over the most sizes in a row.
+//! Where no choice is good everywhere, that is said. Nothing here compares: it reads claims.
+
+use super::study::{ALONG, RIVALS, Study};
+use super::verdict::from_side;
+use super::winners::{Outcome, Winner};
+use super::words::{self, Words, and};
+use super::{CellRef, Statement};
+use crate::axis::Point;
+use crate::run::Run;
+use crate::sample::Better;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The other axis of a grid: advice holds over all its values.
+const ACROSS: &str = "threads";
+/// Combinations of the other axes that get a paragraph of their own.
+const COMBINATIONS: usize = 4;
+
+/// One statement for each combination of the other axes, by the first study; what the others say
+/// differently is named. Empty where nothing competes over sizes.
+pub fn advice(run: &Run, studies: &[Study]) -> Vec<Statement> {
+    let Some(first) = studies.first() else { return Vec::new() };
+    let words = Words::of(run);
+    let places = grids(first);
+    let statements = places.iter().take(COMBINATIONS).filter_map(|(rest, winners)| {
+        let grid = Grid { run, words: &words, study: first, winners };
+        let (mut text, mut cells) = grid.advise(rest)?;
+        for other in &studies[1..] {
+            let grids = grids(other);
+            let Some((_, winners)) = grids.iter().find(|(r, _)| r == rest) else { continue };
+            let other = Grid { run, words: &words, study: other, winners };
+            let (more, shown) = other.beside(&grid);
+            text.push_str(&more);
+            cells.extend(shown);
+        }
+        let mut seen = BTreeSet::new();
+        cells.retain(|c| seen.insert(c.clone()));
+        Some(Statement { text, cells })
+    });
+    statements.collect()
+}
+
+/// The contested places by what they share beside size and threads.
+fn grids(study: &Study) -> Vec<(Point, Vec<&Winner>)> {
+    let mut grids: BTreeMap<Point, Vec<&Winner>> = BTreeMap::new();
+    for winner in &study.winners {
+        let contested = matches!(winner.outcome, Outcome::Wins(_) | Outcome::Tied(_));
+        if contested && winner.shared.int(ALONG).is_some() {
+            grids.entry(winner.shared.without(ALONG).without(ACROSS)).or_default().push(winner);
+        }
+    }
+    grids.into_iter().collect()
+}
+
+/// The places of one combination.
+struct Grid<'a> {
+    run: &'a Run,
+    words: &'a Words,
+    study: &'a Study,
+    winners: &'a [&'a Winner],
+}
+
+/// Sizes in a row with one choice, or with none that is good at every place.
+#[derive(Clone, Debug, PartialEq)]
+struct Range {
+    choice: Option<String>,
+    sizes: Vec<u64>,
+    /// Does the choice win anywhere in it, or is it tied throughout?
+    wins: bool,
+}
+
+impl Grid<'_> {
+    fn name(&self, case: usize) -> String {
+        let value = self.run.case(case).and_then(|c| c.point.get(RIVALS));
+        value.map_or_else(String::new, |v| self.words.value(RIVALS, v))
+    }
+
+    fn superlative(&self) -> &'static str {
+        if self.study.comparisons.metric.better == Better::Higher { "highest" } else { "lowest" }
+    }
+
+    fn at(&self, size: u64) -> impl Iterator<Item = &Winner> {
+        self.winners.iter().copied().filter(move |w| w.shared.int(ALONG) == Some(size))
+    }
+
+    fn sizes(&self) -> Vec<u64> {
+        let sizes: BTreeSet<u64> = self.winners.iter().filter_map(|w| w.shared.int(ALONG)).collect();
+        sizes.into_iter().collect()
+    }
+
+    fn best(&self, winner: &Winner) -> Vec<String> {
+        match &winner.outcome {
+            Outcome::Wins(case) => vec![self.name(*case)],
+            Outcome::Tied(cases) => cases.iter().map(|c| self.name(*c)).collect(),
+            Outcome::Alone(_) | Outcome::Nothing => Vec::new(),
+        }
+    }
+
+    /// Wins of a choice at a size; `None` where something is claimed to beat it.
+    fn wins(&self, name: &str, size: u64) -> Option<usize> {
+        let good = self.at(size).all(|w| self.best(w).iter().any(|b| b == name));
+        let wins = |w: &&Winner| matches!(w.outcome, Outcome::Wins(_));
+        good.then(|| self.at(size).filter(wins).count())
+    }
+
+    fn ranges(&self) -> Vec<Range> {
+        let sizes = self.sizes();
+        let names: BTreeSet<String> = self.winners.iter().flat_map(|w| self.best(w)).collect();
+        let mut ranges: Vec<Range> = Vec::new();
+        let mut from = 0;
+        while from < sizes.len() {
+            // The longest run; among equals the one that wins more often.
+            let run_of = |name: &String| {
+                let wins: Vec<usize> = sizes[from..].iter().map_while(|s| self.wins(name, *s)).collect();
+                (wins.len(), wins.iter().sum::<usize>())
+            };
+            let longest = names.iter().map(|n| (run_of(n), n)).max_by_key(|(run, _)| *run);
+            match longest {
+                Some(((length, wins), name)) if length > 0 => {
+                    let sizes = sizes[from..from + length].to_vec();
+                    ranges.push(Range { choice: Some(name.clone()), sizes, wins: wins > 0 });
+                    from += length;
+                }
+                _ => {
+                    match ranges.last_mut().filter(|r| r.choice.is_none()) {
+                        Some(last) => last.sizes.push(sizes[from]),
+                        None => ranges.push(Range { choice: None, sizes: vec![sizes[from]], wins: false }),
+                    }
+                    from += 1;
+                }
+            }
+        }
+        ranges
+    }
+
+    fn span(&self, range: &Range) -> String {
+        let (from, to) =
+            (range.sizes.first().copied().unwrap_or(0), range.sizes.last().copied().unwrap_or(0));
+        self.words.range(ALONG, from, to)
+    }
+
+    /// `send for 64 B to 64 KiB`, with the ranges that have a choice.
+    fn choices(&self, ranges: &[Range]) -> Vec<String> {
+        let say = |r: &Range| Some(format!("{} for {}", r.choice.as_ref()?, self.span(r)));
+        ranges.iter().filter_map(say).collect()
+    }
+
+    fn advise(&self, rest: &Point) -> Option<(String, Vec<CellRef>)> {
+        let ranges = self.ranges();
+        let metric = &self.study.comparisons.metric;
+        let place = self.words.place(rest, &[RIVALS, ALONG, ACROSS]);
+        let choices = self.choices(&ranges);
+        if choices.is_empty() {
+            let text = format!(
+                "No one choice has the {} {} {place} at every thread count tested: see who wins where.",
+                self.superlative(),
+                metric.title
+            );
+            return (!ranges.is_empty()).then_some((text.replace("  ", " "), Vec::new()));
+        }
+        if ranges.iter().all(|r| !r.wins) && self.winners.iter().all(|w| self.ties_all(w)) {
+            let text = format!(
+                "No choice is claimed to have a better {} {place} than another, at any size tested.",
+                metric.title
+            );
+            return Some((text.replace("  ", " "), Vec::new()));
+        }
+        let at = if place.is_empty() { String::new() } else { format!(" {place}") };
+        let mut text = format!("For the {} {}{at}, use {}", self.superlative(), metric.title, and(&choices));
+        text.push_str(": no other is claimed to be better there at any thread count tested.");
+        let mut cells = Vec::new();
+        for range in &ranges {
+            if let Some((sentence, shown)) = self.margin(range) {
+                text.push_str(&sentence);
+                cells.extend(shown);
+            }
+        }
+        let open: Vec<String> = ranges.iter().filter(|r| r.choice.is_none()).map(|r| self.span(r)).collect();
+        if !open.is_empty() {
+            text.push_str(&format!(
+                " At {} the best choice depends on the thread count: see who wins where.",
+                and(&open)
+            ));
+        }
+        Some((text, cells))
+    }
+
+    /// Does a place tell nobody apart?
+    fn ties_all(&self, winner: &Winner) -> bool {
+        matches!(&winner.outcome, Outcome::Tied(cases) if cases.len() == winner.candidates.len())
+    }
+
+    /// What the choice of a range gains at most over the next best, where it wins.
+    fn margin(&self, range: &Range) -> Option<(String, Vec<CellRef>)> {
+        let choice = range.choice.as_ref()?;
+        let comparisons = &self.study.comparisons;
+        let won = range.sizes.iter().flat_map(|s| self.at(*s)).filter_map(|w| match w.outcome {
+            Outcome::Wins(case) => {
+                let next = w.candidates.iter().copied().find(|c| self.name(*c) != *choice)?;
+                Some((w, case, next, comparisons.between(case, next)?))
+            }
+            _ => None,
+        });
+        let largest = won.max_by(|a, b| a.3.strength().total_cmp(&b.3.strength()));
+        let cell = |case| CellRef { case, metric: comparisons.metric.id };
+        let Some((winner, case, next, pair)) = largest else {
+            return Some((
+                format!(" For {} it is not told apart from the next best.", self.span(range)),
+                Vec::new(),
+            ));
+        };
+        let ratio = from_side(pair, case);
+        let text = format!(
+            " {choice} is up to {} the next best ({} at {}; {}).",
+            words::difference(ratio.value).replace("times", "times that of"),
+            self.name(next),
+            self.words.place(&winner.shared, &self.words.constant()),
+            self.words.interval(&ratio)
+        );
+        Some((text, vec![cell(case), cell(next)]))
+    }
+
+    /// Whether this metric supports the same choices as the first one.
+    fn beside(&self, first: &Grid) -> (String, Vec<CellRef>) {
+        let title = self.study.comparisons.metric.title;
+        let beaten = first
+            .ranges()
+            .into_iter()
+            .any(|r| r.choice.is_some_and(|choice| r.sizes.iter().any(|s| self.wins(&choice, *s).is_none())));
+        if !beaten {
+            return (format!(" The same choices hold for {title}."), Vec::new());
+        }
+        let choices = self.choices(&self.ranges());
+        if choices.is_empty() {
+            return (format!(" For {title} no choice is best at every thread count."), Vec::new());
+        }
+        (format!(" For {title}: {}.", and(&choices)), Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::study::Analysis;
+    use crate::analysis::synthetic::Synthetic;
+
+    fn told(cost_ns: fn(&Point) -> f64) -> Vec<Statement> {
+        let run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
+        advice(&run, &Analysis::of(&run).studies)
+    }
+
+    #[test]
+    fn a_planted_change_of_winner_becomes_two_ranges() {
+        let told = told(|p| {
+            let bytes = p.int("message_bytes").unwrap();
+            let factor = match p.text("mechanism").unwrap() {
+                "sendmsg" if bytes >= 16384 => 0.7,
+                "send" if bytes < 16384 => 0.8,
+                _ => 1.0,
+            };
+            factor * (1000.0 + 0.2 * bytes as f64)
+        });
+        let [statement] = &told[..] else { panic!("{told:?}") };
+        let text = &statement.text;
+        assert!(text.contains("use send for 64 B to 1 KiB and sendmsg for 16 KiB to"), "{text}");
+        assert!(text.contains("The same choices hold for throughput"), "{text}");
+        assert!(text.contains("interval of the ratio") && statement.cells.len() >= 4, "{told:?}");
+    }
+
+    #[test]
+    fn identical_ways_give_no_choice() {
+        let told = told(|_| 1000.0);
+        let [statement] = &told[..] else { panic!("{told:?}") };
+        assert!(statement.text.contains("No choice is claimed"), "{}", statement.text);
+    }
+
+    #[test]
+    fn opposite_thread_counts_are_said_to_be_open() {
+        let told = told(|p| {
+            let odd = p.int("threads") == Some(1);
+            if (p.text("mechanism") == Some("send")) == odd { 700.0 } else { 1000.0 }
+        });
+        assert!(told.iter().all(|s| s.text.contains("No one choice")), "{told:?}");
+    }
+}
