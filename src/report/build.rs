@@ -2,7 +2,7 @@
 
 use super::context::Layout;
 use super::section;
-use super::{Block, CellRef, Report, Section};
+use super::{Block, CellRef, LINKS, Report, Section, Statement};
 use crate::analysis::study::Analysis;
 use crate::probe;
 use crate::run::{Run, State};
@@ -60,17 +60,14 @@ pub fn report(run: &Run, analysis: &Analysis) -> Report {
     }
 }
 
-/// The cells that sentences stand on: they must be found on the page.
-fn referenced<'s>(verdict: &[super::Statement], sections: impl Iterator<Item = &'s Section>) -> Vec<CellRef> {
-    let mut cells: Vec<CellRef> = verdict.iter().flat_map(|s| s.cells.clone()).collect();
-    for block in sections.flat_map(|s| &s.blocks) {
-        match block {
-            Block::Statement(statement) => cells.extend(statement.cells.clone()),
-            Block::Statements(list) => cells.extend(list.iter().flat_map(|s| s.cells.clone())),
-            _ => {}
-        }
-    }
-    cells
+/// The cells that sentences are linked to: they must be found on the page.
+fn referenced<'s>(verdict: &'s [Statement], sections: impl Iterator<Item = &'s Section>) -> Vec<CellRef> {
+    let listed = sections.flat_map(|s| &s.blocks).flat_map(|block| match block {
+        Block::Statement(statement) => std::slice::from_ref(statement),
+        Block::Statements(list) => list,
+        _ => &[],
+    });
+    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(LINKS).cloned()).collect()
 }
 
 fn title(run: &Run) -> String {

@@ -16,6 +16,11 @@ pub use crate::analysis::study::{ALONG as SIZE, RIVALS as SERIES};
 /// The other axis that plots run along.
 pub const THREADS: &str = "threads";
 
+/// Most values that are drawn of sizes, of thread counts and of what competes: pages stay small.
+const SIZES: usize = 32;
+const COUNTS: usize = 8;
+const LINES: usize = 16;
+
 /// One combination of the axes that are neither plotted nor competing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facet {
@@ -36,8 +41,11 @@ pub struct Layout<'a> {
     pub facets: Vec<Facet>,
     /// Names of the lines, in order of style.
     pub series: Vec<String>,
+    /// Those that are drawn: all, or an even choice of very many.
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
+    /// What is not drawn, in a sentence.
+    pub left_out: Option<String>,
     /// Axes that only some of the competing values have, and that vary: part of a line's name.
     bound: Vec<&'static str>,
 }
@@ -51,12 +59,14 @@ impl<'a> Layout<'a> {
         let varying: Vec<&'static str> =
             axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
         let bound = bound_axes(&cases, &varying);
-        let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect();
+        let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
+        let (sizes, threads) = (ints(SIZE), ints(THREADS));
         let mut layout = Layout {
             probe,
             cells,
-            sizes: ints(SIZE),
-            threads: ints(THREADS),
+            sizes: spread(&sizes, SIZES),
+            threads: spread(&threads, COUNTS),
+            left_out: None,
             varying,
             facets: Vec::new(),
             series: Vec::new(),
@@ -66,6 +76,20 @@ impl<'a> Layout<'a> {
         };
         layout.facets = layout.make_facets();
         layout.series = layout.make_series();
+        let drawn = [
+            ("message sizes", layout.sizes.len(), sizes.len()),
+            ("thread counts", layout.threads.len(), threads.len()),
+            ("lines", layout.series.len().min(LINES), layout.series.len()),
+        ];
+        layout.series.truncate(LINES);
+        let fewer: Vec<String> = drawn
+            .iter()
+            .filter(|(_, shown, all)| shown < all)
+            .map(|(what, shown, all)| format!("{shown} of {all} {what}"))
+            .collect();
+        layout.left_out = (!fewer.is_empty()).then(|| {
+            format!("Plots, maps and tables of pairs show {}; results.csv has all.", fewer.join(", "))
+        });
         layout
     }
 
@@ -133,6 +157,12 @@ impl<'a> Layout<'a> {
         self.cases.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
     }
 
+    /// Is a case at a size and a thread count that is drawn?
+    pub fn drawn(&self, point: &Point) -> bool {
+        let among = |axis: &str, shown: &[u64]| point.int(axis).is_none_or(|n| shown.contains(&n));
+        among(SIZE, &self.sizes) && among(THREADS, &self.threads)
+    }
+
     pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
         let cell = self.cells.cell(case, metric)?;
         Some((cell.estimate, CellRef { case, metric: cell.metric }))
@@ -192,6 +222,15 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// At most so many values, evenly chosen, the first and the last among them.
+pub fn spread<T: Copy>(values: &[T], most: usize) -> Vec<T> {
+    if values.len() <= most || most == 0 {
+        return values.to_vec();
+    }
+    let last = values.len() - 1;
+    (0..most).map(|i| values[if most == 1 { 0 } else { i * last / (most - 1) }]).collect()
+}
+
 /// Every value of an axis, where it applies.
 fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
     cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
@@ -206,4 +245,17 @@ fn bound_axes(cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
     let all = competing(None);
     let partial = |axis: &&&str| competing(Some(axis)) != all;
     varying.iter().filter(|a| **a != SERIES).filter(partial).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn a_choice_keeps_both_ends() {
+        let all: Vec<u32> = (0..100).collect();
+        assert_eq!(spread(&all, 4), [0, 33, 66, 99]);
+        assert_eq!(spread(&all[..3], 4), [0, 1, 2]);
+        assert_eq!(spread(&all, 1), [0]);
+    }
 }

@@ -22,9 +22,15 @@ pub const AFTER: &[Column] = &[
     column("metric", "id of the metric"),
     column("unit", "unit of `value`, `ci_low` and `ci_high`"),
     column("value", "median over rounds of the round's median over its usable samples"),
-    column("ci_low", "lower end of the interval of the median; the smallest round where there are too few for the confidence asked"),
+    column(
+        "ci_low",
+        "lower end of the interval of the median; the smallest round where there are too few for the confidence asked",
+    ),
     column("ci_high", "upper end of the interval of the median; the largest round where there are too few"),
-    column("ci_level", "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round"),
+    column(
+        "ci_level",
+        "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round",
+    ),
     column("rounds", "rounds (independent replicates) behind the value"),
 ];
 

@@ -5,7 +5,8 @@
 
 use super::escape::visible;
 use super::{
-    Block, CellRef, Entry, MapCell, Notice, Plot, Report, Section, Standing, Statement, Table, WinnerMap, svg,
+    Block, CellRef, Entry, LINKS, MapCell, Notice, Plot, Report, Section, Standing, Statement, Table,
+    WinnerMap, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
@@ -14,9 +15,6 @@ use std::collections::HashSet;
 
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-/// References shown behind one sentence; the rest are counted.
-const REFERENCES: usize = 6;
-
 /// The cells that sentences may be linked to: those that stand in a table of the page.
 type Targets = HashSet<(usize, &'static str)>;
 
@@ -144,13 +142,13 @@ fn block(block: &Block, targets: &Targets) -> Markup {
 
 fn sentence(statement: &Statement, targets: &Targets) -> Markup {
     let linked: Vec<&CellRef> =
-        statement.cells.iter().filter(|c| targets.contains(&(c.case, c.metric))).collect();
-    let rest = linked.len().saturating_sub(REFERENCES);
+        statement.cells.iter().take(LINKS).filter(|c| targets.contains(&(c.case, c.metric))).collect();
+    let rest = statement.cells.len().saturating_sub(linked.len());
     html! {
         (prose(&statement.text))
         @if !linked.is_empty() {
             sup.ref {
-                @for cell in linked.iter().take(REFERENCES) {
+                @for cell in &linked {
                     a href={"#" (cell_id(cell))} title={"case " (cell.case) ", " (cell.metric)} { (cell.case) } " "
                 }
                 @if rest > 0 { "+" (rest) }

@@ -17,6 +17,9 @@ pub mod section;
 pub mod svg;
 pub mod terminal;
 
+/// Cells that one sentence is linked to; the rest are counted.
+pub const LINKS: usize = 6;
+
 /// How a figure stands among those it competes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Standing {

@@ -55,13 +55,15 @@ pub const DEFAULT: &str = "default";
 
 const PRECISION: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;
-const MIN_ROUNDS: u32 = 6;
+const MIN_ROUNDS: u32 = 8;
 const MAX_ROUNDS: u32 = 60;
 /// The default study has to end within five minutes, its report included.
 const TIME_LIMIT: Duration = Duration::from_secs(280);
 /// `--quick` has to end within half a minute, its report included.
 const QUICK_TIME_LIMIT: Duration = Duration::from_secs(25);
 const TIMING: Timing = Timing { warmup_ns: 10_000_000, window_ns: 12_000_000, windows: 4 };
+/// Shorter rounds, so that enough of them fit for differences to be told from chance.
+const QUICK_TIMING: Timing = Timing { warmup_ns: 6_000_000, window_ns: 8_000_000, windows: 3 };
 /// Below this a limit leaves no time for even one worker to start.
 const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
 
@@ -119,10 +121,11 @@ impl Spec {
         Err(SpecError::Value(format!("there is no experiment {name:?}: {}", suggest(name, &names, &[]))))
     }
 
-    /// Axes not named take their quick values, and the run its quick time limit.
+    /// Axes not named take their quick values, and the run its quick time limit and timing.
     pub fn set_quick(&mut self) {
         self.quick = true;
         self.time_limit_ns = nanoseconds(QUICK_TIME_LIMIT);
+        self.timing = QUICK_TIMING;
     }
 
     /// Replaces an axis's values, by its flag, in every probe that has it. `text` is what a person

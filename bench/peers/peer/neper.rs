@@ -1,7 +1,8 @@
 //! neper tcp_stream: as many flows and threads as streams; the receiver's rate.
 //!
 //! `--no-cork` always: by default neper sends with MSG_MORE, which merges messages as no other
-//! tool's plain send(2) does. `-w` is the client's default, `-r` the server's.
+//! tool's plain send(2) does. `--nolog`, else every call leaves a log
+//! file in the working directory, also that for the version.
 
 use super::{Calling, External, on_path};
 use crate::cell::Cell;
@@ -25,13 +26,13 @@ impl External for Neper {
     }
 
     fn version_arguments(&self) -> &'static [&'static str] {
-        &["--version"]
+        &["--nolog", "--version"]
     }
 
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
         let control = fresh_ports();
         let both = format!(
-            "-C {control} -P {} -l {} -B {} -F {streams} -T {streams}",
+            "--nolog -C {control} -P {} -l {} -B {} -F {streams} -T {streams}",
             control + 1,
             call.seconds,
             call.cell.message_bytes,

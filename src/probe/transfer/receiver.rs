@@ -106,6 +106,10 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
             open = stream.next()?;
         }
         let to = meter.stamp();
+        if !open && to.ns - from.ns < task.timing.window_ns / 2 {
+            // The stream ended: this piece of a window says little.
+            break;
+        }
         let bytes = (stream.bytes - bytes) as f64;
         let messages = bytes / stream.message_bytes as f64;
         let mut window = meter.window(&from, &to, messages, bytes);

@@ -48,7 +48,8 @@ fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for crossover in &here {
         let pair = names(layout, crossover)?;
-        if !pairs.contains(&pair) {
+        let drawn = [&pair.0, &pair.1].iter().all(|name| layout.style(name).is_some());
+        if drawn && !pairs.contains(&pair) {
             pairs.push(pair);
         }
     }

@@ -3,7 +3,7 @@
 use super::{capital, threads, unless_empty};
 use crate::plan::Case;
 use crate::report::build::Material;
-use crate::report::context::{Facet, Layout, SIZE, THREADS};
+use crate::report::context::{Facet, Layout, SIZE, THREADS, spread};
 use crate::report::escape::slug;
 use crate::report::{Block, Plot, PlotAxis, Scale, Section, Series};
 use crate::units::Unit;
@@ -22,16 +22,19 @@ pub fn by_size(m: &Material) -> Option<Section> {
         Wanted { metric: "throughput", scale: Scale::Log10 },
         Wanted { metric: "total_cpu_ns_per_byte", scale: Scale::Log10 },
     ];
-    let blocks = m.layouts.iter().filter(|l| l.comparable()).flat_map(|l| {
-        over_facets(l, POINTS, |facet| {
-            let mut plots = Vec::new();
-            for count in &l.threads {
-                plots.extend(wanted.iter().filter_map(|w| size_plot(l, facet, *count, w)));
-            }
-            plots
-        })
-    });
-    unless_empty("by-size", "By message size", "By size", blocks.collect())
+    let mut blocks = Vec::new();
+    for layout in m.layouts.iter().filter(|l| l.comparable()) {
+        blocks.extend(layout.left_out.clone().map(Block::Text));
+        // One plot a metric and thread count, or as many as the page has room for.
+        let points = layout.sizes.len() * layout.series.len() * wanted.len();
+        let counts = spread(&layout.threads, (POINTS / points.max(1)).max(1));
+        blocks.extend(over_facets(layout, POINTS, |facet| {
+            let of =
+                |count: &u64| wanted.iter().filter_map(|w| size_plot(layout, facet, *count, w)).collect();
+            counts.iter().flat_map(|count| -> Vec<Plot> { of(count) }).collect()
+        }));
+    }
+    unless_empty("by-size", "By message size", "By size", blocks)
 }
 
 pub fn by_threads(m: &Material) -> Option<Section> {
@@ -111,6 +114,7 @@ fn draw(
         let mine = |c: &&Case| layout.series_name(&c.point).as_ref() == Some(name);
         let mut points: Vec<_> = layout
             .slice(facet, held, value)
+            .filter(|c| layout.drawn(&c.point))
             .filter(mine)
             .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
             .collect();
