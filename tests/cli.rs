@@ -92,10 +92,31 @@ fn list_as_json_names_what_the_text_names() {
 
 #[test]
 fn plan_of_a_small_experiment() {
-    let axes = "--path loopback --size 64,4K --threads 1 --placement none --congestion reno";
-    let words = format!("plan {axes} --mechanism pack_send,two-copy,send --nodelay on,off --seed 7");
-    let arguments: Vec<&str> = words.split(' ').collect();
-    insta::assert_snapshot!("plan", stdout(&arguments));
+    let dir = TempDir::new().expect("temporary directory");
+    let file = dir.path().join("small.toml");
+    // Everything that a default could change is named.
+    let text = r#"
+        title = "A small experiment"
+        min_rounds = 6
+        max_rounds = 60
+        time_limit = "20s"
+        seed = 7
+        [timing]
+        warmup = "10ms"
+        window = "12ms"
+        windows = 4
+        [[probe]]
+        id = "transfer"
+        mechanism = ["pack_send", "two-copy", "send"]
+        message_bytes = [64, "4K"]
+        threads = 1
+        path = "loopback"
+        nodelay = ["on", "off"]
+        placement = "none"
+        congestion_control = "reno"
+    "#;
+    fs::write(&file, text).expect("written");
+    insta::assert_snapshot!("plan", stdout(&["plan", file.to_str().expect("UTF-8")]));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::measure::{self, Options, Outcome};
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::run::files::RunDir;
+use crate::units::utc;
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -87,28 +88,13 @@ fn verdict(run: &Run, strict: bool) -> Verdict {
 /// `syscost-runs/20261121T090000Z-default`
 fn default_dir(name: &str) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Path::new(RUNS).join(format!("{}-{name}", utc(now.as_secs())))
+    Path::new(RUNS).join(format!("{}-{name}", stamp(now.as_secs())))
 }
 
 /// ISO 8601 in its basic form, which sorts by time and needs no escaping.
-fn utc(unix_seconds: u64) -> String {
-    let (days, seconds) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    format!("{year:04}{month:02}{day:02}T{hours:02}{minutes:02}{:02}Z", seconds % 60)
-}
-
-/// Days since 1970 to a date. Source: Howard Hinnant, "chrono-compatible low-level date
-/// algorithms", civil_from_days.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+fn stamp(unix_seconds: u64) -> String {
+    let [year, month, day, hour, minute, second] = utc(unix_seconds);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
 #[cfg(test)]
@@ -116,12 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_utc_dates() {
-        // date -u -d @N +%Y%m%dT%H%M%SZ
-        assert_eq!(utc(0), "19700101T000000Z");
-        assert_eq!(utc(951_782_399), "20000228T235959Z");
-        assert_eq!(utc(951_782_400), "20000229T000000Z");
-        assert_eq!(utc(1_795_298_400), "20261121T220000Z");
-        assert_eq!(utc(4_107_542_400), "21000301T000000Z");
+    fn directories_are_named_by_time() {
+        assert_eq!(stamp(951_782_399), "20000228T235959Z");
     }
 }

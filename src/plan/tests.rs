@@ -134,7 +134,7 @@ fn the_estimate_is_rounds_of_windows_within_the_limit() {
     let one = ROUND_OVERHEAD + Duration::from_millis(10 + 4 * 12);
     assert_eq!(plan.cases.len(), 4);
     assert_eq!(estimate.round, one * 4);
-    assert_eq!(estimate.least, one * 4 * 6);
+    assert_eq!(estimate.least, one * 4 * spec.min_rounds);
     let short = Spec { time_limit_ns: 1_000_000_000, ..spec };
     assert_eq!(plan.estimate(&short).most, Duration::from_secs(1));
     assert_eq!(plan.estimate(&short).rounds_in_limit, 1000 / (4 * 83));

@@ -105,18 +105,10 @@ pub fn state(state: State) -> &'static str {
     }
 }
 
-/// `2026-11-21 21:58 UTC`. Source: Howard Hinnant, "chrono-compatible low-level date algorithms".
+/// `2026-11-21 21:58 UTC`
 fn date(unix_ns: u64) -> String {
-    let seconds = unix_ns / 1_000_000_000;
-    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest % 3600 / 60)
+    let [year, month, day, hour, minute, _] = units::utc(unix_ns / 1_000_000_000);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
 #[cfg(test)]
@@ -127,7 +119,7 @@ mod tests {
     fn dates_are_civil() {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00 UTC");
-        assert_eq!(date(1_795_300_000_000_000_000), "2026-11-21 21:06 UTC");
+        assert_eq!(date(1_795_300_000_000_000_000), "2026-11-21 22:26 UTC");
         assert!(date(u64::MAX).starts_with("2554-"));
     }
 }
