@@ -12,6 +12,7 @@ use crate::units::{Unit, format_duration};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
+use std::collections::HashSet;
 
 const INDENT: usize = 14;
 
@@ -114,12 +115,9 @@ fn grid(probe: &str, plan: &Plan) -> Vec<String> {
     let mut lines = vec![entry("Probe", INDENT, &format!("{probe}: {}", found.about().title))];
     let mut fixed = Vec::new();
     for axis in found.axes() {
-        let mut values: Vec<Value> = Vec::new();
-        for value in points.iter().filter_map(|p| p.get(axis.id)) {
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
+        let mut seen = HashSet::new();
+        let given = points.iter().filter_map(|p| p.get(axis.id));
+        let values: Vec<Value> = given.filter(|value| seen.insert(*value)).cloned().collect();
         match values.len() {
             0 => {}
             1 => fixed.push(format!("{} {}", axis.flag, axes::typed(&axis, &values))),

@@ -3,6 +3,7 @@
 //! A plan is made from a spec and what this machine allows, before anything is measured. It
 //! measures nothing itself.
 
+mod answers;
 mod expand;
 mod twins;
 
@@ -13,8 +14,9 @@ use crate::probe::{self, Probe};
 use crate::spec::{ProbeSpec, Spec};
 use crate::stats::random::Random;
 use crate::units::Unit;
+use answers::Answers;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// A probe at a point.
@@ -104,20 +106,20 @@ impl Plan {
     pub fn make_within(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
         let mut seen = HashSet::new();
-        let mut answers = HashMap::new();
         for entry in &spec.probes {
             let probe = probe::find(&entry.probe).ok_or_else(|| PlanError::NoProbe(entry.probe.clone()))?;
             let axes = probe.axes();
+            let mut answers = Answers::new(probe, &axes);
+            // One grid has no point twice; two grids of one probe may.
+            let repeated = spec.probes.iter().filter(|other| other.probe == entry.probe).count() > 1;
             let entry = &plan.substitute(probe, &axes, entry, spec.quick);
             for point in expand::points(probe, &axes, entry, spec.quick)? {
-                if !seen.insert((probe.about().id, point.clone())) {
+                if repeated && !seen.insert((probe.about().id, point.clone())) {
                     continue;
                 }
                 refuse_too_large(probe, &axes, &point, memory_bytes)?;
-                let answer = answers
-                    .entry((probe.about().id, what_decides(&axes, &point)))
-                    .or_insert_with(|| probe.available(&point));
-                plan.add(probe.about().id, point, answer.clone());
+                let answer = answers.of(&point);
+                plan.add(probe.about().id, point, answer);
             }
         }
         let twins = twins::choose(&plan.cases);
@@ -195,15 +197,6 @@ fn round_time(case: &Case, spec: &Spec) -> Duration {
     let timing = probe::find(&case.probe).map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
     let windows = timing.window_ns.saturating_mul(u64::from(timing.windows));
     ROUND_OVERHEAD + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
-}
-
-/// The part of a point that decides whether it can run (see [`Probe::available`]): names, switches
-/// and texts, not sizes and counts.
-fn what_decides(axes: &[Axis], point: &Point) -> Point {
-    let numeric = |axis: &Axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
-    let mut rest = point.clone();
-    rest.0.retain(|id, _| !axes.iter().any(|axis| axis.id == id && numeric(axis)));
-    rest
 }
 
 fn refuse_too_large(

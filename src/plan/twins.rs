@@ -20,13 +20,7 @@ pub fn choose(cases: &[Case]) -> Vec<usize> {
 
 fn corners(group: &[Case]) -> Vec<usize> {
     let Some(first) = group.first() else { return Vec::new() };
-    let same_words = |case: &&Case| {
-        let words = |case: &Case| -> Vec<(String, Value)> {
-            let text = case.point.0.iter().filter(|(_, v)| v.as_text().is_some());
-            text.map(|(axis, value)| (axis.clone(), value.clone())).collect()
-        };
-        words(case) == words(first)
-    };
+    let same_words = |case: &&Case| words(case).eq(words(first));
     let alike: Vec<&Case> = group.iter().filter(same_words).collect();
     let varying = varying_numbers(&alike);
     let mut picked: Vec<usize> = (0..MOST_PER_PROBE)
@@ -46,6 +40,11 @@ fn corners(group: &[Case]) -> Vec<usize> {
     picked.sort_unstable();
     picked.dedup();
     picked
+}
+
+/// The coordinates that are not numbers.
+fn words(case: &Case) -> impl Iterator<Item = (&String, &Value)> {
+    case.point.0.iter().filter(|(_, value)| value.as_text().is_some())
 }
 
 /// Axes of numbers with more than one value among these cases: the most varied first.
