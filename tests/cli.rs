@@ -116,7 +116,12 @@ fn plan_of_a_small_experiment() {
         congestion_control = "reno"
     "#;
     fs::write(&file, text).expect("written");
-    insta::assert_snapshot!("plan", stdout(&["plan", file.to_str().expect("UTF-8")]));
+    let plan = stdout(&["plan", file.to_str().expect("UTF-8")]);
+    // Which axes have one value is the registries' business.
+    let (before, fixed) = plan.split_once("  fixed ").expect("fixed axes");
+    let (fixed, after) = fixed.split_once("Rounds ").expect("rounds");
+    assert!(fixed.contains("path loopback") && fixed.contains("threads 1"), "{fixed}");
+    insta::assert_snapshot!("plan", format!("{before}  fixed ...\nRounds {after}"));
 }
 
 #[test]
@@ -307,8 +312,8 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
     fs::write(Path::new(&out).join("samples.csv"), &samples[..samples.len() / 2]).expect("cut");
     let reported = syscost(&["report", &out]).output().expect("it starts");
     assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
-    stdout(&["run", "--resume", &out, "--json"]);
-    assert_eq!(rounds(&read("samples.csv")), rounds(&samples), "every round is there again");
+    let resumed = stdout(&["run", "--resume", &out, "--json"]);
+    assert_eq!(rounds(&read("samples.csv")), rounds(&samples), "every round is there again: {resumed}");
 
     let results = read("results.csv");
     stdout(&["report", &out]);

@@ -31,8 +31,8 @@ Examples:
 Data goes to stdout, progress and warnings to stderr.
 
 Exit status: 0 every planned case was measured, and skips are listed; 1 a case
-failed or was not reached, or --strict and one was skipped; 2 wrong usage, or
-this machine cannot do what was asked.";
+failed or was not reached, Ctrl-C, or --strict and one was skipped; 2 wrong
+usage, or this machine cannot do what was asked.";
 
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Global {

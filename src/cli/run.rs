@@ -5,8 +5,8 @@ use super::progress::Progress;
 use super::{Verdict, asked, axes, output, plan as plan_command, report};
 use crate::measure::{self, Options, Outcome};
 use crate::plan::Plan;
-use crate::run::Run;
 use crate::run::files::RunDir;
+use crate::run::{Run, State};
 use crate::units::utc;
 use anyhow::{Result, bail};
 use clap::ArgMatches;
@@ -69,7 +69,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
 
-/// Good: every planned case was measured and none failed.
+/// Good: every planned case was measured, none failed, and nobody cut it short.
 fn verdict(run: &Run, strict: bool) -> Verdict {
     let plan = &run.record.plan;
     let mut measured = vec![false; plan.cases.len()];
@@ -79,7 +79,8 @@ fn verdict(run: &Run, strict: bool) -> Verdict {
         }
     }
     let skipped = strict && !plan.skips.is_empty();
-    if measured.contains(&false) || !run.record.failures.is_empty() || skipped {
+    let interrupted = run.record.state == State::Interrupted;
+    if interrupted || measured.contains(&false) || !run.record.failures.is_empty() || skipped {
         return Verdict::Bad;
     }
     Verdict::Good
