@@ -4,5 +4,6 @@
 mod browser;
 mod common;
 mod run_files;
+mod golden;
 mod pages;
 mod format;
