@@ -135,12 +135,13 @@ impl Axis {
         }
     }
 
-    /// A value for people, in the axis's unit: `64 KiB`, `4`, `sendmsg`.
+    /// A value for people, in the axis's unit: `64 KiB`, `1500 B`, `4`, `sendmsg`; exact.
     pub fn show(&self, value: &Value) -> String {
         match value {
-            // An MTU of 1500 B is not 1.46 KiB to anyone.
-            Value::Int(n) if self.unit == Unit::Bytes && n % 1024 != 0 => format!("{n} B"),
-            Value::Int(n) if self.unit == Unit::Bytes => Unit::Bytes.format(*n as f64),
+            Value::Int(n) if self.unit == Unit::Bytes => {
+                let rounded = Unit::Bytes.format(*n as f64);
+                if units::parse_bytes(&rounded) == Ok(*n) { rounded } else { format!("{n} B") }
+            }
             other => other.to_string(),
         }
     }

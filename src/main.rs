@@ -1,1 +1,20 @@
-fn main() {}
+//! Parse, dispatch, exit code. Nothing else in the crate exits the process.
+//!
+//! The processes that syscost starts of itself are told apart first, before anything allocates
+//! much or starts a thread: a worker is started thousands of times in a run.
+
+use std::process::ExitCode;
+use syscost::host::namespaces;
+use syscost::worker::{child, launch};
+
+fn main() -> ExitCode {
+    match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
+        Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
+        Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
+        _ => syscost::cli::main(std::env::args_os()),
+    }
+}
+
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

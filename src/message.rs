@@ -58,6 +58,16 @@ impl Message {
         self.alignment
     }
 
+    /// Copies the fields one after the other into `packed`, which is as long as the message.
+    #[inline]
+    pub fn pack_into(&self, packed: &mut [u8]) {
+        let mut at = 0;
+        for field in &self.fields {
+            packed[at..at + field.len()].copy_from_slice(field);
+            at += field.len();
+        }
+    }
+
     /// Message size in bytes.
     pub fn len(&self) -> usize {
         self.fields.iter().map(|f| f.len()).sum()
@@ -131,6 +141,6 @@ mod tests {
     #[test]
     fn page_aligned_fields_start_on_pages() {
         let message = Message::new(1000, Alignment::Page);
-        assert!(message.fields().iter().all(|f| f.as_ptr() as usize % PAGE == 0));
+        assert!(message.fields().iter().all(|f| (f.as_ptr() as usize).is_multiple_of(PAGE)));
     }
 }

@@ -5,6 +5,7 @@
 //! machine could not provide is `None` (an empty CSV cell), never 0.
 
 use crate::axis::Point;
+use crate::stats;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,4 +76,16 @@ pub struct Metric {
     pub help: &'static str,
     /// The figure of one sample; `None` where a needed quantity is missing.
     pub of: fn(&Sample, &Point) -> Option<f64>,
+}
+
+/// A metric's value in one round: the median over the round's usable samples. Rounds, not samples,
+/// are the independent replicates.
+pub fn round_value(samples: &[&Sample], metric: &Metric, point: &Point) -> Option<f64> {
+    let values: Vec<f64> = samples
+        .iter()
+        .filter(|sample| sample.usable())
+        .filter_map(|sample| (metric.of)(sample, point))
+        .filter(|value| value.is_finite())
+        .collect();
+    stats::median(&values)
 }

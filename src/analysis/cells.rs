@@ -48,7 +48,7 @@ impl Cells {
         }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
-            let limits = Limits::of(case);
+            let limits = Limits::of(case, run.record.spec.timing.window_ns);
             let sound = |s: &&&Sample| limits.fault(s).is_none();
             let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
             (case.index, cells_of_case(case, &samples, run.record.spec.confidence))
@@ -156,7 +156,7 @@ mod tests {
             .flat_map(|(round, costs)| costs.iter().enumerate().map(|(i, c)| (*round, i as u32, *c)))
             .map(|(round, index, cost)| synthetic::sample(&case, round, index, cost))
             .collect();
-        synthetic::record(Plan { cases: vec![case], skips: Vec::new() }, samples)
+        synthetic::record(Plan { cases: vec![case], ..Plan::default() }, samples)
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieReason {
-    /// No outcome of so few common rounds could be significant.
+    /// All rounds may agree, but no outcome of so few is significant among so many pairs.
     TooFewRounds,
     /// What was seen happens by chance too often, given how many pairs were compared.
     NotSignificant,
@@ -121,7 +121,8 @@ fn pairs_of(run: &Run, cells: &Cells, group: &Group, axis: &str, metric: &'stati
 
 fn judge(ratio: &RatioEstimate, p_adjusted: f64, alpha: f64, floor: Option<&NoiseFloor>) -> Verdict {
     let e = &ratio.estimate;
-    if smallest_p(e.n) >= alpha {
+    let best_possible = smallest_p(e.n);
+    if best_possible >= alpha || (p_adjusted >= alpha && ratio.p <= best_possible) {
         Verdict::Tie(TieReason::TooFewRounds)
     } else if p_adjusted >= alpha {
         Verdict::Tie(TieReason::NotSignificant)
@@ -193,6 +194,20 @@ mod tests {
                 assert!(matches!(pair.verdict, Verdict::Tie(_)), "{pair:?}");
             }
         }
+    }
+
+    /// One pair of thirty differs: six rounds that agree have p = 0.03, which is not enough.
+    #[test]
+    fn agreement_that_rounds_cannot_prove_is_told_apart_from_noise() {
+        let one = |p: &Point| match (p.text("mechanism").unwrap(), p.int("message_bytes"), p.int("threads")) {
+            ("sendmsg", Some(64), Some(1)) => 500.0,
+            _ => 1000.0,
+        };
+        let run = Synthetic { cost_ns: one, rounds: 6, noise: 0.02, ..Default::default() }.run();
+        let all = compare(&run);
+        let pair = all.pairs.iter().max_by(|a, b| a.strength().total_cmp(&b.strength())).unwrap();
+        assert_eq!(pair.verdict, Verdict::Tie(TieReason::TooFewRounds), "{pair:?}");
+        assert!(all.pairs.iter().any(|c| c.verdict == Verdict::Tie(TieReason::NotSignificant)));
     }
 
     #[test]

@@ -139,7 +139,7 @@ mod tests {
         let cases = points.into_iter().enumerate().map(|(i, p)| synthetic::case(i, p)).collect();
         let why = Unavailable { reason: "no".into(), remedy: "none".into() };
         let skips = vec![Skip { probe: "transfer".into(), point: point("sendmsg", 1024, 1), why }];
-        let run = synthetic::record(Plan { cases, skips }, Vec::new());
+        let run = synthetic::record(Plan { cases, skips, ..Plan::default() }, Vec::new());
         let groups = Groups::of(&run, "mechanism").groups;
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[0].members.len(), 3, "{groups:?}");

@@ -1,4 +1,4 @@
-//! Cells to be careful with: too wide, bistable, drifting, warming up, or with suspect samples.
+//! Cells to be careful with: too wide, bistable, with far rounds, drifting, or warming up.
 //!
 //! These figures are kept and shown; the report says what is wrong with them. Tests are made for
 //! many cells at once, so the level of each is divided among them (down to what the simulated null
@@ -9,7 +9,9 @@ use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::run::Run;
 use crate::sample::Metric;
-use crate::stats::{Steadiness, benjamini_hochberg, median, paired_ratio, steadiness, two_modes};
+use crate::stats::{
+    Outlier, Steadiness, benjamini_hochberg, median, outliers, paired_ratio, steadiness, two_modes,
+};
 use std::collections::BTreeMap;
 
 /// Smallest level that the simulated tests of [`crate::stats`] resolve.
@@ -18,13 +20,16 @@ const FINEST_ALPHA: f64 = 0.002;
 /// Everything to say about the cells of one metric.
 pub fn problems(run: &Run, cells: &Cells, metric: &Metric) -> Vec<Problem> {
     let words = Words::of(run);
-    let of_metric: Vec<&Cell> = cells.of_metric(metric.id).collect();
+    // A twin is the same place again; its own troubles are the noise floor's.
+    let original = |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.twin_of.is_none());
+    let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
     for cell in &of_metric {
         let about = About { run, words: &words, metric, cell };
         problems.extend(about.wide());
         problems.extend(about.two_modes());
+        problems.extend(about.outliers());
         problems.extend(about.unsteady(alpha));
     }
     problems.extend(warm_ups(run, &words, &of_metric, metric));
@@ -93,6 +98,22 @@ impl About<'_> {
                 words::figure(modes.high, self.metric.unit)
             );
             self.problem("two_levels", text)
+        })
+    }
+
+    /// Labelled, and used like any other round: the median bears them.
+    fn outliers(&self) -> Option<Problem> {
+        let values = self.values();
+        let far = outliers(&values).into_iter().zip(&values).filter(|(label, _)| *label == Outlier::Extreme);
+        let shown: Vec<String> = far.map(|(_, v)| words::figure(*v, self.metric.unit)).collect();
+        (!shown.is_empty()).then(|| {
+            let text = format!(
+                "{} has {} far from the others ({}); kept.",
+                self.subject(),
+                words::count(shown.len(), "round"),
+                words::and(&shown)
+            );
+            self.problem("outliers", text)
         })
     }
 
@@ -213,6 +234,10 @@ mod tests {
         let mut drift = run.clone();
         scale(&mut drift, 2, |s| 1.0 + 0.02 * f64::from(s.round));
         assert!(ids(&drift).contains(&("drift", 2)), "{:?}", ids(&drift));
+
+        let mut far = run.clone();
+        scale(&mut far, 4, |s| if s.round == 11 { 0.1 } else { 1.0 });
+        assert_eq!(ids(&far), [("outliers", 4)]);
 
         let mut warm = run.clone();
         scale(&mut warm, 5, |s| if s.index == 0 { 0.8 } else { 1.0 });

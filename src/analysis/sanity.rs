@@ -1,9 +1,11 @@
-//! Samples that cannot be true: they are refused, and the report says which and why.
+//! Samples that cannot be true or tell nothing: they are refused, and the report says which and why.
 //!
-//! A sample is impossible when its clock did not run, its bytes are not its messages, a side used
+//! A sample is impossible when its clock did not run or stopped long before its time (a thread that
+//! was held up lets the windows behind it collapse: nothing can be read from a microsecond), its bytes are not its messages, a side used
 //! more CPU time than its threads had, a share leaves [0, 1], or a count is negative. Refused samples
 //! stay in the record and in no estimate ([`super::cells`]). A bound on throughput (memory or link
-//! bandwidth) is checked where the caller knows one.
+//! bandwidth) is checked where the caller knows one. Samples that failed verification or that the
+//! harness marked as suspect are counted beside them.
 
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
@@ -17,10 +19,14 @@ use std::collections::BTreeMap;
 /// CPU clocks and window clocks are read one after the other: allowed excess of CPU time.
 const CPU_SLACK: f64 = 1.05;
 
+/// Share of the window asked that a sample must have lasted.
+const SHORTEST: f64 = 0.5;
+
 /// Why a sample cannot be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     Clock,
+    Short,
     Bytes,
     CpuTime,
     Share,
@@ -32,6 +38,7 @@ impl Fault {
     pub fn id(self) -> &'static str {
         match self {
             Fault::Clock => "impossible_clock",
+            Fault::Short => "short_window",
             Fault::Bytes => "impossible_bytes",
             Fault::CpuTime => "impossible_cpu_time",
             Fault::Share => "impossible_share",
@@ -44,6 +51,7 @@ impl Fault {
     fn says(self) -> &'static str {
         match self {
             Fault::Clock => "a window of no length",
+            Fault::Short => "a window less than half as long as asked",
             Fault::Bytes => "bytes that are not its messages times their size",
             Fault::CpuTime => "more CPU time than its threads had in the window",
             Fault::Share => "a share outside 0 to 1",
@@ -65,16 +73,19 @@ impl Fault {
 /// What one case's samples are held against; made once per case.
 pub struct Limits {
     threads: f64,
+    shortest_ns: f64,
     message_bytes: Option<f64>,
     /// CPU time and window of each role.
     sides: Vec<(String, String)>,
 }
 
 impl Limits {
-    pub fn of(case: &Case) -> Limits {
+    /// `window_ns` is the length of a window as the spec asks; a case's own may be longer.
+    pub fn of(case: &Case, window_ns: u64) -> Limits {
         let roles = probe::find(&case.probe).map_or(&[][..], |p| p.roles());
         Limits {
             threads: case.point.int("threads").unwrap_or(1) as f64,
+            shortest_ns: SHORTEST * window_ns as f64,
             message_bytes: case.point.int("message_bytes").map(|n| n as f64),
             sides: roles.iter().map(|r| (format!("{r}_cpu_ns"), format!("{r}_elapsed_ns"))).collect(),
         }
@@ -86,8 +97,19 @@ impl Limits {
         if !sound_clock {
             return Some(Fault::Clock);
         }
-        let counts = [sample.ops, sample.bytes];
-        if counts.into_iter().chain(sample.quantities.values().copied().flatten()).any(|n| n < 0.0) {
+        let short = |(_, window): &(String, String)| sample.get(window).is_some_and(|w| w < self.shortest_ns);
+        if sample.elapsed_ns < self.shortest_ns || self.sides.iter().any(short) {
+            return Some(Fault::Short);
+        }
+        // One pass over the quantities: there are many, and this is asked of every sample.
+        let (mut negative, mut outside) = (sample.ops < 0.0 || sample.bytes < 0.0, false);
+        for (id, value) in &sample.quantities {
+            if let Some(value) = *value {
+                negative |= value < 0.0;
+                outside |= value > 1.0 + 1e-9 && id.ends_with("_multiplexing");
+            }
+        }
+        if negative {
             return Some(Fault::Negative);
         }
         // Windows may cut a message in two, once per connection.
@@ -101,18 +123,8 @@ impl Limits {
         if self.sides.iter().any(over) {
             return Some(Fault::CpuTime);
         }
-        self.share_fault(sample)
-    }
-
-    fn share_fault(&self, sample: &Sample) -> Option<Fault> {
-        let more_copied = sample
-            .get("sender_completions_copied")
-            .zip(sample.get("sender_completions"))
-            .is_some_and(|(copied, all)| copied > all);
-        let multiplexing = |(id, value): (&String, &Option<f64>)| {
-            id.ends_with("_multiplexing") && value.is_some_and(|v| v > 1.0 + 1e-9)
-        };
-        (more_copied || sample.quantities.iter().any(multiplexing)).then_some(Fault::Share)
+        let copied = sample.get("sender_completions_copied").zip(sample.get("sender_completions"));
+        (outside || copied.is_some_and(|(copied, all)| copied > all)).then_some(Fault::Share)
     }
 }
 
@@ -121,9 +133,11 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
     let words = Words::of(run);
     let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
     let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
+    let window_ns = run.record.spec.timing.window_ns;
     let limits: BTreeMap<usize, Limits> =
-        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c))).collect();
+        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c, window_ns))).collect();
     for sample in &run.samples {
         let Some(limits) = limits.get(&sample.case) else { continue };
         *totals.entry(sample.case).or_default() += 1;
@@ -133,6 +147,9 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         }
         if !sample.verified {
             *unverified.entry(sample.case).or_default() += 1;
+        }
+        for mark in &sample.marks {
+            *marked.entry((sample.case, mark)).or_default() += 1;
         }
     }
     let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
@@ -147,14 +164,10 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
             (Fault::Throughput, Some(bound)) => format!(" ({})", words::figure(bound, Unit::BitsPerSecond)),
             _ => String::new(),
         };
-        let used = if *fault == Fault::Throughput { "" } else { "; not used" };
-        let text = format!(
-            "{} of {} samples at {} cannot be true: {}{limit}{used}.",
-            n,
-            whole(*case),
-            place(*case),
-            fault.says()
-        );
+        // What only the caller's bound refutes is still in the estimates.
+        let verb = if *fault == Fault::Throughput { "cannot be true" } else { "are refused" };
+        let text =
+            format!("{n} of {} samples at {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
         problem(fault.id(), fault.metric(), *case, text)
     });
     let unproven = unverified.iter().map(|(case, n)| {
@@ -166,7 +179,12 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         );
         problem("unverified", "throughput", *case, text)
     });
-    impossible.chain(unproven).collect()
+    let suspect = marked.iter().map(|((case, mark), n)| {
+        let text =
+            format!("{} of {} samples at {} are marked {mark}; not used.", n, whole(*case), place(*case));
+        problem("marked_samples", "throughput", *case, text)
+    });
+    impossible.chain(unproven).chain(suspect).collect()
 }
 
 #[cfg(test)]
@@ -190,6 +208,10 @@ mod tests {
         let breaks: &[(Fault, Break)] = &[
             (Fault::Clock, |s| s.elapsed_ns = 0.0),
             (Fault::Clock, |s| s.elapsed_ns = f64::NAN),
+            (Fault::Short, |s| s.elapsed_ns = 4e7),
+            (Fault::Short, |s| {
+                s.quantities.insert("sender_elapsed_ns".into(), Some(2_000.0));
+            }),
             (Fault::Bytes, |s| s.bytes *= 1.5),
             (Fault::CpuTime, |s| {
                 s.quantities.insert("sender_cpu_ns".into(), Some(2.2e8));
@@ -227,5 +249,9 @@ mod tests {
         run.samples[0].verified = false;
         let found = problems(&run, None);
         assert_eq!((found.len(), found[0].id), (1, "unverified"));
+        run.samples[1].marks.push("steal".into());
+        let found = problems(&run, None);
+        assert_eq!((found.len(), found[1].id), (2, "marked_samples"));
+        assert!(found[1].statement.text.contains("are marked steal; not used"), "{found:?}");
     }
 }

@@ -68,3 +68,27 @@ impl Analysis {
         self.studies.iter().find(|s| s.comparisons.metric.id == metric)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic::Synthetic;
+
+    #[test]
+    fn one_call_holds_everything_and_repeats_itself() {
+        let mut run = Synthetic { rounds: 4, ..Default::default() }.run();
+        run.samples[0].elapsed_ns = -1.0;
+        let first = Analysis::of(&run);
+        assert_eq!(first.studies.len(), HEADLINES.len());
+        for study in &first.studies {
+            assert_eq!(study.winners.len(), first.groups.groups.len());
+            assert_eq!(study.crossovers.len(), 6, "three pairs on two thread counts");
+        }
+        assert!(first.study("throughput").is_some() && first.study("no_such_metric").is_none());
+        assert_eq!(first.limiters.len(), 30);
+        assert_eq!(first.problems[0].id, "impossible_clock");
+        assert!(first.problems.iter().any(|p| p.id == "few_rounds"));
+        let again = Analysis::of(&run);
+        assert_eq!((&first.verdict, &first.problems), (&again.verdict, &again.problems));
+    }
+}

@@ -82,7 +82,7 @@ impl Synthetic {
                 }
             }
         }
-        record(Plan { cases, skips: self.skips.clone() }, samples)
+        record(Plan { cases, skips: self.skips.clone(), ..Plan::default() }, samples)
     }
 
     fn cases(&self) -> Vec<Case> {

@@ -5,7 +5,7 @@
 //! size at which the claim does not hold.
 
 use super::cells::Cells;
-use super::compare::{Comparison, Comparisons};
+use super::compare::{Comparison, Comparisons, TieReason, Verdict};
 use super::limiter::{self, Limiter};
 use super::study::{ALONG, Study};
 use super::winners::{Outcome, Winner};
@@ -241,11 +241,15 @@ impl Teller<'_> {
         Some(Statement { text, cells })
     }
 
-    /// The largest difference that is claimed.
+    /// The largest difference that is claimed, where several are.
     fn largest_effect(&self) -> Option<Statement> {
         let better = self.comparisons().metric.better;
-        let claimed = self.comparisons().pairs.iter().filter_map(|c| Some((c, c.better(better)?)));
-        let (pair, winner) = claimed.max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
+        let claimed: Vec<(&Comparison, usize)> =
+            self.comparisons().pairs.iter().filter_map(|c| Some((c, c.better(better)?))).collect();
+        if claimed.len() < 2 {
+            return None;
+        }
+        let (pair, winner) = claimed.into_iter().max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
         let loser = if winner == pair.a { pair.b } else { pair.a };
         let estimate = &self.cells.cell(winner, pair.metric)?.estimate;
         let ratio = from_side(pair, winner);
@@ -278,8 +282,13 @@ impl Teller<'_> {
             ),
             None => "the noise floor was not measured".into(),
         };
+        let short = all.iter().filter(|c| c.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
+        let more = match short {
+            0 => String::new(),
+            n => format!(", {n} of them for want of rounds"),
+        };
         let text = format!(
-            "In {}, {} of {} differ by more than chance and the noise floor; the others are ties ({floor}).",
+            "In {}, {} of {} differ by more than chance and the noise floor; the others are ties{more} ({floor}).",
             self.title(),
             claimed.len(),
             count(all.len(), "compared pair"),
@@ -391,6 +400,10 @@ mod tests {
         assert!(!alone.iter().any(|s| s.text.contains("points: ")), "no win without a rival: {alone:#?}");
         let blind = told(&Synthetic { twin_every: 0, ..planted() }.run());
         assert!(with(&blind, "In CPU per byte").text.contains("the noise floor was not measured"));
+        let short = told(&Synthetic { rounds: 5, ..planted() }.run());
+        assert!(
+            with(&short, "In CPU per byte, 0 of 30").text.contains("ties, 30 of them for want of rounds")
+        );
         let empty = told(&Synthetic { rounds: 0, ..planted() }.run());
         assert_eq!(empty.len(), 1);
         assert!(empty[0].cells.is_empty() && empty[0].text.starts_with("No usable sample"));

@@ -1,1 +1,74 @@
-//! One file per subcommand.
+//! The command line: one file per subcommand, and what they share.
+//!
+//! A subcommand reads flags, calls the rooms above, and prints. It measures and computes nothing.
+
+mod args;
+mod asked;
+mod axes;
+mod check;
+mod completions;
+mod doctor;
+mod label;
+mod list;
+mod man;
+mod output;
+mod plan;
+mod progress;
+mod report;
+mod run;
+
+use args::{Cli, Command};
+use clap::FromArgMatches;
+use output::Paint;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// What a subcommand has to say with its exit status, when nothing went wrong in running it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// All that was asked was done.
+    Good,
+    /// A case failed, or --strict and one was skipped.
+    Bad,
+}
+
+/// Wrong usage, or an environment that cannot do what was asked.
+const USAGE: u8 = 2;
+
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let matches = match args::command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version go to stdout with status 0; a closed pipe there is no error.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
+    let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
+    let paint = Paint::stderr(cli.global.color);
+    let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    match dispatch(&cli, matches, command) {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{} {error:#}", paint.red("error:"));
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::List => list::run(global),
+        Command::Doctor => doctor::run(global),
+        Command::Plan(args) => plan::run(args, matches, global),
+        Command::Completions { shell } => completions::run(*shell),
+        Command::Man { out } => man::run(out.as_deref()),
+        Command::Check(args) => check::run(args, matches, global),
+        Command::Run(args) => run::run(args, matches, global, command),
+        Command::Report(args) => report::run(args, global),
+    }
+}

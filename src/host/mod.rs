@@ -1,5 +1,14 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
+pub mod clock;
+pub mod counters;
+pub mod doctor;
+pub mod files;
+pub mod fingerprint;
+pub mod memory;
+pub mod namespaces;
+pub mod noise;
+pub mod settings;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,13 @@
 //! CPUs, cores and where a round's threads are pinned.
+//!
+//! It decides from /sys and the affinity mask alone, and pins only the thread that asks.
+//! Sources: Documentation/admin-guide/cputopology.rst, sched_setaffinity(2).
+
+use super::Unavailable;
+use super::files::{Root, show_list};
+use crate::sys::affinity;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 /// Where sender and receiver threads run: the `placement` axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,3 +39,246 @@ impl Placement {
         Ok(Placement::Explicit { sender: list(sender)?, receiver: list(receiver)? })
     }
 }
+
+/// A logical CPU that this process may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    pub id: usize,
+    /// The lowest CPU of its physical core: equal for SMT siblings.
+    pub core: usize,
+    pub package: usize,
+    pub node: usize,
+    /// 0 for the first usable thread of its core, 1 for its first sibling.
+    pub sibling: usize,
+    /// A performance core; every core where all are alike.
+    pub fast: bool,
+}
+
+/// Where the two threads of one pair run; `None` = unpinned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pinned {
+    pub sender: Option<usize>,
+    pub receiver: Option<usize>,
+}
+
+/// The CPUs that this process may use, ascending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    cpus: Vec<Cpu>,
+}
+
+impl Topology {
+    /// This machine, as far as the calling thread may use it.
+    pub fn read() -> Topology {
+        let root = Root::here();
+        let allowed = affinity::allowed().ok();
+        let allowed =
+            allowed.or_else(|| root.list("sys/devices/system/cpu/online")).unwrap_or_else(|| vec![0]);
+        Topology::read_from(&root, &allowed)
+    }
+
+    /// Any machine, as its /sys describes it. What it does not say is taken as: each CPU a core
+    /// of its own, one package, one node, all cores alike.
+    pub fn read_from(root: &Root, allowed: &[usize]) -> Topology {
+        let fast = fast_cpus(root, allowed);
+        let nodes = nodes(root);
+        let mut siblings: BTreeMap<usize, usize> = BTreeMap::new();
+        let cpu = |&id: &usize| {
+            let topology = format!("sys/devices/system/cpu/cpu{id}/topology");
+            let of_core = ["core_cpus_list", "thread_siblings_list"];
+            let core = of_core.iter().find_map(|file| root.list(&format!("{topology}/{file}")));
+            let core = core.and_then(|list| list.into_iter().min()).unwrap_or(id);
+            let before = siblings.entry(core).or_default();
+            let sibling = *before;
+            *before += 1;
+            Cpu {
+                id,
+                core,
+                sibling,
+                package: root.number(&format!("{topology}/physical_package_id")).unwrap_or(0) as usize,
+                node: nodes.get(&id).copied().unwrap_or(0),
+                fast: fast.contains(&id),
+            }
+        };
+        Topology { cpus: allowed.iter().map(cpu).collect() }
+    }
+
+    pub fn cpus(&self) -> &[Cpu] {
+        &self.cpus
+    }
+
+    /// Physical cores.
+    pub fn cores(&self) -> usize {
+        self.distinct(|cpu| cpu.core)
+    }
+
+    pub fn packages(&self) -> usize {
+        self.distinct(|cpu| cpu.package)
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.distinct(|cpu| cpu.node)
+    }
+
+    /// Are there two kinds of cores (P and E, big and LITTLE)?
+    pub fn is_hybrid(&self) -> bool {
+        self.distinct(|cpu| usize::from(cpu.fast)) > 1
+    }
+
+    fn distinct(&self, of: fn(&Cpu) -> usize) -> usize {
+        self.cpus.iter().map(of).collect::<BTreeSet<_>>().len()
+    }
+
+    fn get(&self, id: usize) -> Option<&Cpu> {
+        self.cpus.iter().find(|cpu| cpu.id == id)
+    }
+
+    /// Where the threads of this many pairs go.
+    pub fn place(&self, placement: &Placement, threads: usize) -> Result<Vec<Pinned>, Unavailable> {
+        match placement {
+            Placement::None => Ok(vec![Pinned::default(); threads]),
+            Placement::Same => Ok(self.place_same(threads)),
+            Placement::Different => self.place_different(threads),
+            Placement::Explicit { sender, receiver } => self.place_explicit(sender, receiver, threads),
+        }
+    }
+
+    /// Does some pair run on two hardware threads of one core? `different` does so where this
+    /// process has a single core: the figures then are not those of two cores.
+    pub fn pair_shares_a_core(&self, pins: &[Pinned]) -> bool {
+        let core = |cpu: Option<usize>| Some(self.get(cpu?)?.core);
+        pins.iter().any(|pin| pin.sender != pin.receiver && core(pin.sender) == core(pin.receiver))
+    }
+
+    /// One CPU a pair, cores before siblings, fast cores before slow ones.
+    fn place_same(&self, threads: usize) -> Vec<Pinned> {
+        let mut order: Vec<&Cpu> = self.cpus.iter().collect();
+        order.sort_by_key(|cpu| (cpu.sibling, !cpu.fast, cpu.node, cpu.id));
+        (0..threads)
+            .map(|i| Some(order[i % order.len()].id))
+            .map(|cpu| Pinned { sender: cpu, receiver: cpu })
+            .collect()
+    }
+
+    /// Pair after pair takes the least used CPUs that lie on different cores: cores before
+    /// siblings, fast cores before slow ones, one node before two.
+    fn place_different(&self, threads: usize) -> Result<Vec<Pinned>, Unavailable> {
+        if self.cpus.len() < 2 {
+            return Err(Unavailable {
+                reason: format!("this process may use one CPU only ({})", self.show()),
+                remedy: "measure with --placement same, or allow more CPUs (taskset, the container's cpuset)"
+                    .into(),
+            });
+        }
+        let mut used = Used { topology: self, on_cpu: vec![0; self.cpus.len()], on_core: BTreeMap::new() };
+        // After a turn in which every CPU could be used twice the same order begins again.
+        let pins: Vec<Pinned> = (0..threads.min(self.cpus.len())).map_while(|_| used.take_pair()).collect();
+        Ok((0..threads).map(|i| pins[i % pins.len()]).collect())
+    }
+
+    fn place_explicit(
+        &self,
+        sender: &[usize],
+        receiver: &[usize],
+        threads: usize,
+    ) -> Result<Vec<Pinned>, Unavailable> {
+        if let Some(missing) = sender.iter().chain(receiver).find(|cpu| self.get(**cpu).is_none()) {
+            return Err(Unavailable {
+                reason: format!("CPU {missing} does not exist or is not allowed to this process"),
+                remedy: format!("choose from CPUs {}", self.show()),
+            });
+        }
+        let turn = |list: &[usize], i: usize| list.get(i.checked_rem(list.len())?).copied();
+        Ok((0..threads).map(|i| Pinned { sender: turn(sender, i), receiver: turn(receiver, i) }).collect())
+    }
+
+    /// `0-3,8`
+    pub fn show(&self) -> String {
+        show_list(&self.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>())
+    }
+}
+
+/// How often each CPU and core was given out.
+struct Used<'a> {
+    topology: &'a Topology,
+    on_cpu: Vec<usize>,
+    on_core: BTreeMap<usize, usize>,
+}
+
+/// Uses of the CPU, uses of its core, slow, on another node, position: the least is the best.
+type Cost = (usize, usize, bool, bool, usize);
+
+impl Used<'_> {
+    fn cost(&self, index: usize, node: Option<usize>) -> Cost {
+        let cpu = &self.topology.cpus[index];
+        let on_core = self.on_core.get(&cpu.core).copied().unwrap_or(0);
+        (self.on_cpu[index], on_core, !cpu.fast, node.is_some_and(|node| node != cpu.node), index)
+    }
+
+    /// The best receiver for this sender: on another core wherever there are two.
+    fn partner(&self, sender: usize) -> Option<usize> {
+        let cpus = &self.topology.cpus;
+        let several_cores = cpus.iter().any(|cpu| cpu.core != cpus[0].core);
+        let fits = |r: &usize| *r != sender && !(several_cores && cpus[*r].core == cpus[sender].core);
+        (0..cpus.len()).filter(fits).min_by_key(|r| self.cost(*r, Some(cpus[sender].node)))
+    }
+
+    /// Of the best sender of each node with its best receiver, the best pair.
+    fn take_pair(&mut self) -> Option<Pinned> {
+        let cpus = &self.topology.cpus;
+        let nodes: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.node).collect();
+        let best = |node: usize| {
+            let of_node = (0..cpus.len()).filter(|s| cpus[*s].node == node);
+            let sender = of_node.min_by_key(|s| self.cost(*s, None))?;
+            Some((sender, self.partner(sender)?))
+        };
+        let joint = |(s, r): &(usize, usize)| {
+            let (a, b) = (self.cost(*s, None), self.cost(*r, Some(cpus[*s].node)));
+            (a.0 + b.0, a.1 + b.1, u8::from(a.2) + u8::from(b.2), b.3, a.4, b.4)
+        };
+        let (sender, receiver) = nodes.into_iter().filter_map(best).min_by_key(joint)?;
+        for index in [sender, receiver] {
+            self.on_cpu[index] += 1;
+            *self.on_core.entry(cpus[index].core).or_default() += 1;
+        }
+        Some(Pinned { sender: Some(cpus[sender].id), receiver: Some(cpus[receiver].id) })
+    }
+}
+
+/// Performance cores: Intel's list, or a capacity near the highest. Phones have a prime core a few
+/// per cent above the big ones, hence "near".
+fn fast_cpus(root: &Root, allowed: &[usize]) -> BTreeSet<usize> {
+    const NEAR: f64 = 0.8;
+    if let Some(list) = root.list("sys/devices/cpu_core/cpus") {
+        let fast: BTreeSet<usize> = list.into_iter().filter(|cpu| allowed.contains(cpu)).collect();
+        if !fast.is_empty() {
+            return fast;
+        }
+    }
+    let capacity = |cpu: &usize| root.number(&format!("sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
+    let highest = allowed.iter().filter_map(capacity).max().unwrap_or(0) as f64;
+    let fast = |cpu: &&usize| capacity(cpu).is_none_or(|n| n as f64 >= NEAR * highest);
+    allowed.iter().filter(fast).copied().collect()
+}
+
+/// CPU -> NUMA node.
+fn nodes(root: &Root) -> BTreeMap<usize, usize> {
+    let folder = "sys/devices/system/node";
+    let names = root.names(folder);
+    let numbered = names.iter().filter_map(|name| Some((name, name.strip_prefix("node")?.parse().ok()?)));
+    numbered
+        .flat_map(|(name, node): (&String, usize)| {
+            let cpus = root.list(&format!("{folder}/{name}/cpulist")).unwrap_or_default();
+            cpus.into_iter().map(move |cpu| (cpu, node))
+        })
+        .collect()
+}
+
+/// Pins the calling thread.
+pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
+    affinity::restrict(&[cpu])
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {e}")))
+}
+
+#[cfg(test)]
+mod tests;

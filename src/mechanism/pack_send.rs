@@ -38,11 +38,7 @@ struct Packer {
 impl Sender for Packer {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         for _ in 0..messages {
-            let mut at = 0;
-            for field in self.message.fields() {
-                self.packed[at..at + field.len()].copy_from_slice(field);
-                at += field.len();
-            }
+            self.message.pack_into(&mut self.packed);
             self.tally.system_calls += socket::send_all(self.socket, &self.packed, 0)?;
         }
         Ok(())

@@ -5,12 +5,13 @@
 //! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
 //! but the operation.
 
-use crate::axis::{Axis, Point};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub mod meter;
 pub mod transfer;
 
 /// What a probe is, for `list`, help, reports and docs.
@@ -44,6 +45,10 @@ pub struct Task {
     pub timing: Timing,
     /// Random, fresh per round: data connections must present it.
     pub token: String,
+    /// Rate of the time-stamp counter, where it is constant and known.
+    pub tsc_hz: Option<f64>,
+    /// Verify every byte (`check`): figures are then not to be used.
+    pub verify_all: bool,
     /// Address of this role's side of the path.
     pub address: String,
     /// What the role before this one offered (its listening address), if any.
@@ -99,8 +104,21 @@ pub trait Probe: Sync {
     /// point holds the axes before it in `axes()` order.
     fn applies(&self, axis: &str, point: &Point) -> bool;
 
-    /// Can this case run on this machine?
+    /// Can this case run on this machine? Asked once per combination of names, switches and texts:
+    /// sizes and counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]).
     fn available(&self, point: &Point) -> Result<(), Unavailable>;
+
+    /// What to measure instead of this default value where the machine cannot do it, and why.
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let _ = (axis, value);
+        None
+    }
+
+    /// Memory that one round of this case needs beyond the workers themselves, over all roles.
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let _ = point;
+        0
+    }
 
     fn quantities(&self) -> Vec<Quantity>;
 
@@ -115,6 +133,9 @@ pub trait Probe: Sync {
     /// Joins the roles' windows (same order as `roles`) into samples, and verifies the work.
     /// Pure. `case` and `round` are filled in by the harness.
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String>;
+
+    /// The metrics whose intervals decide whether a case has been measured often enough.
+    fn decisive(&self) -> &'static [&'static str];
 
     /// Nominal time of one round relative to its windows (threads beyond the CPUs need longer).
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -208,7 +208,7 @@ mod tests {
 
     fn plan() -> Plan {
         let case = |index| Case { index, probe: "transfer".into(), point: Point::default(), twin_of: None };
-        Plan { cases: vec![case(0), case(1)], skips: Vec::new() }
+        Plan { cases: vec![case(0), case(1)], ..Plan::default() }
     }
 
     fn finite() -> impl Strategy<Value = f64> {

@@ -1,5 +1,15 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
+pub mod affinity;
 pub mod buffer;
+pub mod clock;
+pub mod ethtool;
 pub mod lock;
+pub mod namespace;
+pub mod netlink;
+pub mod process;
+pub mod program;
+pub mod random;
+pub mod signals;
 pub mod socket;
+pub mod terminal;

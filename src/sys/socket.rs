@@ -1,7 +1,15 @@
-//! send(2), recv(2) and their kin on a raw descriptor, with EINTR retried and errors as `io::Error`.
+//! send(2), sendmsg(2), recv(2) and the error queue on a raw descriptor: EINTR retried, partial
+//! sends finished, errors as `io::Error`.
+//!
+//! Sources: send(2), recv(2), tcp(7), Documentation/networking/msg_zerocopy.rst.
 
+use crate::sys::buffer::Buffer;
 use std::io;
 use std::os::fd::RawFd;
+
+/// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h; libc lacks them.
+const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
+const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
 
 /// send(2) until the whole slice is out; returns the number of calls it took.
 #[inline]
@@ -12,14 +20,10 @@ pub fn send_all(socket: RawFd, mut bytes: &[u8], flags: libc::c_int) -> io::Resu
         // SAFETY: the pointer and length describe a live slice.
         let sent =
             unsafe { libc::send(socket, bytes.as_ptr().cast(), bytes.len(), flags | libc::MSG_NOSIGNAL) };
-        if sent < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted {
-                continue;
-            }
-            return Err(error);
+        match length_or_retry(sent)? {
+            Some(sent) => bytes = &bytes[sent..],
+            None => continue,
         }
-        bytes = &bytes[sent as usize..];
     }
     Ok(calls)
 }
@@ -30,12 +34,242 @@ pub fn receive(socket: RawFd, buffer: &mut [u8], flags: libc::c_int) -> io::Resu
     loop {
         // SAFETY: the pointer and length describe a live, exclusively borrowed slice.
         let got = unsafe { libc::recv(socket, buffer.as_mut_ptr().cast(), buffer.len(), flags) };
-        if got >= 0 {
-            return Ok(got as usize);
+        if let Some(got) = length_or_retry(got)? {
+            return Ok(got);
         }
+    }
+}
+
+/// A system call's length, `None` to try again after a signal, or its error.
+#[inline]
+fn length_or_retry(result: libc::ssize_t) -> io::Result<Option<usize>> {
+    if result >= 0 {
+        return Ok(Some(result as usize));
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(error) }
+}
+
+/// The iovecs of a message's fields, ready for sendmsg(2). It borrows nothing: whoever makes one
+/// keeps the fields alive and in place as long as it is used.
+pub struct Gather {
+    whole: Vec<libc::iovec>,
+    /// What is left of a partial send; only that path copies.
+    rest: Vec<libc::iovec>,
+    bytes: usize,
+}
+
+impl Gather {
+    pub fn of(fields: &[Buffer]) -> Gather {
+        let iovec = |f: &Buffer| libc::iovec { iov_base: f.as_ptr().cast_mut().cast(), iov_len: f.len() };
+        Gather {
+            whole: fields.iter().map(iovec).collect(),
+            rest: Vec::new(),
+            bytes: fields.iter().map(|f| f.len()).sum(),
+        }
+    }
+
+    /// sendmsg(2) until the whole message is out; returns the number of calls that sent bytes. An
+    /// error of a call after the first leaves a partly sent message: the connection is then of no
+    /// more use, except for ENOBUFS, which `resume` continues after.
+    #[inline]
+    pub fn send(&mut self, socket: RawFd, flags: libc::c_int) -> (u64, io::Result<()>) {
+        self.rest.clear();
+        let mut calls = 0;
+        match sendmsg(socket, &self.whole, flags) {
+            Ok(sent) if sent == self.bytes => return (1, Ok(())),
+            Ok(sent) => {
+                calls += 1;
+                self.rest.extend_from_slice(&self.whole);
+                advance(&mut self.rest, sent);
+            }
+            Err(error) => {
+                self.rest.extend_from_slice(&self.whole);
+                return (0, Err(error));
+            }
+        }
+        let (more, result) = self.resume(socket, flags);
+        (calls + more, result)
+    }
+
+    /// Sends what an earlier call left; see [`Gather::send`].
+    #[cold]
+    pub fn resume(&mut self, socket: RawFd, flags: libc::c_int) -> (u64, io::Result<()>) {
+        let mut calls = 0;
+        while !self.rest.is_empty() {
+            match sendmsg(socket, &self.rest, flags) {
+                Ok(sent) => {
+                    calls += 1;
+                    advance(&mut self.rest, sent);
+                }
+                Err(error) => return (calls, Err(error)),
+            }
+        }
+        (calls, Ok(()))
+    }
+}
+
+// SAFETY: the pointers are only handed to the kernel; the maker keeps the fields alive (see `of`).
+unsafe impl Send for Gather {}
+
+#[inline]
+fn sendmsg(socket: RawFd, iovecs: &[libc::iovec], flags: libc::c_int) -> io::Result<usize> {
+    // SAFETY: msghdr is plain data for which all zeroes is valid.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = iovecs.as_ptr().cast_mut();
+    header.msg_iovlen = iovecs.len() as _;
+    loop {
+        // SAFETY: the header points to live iovecs; the kernel only reads what they describe.
+        let sent = unsafe { libc::sendmsg(socket, &header, flags | libc::MSG_NOSIGNAL) };
+        if let Some(sent) = length_or_retry(sent)? {
+            return Ok(sent);
+        }
+    }
+}
+
+/// Removes the first `sent` bytes from a list of iovecs.
+fn advance(iovecs: &mut Vec<libc::iovec>, mut sent: usize) {
+    let mut whole = 0;
+    for iovec in iovecs.iter_mut() {
+        if sent < iovec.iov_len {
+            iovec.iov_base = iovec.iov_base.cast::<u8>().wrapping_add(sent).cast();
+            iovec.iov_len -= sent;
+            break;
+        }
+        sent -= iovec.iov_len;
+        whole += 1;
+    }
+    iovecs.drain(..whole);
+}
+
+/// A zero-copy notification: these sends (by number, inclusive) no longer need their memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    pub first: u32,
+    pub last: u32,
+    /// The kernel copied the data after all.
+    pub copied: bool,
+}
+
+impl Completion {
+    /// Sends covered; the numbers wrap around.
+    pub fn count(&self) -> u32 {
+        self.last.wrapping_sub(self.first).wrapping_add(1)
+    }
+}
+
+/// Takes one notification from the error queue; `None`: the queue is empty.
+pub fn completion(socket: RawFd) -> io::Result<Option<Completion>> {
+    let mut control = [0u64; 16];
+    // SAFETY: msghdr is plain data for which all zeroes is valid.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = std::mem::size_of_val(&control) as _;
+    // SAFETY: the header points to a live control buffer of the stated length.
+    let got = unsafe { libc::recvmsg(socket, &mut header, libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) };
+    if got < 0 {
         let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
+        return if error.kind() == io::ErrorKind::WouldBlock { Ok(None) } else { Err(error) };
+    }
+    // SAFETY: the kernel filled the header; the CMSG macros walk inside the control buffer.
+    let extended = unsafe {
+        let control_message = libc::CMSG_FIRSTHDR(&header);
+        if control_message.is_null() {
+            return Err(io::Error::other("the error queue gave no control message"));
+        }
+        libc::CMSG_DATA(control_message).cast::<libc::sock_extended_err>().read_unaligned()
+    };
+    if extended.ee_errno != 0 || extended.ee_origin != SO_EE_ORIGIN_ZEROCOPY {
+        return Err(io::Error::from_raw_os_error(extended.ee_errno as i32));
+    }
+    Ok(Some(Completion {
+        first: extended.ee_info,
+        last: extended.ee_data,
+        copied: extended.ee_code & SO_EE_CODE_ZEROCOPY_COPIED != 0,
+    }))
+}
+
+/// Sleeps until the error queue has something (or the connection failed, which is an error).
+pub fn wait_for_completion(socket: RawFd) -> io::Result<()> {
+    let mut poll = libc::pollfd { fd: socket, events: 0, revents: 0 };
+    loop {
+        // SAFETY: one live pollfd.
+        let ready = unsafe { libc::poll(&mut poll, 1, -1) };
+        if ready < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() == io::ErrorKind::Interrupted {
+                continue;
+            }
             return Err(error);
         }
+        if poll.revents & libc::POLLERR != 0 {
+            return Ok(());
+        }
+        if poll.revents & (libc::POLLHUP | libc::POLLNVAL) != 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::ConnectionReset,
+                "the connection closed before every zero-copy completion arrived",
+            ));
+        }
+    }
+}
+
+/// Sets SO_ZEROCOPY, without which MSG_ZEROCOPY is ignored.
+pub fn enable_zerocopy(socket: RawFd) -> io::Result<()> {
+    let one: libc::c_int = 1;
+    // SAFETY: the option value is a live int of the stated size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_ZEROCOPY,
+            (&raw const one).cast(),
+            std::mem::size_of_val(&one) as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Segments that this connection sent again (TCP_INFO, tcpi_total_retrans).
+pub fn total_retransmits(socket: RawFd) -> io::Result<u32> {
+    // SAFETY: tcp_info is plain data for which all zeroes is valid.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the buffer is live and `length` is its size.
+    let result = unsafe {
+        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &mut length)
+    };
+    if result == 0 { Ok(info.tcpi_total_retrans) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn advance_drops_exactly_what_was_sent(lengths in prop::collection::vec(0usize..50, 1..9), cut in 0usize..400) {
+            let total: usize = lengths.iter().sum();
+            let cut = cut.min(total);
+            let mut iovecs: Vec<libc::iovec> = lengths
+                .iter()
+                .scan(4096usize, |at, length| {
+                    let iovec = libc::iovec { iov_base: *at as *mut _, iov_len: *length };
+                    *at += length;
+                    Some(iovec)
+                })
+                .collect();
+            advance(&mut iovecs, cut);
+            prop_assert_eq!(iovecs.iter().map(|v| v.iov_len).sum::<usize>(), total - cut);
+            if let Some(first) = iovecs.iter().find(|v| v.iov_len > 0) {
+                prop_assert_eq!(first.iov_base as usize, 4096 + cut);
+            }
+        }
+    }
+
+    #[test]
+    fn completion_numbers_wrap() {
+        assert_eq!(Completion { first: u32::MAX, last: 1, copied: false }.count(), 3);
     }
 }

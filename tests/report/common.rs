@@ -175,7 +175,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         set("sender", "enobufs", Some(0.0));
     }
     q.insert("retransmits".into(), Some(0.0));
-    for id in syscost::run::rows::quantity_columns(&Plan { cases: vec![case.clone()], skips: Vec::new() }) {
+    for id in syscost::run::rows::quantity_columns(&Plan { cases: vec![case.clone()], ..Plan::default() }) {
         q.entry(id).or_insert(None);
     }
     let marked = round == 3 && index == 1 && case.index % 17 == 5;

@@ -1,6 +1,7 @@
 //! The axes of a transfer.
 
 use crate::axis::{Axis, Kind, Value};
+use crate::host::topology::Placement;
 use crate::message;
 use crate::units::Unit;
 use crate::{mechanism, receiver};
@@ -34,8 +35,14 @@ fn check_congestion(text: &str) -> Result<(), String> {
     }
 }
 
+/// A placement by name, or CPUs that exist: a list with one that does not is a mistake, not a skip.
 fn check_placement(text: &str) -> Result<(), String> {
-    crate::host::topology::Placement::parse(text).map(|_| ())
+    match Placement::parse(text)? {
+        Placement::Explicit { .. } => {
+            super::available::placement(text).map_err(|why| format!("{}: {}", why.reason, why.remedy))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The axes that every transfer has, in column order; mechanisms and receivers add theirs.
@@ -155,7 +162,7 @@ pub const COMMON: &[Axis] = &[
         title: "MTU",
         help: "MTU of the veth pair (loopback keeps the host's)",
         unit: Unit::Bytes,
-        kind: Kind::Int { min: 1280, max: 65535 },
+        kind: Kind::Bytes { min: 1280, max: 65535 },
         default: || ints(&[1500]),
         quick: || ints(&[1500]),
     },

@@ -8,20 +8,9 @@ const fn q(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
     Quantity { id, unit, help }
 }
 
-/// Hardware counters read on each side, user and kernel apart: `sender_cycles_user`.
-pub const COUNTERS: &[&str] = &[
-    "cycles",
-    "instructions",
-    "cache_references",
-    "cache_misses",
-    "l1d_loads",
-    "l1d_misses",
-    "llc_loads",
-    "llc_misses",
-];
-
 /// Both sides' own quantities; `merge` prefixes them with the role. `*_multiplexing` is the share
-/// of the window in which the group really counted (1 = always); counts are already scaled by it.
+/// of the window in which the group really counted (1 = always); counts are already scaled by it. The hardware
+/// counters are those of [`crate::host::counters::ids`].
 macro_rules! sides {
     ($($role:literal),*) => {
         &[$(
@@ -81,13 +70,25 @@ fn total_cpu(s: &Sample, p: &Point) -> Option<f64> {
     Some(sender_cpu(s, p)? + receiver_cpu(s, p)?)
 }
 
+/// Counts in user mode and in the kernel, and the messages that they belong to, of both sides.
+type Counted = [[&'static str; 3]; 2];
+
+/// The columns of one counter; names are made at compile time, since a large report asks for
+/// millions of them.
+macro_rules! counter {
+    ($id:literal) => {
+        [
+            [concat!("sender_", $id, "_user"), concat!("sender_", $id, "_kernel"), "sender_messages"],
+            [concat!("receiver_", $id, "_user"), concat!("receiver_", $id, "_kernel"), "receiver_messages"],
+        ]
+    };
+}
+
 /// User plus kernel of both sides per message, where the machine counts it.
-fn counted(s: &Sample, counter: &str) -> Option<f64> {
+fn counted(s: &Sample, columns: &Counted) -> Option<f64> {
     let mut total = 0.0;
-    for (role, messages) in [("sender", "sender_messages"), ("receiver", "receiver_messages")] {
-        for mode in ["user", "kernel"] {
-            total += per(s, &format!("{role}_{counter}_{mode}"), messages)?;
-        }
+    for [user, kernel, messages] in columns {
+        total += per(s, user, messages)? + per(s, kernel, messages)?;
     }
     Some(total)
 }
@@ -182,7 +183,7 @@ pub const METRICS: &[Metric] = &[
         CyclesPerByte,
         Lower,
         "core cycles of both sides, user and kernel, per payload byte",
-        |s, p| Some(counted(s, "cycles")? / message_bytes(p)?)
+        |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?)
     ),
     metric!(
         "instructions_per_message",
@@ -190,7 +191,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Lower,
         "instructions of both sides, user and kernel, per message",
-        |s, _| counted(s, "instructions")
+        |s, _| counted(s, &counter!("instructions"))
     ),
     metric!(
         "cache_references_per_message",
@@ -198,7 +199,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Neither,
         "cache references of both sides per message",
-        |s, _| counted(s, "cache_references")
+        |s, _| counted(s, &counter!("cache_references"))
     ),
     metric!(
         "cache_misses_per_message",
@@ -206,7 +207,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Lower,
         "cache misses of both sides per message",
-        |s, _| counted(s, "cache_misses")
+        |s, _| counted(s, &counter!("cache_misses"))
     ),
     metric!(
         "l1d_loads_per_message",
@@ -214,7 +215,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Neither,
         "L1 data cache loads of both sides per message",
-        |s, _| counted(s, "l1d_loads")
+        |s, _| counted(s, &counter!("l1d_loads"))
     ),
     metric!(
         "l1d_misses_per_message",
@@ -222,7 +223,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Lower,
         "L1 data cache load misses of both sides per message",
-        |s, _| counted(s, "l1d_misses")
+        |s, _| counted(s, &counter!("l1d_misses"))
     ),
     metric!(
         "llc_loads_per_message",
@@ -230,7 +231,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Neither,
         "last-level cache loads of both sides per message",
-        |s, _| counted(s, "llc_loads")
+        |s, _| counted(s, &counter!("llc_loads"))
     ),
     metric!(
         "llc_misses_per_message",
@@ -238,7 +239,7 @@ pub const METRICS: &[Metric] = &[
         Count,
         Lower,
         "last-level cache load misses of both sides per message",
-        |s, _| counted(s, "llc_misses")
+        |s, _| counted(s, &counter!("llc_misses"))
     ),
     metric!(
         "sender_system_calls_per_message",
@@ -321,3 +322,18 @@ pub const METRICS: &[Metric] = &[
         |s, _| per(s, "sender_enobufs", "sender_messages")
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_hardware_counter_has_its_columns() {
+        for counter in crate::host::counters::ids() {
+            for role in ["sender", "receiver"] {
+                let column = format!("{role}_{counter}");
+                assert!(QUANTITIES.iter().any(|q| q.id == column), "no column {column}");
+            }
+        }
+    }
+}

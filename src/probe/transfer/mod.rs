@@ -1,13 +1,19 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
+mod available;
 pub mod axes;
+mod connection;
 pub mod metrics;
+mod receiver;
+mod sender;
+mod threads;
 
-use super::{About, Probe, RoleReport, Stage, Task};
-use crate::axis::{Axis, Point};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
-use crate::{mechanism, receiver};
+use crate::{mechanism, receiver as receivers};
+use std::collections::BTreeMap;
 
 pub struct Transfer;
 
@@ -26,7 +32,7 @@ impl Probe for Transfer {
     fn axes(&self) -> Vec<Axis> {
         let mut axes = axes::COMMON.to_vec();
         let own =
-            mechanism::ALL.iter().flat_map(|m| m.axes()).chain(receiver::ALL.iter().flat_map(|r| r.axes()));
+            mechanism::ALL.iter().flat_map(|m| m.axes()).chain(receivers::ALL.iter().flat_map(|r| r.axes()));
         for axis in own {
             if !axes.iter().any(|a| a.id == axis.id) {
                 axes.push(*axis);
@@ -44,17 +50,33 @@ impl Probe for Transfer {
         }
         let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
         point.text("mechanism").and_then(mechanism::find).is_some_and(|m| has(m.axes()))
-            || point.text("receiver").and_then(receiver::find).is_some_and(|r| has(r.axes()))
+            || point.text("receiver").and_then(receivers::find).is_some_and(|r| has(r.axes()))
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         if let Some(m) = point.text("mechanism").and_then(mechanism::find) {
             m.available()?;
         }
-        if let Some(r) = point.text("receiver").and_then(receiver::find) {
+        if let Some(r) = point.text("receiver").and_then(receivers::find) {
             r.available()?;
         }
+        for (axis, check) in MACHINE_DECIDES {
+            point.text(axis).map_or(Ok(()), check)?;
+        }
         Ok(())
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let (_, check) = MACHINE_DECIDES.iter().find(|(id, _)| *id == axis)?;
+        let why = check(value.as_text()?).err()?;
+        let instead = available::instead_of(axis)?;
+        Some((Value::text(instead), why))
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let held = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
+        bytes.saturating_mul(threads).saturating_mul(held)
     }
 
     fn quantities(&self) -> Vec<Quantity> {
@@ -66,14 +88,72 @@ impl Probe for Transfer {
     }
 
     fn roles(&self) -> &'static [&'static str] {
-        &["receiver", "sender"]
+        &[RECEIVER, SENDER]
     }
 
-    fn play(&self, _task: &Task, _stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        anyhow::bail!("not built yet")
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            RECEIVER => receiver::play(task, stage),
+            SENDER => sender::play(task, stage),
+            other => anyhow::bail!("a transfer has no role {other}"),
+        }
     }
 
-    fn merge(&self, _point: &Point, _reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        Err("not built yet".into())
+    fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let [received, sent] = reports else {
+            return Err(format!("a transfer has two sides, not {}", reports.len()));
+        };
+        let (got, gave) = (received.totals.get("bytes"), sent.totals.get("bytes"));
+        if got != gave || got.is_none() {
+            return Err(format!("the sender sent {gave:?} bytes and the receiver got {got:?}"));
+        }
+        Ok(received.windows.iter().zip(&sent.windows).enumerate().map(sample).collect())
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["throughput", "total_cpu_ns_per_byte"]
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
+        let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
+        // Threads that share a CPU take turns of milliseconds: a window must hold several turns.
+        let stretch = (threads / cpus).max(1.0).sqrt();
+        let scale = |ns: u64| (ns as f64 * stretch) as u64;
+        Timing { warmup_ns: scale(base.warmup_ns), window_ns: scale(base.window_ns), ..base }
+    }
+}
+
+/// The axes whose values the machine may not allow, and how to find out.
+type Check = fn(&str) -> Result<(), Unavailable>;
+const MACHINE_DECIDES: [(&str, Check); 3] = [
+    ("path", available::path),
+    ("placement", available::placement),
+    ("congestion_control", available::congestion_control),
+];
+
+const RECEIVER: &str = "receiver";
+const SENDER: &str = "sender";
+
+/// Goodput is what the receiver got in its window; each side's quantities keep its own window.
+fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
+    let mut quantities = BTreeMap::new();
+    for (role, window) in [(RECEIVER, received), (SENDER, sent)] {
+        for (id, value) in &window.quantities {
+            let id = if id == "retransmits" { id.clone() } else { format!("{role}_{id}") };
+            quantities.insert(id, *value);
+        }
+    }
+    let mut marks: Vec<String> = received.marks.iter().chain(&sent.marks).cloned().collect();
+    marks.dedup();
+    Sample {
+        index: index as u32,
+        elapsed_ns: received.elapsed_ns,
+        ops: received.ops,
+        bytes: received.bytes,
+        verified: true,
+        marks,
+        quantities,
+        ..Sample::default()
     }
 }

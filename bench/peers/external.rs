@@ -1,0 +1,140 @@
+//! Runs a tool that comes as a server and a client: a fresh pair of processes each time.
+//!
+//! A server counts as ready when the kernel lists its port as listening in its namespace: nothing
+//! connects to it to find out, so a one-shot server is not used up. Source: proc(5).
+
+use crate::place::Place;
+use crate::process::{self, Finished, Running, ending};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::time::{Duration, Instant};
+
+/// One program with its arguments.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+}
+
+impl Call {
+    /// Arguments as a person would type them, split at blanks.
+    pub fn new(program: &std::path::Path, arguments: &str) -> Call {
+        Call {
+            program: program.to_path_buf(),
+            arguments: arguments.split_whitespace().map(String::from).collect(),
+        }
+    }
+}
+
+/// A server, the port it will listen on, and its client. A tool without a notion of several
+/// streams runs one lane for each.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    pub server: Call,
+    pub port: u16,
+    pub client: Call,
+    /// The server ends by itself and prints the figure.
+    pub server_reports: bool,
+}
+
+/// What a lane printed.
+#[derive(Debug)]
+pub struct Output {
+    pub client: String,
+    /// Empty unless the server reports.
+    pub server: String,
+}
+
+/// Ports below the ephemeral range, sixteen for each lane, not the ones used just before: a
+/// predecessor's connections may linger in TIME_WAIT.
+const FIRST_PORT: u16 = 10_000;
+const LAST_PORT: u16 = 30_000;
+const PORTS_PER_LANE: u16 = 16;
+static NEXT_PORT: AtomicU16 = AtomicU16::new(FIRST_PORT);
+
+/// The first of sixteen unused ports.
+pub fn fresh_ports() -> u16 {
+    let next = |port: u16| Some(if port >= LAST_PORT { FIRST_PORT } else { port + PORTS_PER_LANE });
+    NEXT_PORT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).expect("always some")
+}
+
+const SERVER_START_LIMIT: Duration = Duration::from_secs(5);
+const SERVER_END_LIMIT: Duration = Duration::from_secs(3);
+
+/// Starts every server, then every client, and collects what they print.
+pub fn run(place: &Place, lanes: &[Lane], limit: Duration, stop: &AtomicBool) -> Result<Vec<Output>> {
+    let mut servers = Vec::new();
+    for lane in lanes {
+        servers.push(start(&lane.server, place.receiver())?);
+    }
+    for (server, lane) in servers.iter_mut().zip(lanes) {
+        wait_until_listening(server, lane.port, stop)?;
+    }
+    let deadline = Instant::now() + limit;
+    let mut clients = Vec::new();
+    for lane in lanes {
+        clients.push(start(&lane.client, place.sender())?);
+    }
+    let mut outputs = Vec::new();
+    for ((client, server), lane) in clients.iter_mut().zip(&mut servers).zip(lanes) {
+        let finished = client.finish(deadline, stop).context("client")?;
+        let client = successful("client", finished)?;
+        let server = if lane.server_reports {
+            let finished = server.finish(Instant::now() + SERVER_END_LIMIT, stop).context("server")?;
+            successful("server", finished)?
+        } else {
+            String::new()
+        };
+        outputs.push(Output { client, server });
+    }
+    Ok(outputs)
+}
+
+fn start(call: &Call, seat: process::Seat) -> Result<Running> {
+    let mut command = process::command(&call.program, seat);
+    command.args(&call.arguments);
+    Running::start(command)
+}
+
+fn successful(role: &str, finished: Finished) -> Result<String> {
+    if finished.status.success() {
+        return Ok(finished.stdout);
+    }
+    let said = [finished.stderr.trim(), finished.stdout.trim()].join(" ");
+    bail!("{role}: {}: {}", ending(finished.status), shortened(&said))
+}
+
+fn shortened(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(240).collect()
+}
+
+fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> Result<()> {
+    let deadline = Instant::now() + SERVER_START_LIMIT;
+    while !listening(server.id(), port) {
+        if stop.load(Ordering::Relaxed) {
+            bail!(process::Interrupted);
+        }
+        if server.has_ended()? {
+            bail!("the server ended at once: {}", shortened(&server.said()));
+        }
+        if Instant::now() >= deadline {
+            bail!("the server does not listen on port {port}: {}", shortened(&server.said()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Does anything in the process's namespace listen on this TCP port?
+fn listening(pid: u32, port: u16) -> bool {
+    let suffix = format!(":{port:04X}");
+    ["tcp", "tcp6"].iter().any(|table| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        text.lines().skip(1).any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let local = fields.next().unwrap_or_default();
+            local.ends_with(&suffix) && fields.nth(1) == Some("0A")
+        })
+    })
+}

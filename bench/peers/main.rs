@@ -1,0 +1,53 @@
+//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms.
+//!
+//! `cargo bench --bench peers -- --help`. Each round visits every cell once in a seeded random
+//! order and, in each cell, every tool once in a random order; each visit is a fresh pair of
+//! processes in private network namespaces. docs/peers.md says what is equal and what is not.
+//! It measures tools as they come; it is not a test and draws its conclusion only from intervals.
+
+mod cell;
+mod compare;
+mod external;
+mod machine;
+mod namespace;
+mod options;
+mod output;
+mod parse;
+mod peer;
+mod place;
+mod process;
+mod record;
+mod session;
+
+use anyhow::Result;
+use clap::Parser;
+use options::Options;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    if !options.bench {
+        eprintln!("skipped: a benchmark; run it with cargo bench --bench peers");
+        return ExitCode::SUCCESS;
+    }
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<session::Usage>() => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    let tools = session::Tools::find(options)?;
+    if options.list {
+        print!("{}", tools.list());
+        return Ok(());
+    }
+    session::run(options, &tools)
+}

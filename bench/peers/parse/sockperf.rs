@@ -1,0 +1,14 @@
+//! sockperf throughput: `Message Rate is 601040 [msg/sec]`, times the message size.
+//!
+//! Its own `BandWidth` line is not used: its "Mbps" are units of 2^20 bits. The rate is what the
+//! sender handed to the kernel; sockperf has no receiver's figure for a stream.
+
+use super::{ParseError, missing, rate};
+
+const FIELD: &str = "Message Rate";
+
+pub fn bits_per_second(output: &str, message_bytes: u64) -> Result<f64, ParseError> {
+    let (_, rest) = output.split_once("Message Rate is ").ok_or_else(|| missing(FIELD, output))?;
+    let (messages, _) = rest.split_once(" [msg/sec]").ok_or_else(|| missing(FIELD, output))?;
+    Ok(8.0 * message_bytes as f64 * rate(FIELD, messages)?)
+}

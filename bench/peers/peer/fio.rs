@@ -1,0 +1,61 @@
+//! fio's net engine: a listening reader and a writer per stream; the reader's rate.
+//!
+//! It always sends with MSG_MORE (seen with strace), which merges small messages even where
+//! `--nodelay` sets TCP_NODELAY: those cells are not on equal terms and left out. An engine's
+//! options are known to fio only after `--ioengine`. Jobs are threads (`--thread`), so that nothing
+//! outlives the process that is ended.
+
+use super::{Calling, External, on_path};
+use crate::cell::Cell;
+use crate::external::{Call, Lane, Output, fresh_ports};
+use crate::parse::{self, ParseError};
+use std::path::PathBuf;
+
+pub struct Fio;
+
+impl External for Fio {
+    fn id(&self) -> &'static str {
+        "fio"
+    }
+
+    fn source(&self) -> &'static str {
+        "Debian: fio"
+    }
+
+    fn programs(&self) -> Result<Vec<PathBuf>, String> {
+        on_path(&["fio"])
+    }
+
+    fn version_arguments(&self) -> &'static [&'static str] {
+        &["--version"]
+    }
+
+    fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
+        cell.nodelay.then_some("TCP_NODELAY is on: it always sends with MSG_MORE, which undoes that")
+    }
+
+    fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
+        let lane = |_| {
+            let port = fresh_ports();
+            let both = format!(
+                "--ioengine=net --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
+                call.cell.message_bytes
+            );
+            let client = format!(
+                "--name=sender --rw=write {both} --hostname={} --time_based --runtime={}",
+                call.address, call.seconds
+            );
+            Lane {
+                server: Call::new(call.server(), &format!("--name=receiver --rw=read {both} --listen")),
+                port,
+                client: Call::new(call.client(), &client),
+                server_reports: true,
+            }
+        };
+        (0..call.cell.streams).map(lane).collect()
+    }
+
+    fn read(&self, _cell: &Cell, output: &Output) -> Result<f64, ParseError> {
+        parse::fio::bits_per_second(&output.server)
+    }
+}

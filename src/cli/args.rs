@@ -1,0 +1,165 @@
+//! The command line: every option and its help, in one visible place. Completions and the man
+//! page are generated from it; the flags of the axes are added from the probes.
+
+use super::axes;
+use super::output::Color;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Measures what operations cost on a Linux machine, and says what the numbers mean.
+#[derive(Parser, Debug)]
+#[command(name = "syscost", version, max_term_width = 80, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub global: Global,
+}
+
+// Lines of at most 80 columns: they are printed as they stand.
+const EXAMPLES: &str = "\
+Examples:
+  syscost run                 the data-movement study, under five minutes
+  syscost run --quick         a coarse look at it, under half a minute
+  syscost run --mechanism send,zero-copy --size 4K,64K --threads 1
+                              only what you name; the rest keeps its defaults
+  syscost plan --quick        what would run, and how long it would take
+  syscost doctor              will this machine give clean numbers?
+  syscost report syscost-runs/DIR
+                              the report again, from the recorded samples
+
+Data goes to stdout, progress and warnings to stderr.
+
+Exit status: 0 every planned case was measured, and skips are listed; 1 a case
+failed or was not reached, or --strict and one was skipped; 2 wrong usage, or
+this machine cannot do what was asked.";
+
+#[derive(Args, Debug, Clone, Copy)]
+pub struct Global {
+    /// Machine-readable output on stdout: one JSON document, or one JSON object a line while
+    /// something runs
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress, only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// What can be measured: probes, mechanisms, axes; available here, or why not
+    List,
+    /// Will this machine give clean numbers? Each point with its remedy
+    Doctor,
+    /// What a run would do and how long it would take, without measuring
+    Plan(PlanArgs),
+    /// Run each case once and verify its work, without timing it
+    Check(CheckArgs),
+    /// Measure an experiment into a new directory and report on it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Rebuild the report of a run from its recorded samples
+    Report(ReportArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or write one page per subcommand
+    Man {
+        /// Write every page into this directory
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  syscost run                       the study in specs/default.toml
+  syscost run mine.toml --seed 7    your own, in a known order
+  syscost run --quick --path loopback
+  syscost run --resume syscost-runs/20261121T090000Z-default
+
+The directory holds run.json, samples.csv, results.csv and report.html. With
+--json, stdout has one object a line, told apart by its \"event\": started,
+warning, round_started, case_done, case_failed, progress, finished, written.";
+
+/// What to measure.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Asked {
+    /// A TOML file, or the name of a built-in experiment or probe (see `syscost list`)
+    #[arg(value_name = "SPEC.toml|NAME")]
+    pub experiment: Option<String>,
+    /// Fewer values on the axes that you do not name, and a limit of 25 s
+    #[arg(long)]
+    pub quick: bool,
+    /// A case is done when the 95 % interval of its median is this narrow, as a share of it
+    /// [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// The measuring ends here, whatever the precision; always kept [default: 280s]
+    #[arg(long, value_name = "TIME")]
+    pub time_limit: Option<String>,
+    /// Order of the cases in each round [default: from the clock; always recorded]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// List every case
+    #[arg(long)]
+    pub cases: bool,
+    /// Print the experiment as a TOML file, to keep or change
+    #[arg(long, conflicts_with_all = ["cases", "json"])]
+    pub toml: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// A skipped case is a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was stopped: same cases, same seed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
+    pub resume: Option<PathBuf>,
+    /// Exit 1 where a case was skipped
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Directory of a run
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Write the plots as SVG files too
+    #[arg(long)]
+    pub svg: bool,
+    /// Write here instead of into the run's directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// The whole command line, axis flags included: what is parsed, completed and documented.
+pub fn command() -> clap::Command {
+    ["plan", "check", "run"]
+        .into_iter()
+        .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
+}

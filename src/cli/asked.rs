@@ -1,0 +1,56 @@
+//! From the command line to a spec.
+
+use super::args::Asked;
+use super::axes;
+use crate::spec::{self, BUILT_IN, Spec};
+use crate::units::{parse_duration, parse_fraction};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ArgMatches;
+use std::path::Path;
+
+/// The experiment asked for, with every flag applied.
+pub fn spec(asked: &Asked, matches: &ArgMatches) -> Result<Spec> {
+    let mut spec = match &asked.experiment {
+        None => Spec::named(spec::DEFAULT)?,
+        Some(name) => experiment(name)?,
+    };
+    if asked.quick {
+        spec.set_quick();
+    }
+    if let Some(text) = &asked.precision {
+        spec.precision = parse_fraction(text).map_err(|e| anyhow!("--precision: {e}"))?;
+    }
+    if let Some(text) = &asked.time_limit {
+        spec.time_limit_ns = time_limit_ns(text)?;
+    }
+    if let Some(text) = &asked.seed {
+        spec.seed = text
+            .parse()
+            .map_err(|_| anyhow!("--seed: '{text}' is not a whole number from 0 to {}", u64::MAX))?;
+    }
+    axes::apply(matches, &mut spec)?;
+    spec.validate()?;
+    Ok(spec)
+}
+
+pub fn time_limit_ns(text: &str) -> Result<u64> {
+    let limit = parse_duration(text).map_err(|e| anyhow!("--time-limit: {e}"))?;
+    Ok(spec::nanoseconds(limit))
+}
+
+/// A file where the argument looks like one or is one, else a name.
+fn experiment(name: &str) -> Result<Spec> {
+    let path = Path::new(name);
+    let looks_like_a_file = name.contains('/') || path.extension().is_some();
+    if !looks_like_a_file && !path.is_file() {
+        return Ok(Spec::named(name)?);
+    }
+    if path.is_dir() {
+        bail!("{name} is a directory, not an experiment: for a recorded run, `syscost report {name}`");
+    }
+    let text = std::fs::read_to_string(path).with_context(|| {
+        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        format!("cannot read the experiment {name} (built-in ones are {})", names.join(", "))
+    })?;
+    Ok(Spec::from_toml(&text, name)?)
+}

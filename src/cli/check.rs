@@ -1,0 +1,51 @@
+//! `check`: every case once, every byte verified, nothing timed and nothing written.
+
+use super::args::{CheckArgs, Global};
+use super::label::Labels;
+use super::output::{self, Paint, entry};
+use super::progress::Progress;
+use super::{Verdict, asked, plan as plan_command, run as run_command};
+use crate::measure;
+use crate::plan::Plan;
+use crate::run::Failure;
+use anyhow::Result;
+use clap::ArgMatches;
+use serde_json::json;
+
+pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+    let spec = asked::spec(&args.asked, matches)?;
+    let plan = Plan::make(&spec)?;
+    run_command::refuse_nothing(&plan)?;
+    let mut progress = Progress::checking(&plan, global);
+    let mut verified = 0;
+    let failures = measure::check(&plan, &mut |event| {
+        verified += usize::from(matches!(event, measure::Event::CaseDone { .. }));
+        progress.show(event);
+    })?;
+    if global.json {
+        let line =
+            json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips });
+        output::print(&format!("{line}\n"))?;
+    } else {
+        output::print(&text(&plan, verified, &failures, Paint::stdout(global.color)))?;
+    }
+    let asked = plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
+    let skipped = args.strict && !plan.skips.is_empty();
+    Ok(if verified < asked || skipped { Verdict::Bad } else { Verdict::Good })
+}
+
+fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {
+    const INDENT: usize = 12;
+    let labels = Labels::of(plan);
+    let count = |n: usize| if n == 1 { "1 case".to_string() } else { format!("{n} cases") };
+    let mut text = entry(&paint.green("verified"), INDENT, &count(verified));
+    for Failure { case, message, .. } in failures {
+        let label = plan.cases.get(*case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {message}"));
+    }
+    for (why, skipped) in plan_command::reasons(&plan.skips) {
+        let what = format!("{}: {}. {}", count(skipped), why.reason, why.remedy);
+        text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    text
+}

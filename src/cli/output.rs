@@ -1,0 +1,174 @@
+//! Text for people on a terminal: colour, wrapping, and writing that survives a closed pipe.
+//!
+//! Data goes to stdout; progress, warnings and errors go to stderr.
+
+use crate::sys::terminal;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+
+/// Columns of every text: what an 80-column terminal shows without wrapping again.
+pub const WIDTH: usize = 80;
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// Emphasis for one stream: none where it is not a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(bool);
+
+impl Paint {
+    pub fn on(self) -> bool {
+        self.0
+    }
+
+    pub fn stdout(color: Color) -> Paint {
+        Paint(color.wanted(io::stdout().is_terminal()))
+    }
+
+    pub fn stderr(color: Color) -> Paint {
+        Paint(color.wanted(io::stderr().is_terminal()))
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    pub fn red(self, text: &str) -> String {
+        self.code("31", text)
+    }
+
+    pub fn green(self, text: &str) -> String {
+        self.code("32", text)
+    }
+
+    pub fn yellow(self, text: &str) -> String {
+        self.code("33", text)
+    }
+
+    fn code(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}
+
+impl Color {
+    fn wanted(self, terminal: bool) -> bool {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+        match self {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                terminal && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+            }
+        }
+    }
+}
+
+/// Columns of the terminal on stdout; where there is none, those of [`WIDTH`].
+pub fn columns() -> u16 {
+    terminal::columns(io::stdout().as_fd()).unwrap_or(WIDTH as u16)
+}
+
+/// Writes to stdout; a reader that went away (`| head`) is not an error.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// One JSON document to stdout.
+pub fn print_json(document: &impl serde::Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(document)?;
+    text.push('\n');
+    Ok(print(&text)?)
+}
+
+/// `label` in a column of `indent`, then the text wrapped beside it.
+pub fn entry(label: &str, indent: usize, text: &str) -> String {
+    let mut out = String::new();
+    let room = WIDTH - indent;
+    let mut lines = wrap(text, room).into_iter();
+    let width = visible(label);
+    // A label too long for its column stands on a line of its own.
+    if width + 1 > indent {
+        out.push_str(label);
+        out.push('\n');
+    } else {
+        let first = lines.next().unwrap_or_default();
+        out.push_str(format!("{label}{}{first}", " ".repeat(indent - width)).trim_end());
+        out.push('\n');
+    }
+    for line in lines {
+        out.push_str(&" ".repeat(indent));
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// Columns of a text that may hold colour codes.
+fn visible(text: &str) -> usize {
+    let mut columns = 0;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' => while chars.next().is_some_and(|c| c != 'm') {},
+            _ => columns += 1,
+        }
+    }
+    columns
+}
+
+/// Breaks at spaces into lines of at most `width` columns; a longer word stands alone.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && visible(&line) + 1 + visible(word) > width {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn entries_hang_beside_their_label() {
+        assert_eq!(entry("  a", 6, "one two"), "  a   one two\n");
+        assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
+        assert_eq!(entry("  a", 6, ""), "  a\n");
+        let paint = Paint(true);
+        assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");
+    }
+
+    proptest! {
+        #[test]
+        fn wrapping_keeps_every_word_and_the_width(text in "[a-z ]{0,300}", width in 30usize..80) {
+            let lines = wrap(&text, width);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let joined = lines.join(" ");
+            prop_assert_eq!(joined.split_whitespace().collect::<Vec<_>>(), words.clone());
+            let longest = words.iter().map(|w| w.len()).max().unwrap_or(0);
+            prop_assert!(lines.iter().all(|l| l.len() <= width.max(longest)));
+        }
+    }
+}

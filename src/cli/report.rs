@@ -1,0 +1,68 @@
+//! `report DIR`: rebuilds a run's figures and pages from its record; what `run` ends with too.
+//!
+//! Everything here is computed from the record alone: the machine is not looked at.
+
+use super::args::{Global, ReportArgs};
+use super::{Verdict, output};
+use crate::analysis::study::Analysis;
+use crate::report::terminal::{self, Look};
+use crate::report::{Report, build, csv, html, svg};
+use crate::run::Run;
+use crate::run::files::{RunDir, replace};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const RESULTS: &str = "results.csv";
+const PAGE: &str = "report.html";
+
+/// A report and the files that hold it.
+pub struct Written {
+    report: Report,
+    page: PathBuf,
+    pub files: Vec<PathBuf>,
+}
+
+pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
+    let run = RunDir::load(&args.dir)?;
+    let out = args.out.as_deref().unwrap_or(&args.dir);
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    let written = write(&run, out, args.svg)?;
+    if global.json {
+        let verdict: Vec<&str> = written.report.verdict.iter().map(|s| s.text.as_str()).collect();
+        output::print_json(&json!({
+            "dir": out,
+            "state": run.record.state,
+            "verdict": verdict,
+            "files": written.files,
+        }))?;
+    } else {
+        show(&written, global)?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// Builds the report of a run and writes its files into a directory.
+pub fn write(run: &Run, out: &Path, plots: bool) -> Result<Written> {
+    let analysis = Analysis::of(run);
+    let report = build::report(run, &analysis);
+    let mut contents = vec![
+        (RESULTS.to_string(), csv::results(run, &analysis.cells)),
+        (PAGE.to_string(), html::page(&report)),
+    ];
+    if plots {
+        contents.extend(svg::files(&report));
+    }
+    for (name, content) in &contents {
+        replace(out, name, content.as_bytes())
+            .context("the report could not be kept (--out DIR puts it elsewhere)")?;
+    }
+    let files = contents.iter().map(|(name, _)| out.join(name)).collect();
+    Ok(Written { report, page: out.join(PAGE), files })
+}
+
+/// The report's end on the terminal.
+pub fn show(written: &Written, global: &Global) -> Result<()> {
+    let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+    Ok(output::print(&terminal::text(&written.report, Some(&written.page), look))?)
+}

@@ -1,0 +1,127 @@
+//! `run`: measures an experiment into a directory, writes its report there, and says how it went.
+
+use super::args::{Global, RunArgs};
+use super::progress::Progress;
+use super::{Verdict, asked, axes, output, plan as plan_command, report};
+use crate::measure::{self, Options, Outcome};
+use crate::plan::Plan;
+use crate::run::Run;
+use crate::run::files::RunDir;
+use anyhow::{Result, bail};
+use clap::ArgMatches;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where runs go when no directory is named.
+const RUNS: &str = "syscost-runs";
+
+pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
+    let options = match &args.resume {
+        Some(dir) => resumed(dir, args, matches, command)?,
+        None => fresh(args, matches, command)?,
+    };
+    let out = options.out.clone();
+    let mut progress = Progress::measuring(&options.plan, global);
+    let Outcome { run } = measure::measure(options, &mut |event| progress.show(event))?;
+    let written = report::write(&run, &out, false)?;
+    if global.json {
+        let line = json!({ "event": "written", "dir": out, "files": written.files });
+        output::print(&format!("{line}\n"))?;
+    } else {
+        report::show(&written, global)?;
+    }
+    Ok(verdict(&run, args.strict))
+}
+
+fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+    let spec = asked::spec(&args.asked, matches)?;
+    let plan = Plan::make(&spec)?;
+    refuse_nothing(&plan)?;
+    let out = args.out.clone().unwrap_or_else(|| default_dir(&spec.name));
+    Ok(Options { out, resume: false, spec, plan, command })
+}
+
+/// The recorded experiment again; only the time limit may differ.
+fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+    if let Some(flag) = axes::any(matches) {
+        bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
+    }
+    let Run { record, .. } = RunDir::load(dir)?;
+    let mut spec = record.spec;
+    if let Some(text) = &args.asked.time_limit {
+        spec.time_limit_ns = asked::time_limit_ns(text)?;
+        spec.validate()?;
+    }
+    Ok(Options { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command })
+}
+
+/// A plan with nothing to run is an answer, but not a run.
+pub fn refuse_nothing(plan: &Plan) -> Result<()> {
+    if !plan.cases.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<String> = plan_command::reasons(&plan.skips)
+        .into_iter()
+        .map(|(why, count)| format!("{count} cases: {}; {}", why.reason, why.remedy))
+        .collect();
+    bail!("nothing of this experiment can run here. {}", reasons.join(". "))
+}
+
+/// Good: every planned case was measured and none failed.
+fn verdict(run: &Run, strict: bool) -> Verdict {
+    let plan = &run.record.plan;
+    let mut measured = vec![false; plan.cases.len()];
+    for sample in run.samples.iter().filter(|s| s.verified) {
+        if let Some(case) = measured.get_mut(sample.case) {
+            *case = true;
+        }
+    }
+    let skipped = strict && !plan.skips.is_empty();
+    if measured.contains(&false) || !run.record.failures.is_empty() || skipped {
+        return Verdict::Bad;
+    }
+    Verdict::Good
+}
+
+/// `syscost-runs/20261121T090000Z-default`
+fn default_dir(name: &str) -> PathBuf {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Path::new(RUNS).join(format!("{}-{name}", utc(now.as_secs())))
+}
+
+/// ISO 8601 in its basic form, which sorts by time and needs no escaping.
+fn utc(unix_seconds: u64) -> String {
+    let (days, seconds) = (unix_seconds / 86_400, unix_seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!("{year:04}{month:02}{day:02}T{hours:02}{minutes:02}{:02}Z", seconds % 60)
+}
+
+/// Days since 1970 to a date. Source: Howard Hinnant, "chrono-compatible low-level date
+/// algorithms", civil_from_days.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_dates() {
+        // date -u -d @N +%Y%m%dT%H%M%SZ
+        assert_eq!(utc(0), "19700101T000000Z");
+        assert_eq!(utc(951_782_399), "20000228T235959Z");
+        assert_eq!(utc(951_782_400), "20000229T000000Z");
+        assert_eq!(utc(1_795_298_400), "20261121T220000Z");
+        assert_eq!(utc(4_107_542_400), "21000301T000000Z");
+    }
+}

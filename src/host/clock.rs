@@ -1,0 +1,152 @@
+//! What the clocks of this machine are worth: the counter's rate, and what a reading costs.
+//!
+//! The readings themselves are in [`crate::sys::clock`] and are passed on from here.
+//! Sources: Intel SDM vol. 3, "Time-Stamp Counter"; vdso(7); Paoloni, "How to benchmark code
+//! execution times" (2010).
+
+use super::files::Root;
+use crate::sys::clock;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+pub use crate::sys::clock::{ThreadUsage, monotonic_ns, thread_cpu_ns, thread_usage};
+
+/// Long enough that reading both clocks (below 100 ns apart) costs the rate less than 10 ppm.
+const CALIBRATION: Duration = Duration::from_millis(10);
+
+/// The processor's constant-rate counter: reference cycles, not core cycles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TickCounter {
+    pub hertz: f64,
+    /// It runs at one rate in every power state; `None`: this machine does not say.
+    pub invariant: Option<bool>,
+    /// How the rate is known.
+    pub source: &'static str,
+}
+
+impl TickCounter {
+    /// A time in reference cycles.
+    pub fn cycles(&self, ns: f64) -> f64 {
+        ns * self.hertz / 1e9
+    }
+}
+
+/// The counter and its rate; the first call takes ten milliseconds where it must be calibrated.
+pub fn tick_counter() -> Option<&'static TickCounter> {
+    static COUNTER: OnceLock<Option<TickCounter>> = OnceLock::new();
+    COUNTER.get_or_init(|| measure(&Root::here())).as_ref()
+}
+
+fn measure(root: &Root) -> Option<TickCounter> {
+    if let Some(hertz) = clock::declared_tick_hertz() {
+        return Some(TickCounter { hertz, invariant: Some(true), source: "CNTFRQ_EL0" });
+    }
+    let (first_ns, first_ticks) = both_clocks()?;
+    std::thread::sleep(CALIBRATION);
+    let (second_ns, second_ticks) = both_clocks()?;
+    let hertz = rate(first_ns, first_ticks, second_ns, second_ticks)?;
+    Some(TickCounter { hertz, invariant: invariant(root), source: "calibrated against CLOCK_MONOTONIC" })
+}
+
+/// Both clocks at one moment: of some tries the one least disturbed.
+fn both_clocks() -> Option<(f64, u64)> {
+    let reading = || {
+        let before = monotonic_ns();
+        let ticks = clock::ticks()?;
+        let after = monotonic_ns();
+        Some((after - before, (before + after) as f64 / 2.0, ticks))
+    };
+    let tries: Option<Vec<_>> = (0..32).map(|_| reading()).collect();
+    tries?.into_iter().min_by_key(|(gap, ..)| *gap).map(|(_, ns, ticks)| (ns, ticks))
+}
+
+/// `None` where the counter went backwards or stood still.
+fn rate(first_ns: f64, first_ticks: u64, second_ns: f64, second_ticks: u64) -> Option<f64> {
+    let (ns, ticks) = (second_ns - first_ns, second_ticks.checked_sub(first_ticks)?);
+    (ns > 0.0 && ticks > 0).then(|| ticks as f64 * 1e9 / ns)
+}
+
+/// The kernel's flags for a counter of constant rate that does not stop in deep sleep.
+fn invariant(root: &Root) -> Option<bool> {
+    let cpuinfo = root.text("proc/cpuinfo")?;
+    let flags = cpuinfo.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'))?.1;
+    let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);
+    Some(has("constant_tsc") && has("nonstop_tsc"))
+}
+
+/// Does reading the clock avoid a system call?
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClockReading {
+    pub clocksource: Option<String>,
+    pub by_vdso: bool,
+    pub cost_ns: f64,
+    pub system_call_cost_ns: f64,
+}
+
+/// Compares clock_gettime(2) as the C library calls it with the bare system call. Takes less than
+/// a millisecond.
+pub fn clock_reading() -> ClockReading {
+    let cost_ns = cost(monotonic_ns);
+    let system_call_cost_ns = cost(clock::monotonic_ns_by_system_call);
+    ClockReading {
+        clocksource: clocksource(&Root::here()),
+        // Without the vDSO both are the same system call; with it one costs a fraction.
+        by_vdso: cost_ns < 0.7 * system_call_cost_ns,
+        cost_ns,
+        system_call_cost_ns,
+    }
+}
+
+pub fn clocksource(root: &Root) -> Option<String> {
+    root.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// The cheapest of some batches: a disturbance only ever adds.
+fn cost(read: fn() -> u64) -> f64 {
+    const CALLS: u32 = 100;
+    let batch = || {
+        let start = read();
+        for _ in 0..CALLS {
+            std::hint::black_box(read());
+        }
+        (read() - start) as f64 / f64::from(CALLS + 1)
+    };
+    (0..20).map(|_| batch()).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::fixture::Machine;
+
+    #[test]
+    fn a_rate_is_ticks_over_time() {
+        assert_eq!(rate(1000.0, 5000, 11_000.0, 35_000), Some(3e9));
+        assert_eq!(rate(1000.0, 5000, 11_000.0, 4000), None, "a counter that went backwards");
+        assert_eq!(rate(1000.0, 5000, 1000.0, 6000), None);
+        let counter = TickCounter { hertz: 2.5e9, invariant: None, source: "" };
+        assert_eq!(counter.cycles(1000.0), 2500.0);
+    }
+
+    #[test]
+    fn the_counter_here_has_a_processors_rate() {
+        let counter = tick_counter().expect("this architecture has a counter");
+        assert!((1e6..1e10).contains(&counter.hertz), "{counter:?}");
+    }
+
+    #[test]
+    fn invariance_needs_both_flags() {
+        let machine = Machine::empty();
+        assert_eq!(invariant(&machine.root()), None);
+        machine.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu constant_tsc nonstop_tsc\n");
+        assert_eq!(invariant(&machine.root()), Some(true));
+        machine.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu constant_tsc xtopology\n");
+        assert_eq!(invariant(&machine.root()), Some(false));
+    }
+
+    #[test]
+    fn a_reading_of_the_clock_costs_something() {
+        let reading = clock_reading();
+        assert!(reading.cost_ns > 0.0 && reading.system_call_cost_ns > 0.0, "{reading:?}");
+    }
+}

@@ -1,1 +1,0 @@
-//! Executes a plan and appends to a run.

@@ -1,0 +1,50 @@
+//! What a measurement tells whoever watches it: the progress line, or a script reading JSON lines.
+
+use crate::plan::Case;
+use crate::run::{State, Warning};
+use crate::stats::Estimate;
+use serde::Serialize;
+
+/// One step of a run, in the order in which they happen.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event<'a> {
+    Started {
+        cases: usize,
+        skips: usize,
+        /// How long the run may take: its time limit, or less.
+        estimate_ns: u64,
+    },
+    RoundStarted {
+        round: u32,
+        /// Cases that this round visits.
+        cases: usize,
+    },
+    /// One case was visited once.
+    CaseDone {
+        round: u32,
+        case: &'a Case,
+        /// The first decisive metric so far.
+        metric: &'static str,
+        estimate: Option<Estimate>,
+    },
+    CaseFailed {
+        round: u32,
+        case: &'a Case,
+        message: &'a str,
+    },
+    Warning {
+        warning: &'a Warning,
+    },
+    Progress {
+        /// Visits made in this session.
+        visits: u64,
+        /// Cases that are not yet as precise as asked.
+        pending_cases: usize,
+        elapsed_ns: u64,
+        time_left_ns: u64,
+    },
+    Finished {
+        state: State,
+    },
+}

@@ -1,0 +1,108 @@
+//! Which cases still need rounds, and how long a visit of each takes.
+
+use crate::plan::{Case, Plan};
+use crate::probe;
+use crate::sample::{self, Metric, Sample};
+use crate::spec::Spec;
+use crate::stats::{self, Estimate};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A case that failed this often without a success between is given up.
+const FAILURES_ALLOWED: u32 = 2;
+
+/// What is known of one case so far.
+#[derive(Default)]
+struct Progress {
+    /// Round values of each decisive metric.
+    values: Vec<Vec<f64>>,
+    rounds: BTreeSet<u32>,
+    failures_in_a_row: u32,
+    longest_visit: Duration,
+}
+
+pub struct Schedule<'a> {
+    plan: &'a Plan,
+    spec: &'a Spec,
+    decisive: Vec<Vec<Metric>>,
+    cases: Vec<Progress>,
+}
+
+impl<'a> Schedule<'a> {
+    pub fn new(plan: &'a Plan, spec: &'a Spec) -> Schedule<'a> {
+        let decisive: Vec<Vec<Metric>> = plan.cases.iter().map(decisive_metrics).collect();
+        let cases = decisive
+            .iter()
+            .map(|metrics| Progress { values: vec![Vec::new(); metrics.len()], ..Progress::default() })
+            .collect();
+        Schedule { plan, spec, decisive, cases }
+    }
+
+    /// Takes in one visit's samples.
+    pub fn measured(&mut self, case: usize, round: u32, samples: &[&Sample], took: Duration) {
+        let point = &self.plan.cases[case].point;
+        let progress = &mut self.cases[case];
+        for (metric, values) in self.decisive[case].iter().zip(&mut progress.values) {
+            values.extend(sample::round_value(samples, metric, point));
+        }
+        progress.rounds.insert(round);
+        progress.failures_in_a_row = 0;
+        progress.longest_visit = progress.longest_visit.max(took);
+    }
+
+    /// Takes in a failed visit; true when the case is now given up.
+    pub fn failed(&mut self, case: usize) -> bool {
+        self.cases[case].failures_in_a_row += 1;
+        self.given_up(case)
+    }
+
+    fn given_up(&self, case: usize) -> bool {
+        self.cases[case].failures_in_a_row >= FAILURES_ALLOWED
+    }
+
+    /// Cases that are not yet as precise as asked and may still become so.
+    pub fn pending(&self) -> Vec<usize> {
+        (0..self.cases.len()).filter(|case| self.needs_more(*case)).collect()
+    }
+
+    /// The pending cases that this round has not visited.
+    pub fn due(&self, round: u32) -> Vec<usize> {
+        self.pending().into_iter().filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
+    }
+
+    fn needs_more(&self, case: usize) -> bool {
+        let Spec { precision, confidence, min_rounds, max_rounds, .. } = *self.spec;
+        let progress = &self.cases[case];
+        if self.given_up(case) || progress.rounds.len() >= max_rounds as usize {
+            return false;
+        }
+        progress.rounds.len() < min_rounds as usize
+            || progress
+                .values
+                .iter()
+                .filter(|values| !values.is_empty())
+                .any(|values| stats::needs_more(values, precision, confidence, min_rounds, max_rounds))
+    }
+
+    /// How long the next visit may take.
+    pub fn expected(&self, case: usize) -> Duration {
+        let seen = self.cases[case].longest_visit;
+        if seen.is_zero() { self.plan.visit_time(case, self.spec) } else { seen }
+    }
+
+    /// The first decisive metric and its estimate so far.
+    pub fn estimate(&self, case: usize) -> (&'static str, Option<Estimate>) {
+        match (self.decisive[case].first(), self.cases[case].values.first()) {
+            (Some(metric), Some(values)) => {
+                (metric.id, stats::median_interval(values, self.spec.confidence, metric.unit))
+            }
+            _ => ("", None),
+        }
+    }
+}
+
+fn decisive_metrics(case: &Case) -> Vec<Metric> {
+    let Some(probe) = probe::find(&case.probe) else { return Vec::new() };
+    let wanted = probe.decisive();
+    probe.metrics().into_iter().filter(|m| wanted.contains(&m.id)).collect()
+}

@@ -1,0 +1,74 @@
+//! `msg_zerocopy`: sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions from the error queue.
+//!
+//! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
+//! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
+//! completion.
+//! Source: Documentation/networking/msg_zerocopy.rst.
+
+use super::zerocopy_ring::{self, Ring, Waiting};
+use super::{About, Mechanism, Sender, Setup};
+use crate::axis::{Axis, Kind, Point, Value};
+use crate::host::Unavailable;
+use crate::units::Unit;
+use std::io;
+
+pub struct MsgZerocopy;
+
+const REAP_BATCH: u64 = 8;
+const IN_FLIGHT: u64 = 32;
+
+/// Axes of every mechanism that reaps zero-copy completions.
+pub const REAP_AXES: &[Axis] = &[
+    Axis {
+        id: "reap_batch",
+        flag: "reap-batch",
+        title: "reap batch",
+        help: "messages between two non-blocking looks at the completion queue",
+        unit: Unit::Count,
+        kind: Kind::Int { min: 1, max: 4096 },
+        default: || vec![Value::Int(REAP_BATCH)],
+        quick: || vec![Value::Int(REAP_BATCH)],
+    },
+    Axis {
+        id: "in_flight",
+        flag: "in-flight",
+        title: "messages in flight",
+        help: "messages that the kernel may hold at once, each in memory of its own",
+        unit: Unit::Count,
+        kind: Kind::Int { min: 1, max: 4096 },
+        default: || vec![Value::Int(IN_FLIGHT)],
+        quick: || vec![Value::Int(IN_FLIGHT)],
+    },
+];
+
+impl Mechanism for MsgZerocopy {
+    fn about(&self) -> About {
+        About {
+            id: "msg_zerocopy",
+            title: "zero-copy asked",
+            aliases: &["zero-copy"],
+            summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
+            source: "Documentation/networking/msg_zerocopy.rst",
+            in_default: true,
+        }
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        REAP_AXES
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        zerocopy_ring::available()
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        point.int("in_flight").unwrap_or(IN_FLIGHT)
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        let in_flight = self.messages_held(setup.point) as usize;
+        let reap_batch = setup.point.int("reap_batch").unwrap_or(REAP_BATCH);
+        let ring = Ring::new(setup.socket, setup.message, in_flight, reap_batch, Waiting::ForCompletion)?;
+        Ok(Box::new(ring))
+    }
+}

@@ -1,0 +1,49 @@
+//! `send_fields`: eight send(2) calls, one a field.
+//!
+//! What the simplest program does with a message in eight pieces. Source: send(2).
+
+use super::{About, Mechanism, Sender, Setup, Tally};
+use crate::message::Message;
+use crate::sys::socket;
+use std::io;
+use std::os::fd::RawFd;
+
+pub struct SendFields;
+
+impl Mechanism for SendFields {
+    fn about(&self) -> About {
+        About {
+            id: "send_fields",
+            title: "two-copy, 8 sends",
+            aliases: &[],
+            summary: "eight send(2) calls, one a field",
+            source: "send(2)",
+            in_default: true,
+        }
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        Ok(Box::new(Fields { socket: setup.socket, message: setup.message, tally: Tally::default() }))
+    }
+}
+
+struct Fields {
+    socket: RawFd,
+    message: Message,
+    tally: Tally,
+}
+
+impl Sender for Fields {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        for _ in 0..messages {
+            for field in self.message.fields() {
+                self.tally.system_calls += socket::send_all(self.socket, field, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
+    }
+}

@@ -1,0 +1,41 @@
+//! What of a transfer this machine allows: tried, not guessed.
+
+use super::connection;
+use crate::host::topology::{Placement, Topology};
+use crate::host::{Unavailable, namespaces};
+
+/// Namespaces for the veth path; loopback always is.
+pub fn path(path: &str) -> Result<(), Unavailable> {
+    if path == VETH { namespaces::available().map(|_| ()) } else { Ok(()) }
+}
+
+/// CPUs for the placement of one pair.
+pub fn placement(text: &str) -> Result<(), Unavailable> {
+    let placement = Placement::parse(text)
+        .map_err(|reason| Unavailable { reason, remedy: "syscost list names the placements".into() })?;
+    Topology::read().place(&placement, 1).map(|_| ())
+}
+
+/// The congestion control, on a socket of this namespace.
+pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
+    connection::try_congestion_control(name).map_err(|error| Unavailable {
+        reason: format!("the kernel refuses congestion control {name} ({error})"),
+        remedy: format!(
+            "modprobe tcp_{name}; an ordinary user may use those in net.ipv4.tcp_allowed_congestion_control"
+        ),
+    })
+}
+
+/// What is measured instead of a default that is refused.
+pub fn instead_of(axis: &str) -> Option<&'static str> {
+    match axis {
+        "path" => Some("loopback"),
+        "placement" => Some("same"),
+        // Compiled into every kernel.
+        "congestion_control" => Some("reno"),
+        _ => None,
+    }
+}
+
+/// The path that needs namespaces.
+pub const VETH: &str = "veth";

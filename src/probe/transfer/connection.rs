@@ -1,0 +1,175 @@
+//! The data connections of a transfer: set up with the case's options, and proven to be ours.
+//!
+//! Every connection opens with the round's token and its number; a stranger's connection is
+//! closed and never counted.
+
+use anyhow::{Context, Result, bail, ensure};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::axis::Point;
+
+/// How long both sides together may take to set up.
+const SET_UP_LIMIT: Duration = Duration::from_secs(20);
+/// How long one connection may take to present its token.
+const TOKEN_LIMIT: Duration = Duration::from_millis(500);
+/// The receiver's answer to a right token. The exchange also takes the connection past SYN_RECV.
+const WELCOME: u8 = b'+';
+
+fn options(socket: &Socket, point: &Point) -> Result<()> {
+    if let Some(name) = point.text("congestion_control") {
+        socket.set_tcp_congestion(name.as_bytes()).with_context(|| {
+            format!(
+                "cannot use congestion control {name} (is it in net.ipv4.tcp_allowed_congestion_control? try modprobe tcp_{name}, \
+                 or --congestion with one that sysctl net.ipv4.tcp_available_congestion_control lists)"
+            )
+        })?;
+    }
+    socket.set_tcp_nodelay(point.on("nodelay")).context("cannot set TCP_NODELAY")?;
+    let buffer = point.int("socket_buffer_bytes").unwrap_or(0) as usize;
+    if buffer > 0 {
+        socket.set_send_buffer_size(buffer).context("cannot set SO_SNDBUF")?;
+        socket.set_recv_buffer_size(buffer).context("cannot set SO_RCVBUF")?;
+    }
+    Ok(())
+}
+
+/// Sets a congestion control on a socket that is then thrown away.
+pub fn try_congestion_control(name: &str) -> std::io::Result<()> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?.set_tcp_congestion(name.as_bytes())
+}
+
+/// A listener on a port of the kernel's choice. Buffers are set before listening, so that the
+/// window scale fits them.
+pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> {
+    let address = SocketAddr::new(address, 0);
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
+        .context("cannot make a TCP socket")?;
+    options(&socket, point)?;
+    socket.bind(&address.into()).with_context(|| format!("cannot bind to {address}"))?;
+    socket.listen(backlog.clamp(16, 4096) as i32).with_context(|| format!("cannot listen on {address}"))?;
+    Ok(socket)
+}
+
+/// Accepts `count` connections that present the token, in the order of their numbers.
+pub fn accept(listener: &Socket, token: &str, point: &Point, count: usize) -> Result<Vec<TcpStream>> {
+    let end = Instant::now() + SET_UP_LIMIT;
+    let mut ours: BTreeMap<u32, TcpStream> = BTreeMap::new();
+    while ours.len() < count {
+        let left = end.saturating_duration_since(Instant::now());
+        ensure!(
+            !left.is_zero(),
+            "only {} of {count} connections arrived within {} s",
+            ours.len(),
+            SET_UP_LIMIT.as_secs()
+        );
+        listener.set_read_timeout(Some(left)).context("cannot set a time limit on the listener")?;
+        let stream = match listener.accept() {
+            Ok((socket, _)) => socket,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error).context("cannot accept a connection"),
+        };
+        options(&stream, point)?;
+        let mut stream = TcpStream::from(stream);
+        if let Some(number) = greet(&mut stream, token)
+            && (number as usize) < count
+        {
+            ours.entry(number).or_insert(stream);
+        }
+    }
+    Ok(ours.into_values().collect())
+}
+
+/// Reads a connection's token and number and welcomes it; `None` for a stranger.
+fn greet(stream: &mut TcpStream, token: &str) -> Option<u32> {
+    stream.set_read_timeout(Some(TOKEN_LIMIT)).ok()?;
+    let mut said = vec![0; token.len()];
+    let mut number = [0; 4];
+    stream.read_exact(&mut said).ok()?;
+    stream.read_exact(&mut number).ok()?;
+    if said != token.as_bytes() {
+        return None;
+    }
+    stream.set_read_timeout(None).ok()?;
+    stream.write_all(&[WELCOME]).ok()?;
+    leave_interactive_mode(stream).ok()?;
+    Some(u32::from_le_bytes(number))
+}
+
+/// A side that answered once is "interactive" for the kernel, which then delays its ACKs by up to
+/// 40 ms: zero-copy completions and window updates would wait for them. TCP_QUICKACK ends that
+/// mode, so that the stream is acknowledged like any one-way stream.
+fn leave_interactive_mode(stream: &TcpStream) -> std::io::Result<()> {
+    socket2::SockRef::from(stream).set_tcp_quickack(true)
+}
+
+/// Connects number `number` and presents the token.
+pub fn connect(address: SocketAddr, token: &str, point: &Point, number: u32) -> Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
+        .context("cannot make a TCP socket")?;
+    options(&socket, point)?;
+    socket
+        .connect_timeout(&address.into(), SET_UP_LIMIT)
+        .with_context(|| format!("cannot connect to the receiver at {address}"))?;
+    let mut stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(SET_UP_LIMIT))?;
+    stream.write_all(token.as_bytes())?;
+    stream.write_all(&number.to_le_bytes())?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer).context("the receiver closed the connection instead of welcoming it")?;
+    if answer[0] != WELCOME {
+        bail!("something other than syscost answers at {address}");
+    }
+    stream.set_read_timeout(None)?;
+    leave_interactive_mode(&stream)?;
+    Ok(stream)
+}
+
+/// The options as the kernel reports them back.
+pub fn facts(stream: &TcpStream) -> BTreeMap<String, String> {
+    let socket = socket2::SockRef::from(stream);
+    let mut facts = BTreeMap::new();
+    let mut put = |id: &str, value: Option<String>| {
+        if let Some(value) = value {
+            facts.insert(id.to_string(), value);
+        }
+    };
+    put("send_buffer_bytes", socket.send_buffer_size().ok().map(|n| n.to_string()));
+    put("receive_buffer_bytes", socket.recv_buffer_size().ok().map(|n| n.to_string()));
+    put("nodelay", socket.tcp_nodelay().ok().map(|on| if on { "on" } else { "off" }.into()));
+    put("mss_bytes", socket.tcp_mss().ok().map(|n| n.to_string()));
+    put(
+        "congestion_control",
+        socket
+            .tcp_congestion()
+            .ok()
+            .map(|name| String::from_utf8_lossy(&name).trim_end_matches('\0').to_string()),
+    );
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_are_not_counted() {
+        let listener = listen("127.0.0.1".parse().unwrap(), &Point::default(), 4).unwrap();
+        let address = listener.local_addr().unwrap().as_socket().unwrap();
+        let client = std::thread::spawn(move || {
+            let mut stranger = TcpStream::connect(address).unwrap();
+            stranger.write_all(b"wrong-token-0000").unwrap();
+            let silent = TcpStream::connect(address).unwrap();
+            let second = connect(address, "right-token", &Point::default(), 1).unwrap();
+            let first = connect(address, "right-token", &Point::default(), 0).unwrap();
+            (stranger, silent, first.local_addr().unwrap(), second.local_addr().unwrap())
+        });
+        let streams = accept(&listener, "right-token", &Point::default(), 2).unwrap();
+        let (_stranger, _silent, first, second) = client.join().unwrap();
+        let peers: Vec<SocketAddr> = streams.iter().map(|s| s.peer_addr().unwrap()).collect();
+        assert_eq!(peers, [first, second]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The data threads of one side: set up each on its own CPU, start together, join their windows.
+
+use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use crate::host::topology::{self, Placement, Topology};
+use anyhow::{Context, Result, anyhow};
+use std::net::TcpStream;
+use std::sync::mpsc;
+use std::sync::{Condvar, Mutex};
+
+/// Holds threads that are set up until every one is; or sends them home.
+#[derive(Default)]
+pub struct Gate {
+    open: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn set(&self, open: bool) {
+        *self.open.lock().expect("no thread panics while it holds the gate") = Some(open);
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> bool {
+        let mut state = self.open.lock().expect("no thread panics while it holds the gate");
+        loop {
+            if let Some(open) = *state {
+                return open;
+            }
+            state = self.changed.wait(state).expect("no thread panics while it holds the gate");
+        }
+    }
+}
+
+/// What one data thread brings home.
+#[derive(Default)]
+pub struct Done {
+    pub windows: Vec<Window>,
+    pub bytes: u64,
+    pub missing: Vec<Missing>,
+}
+
+/// A thread that is set up and runs when the gate opens.
+pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
+
+/// Which side's CPU of each pair to use.
+pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
+
+/// Runs one thread per connection: pins it, sets it up with `prepare` on that CPU, says ready when
+/// all are, and joins what they bring home.
+pub fn run<'a>(
+    task: &'a Task,
+    streams: &'a [TcpStream],
+    stage: &mut dyn Stage,
+    cpu: ChooseCpu,
+    prepare: impl Fn(&'a TcpStream) -> Result<Ready<'a>> + Sync,
+) -> Result<RoleReport> {
+    let placement =
+        Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
+    let pins = Topology::read()
+        .place(&placement, streams.len())
+        .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
+    let gate = Gate::default();
+    let (tell, told) = mpsc::channel();
+    let mut report = RoleReport::default();
+    report.facts.insert("cpus".into(), describe(pins.iter().map(cpu)));
+    let done: Vec<Result<Done>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = streams
+            .iter()
+            .zip(&pins)
+            .map(|(stream, pinned)| {
+                let (tell, gate, prepare) = (tell.clone(), &gate, &prepare);
+                let cpu = cpu(pinned);
+                scope.spawn(move || {
+                    let prepared = cpu
+                        .map_or(Ok(()), |n| {
+                            topology::pin_this_thread(n)
+                                .with_context(|| format!("cannot pin a thread to CPU {n}"))
+                        })
+                        .and_then(|()| prepare(stream));
+                    let ready = match prepared {
+                        Ok(ready) => ready,
+                        Err(error) => {
+                            let _ = tell.send(false);
+                            return Err(error);
+                        }
+                    };
+                    let _ = tell.send(true);
+                    if gate.wait() { ready() } else { Ok(Done::default()) }
+                })
+            })
+            .collect();
+        let all_set_up = (0..streams.len()).all(|_| told.recv() == Ok(true));
+        let started = if all_set_up { stage.ready() } else { Ok(()) };
+        gate.set(all_set_up && started.is_ok());
+        let mut done: Vec<Result<Done>> = threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))
+            .collect();
+        if let Err(error) = started {
+            done.push(Err(error));
+        }
+        done
+    });
+    let done = done.into_iter().collect::<Result<Vec<Done>>>()?;
+    report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
+    report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
+    report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
+    Ok(report)
+}
+
+fn describe(cpus: impl Iterator<Item = Option<usize>>) -> String {
+    let names: Vec<String> = cpus.map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
+    names.join(",")
+}

@@ -1,0 +1,74 @@
+//! On which CPUs the calling thread may run. Source: sched_setaffinity(2).
+
+use std::io;
+
+const WORD_BITS: usize = u64::BITS as usize;
+/// More CPUs than any Linux kernel is built for.
+const LARGEST_MASK_WORDS: usize = 65536 / WORD_BITS;
+
+/// The CPUs that the calling thread may run on, ascending.
+pub fn allowed() -> io::Result<Vec<usize>> {
+    let mut mask = vec![0u64; 1024 / WORD_BITS];
+    loop {
+        // SAFETY: the pointer and the length in bytes describe a live, exclusively borrowed slice.
+        let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
+        if result >= 0 {
+            return Ok(bits(&mask));
+        }
+        let error = io::Error::last_os_error();
+        // EINVAL: the kernel was built for more CPUs than the mask can hold.
+        if error.raw_os_error() != Some(libc::EINVAL) || mask.len() >= LARGEST_MASK_WORDS {
+            return Err(error);
+        }
+        mask = vec![0; mask.len() * 2];
+    }
+}
+
+/// Restricts the calling thread to these CPUs.
+pub fn restrict(cpus: &[usize]) -> io::Result<()> {
+    let largest = cpus.iter().copied().max().unwrap_or(0);
+    if largest >= LARGEST_MASK_WORDS * WORD_BITS {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let mut mask = vec![0u64; largest / WORD_BITS + 1];
+    for cpu in cpus {
+        mask[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
+    }
+    // SAFETY: the pointer and the length in bytes describe a live slice, which is only read.
+    let result = unsafe { libc::sched_setaffinity(0, size_of_val(&mask[..]), mask.as_ptr().cast()) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn bits(mask: &[u64]) -> Vec<usize> {
+    (0..mask.len() * WORD_BITS).filter(|cpu| mask[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restricted_thread_stays_where_it_was_put() {
+        let cpus = allowed().unwrap();
+        let last = *cpus.last().unwrap();
+        std::thread::spawn(move || {
+            restrict(&[last]).unwrap();
+            assert_eq!(allowed().unwrap(), [last]);
+        })
+        .join()
+        .unwrap();
+        assert_eq!(allowed().unwrap(), cpus, "other threads keep their own");
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_refused() {
+        for cpu in [60_000, usize::MAX] {
+            assert_eq!(restrict(&[cpu]).unwrap_err().raw_os_error(), Some(libc::EINVAL));
+        }
+    }
+
+    #[test]
+    fn masks_are_read_across_words() {
+        assert_eq!(bits(&[1 | 1 << 63, 1 << 1]), [0, 63, 65]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Clocks, thread accounting and the processor's constant-rate counter, each as one cheap call.
+//!
+//! Sources: clock_gettime(2), getrusage(2), Intel SDM vol. 2 (RDTSC), Arm ARM (CNTVCT_EL0).
+
+use std::io;
+
+fn gettime(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live timespec. It fails only for a clock that does not exist;
+    // those used here exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// CLOCK_MONOTONIC: the same clock in every process and namespace of a host.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    gettime(libc::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_MONOTONIC by a real system call, whatever the vDSO offers.
+pub fn monotonic_ns_by_system_call() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as in `gettime`.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// CPU time of the calling thread, user and kernel, and whatever softirq work was charged to it.
+#[inline]
+pub fn thread_cpu_ns() -> u64 {
+    gettime(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// What the kernel counts for one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+impl ThreadUsage {
+    pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
+        ThreadUsage {
+            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+        }
+    }
+}
+
+/// Totals of the calling thread since it started.
+pub fn thread_usage() -> io::Result<ThreadUsage> {
+    // SAFETY: an rusage is plain numbers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live rusage.
+    if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(ThreadUsage {
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+    })
+}
+
+/// The processor's constant-rate counter: not core cycles. `None` on other processors.
+#[inline]
+pub fn ticks() -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: RDTSC exists on every x86-64 and Linux leaves it enabled for user mode.
+        Some(unsafe { core::arch::x86_64::_rdtsc() })
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let ticks: u64;
+        // SAFETY: Linux lets user mode read this register; the read changes nothing.
+        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+        Some(ticks)
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        None
+    }
+}
+
+/// The counter's rate where the processor itself says it (CNTFRQ_EL0).
+pub fn declared_tick_hertz() -> Option<f64> {
+    #[cfg(target_arch = "aarch64")]
+    {
+        let hertz: u64;
+        // SAFETY: as in `ticks`.
+        unsafe { core::arch::asm!("mrs {}, cntfrq_el0", out(reg) hertz, options(nomem, nostack)) };
+        (hertz > 0).then_some(hertz as f64)
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    {
+        None
+    }
+}
+
+/// The unit of times in /proc/stat: ticks per second (USER_HZ).
+pub fn user_hertz() -> u64 {
+    // SAFETY: takes a number only.
+    let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    if hertz > 0 { hertz as u64 } else { 100 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_advance_and_agree() {
+        let (before, by_call, after) = (monotonic_ns(), monotonic_ns_by_system_call(), monotonic_ns());
+        assert!(before <= by_call && by_call <= after, "one clock, two ways to read it");
+        if let (Some(a), Some(b)) = (ticks(), ticks()) {
+            assert!(b >= a);
+        }
+    }
+
+    #[test]
+    fn a_thread_is_charged_for_its_own_work_only() {
+        let mine = thread_cpu_ns();
+        let other = std::thread::spawn(|| {
+            let mut sum = 0u64;
+            while thread_cpu_ns() < 20_000_000 {
+                sum = std::hint::black_box(sum + 1);
+            }
+            thread_cpu_ns()
+        });
+        assert!(other.join().unwrap() >= 20_000_000);
+        assert!(thread_cpu_ns() - mine < 20_000_000, "waiting costs no CPU time");
+    }
+
+    #[test]
+    fn sleeping_is_a_voluntary_switch() {
+        let before = thread_usage().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        assert!(thread_usage().unwrap().since(before).voluntary_switches >= 1);
+    }
+}

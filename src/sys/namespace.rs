@@ -1,0 +1,86 @@
+//! Entering and leaving namespaces. Sources: unshare(2), setns(2), user_namespaces(7).
+//!
+//! It must not touch the namespaces of a thread that it did not start itself, or of the calling
+//! process except where a function says so.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Gives the calling thread a new, empty network namespace.
+pub fn unshare_net() -> io::Result<()> {
+    unshare(libc::CLONE_NEWNET)
+}
+
+/// Puts this process into a new user namespace in which it keeps its ids and holds every
+/// capability until it executes something. The process must have one thread only.
+pub fn unshare_user() -> io::Result<()> {
+    // SAFETY: geteuid and getegid take nothing and cannot fail.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    unshare(libc::CLONE_NEWUSER)?;
+    // An unprivileged process may map its own ids only, and its group only without setgroups(2).
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+}
+
+fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes flags only.
+    check(unsafe { libc::unshare(flags) })
+}
+
+/// The network namespace of the calling thread, held open.
+pub fn current_net() -> io::Result<OwnedFd> {
+    Ok(File::open("/proc/thread-self/ns/net")?.into())
+}
+
+/// The user namespace of this process, held open.
+pub fn current_user() -> io::Result<OwnedFd> {
+    Ok(File::open("/proc/self/ns/user")?.into())
+}
+
+/// Moves the calling thread into this network namespace.
+pub fn enter_net(namespace: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: setns takes a descriptor, which is open while borrowed, and a flag.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+}
+
+/// Makes the command enter the user namespace, if any, then the network namespace, before it is
+/// executed. The descriptors are duplicated: the command may outlive the caller's.
+pub fn enter_on_exec(command: &mut Command, user: Option<BorrowedFd<'_>>, net: BorrowedFd<'_>) {
+    let duplicate =
+        |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| e.raw_os_error().unwrap_or(libc::EBADF));
+    let user = user.map(duplicate).transpose();
+    let net = duplicate(net);
+    let enter = move || -> io::Result<()> {
+        if let Some(user) = user.as_ref().map_err(|e| io::Error::from_raw_os_error(*e))? {
+            // SAFETY: as in `enter_net`; the child of fork(2) has one thread, as setns demands.
+            check(unsafe { libc::setns(user.as_raw_fd(), libc::CLONE_NEWUSER) })?;
+        }
+        enter_net(net.as_ref().map_err(|e| io::Error::from_raw_os_error(*e))?.as_fd())
+    };
+    // SAFETY: between fork and exec the closure only calls setns(2), which is async-signal-safe
+    // in practice (a bare system call), and allocates nothing: errors are bare numbers.
+    unsafe {
+        command.pre_exec(enter);
+    }
+}
+
+/// Asks the kernel to kill this process when the thread that started it ends.
+pub fn die_with_parent() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })
+}
+
+/// Lets our parent open our descriptors through /proc even where this binary carries file
+/// capabilities or may not be read by its user, either of which makes a process undumpable.
+pub fn allow_inspection() -> io::Result<()> {
+    // SAFETY: takes numbers only.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

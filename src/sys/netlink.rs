@@ -1,0 +1,160 @@
+//! Links and addresses of the calling thread's network namespace, by rtnetlink.
+//!
+//! It never calls `ip`, and it names links that it was told to make or asked about, nothing else.
+//! Source: rtnetlink(7), veth(4), include/uapi/linux/if_link.h.
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// A link as the kernel describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub index: u32,
+    pub mtu_bytes: u32,
+    /// Administratively up, with a carrier, and its queue started.
+    pub running: bool,
+}
+
+/// A socket in the network namespace that the thread was in when it opened it.
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    pub fn open() -> io::Result<Netlink> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// Makes a veth pair: `name` here, `peer` in the other namespace.
+    pub fn create_veth(
+        &mut self,
+        name: &str,
+        peer: &str,
+        peer_namespace: BorrowedFd<'_>,
+        mtu_bytes: u32,
+    ) -> io::Result<()> {
+        let mut far = LinkMessage::default();
+        far.attributes = vec![
+            LinkAttribute::IfName(peer.into()),
+            LinkAttribute::Mtu(mtu_bytes),
+            LinkAttribute::NetNsFd(peer_namespace.as_raw_fd()),
+        ];
+        let mut near = LinkMessage::default();
+        near.attributes = vec![
+            LinkAttribute::IfName(name.into()),
+            LinkAttribute::Mtu(mtu_bytes),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Veth),
+                LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
+            ]),
+        ];
+        self.call(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+
+    pub fn link(&mut self, name: &str) -> io::Result<Link> {
+        let mut query = LinkMessage::default();
+        query.attributes.push(LinkAttribute::IfName(name.into()));
+        let answers = self.call(RouteNetlinkMessage::GetLink(query), 0)?;
+        let link = answers.into_iter().find_map(|message| match message {
+            RouteNetlinkMessage::NewLink(link) => Some(link),
+            _ => None,
+        });
+        let link =
+            link.ok_or_else(|| io::Error::other(format!("the kernel did not describe link {name}")))?;
+        let mut mtu_bytes = 0;
+        let mut operational = false;
+        for attribute in &link.attributes {
+            match attribute {
+                LinkAttribute::Mtu(bytes) => mtu_bytes = *bytes,
+                // The loopback device has no operational state: its kind of up is `Unknown`.
+                LinkAttribute::OperState(state) => operational = matches!(state, State::Up | State::Unknown),
+                _ => {}
+            }
+        }
+        let up = link.header.flags.contains(LinkFlags::Up);
+        Ok(Link { index: link.header.index, mtu_bytes, running: up && operational })
+    }
+
+    pub fn set_up(&mut self, name: &str) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.link(name)?.index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+    }
+
+    pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        message.header.prefix_len = prefix_bits;
+        message.header.index = self.link(name)?.index;
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        self.call(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+
+    /// One request and everything that answers it, until the kernel's acknowledgement.
+    fn call(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+        self.sequence += 1;
+        let mut request = NetlinkMessage::new(NetlinkHeader::default(), NetlinkPayload::from(message));
+        request.header.flags = flags | NLM_F_REQUEST | NLM_F_ACK;
+        request.header.sequence_number = self.sequence;
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut answers = Vec::new();
+        loop {
+            let (datagram, _) = self.socket.recv_from_full()?;
+            let mut rest = &datagram[..];
+            while !rest.is_empty() {
+                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                    .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+                // Messages are padded to four bytes; a length of 0 would never end.
+                let length = (answer.header.length as usize).max(16).next_multiple_of(4);
+                rest = rest.get(length..).unwrap_or_default();
+                if answer.header.sequence_number != self.sequence {
+                    continue;
+                }
+                match answer.payload {
+                    NetlinkPayload::Done(_) => return Ok(answers),
+                    NetlinkPayload::Error(error) if error.code.is_none() => return Ok(answers),
+                    NetlinkPayload::Error(error) => return Err(error.to_io()),
+                    NetlinkPayload::InnerMessage(inner) => answers.push(inner),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_described_without_privilege() {
+        let mut netlink = Netlink::open().expect("a netlink socket needs no privilege");
+        let lo = netlink.link("lo").expect("every network namespace has lo");
+        assert!(lo.index > 0 && lo.mtu_bytes >= 1280, "{lo:?}");
+    }
+
+    #[test]
+    fn an_unknown_link_is_an_error_with_the_kernels_number() {
+        let error = Netlink::open().unwrap().link("no-such-link0").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Small facts and acts of processes: dying with the parent, waiting for a pipe, ending a group.
+//!
+//! Sources: prctl(2), poll(2), kill(2).
+
+use std::io;
+use std::os::fd::RawFd;
+
+/// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
+pub fn die_with_parent() {
+    // SAFETY: prctl with these arguments touches no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// Ends the process at once, without running destructors (from a thread that is not the main one).
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: _exit never returns and needs nothing.
+    unsafe { libc::_exit(status) }
+}
+
+/// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
+pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one live pollfd.
+    let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
+    }
+    Ok(ready > 0)
+}
+
+/// Kills a process group that this process made for a child it has not reaped yet.
+pub fn kill_group(leader: u32) {
+    // SAFETY: kill touches no memory of ours; the leader is unreaped, so the number is not reused.
+    unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
+}

@@ -1,0 +1,58 @@
+//! The path of this very binary, for re-execution as a worker or a namespace keeper.
+//!
+//! It must not name another binary: a worker of another build would speak another protocol.
+//! Source: proc(5), /proc/PID/exe.
+
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+const SELF: &str = "/proc/self/exe";
+
+static OVERRIDE: OnceLock<PathBuf> = OnceLock::new();
+
+/// Points at another binary: for integration tests, whose own executable is the test binary.
+/// Only the first call counts.
+pub fn set(path: impl Into<PathBuf>) {
+    let _ = OVERRIDE.set(path.into());
+}
+
+/// The binary to execute.
+pub fn path() -> PathBuf {
+    if let Some(path) = OVERRIDE.get() {
+        return path.clone();
+    }
+    // A rebuild during a run puts another file at our path: the link still leads to ours.
+    match fs::read_link(SELF) {
+        Ok(resolved) if same_file(&resolved, Path::new(SELF)) => resolved,
+        _ => PathBuf::from(SELF),
+    }
+}
+
+/// SHA-256 of the binary: figures of two runs compare only if their code was the same.
+pub fn sha256() -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut fs::File::open(path())?, &mut hasher)?;
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_is_this_binary() {
+        assert!(same_file(&path(), Path::new(SELF)));
+        assert!(!same_file(Path::new("/proc/self/status"), Path::new(SELF)));
+    }
+}

@@ -1,0 +1,30 @@
+//! Ctrl-C and its kin: noted, so that a run ends between two rounds with everything kept.
+//!
+//! The first signal asks; a second one ends the process at once (the kernel then ends the workers
+//! and removes the namespaces).
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+static CAUGHT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From now on SIGINT, SIGTERM and SIGHUP are noted.
+pub fn catch() -> io::Result<()> {
+    if CAUGHT.get().is_some() {
+        return Ok(());
+    }
+    let caught = CAUGHT.get_or_init(Arc::default);
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(caught))?;
+        flag::register(signal, Arc::clone(caught))?;
+    }
+    Ok(())
+}
+
+/// Has the user asked to stop?
+pub fn caught() -> bool {
+    CAUGHT.get().is_some_and(|caught| caught.load(Ordering::Relaxed))
+}

@@ -1,0 +1,127 @@
+//! The frames between the harness and a worker: a little-endian u32 length, then that many bytes
+//! of JSON. A peer that says anything else is refused, whatever it is.
+
+use crate::probe::{RoleReport, Task};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// Refuse to speak with a worker of another version: the frames below may differ.
+pub const VERSION: u32 = 1;
+/// No honest frame is larger; a larger length is garbage (a shell's greeting, say).
+const LARGEST_FRAME: usize = 16 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum ToWorker {
+    Task { version: u32, task: Box<Task> },
+    Go,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum FromWorker {
+    /// For the next role: where this one listens.
+    Offer {
+        offer: serde_json::Value,
+    },
+    /// Set up; waiting for `Go`.
+    Ready,
+    Done {
+        report: Box<RoleReport>,
+    },
+    /// The role failed; causes from the outermost in.
+    Failed {
+        causes: Vec<String>,
+    },
+}
+
+pub fn write<T: Serialize>(out: &mut impl Write, frame: &T) -> io::Result<()> {
+    let body = serde_json::to_vec(frame).map_err(io::Error::other)?;
+    let length = u32::try_from(body.len()).map_err(|_| io::Error::other("a frame above 4 GiB"))?;
+    let mut whole = length.to_le_bytes().to_vec();
+    whole.extend(body);
+    out.write_all(&whole)?;
+    out.flush()
+}
+
+/// Reads a frame; `Ok(None)` at a clean end of the stream.
+pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
+    let mut length = [0; 4];
+    let mut got = 0;
+    while got < length.len() {
+        match input.read(&mut length[got..]) {
+            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LARGEST_FRAME {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a frame of the worker protocol"));
+    }
+    let mut body = Vec::new();
+    input.take(length as u64).read_to_end(&mut body)?;
+    if body.len() < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    serde_json::from_slice(&body)
+        .map(Some)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("bad frame: {error}")))
+}
+
+/// A pipe whose reads give up at a deadline or when the run is interrupted.
+pub struct Patient<'a, R> {
+    pub pipe: &'a mut R,
+    pub deadline: Instant,
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// How often a waiting harness looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl<R: Read + AsRawFd> Read for Patient<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if (self.interrupted)() {
+                return Err(io::Error::other("interrupted"));
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let wait = left.min(LOOK).as_millis() as i32 + 1;
+            if crate::sys::process::wait_readable(self.pipe.as_raw_fd(), wait)? {
+                return self.pipe.read(buffer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn frames_read_back() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, &FromWorker::Ready).unwrap();
+        write(&mut bytes, &FromWorker::Failed { causes: vec!["a".into()] }).unwrap();
+        let mut input = bytes.as_slice();
+        assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Ready))));
+        assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Failed { .. }))));
+        assert!(matches!(read::<FromWorker>(&mut input), Ok(None)));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_an_error_not_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read::<FromWorker>(&mut bytes.as_slice());
+            let _ = read::<ToWorker>(&mut bytes.as_slice());
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One round of one case: a fresh worker per role, started together, joined into samples.
+
+use super::launch::Worker;
+use super::path::Paths;
+use super::protocol::{self, FromWorker, ToWorker};
+use crate::host::Unavailable;
+use crate::plan::Case;
+use crate::probe::{self, Probe, RoleReport, Task, Timing};
+use crate::sample::Sample;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Why a round gave no samples.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{0}")]
+    Unavailable(#[from] Unavailable),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a round brings: samples (case and round not yet filled in) and what the roles said.
+pub struct Round {
+    pub samples: Vec<Sample>,
+    /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
+    pub settings: BTreeMap<String, String>,
+    pub missing: Vec<probe::Missing>,
+}
+
+/// What is the same for every round of a run.
+pub struct Terms<'a> {
+    pub timing: Timing,
+    pub tsc_hz: Option<f64>,
+    pub verify_all: bool,
+    /// A round that takes longer than its windows plus this is given up.
+    pub patience: Duration,
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Runs one round of a case.
+pub fn round(case: &Case, terms: &Terms<'_>, paths: &mut Paths) -> Result<Round, RoundError> {
+    let probe = probe::find(&case.probe)
+        .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
+    let timing = probe.timing(&case.point, terms.timing);
+    let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
+    let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let mut workers = stage.start(probe, paths)?;
+    stage.cast(probe, timing, &mut workers, paths)?;
+    let reports = stage.perform(&mut workers)?;
+    let samples = probe
+        .merge(&case.point, &reports)
+        .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    let mut settings = paths.facts(&case.point);
+    let mut missing = Vec::new();
+    for (role, report) in probe.roles().iter().zip(reports) {
+        settings.extend(report.facts.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
+        missing.extend(report.missing.into_iter().map(|m| probe::Missing {
+            quantity: if probe.roles().len() > 1 { format!("{role}_{}", m.quantity) } else { m.quantity },
+            why: m.why,
+        }));
+    }
+    Ok(Round { samples, settings, missing })
+}
+
+struct Direction<'a> {
+    case: &'a Case,
+    terms: &'a Terms<'a>,
+    deadline: Instant,
+}
+
+impl Direction<'_> {
+    /// Starts every role's process first: their start-up overlaps.
+    fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
+        let mut workers = Vec::new();
+        for role in probe.roles() {
+            let seat = paths.seat(&self.case.point, role)?;
+            workers
+                .push(Worker::start(&seat.place).map_err(|error| {
+                    RoundError::Failed(format!("cannot start a worker process: {error}"))
+                })?);
+        }
+        Ok(workers)
+    }
+
+    /// Gives each role its task, with the offer of the one before, until all are ready.
+    fn cast(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+        paths: &mut Paths,
+    ) -> Result<(), RoundError> {
+        let token = crate::sys::random::token().map_err(|e| RoundError::Failed(e.to_string()))?;
+        let mut peer = None;
+        let mut waiting = Vec::new();
+        let last = workers.len() - 1;
+        for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let task = Task {
+                probe: self.case.probe.clone(),
+                role: role.to_string(),
+                point: self.case.point.clone(),
+                timing,
+                token: token.clone(),
+                tsc_hz: self.terms.tsc_hz,
+                verify_all: self.terms.verify_all,
+                address: paths.seat(&self.case.point, role)?.address,
+                peer: peer.take(),
+            };
+            let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
+            worker.tell(&task).map_err(|error| self.lost(role, &error))?;
+            if i < last {
+                match self.hear(role, worker)? {
+                    FromWorker::Offer { offer } => peer = Some(offer),
+                    other => return Err(self.unexpected(role, &other)),
+                }
+            }
+            waiting.push(*role);
+        }
+        // The last role connects to the ones before; an error of either side is worth hearing first.
+        for (role, worker) in waiting.iter().zip(workers.iter_mut()).rev() {
+            match self.hear(role, worker)? {
+                FromWorker::Ready => {}
+                other => return Err(self.unexpected(role, &other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts all roles and collects their reports, in role order.
+    fn perform(&mut self, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
+        for worker in workers.iter_mut() {
+            worker.tell(&ToWorker::Go).map_err(|error| self.lost("role", &error))?;
+        }
+        let mut reports = Vec::new();
+        for worker in workers.iter_mut() {
+            match self.hear("role", worker)? {
+                FromWorker::Done { report } => reports.push(*report),
+                other => return Err(self.unexpected("role", &other)),
+            }
+        }
+        Ok(reports)
+    }
+
+    fn hear(&self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let frame =
+            worker.hear(self.deadline, self.terms.interrupted).map_err(|error| self.lost(role, &error))?;
+        match frame {
+            FromWorker::Failed { causes } => {
+                Err(RoundError::Failed(format!("the {role} says: {}", causes.join(": "))))
+            }
+            frame => Ok(frame),
+        }
+    }
+
+    fn lost(&self, role: &str, error: &std::io::Error) -> RoundError {
+        if (self.terms.interrupted)() {
+            return RoundError::Interrupted;
+        }
+        if error.kind() == std::io::ErrorKind::TimedOut {
+            return RoundError::Failed(format!("the {role} did not answer in time and was ended"));
+        }
+        RoundError::Failed(format!("lost the {role}: {error}"))
+    }
+
+    fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
+        RoundError::Failed(format!("the {role} said something out of turn: {frame:?}"))
+    }
+}

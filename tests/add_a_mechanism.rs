@@ -1,0 +1,94 @@
+//! Follows CONTRIBUTING.md to the letter: copies the tree, adds the file and the two lines that it
+//! shows, and sees that the new mechanism builds, is listed and sends every byte right.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The code blocks that follow a marker `<!-- example: PATH -->`, up to the next text.
+fn blocks(guide: &str, path: &str) -> Vec<String> {
+    let marker = format!("<!-- example: {path} -->\n");
+    let mut rest = guide.split_once(&marker).unwrap_or_else(|| panic!("no example for {path}")).1;
+    let mut blocks = Vec::new();
+    while let Some(block) = rest.strip_prefix("```rust\n") {
+        let (code, after) = block.split_once("```\n").expect("the block is closed");
+        blocks.push(code.to_string());
+        rest = after;
+    }
+    blocks
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).expect("made");
+        for entry in fs::read_dir(from).expect("readable") {
+            let entry = entry.expect("readable");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        fs::copy(from, to).expect("copied");
+    }
+}
+
+/// The tree with what the guide adds to it.
+fn follow_the_guide(root: &Path, to: &Path) {
+    for name in ["src", "specs", "bench", "Cargo.toml", "Cargo.lock", "README.md"] {
+        copy(&root.join(name), &to.join(name));
+    }
+    let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
+    let [file] = blocks(&guide, "src/mechanism/sendto.rs").try_into().expect("one block");
+    fs::write(to.join("src/mechanism/sendto.rs"), file).expect("written");
+    let [module, entry] = blocks(&guide, "src/mechanism/mod.rs").try_into().expect("two blocks");
+    let list = to.join("src/mechanism/mod.rs");
+    let text = fs::read_to_string(&list).expect("readable");
+    let text = text.replacen("\nmod send;\n", &format!("\nmod send;\n{module}"), 1);
+    let start = "pub static ALL: &[&dyn Mechanism] = &[\n";
+    let added = text.replacen(start, &format!("{start}{entry}"), 1);
+    assert!(added.contains(&module) && added.contains(&entry), "the list is where the guide says");
+    fs::write(&list, added).expect("written");
+}
+
+fn ran(what: &str, output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{what}: {}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The name of the copy's program: in the shared target directory, `syscost` is that of the tree.
+const PROGRAM: &str = "syscost-with-sendto";
+
+fn rename_program(manifest: &Path) {
+    let text = fs::read_to_string(manifest).expect("readable");
+    let text = text.replacen("[package]\n", "[package]\nautobins = false\n", 1);
+    let program = format!("\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n");
+    fs::write(manifest, text + &program).expect("written");
+}
+
+#[test]
+fn the_worked_example_is_true() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // One place, so that a second test run finds what the first compiled.
+    let tree = Path::new(env!("CARGO_TARGET_TMPDIR")).join("add-a-mechanism");
+    let _ = fs::remove_dir_all(&tree);
+    follow_the_guide(root, &tree);
+    rename_program(&tree.join("Cargo.toml"));
+    let binary = PathBuf::from(env!("CARGO_BIN_EXE_syscost"));
+    let profile = binary.parent().expect("target/<profile>");
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--offline", "--locked", "--quiet"]).current_dir(&tree);
+    build.env("CARGO_TARGET_DIR", profile.parent().expect("target"));
+    if profile.ends_with("release") {
+        build.arg("--release");
+    }
+    ran("cargo build", &build.output().expect("cargo"));
+    let syscost = |arguments: &[&str]| {
+        let output = Command::new(profile.join(PROGRAM)).args(arguments).output().expect("it starts");
+        ran(&arguments.join(" "), &output)
+    };
+    assert!(syscost(&["list"]).contains("\n  sendto "), "list");
+    assert!(syscost(&["run", "-h"]).contains("sendto"), "help");
+    assert!(syscost(&["completions", "bash"]).contains("sendto"), "completions");
+    let checked =
+        syscost(&["check", "--mechanism", "sendto", "--path", "loopback", "--quick", "--placement", "none"]);
+    assert!(checked.starts_with("verified"), "{checked}");
+}

@@ -1,0 +1,294 @@
+//! The command line as a person meets it: help, listings, and what bad input is answered.
+//!
+//! Snapshots are in tests/snapshots; `INSTA_UPDATE=always cargo test --test cli` rewrites them.
+
+use assert_cmd::Command;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn syscost(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syscost"));
+    command.args(arguments).env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1").env("SYSCOST_LIST_MASK", "1");
+    command
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = syscost(arguments).output().expect("it starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// What a refused command says: status 2, nothing on stdout, one short message without debris.
+fn refused(arguments: &[&str]) -> String {
+    let output = syscost(arguments).output().expect("it starts");
+    let message = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    let message = message.strip_prefix("error: ").unwrap_or_else(|| panic!("{arguments:?}: {message}"));
+    for debris in ["panicked", "RUST_BACKTRACE", "Error {", "Os {", "Some("] {
+        assert!(!message.contains(debris), "{arguments:?}: {message}");
+    }
+    assert!(message.trim_end().lines().count() == 1, "one message: {message}");
+    message.trim_end().to_string()
+}
+
+fn contains(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in: {message}");
+    }
+}
+
+#[test]
+fn help() {
+    for command in [&["--help"][..], &["run", "--help"], &["plan", "--help"], &["report", "--help"]] {
+        let text = stdout(command);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    insta::assert_snapshot!("help", stdout(&["--help"]));
+    insta::assert_snapshot!("help_run", stdout(&["run", "-h"]));
+    insta::assert_snapshot!("help_report", stdout(&["report", "-h"]));
+}
+
+#[test]
+fn list_fits_a_terminal() {
+    let list = stdout(&["list"]);
+    assert!(list.lines().all(|line| line.chars().count() <= 80));
+    insta::assert_snapshot!("list", list);
+}
+
+#[test]
+fn list_as_json_names_what_the_text_names() {
+    let text = stdout(&["list"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout(&["list", "--json"])).expect("JSON");
+    for room in ["experiments", "probes", "mechanisms", "receivers"] {
+        let entries = json[room].as_array().unwrap_or_else(|| panic!("{room}"));
+        assert!(!entries.is_empty(), "{room}");
+        for entry in entries {
+            let name = entry["id"].as_str().or(entry["name"].as_str()).expect("a name");
+            assert!(text.contains(&format!("  {name}")), "{name}");
+        }
+    }
+    for mechanism in json["mechanisms"].as_array().expect("list") {
+        let mentions = mechanism["available"] == true || mechanism["reason"].is_string();
+        assert!(mentions, "{mechanism}");
+    }
+}
+
+#[test]
+fn plan_of_a_small_experiment() {
+    let arguments = [
+        "plan",
+        "--path",
+        "loopback",
+        "--size",
+        "64,4K",
+        "--threads",
+        "1",
+        "--placement",
+        "none",
+        "--seed",
+        "7",
+    ];
+    insta::assert_snapshot!("plan", stdout(&arguments));
+}
+
+#[test]
+fn plan_as_json_is_the_plan() {
+    let arguments =
+        ["plan", "--json", "--path", "loopback", "--size", "64,4K", "--threads", "1", "--seed", "7"];
+    let json: serde_json::Value = serde_json::from_str(&stdout(&arguments)).expect("JSON");
+    assert_eq!(json["spec"]["seed"], 7);
+    let cases = json["plan"]["cases"].as_array().expect("cases");
+    assert!(cases.iter().all(|case| case["point"]["path"] == "loopback"));
+    assert!(json["estimate"]["round_ns"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_plan_kept_as_toml_is_the_same_plan() {
+    let dir = TempDir::new().expect("temporary directory");
+    let file = dir.path().join("mine.toml");
+    let flags = ["--path", "loopback", "--size", "64,1M", "--threads", "1,2", "--quick", "--seed", "9"];
+    fs::write(&file, stdout(&[&["plan", "--toml"], &flags[..]].concat())).expect("written");
+    let again = stdout(&["plan", "--json", file.to_str().expect("UTF-8")]);
+    assert_eq!(again, stdout(&[&["plan", "--json"], &flags[..]].concat()));
+}
+
+#[test]
+fn values_that_an_axis_refuses() {
+    contains(
+        &refused(&["run", "--mechanism", "sendmesg"]),
+        &["--mechanism", "did you mean sendmsg?", "valid are"],
+    );
+    contains(&refused(&["run", "--mechanism", "zerocopy"]), &["did you mean msg_zerocopy?"]);
+    contains(&refused(&["run", "--size", "0"]), &["\"0\" is not a value of --size", "the smallest is 8 B"]);
+    contains(&refused(&["run", "--size", "64Q"]), &["--size", "write bytes (4096) or a number with K, M, G"]);
+    contains(&refused(&["run", "--size", "1T"]), &["--size", "the largest is 1 GiB"]);
+    contains(&refused(&["run", "--threads", "10,000"]), &["--threads", "the smallest is 1"]);
+    contains(&refused(&["run", "--threads", "10000"]), &["\"10000\"", "--threads", "the largest is 1024"]);
+    contains(
+        &refused(&["run", "--placement", "0:100000"]),
+        &["CPU 100000 does not exist", "choose from CPUs"],
+    );
+    contains(&refused(&["run", "--placement", "left"]), &["--placement", "write different, same, none"]);
+}
+
+#[test]
+fn more_memory_than_there_is() {
+    // 1024 threads x 1 GiB x what a sender holds: more than any machine this runs on has.
+    let message = refused(&["run", "--size", "1G", "--threads", "1024", "--path", "loopback"]);
+    contains(&message, &["of memory, and this machine has", "--size", "would fit"]);
+}
+
+#[test]
+fn limits_that_no_run_can_keep() {
+    contains(&refused(&["run", "--precision", "0"]), &["--precision: '0' is not a share", "5%"]);
+    contains(&refused(&["run", "--precision", "100%"]), &["--precision"]);
+    contains(&refused(&["run", "--time-limit", "0"]), &["the time limit must be at least 1s"]);
+    contains(&refused(&["run", "--time-limit", "soon"]), &["--time-limit: 'soon' is not a duration", "90s"]);
+    contains(&refused(&["run", "--seed", "lucky"]), &["--seed: 'lucky' is not a whole number"]);
+}
+
+#[test]
+fn experiments_that_cannot_be_read() {
+    let dir = TempDir::new().expect("temporary directory");
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_string()
+    };
+    let broken = file("broken.toml", "name = \"x\"\n[[probe\n");
+    contains(&refused(&["run", &broken]), &["broken.toml:2:", "this is not TOML"]);
+    let unknown = file("unknown.toml", "precison = \"5%\"\n");
+    contains(&refused(&["run", &unknown]), &["unknown.toml:1:1", "\"precison\"", "did you mean precision?"]);
+    let axis = file("axis.toml", "[[probe]]\nid = \"transfer\"\ntreads = 2\n");
+    contains(&refused(&["run", &axis]), &["axis.toml:3:1", "did you mean threads?"]);
+    contains(&refused(&["run", "defualt"]), &["there is no experiment \"defualt\"", "did you mean default?"]);
+    contains(
+        &refused(&["run", "missing.toml"]),
+        &["cannot read the experiment missing.toml", "No such file"],
+    );
+    contains(&refused(&["run", dir.path().to_str().unwrap()]), &["is a directory, not an experiment"]);
+}
+
+/// The smallest run there is.
+const SMALL: &[&str] = &["run", "--path", "loopback", "--size", "64", "--threads", "1", "--time-limit", "1s"];
+
+#[test]
+fn directories_that_cannot_be_used() {
+    let dir = TempDir::new().expect("temporary directory");
+    let run_into = |out: &Path| refused(&[SMALL, &["--out", out.to_str().expect("UTF-8")]].concat());
+    let full = dir.path().join("full");
+    fs::create_dir(&full).expect("made");
+    fs::write(full.join("notes.txt"), "mine").expect("written");
+    contains(&run_into(&full), &["already holds files", "--out"]);
+    fs::write(full.join("run.json"), "{}").expect("written");
+    contains(&run_into(&full), &["already holds files", "syscost run --resume"]);
+    let file = dir.path().join("file");
+    fs::write(&file, "").expect("written");
+    contains(&run_into(&file), &["is not a directory", "--out"]);
+    contains(&run_into(&file.join("below")), &["is not a directory", "--out"]);
+    // Nobody may write there, not even root.
+    contains(&run_into(Path::new("/proc/syscost")), &["cannot write /proc/syscost"]);
+    assert_eq!(fs::read_to_string(full.join("notes.txt")).expect("still there"), "mine");
+}
+
+#[test]
+fn what_is_no_run_is_neither_reported_nor_resumed() {
+    let dir = TempDir::new().expect("temporary directory");
+    let path = dir.path().to_str().expect("UTF-8");
+    contains(&refused(&["report", path]), &["is not a run directory", "run.json"]);
+    contains(&refused(&["run", "--resume", path]), &["is not a run directory"]);
+    contains(
+        &refused(&["run", "--resume", path, "--size", "64"]),
+        &["--size cannot be used with --resume", "the cases it was started with"],
+    );
+}
+
+#[test]
+fn wrong_usage_is_answered_by_the_parser() {
+    for arguments in [&["rnu"][..], &["run", "--sizes", "64"], &["report"], &[]] {
+        let output = syscost(arguments).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.contains("Usage: syscost"), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn completions_and_man_pages_hold_the_axes() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&["completions", shell]);
+        for word in ["congestion", "msg_zerocopy", "resume"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert!(stdout(&["man"]).starts_with(".ie"));
+    let dir = TempDir::new().expect("temporary directory");
+    stdout(&["man", "--out", dir.path().to_str().expect("UTF-8")]);
+    let page = fs::read_to_string(dir.path().join("syscost-run.1")).expect("a page for each subcommand");
+    assert!(page.contains("congestion") && page.contains("in\\-flight"), "{page}");
+}
+
+#[test]
+fn the_hidden_subcommands_are_not_offered() {
+    let help = stdout(&["--help"]);
+    assert!(!help.contains("namespace-keeper") && !help.contains("worker"), "{help}");
+}
+
+#[test]
+fn doctor_says_what_to_do() {
+    let json: serde_json::Value = serde_json::from_str(&stdout(&["doctor", "--json"])).expect("JSON");
+    let checks = json.as_array().expect("a list");
+    assert!(checks.len() > 5);
+    let text = stdout(&["doctor"]);
+    for check in checks {
+        assert!(text.contains(check["title"].as_str().expect("a title").split(' ').next().expect("a word")));
+    }
+}
+
+#[test]
+fn a_run_writes_its_directory_and_is_continued_and_reported() {
+    let dir = TempDir::new().expect("temporary directory");
+    let at = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
+    let (out, spec) = (at("run"), at("two-rounds.toml"));
+    fs::write(&spec, "min_rounds = 2\nmax_rounds = 2\ntime_limit = \"60s\"\n[[probe]]\nid = \"transfer\"\n")
+        .unwrap();
+    let axes = ["--path", "loopback", "--size", "64", "--threads", "1", "--placement", "none"];
+    let arguments =
+        [&["run", &spec, "--json", "--out", &out, "--mechanism", "pack_send"], &axes[..]].concat();
+    let events: Vec<serde_json::Value> = stdout(&arguments)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("one object a line"))
+        .collect();
+    let named = |name: &str| events.iter().filter(|e| e["event"] == name).count();
+    assert_eq!((named("started"), named("finished"), named("written")), (1, 1, 1));
+    // The case and its twin, two rounds each.
+    assert_eq!((named("case_done"), named("case_failed")), (4, 0));
+    let read = |name: &str| fs::read_to_string(Path::new(&out).join(name)).expect(name);
+    assert!(read("report.html").contains("<html"));
+
+    let samples = read("samples.csv");
+    // As if it had been killed in the first round, in the middle of a row.
+    fs::write(Path::new(&out).join("samples.csv"), &samples[..samples.len() / 2]).expect("cut");
+    let reported = syscost(&["report", &out]).output().expect("it starts");
+    assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
+    stdout(&["run", "--resume", &out, "--json"]);
+    assert_eq!(read("samples.csv").lines().count(), samples.lines().count(), "every round is there again");
+
+    let results = read("results.csv");
+    stdout(&["report", &out]);
+    assert_eq!(results, read("results.csv"), "rebuilding changes nothing");
+}
+
+#[test]
+fn a_check_verifies_without_writing() {
+    let arguments =
+        ["check", "--path", "loopback", "--size", "64,4K", "--threads", "1,2", "--placement", "none"];
+    let dir = TempDir::new().expect("temporary directory");
+    let output = syscost(&arguments).current_dir(dir.path()).output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.starts_with("verified"), "{text}");
+    assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 0);
+}

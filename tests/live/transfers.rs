@@ -1,0 +1,84 @@
+//! Every mechanism x receiver x size x thread count x path x switch, every byte verified.
+
+use crate::common;
+use syscost::measure::{self, Event};
+use syscost::plan::Plan;
+use syscost::spec::Spec;
+
+fn spec(axes: &[(&str, &str)]) -> Spec {
+    let mut spec = Spec::named("transfer").expect("the probe is a spec");
+    for (flag, values) in axes {
+        spec.set_axis(flag, &[values]).expect("valid values");
+    }
+    spec
+}
+
+/// Checks every case of the axes given; each must run and verify.
+fn all_verify(axes: &[(&str, &str)]) {
+    common::use_real_binary();
+    let plan = Plan::make(&spec(axes)).expect("a plan");
+    assert!(plan.skips.is_empty(), "{:?}", plan.skips);
+    let mut done = 0;
+    let failures =
+        measure::check(&plan, &mut |event| done += usize::from(matches!(event, Event::CaseDone { .. })))
+            .expect("the check runs");
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert_eq!(done, plan.cases.iter().filter(|case| case.twin_of.is_none()).count());
+}
+
+#[test]
+fn every_mechanism_on_loopback() {
+    all_verify(&[("path", "loopback"), ("size", "8,9,64,1000,4096,65537,1M"), ("threads", "1,3")]);
+}
+
+#[test]
+fn every_mechanism_between_namespaces() {
+    if common::namespaces_allowed("every_mechanism_between_namespaces") {
+        all_verify(&[("path", "veth"), ("size", "8,1000,65537"), ("threads", "1,2")]);
+    }
+}
+
+#[test]
+fn every_link_setting() {
+    if common::namespaces_allowed("every_link_setting") {
+        all_verify(&[
+            ("path", "veth"),
+            ("size", "4K"),
+            ("threads", "1"),
+            ("mtu", "1280,1500,9000"),
+            ("offloads", "on,off"),
+        ]);
+    }
+}
+
+#[test]
+fn every_socket_and_field_setting() {
+    all_verify(&[
+        ("path", "loopback"),
+        ("size", "1000,64K"),
+        ("threads", "2"),
+        ("nodelay", "on,off"),
+        ("congestion", "reno"),
+        ("socket-buffer", "0,16K"),
+        ("alignment", "heap,page"),
+        ("placement", "same,none"),
+    ]);
+}
+
+#[test]
+fn the_ring_keeps_its_limits() {
+    all_verify(&[
+        ("path", "loopback"),
+        ("mechanism", "msg_zerocopy"),
+        ("size", "64,64K"),
+        ("threads", "1"),
+        ("reap-batch", "1,7,64"),
+        ("in-flight", "1,5,256"),
+    ]);
+}
+
+/// A thread count above the CPUs, and far above.
+#[test]
+fn many_threads() {
+    all_verify(&[("path", "loopback"), ("size", "1000"), ("threads", "32")]);
+}

@@ -1,0 +1,290 @@
+//! A real pair of namespaces carries real data, as root and as an ordinary user.
+//!
+//! The test binary executes itself for the two ends (`role`), and once more as `nobody`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+use syscost::host::namespaces::{self, LinkSettings, Pair, Rights, Side};
+use syscost::sys::program;
+
+const ROLE: &str = "SYSCOST_TEST_ROLE";
+const BINARY: &str = "SYSCOST_TEST_BINARY";
+const ORDINARY: &str = "SYSCOST_TEST_ORDINARY";
+const PAYLOAD_BYTES: usize = 300_000;
+
+fn binary() -> String {
+    std::env::var(BINARY).unwrap_or_else(|_| env!("CARGO_BIN_EXE_syscost").into())
+}
+
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"))
+}
+
+fn payload() -> Vec<u8> {
+    (0..PAYLOAD_BYTES).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+/// This test binary again, playing one end inside a side.
+fn start_role(side: &Side, role: &str) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "role", "--nocapture"]).env(ROLE, role).stdout(Stdio::null());
+    side.enter_on_exec(&mut command);
+    command.stderr(Stdio::piped()).spawn().expect("a child starts inside the side")
+}
+
+/// Not a test by itself: what a child of the tests below does inside its namespace.
+#[test]
+fn role() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    if role == "hold" {
+        hold_a_pair();
+    }
+    let interfaces = std::fs::read_to_string("/proc/net/dev").unwrap();
+    if let Some(address) = role.strip_prefix("listen ") {
+        let listener = TcpListener::bind((address, 0)).unwrap();
+        eprintln!("port {}", listener.local_addr().unwrap().port());
+        let (mut stream, from) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        assert!(got == payload(), "{} bytes came, or other ones", got.len());
+        eprintln!("from {}", from.ip());
+    } else if let Some(address) = role.strip_prefix("connect ") {
+        TcpStream::connect(address).unwrap().write_all(&payload()).unwrap();
+        // Loopback is there too, and is this namespace's own.
+        let own = TcpListener::bind("127.0.0.1:0").unwrap();
+        TcpStream::connect(own.local_addr().unwrap()).unwrap();
+    }
+    let links = interfaces.lines().filter(|line| line.contains(':')).count();
+    assert_eq!(links, 2, "loopback and one end of the pair: {interfaces}");
+}
+
+/// Makes a pair, says which namespaces it holds, and waits to be killed.
+fn hold_a_pair() {
+    program::set(binary());
+    let pair = Pair::create("hold", &LinkSettings { mtu: 1500, offloads: true }).unwrap();
+    for side in [&pair.sender, &pair.receiver] {
+        let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
+        eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
+    }
+    std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+/// Does any process that we may look at live in this namespace (`net:[4026532123]`) or hold it?
+fn is_held(namespace: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let links = processes.flat_map(|process| {
+        let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        open.map(|entry| entry.path()).chain([process.join("ns/net")]).collect::<Vec<_>>()
+    });
+    links.into_iter().any(|link| std::fs::read_link(link).is_ok_and(|to| to.as_os_str() == namespace))
+}
+
+/// Only descriptors hold a pair: with the last of them the kernel removes everything.
+#[test]
+fn nothing_is_left_after_kill_9() {
+    program::set(binary());
+    if let Err(why) = namespaces::available() {
+        return eprintln!("skipped: {}", why.reason);
+    }
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "role", "--nocapture"])
+        .env(ROLE, "hold")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(holder.stderr.take().unwrap()).lines();
+    let namespaces = [value(&mut lines, "holds "), value(&mut lines, "holds ")];
+    assert!(namespaces.iter().all(|namespace| is_held(namespace)), "{namespaces:?}");
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // The numbers of dead namespaces are given out again, to the tests beside this one too: look
+    // more than once.
+    let gone = (0..20).any(|_| {
+        let held = namespaces.iter().any(|namespace| is_held(namespace));
+        std::thread::sleep(std::time::Duration::from_millis(if held { 50 } else { 0 }));
+        !held
+    });
+    assert!(gone, "{namespaces:?}");
+}
+
+fn value(lines: &mut impl Iterator<Item = std::io::Result<String>>, key: &str) -> String {
+    for line in lines {
+        let line = line.unwrap();
+        if let Some(rest) = line.strip_prefix(key) {
+            return rest.trim().to_string();
+        }
+        eprintln!("child: {line}");
+    }
+    panic!("the child never said {key}");
+}
+
+fn exchange(pair: &Pair) {
+    let mut listener = start_role(&pair.receiver, &format!("listen {}", pair.receiver.address));
+    let mut lines = BufReader::new(listener.stderr.take().unwrap()).lines();
+    let port = value(&mut lines, "port ");
+    let connect = start_role(&pair.sender, &format!("connect {}:{port}", pair.receiver.address));
+    assert_eq!(value(&mut lines, "from "), pair.sender.address.to_string());
+    let output = connect.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(listener.wait().unwrap().success());
+}
+
+#[test]
+fn a_pair_carries_data_and_is_as_asked() {
+    program::set(binary());
+    let rights = match namespaces::available() {
+        Ok(rights) => rights,
+        Err(why) => {
+            assert!(!is_root() || !why.reason.is_empty());
+            return eprintln!("skipped: {}; remedy: {}", why.reason, why.remedy);
+        }
+    };
+    if std::env::var(ORDINARY).is_ok() {
+        assert_eq!(rights, Rights::UserNamespace);
+    }
+    let before = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
+    for (mtu, offloads) in [(1500, true), (9000, false), (65535, false)] {
+        let pair = Pair::create("0a1b2c3d4e5f6789", &LinkSettings { mtu, offloads }).unwrap();
+        assert_eq!(pair.sender.interface, "sc0a1b2c3d4e5fs");
+        assert_eq!(pair.facts["mtu"], mtu.to_string());
+        assert_eq!(pair.facts["sender_offloads"].contains("tso on"), offloads, "{:?}", pair.facts);
+        assert_eq!(pair.facts["receiver_offloads"].contains(" on"), offloads, "{:?}", pair.facts);
+        assert_eq!(pair.sender.user_ns.is_some(), rights == Rights::UserNamespace);
+        exchange(&pair);
+    }
+    let after = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
+    assert_eq!(before, after, "the host's own network is as it was");
+}
+
+/// Two runs at once must not meet.
+#[test]
+fn pairs_are_apart() {
+    program::set(binary());
+    let settings = LinkSettings { mtu: 1500, offloads: true };
+    let (Ok(a), Ok(b)) = (Pair::create("same", &settings), Pair::create("same", &settings)) else {
+        return eprintln!("skipped: no namespaces here");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| exchange(&a));
+        scope.spawn(|| exchange(&b));
+    });
+}
+
+/// Copies of both binaries that any user may execute: build directories are often closed.
+struct Open {
+    folder: tempfile::TempDir,
+}
+
+impl Open {
+    fn new() -> Open {
+        let open = Open { folder: tempfile::tempdir().unwrap() };
+        std::fs::set_permissions(open.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        open.copy(&binary(), "syscost");
+        open.copy(std::env::current_exe().unwrap().to_str().unwrap(), "test");
+        open
+    }
+
+    fn copy(&self, from: &str, name: &str) {
+        let to = self.folder.path().join(name);
+        std::fs::copy(from, &to).unwrap();
+        std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs one test of this file through a wrapper as `nobody`. `None`: skipped, and says why.
+    fn run_as_nobody(&self, wrapper: &[&str], test: &str) -> Option<String> {
+        if !is_root() {
+            eprintln!("skipped: only root can become nobody");
+            return None;
+        }
+        let output = Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args(wrapper)
+            .arg(self.folder.path().join("test"))
+            .args(["--exact", test, "--nocapture"])
+            .env(BINARY, self.folder.path().join("syscost"))
+            .env(ORDINARY, "1")
+            .current_dir("/")
+            .output();
+        let output = match output {
+            Ok(output) => output,
+            Err(error) => {
+                eprintln!("skipped: setpriv: {error}");
+                return None;
+            }
+        };
+        let said = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+        Some(said)
+    }
+}
+
+#[test]
+fn an_ordinary_user_can_too() {
+    if let Some(said) = Open::new().run_as_nobody(&[], "a_pair_carries_data_and_is_as_asked") {
+        eprintln!("{said}");
+    }
+}
+
+/// Not a test by itself: says whether pairs can be made where it runs.
+#[test]
+fn say_why_not() {
+    if std::env::var(ORDINARY).is_ok() {
+        program::set(binary());
+        match namespaces::available() {
+            Ok(rights) => eprintln!("answer: {rights:?}"),
+            Err(why) => eprintln!("answer: {} => {}", why.reason, why.remedy),
+        }
+    }
+}
+
+/// Real refusals of the kernel: the limits are those of a user namespace of our own, never the
+/// host's. The last words take every capability before the test runs.
+#[test]
+fn a_refusal_names_the_limit() {
+    let open = Open::new();
+    for (setting, rest) in [
+        ("max_net_namespaces", r#"exec "$@""#),
+        ("max_user_namespaces", r#"exec setpriv --bounding-set=-all --inh-caps=-all "$@""#),
+    ] {
+        let script = format!("echo 0 > /proc/sys/user/{setting} && {rest}");
+        let wrapper = ["unshare", "--user", "--map-root-user", "sh", "-c", &script, "sh"];
+        // `unshare` here is the other program of that name: it needs what the kernel may refuse.
+        if !Command::new("unshare").args(&wrapper[1..]).arg("true").status().is_ok_and(|s| s.success()) {
+            return eprintln!("skipped: no user namespace to try it in");
+        }
+        let Some(said) = open.run_as_nobody(&wrapper, "say_why_not") else {
+            return;
+        };
+        assert!(said.contains(&format!("user.{setting} = 0")), "{said}");
+        assert!(said.contains(&format!("sudo sysctl user.{setting}=15000")), "{said}");
+    }
+}
+
+/// A keeper answers, waits, and ends by itself when its parent is gone.
+#[test]
+fn the_keeper_ends_with_its_stdin() {
+    let request =
+        r#"{"sender_interface":"sckeeps","receiver_interface":"sckeepr","mtu_bytes":1500,"offloads":true}"#;
+    let mut keeper = Command::new(binary())
+        .args([namespaces::KEEPER_SUBCOMMAND, request])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("{\"Built\"") || line.starts_with("{\"Refused\""), "{line}");
+    assert_eq!(keeper.try_wait().unwrap(), None, "it waits while its parent holds its stdin");
+    drop(keeper.stdin.take());
+    assert!(keeper.wait().unwrap().success());
+
+    let confused = Command::new(binary()).args([namespaces::KEEPER_SUBCOMMAND, "{}"]).status().unwrap();
+    assert_eq!(confused.code(), Some(2));
+}
