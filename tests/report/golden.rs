@@ -46,6 +46,7 @@ fn block_outline(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("### {text}\n"),
         Block::Text(text) => format!("{text}\n"),
+        Block::Facts(facts) => facts.iter().map(|(t, v, s)| format!("{t}: {v} ({s})\n")).collect(),
         Block::Command(text) => format!("$ {text}\n"),
         Block::Statement(s) => format!("- {}\n", s.text),
         Block::Statements(list) => list.iter().map(|s| format!("- {}\n", s.text)).collect(),
