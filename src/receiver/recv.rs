@@ -1,8 +1,10 @@
 //! `recv`: recv(2) into one large reused buffer. Source: recv(2).
 
 use super::{About, Receive, Received, Receiver, Setup};
+use crate::axis::{Axis, Kind, Value};
 use crate::message::PAGE;
 use crate::sys::{buffer::Buffer, socket};
+use crate::units::Unit;
 use std::io;
 use std::os::fd::RawFd;
 
@@ -10,6 +12,17 @@ use std::os::fd::RawFd;
 const BUFFER_BYTES: usize = 512 * 1024;
 
 pub struct Recv;
+
+const LOW_WATER: &[Axis] = &[Axis {
+    id: "low_water_bytes",
+    flag: "low-water",
+    title: "low-water mark",
+    help: "SO_RCVLOWAT: a sleeping receiver is woken when this much has arrived; 1 is the kernel's default",
+    unit: Unit::Bytes,
+    kind: Kind::Bytes { min: 1, max: BUFFER_BYTES as u64 },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+}];
 
 impl Receive for Recv {
     fn about(&self) -> About {
@@ -23,7 +36,13 @@ impl Receive for Recv {
         }
     }
 
+    fn axes(&self) -> &'static [Axis] {
+        LOW_WATER
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
+        let low_water = setup.point.int("low_water_bytes").unwrap_or(1);
+        socket::set_low_water(setup.socket, low_water.min(BUFFER_BYTES as u64) as i32)?;
         Ok(Box::new(Reader { socket: setup.socket, buffer: Buffer::zeroed(BUFFER_BYTES, PAGE), filled: 0 }))
     }
 }

@@ -216,17 +216,19 @@ pub fn wait_for_completion(socket: RawFd) -> io::Result<()> {
 
 /// Sets SO_ZEROCOPY, without which MSG_ZEROCOPY is ignored.
 pub fn enable_zerocopy(socket: RawFd) -> io::Result<()> {
-    let one: libc::c_int = 1;
+    set_option(socket, libc::SO_ZEROCOPY, 1)
+}
+
+/// Sets SO_RCVLOWAT: a blocked receive returns when this much has arrived (or the stream ended).
+pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
+    set_option(socket, libc::SO_RCVLOWAT, bytes)
+}
+
+fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: the option value is a live int of the stated size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket,
-            libc::SOL_SOCKET,
-            libc::SO_ZEROCOPY,
-            (&raw const one).cast(),
-            std::mem::size_of_val(&one) as libc::socklen_t,
-        )
-    };
+    let result =
+        unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, option, (&raw const value).cast(), length) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
