@@ -4,6 +4,7 @@
 //! told apart from the best; a range takes the choice that is good over the most sizes in a row.
 //! Where no choice is good everywhere, that is said. Nothing here compares: it reads claims.
 
+use super::compare::{Comparison, TieReason, Verdict};
 use super::study::{ALONG, RIVALS, Study};
 use super::verdict::from_side;
 use super::winners::{Outcome, Winner};
@@ -161,10 +162,11 @@ impl Grid<'_> {
             );
             return (!ranges.is_empty()).then_some((text.replace("  ", " "), Vec::new()));
         }
-        if ranges.iter().all(|r| !r.wins) && self.winners.iter().all(|w| self.ties_all(w)) {
+        if self.undecided() {
             let text = format!(
-                "No choice is claimed to have a better {} {place} than another, at any size tested.",
-                metric.title
+                "No choice is claimed to have a better {} {place} than another, at any size tested{}.",
+                metric.title,
+                self.too_few_rounds()
             );
             return Some((text.replace("  ", " "), Vec::new()));
         }
@@ -186,6 +188,24 @@ impl Grid<'_> {
             ));
         }
         Some((text, cells))
+    }
+
+    /// Is nobody told apart anywhere?
+    fn undecided(&self) -> bool {
+        self.winners.iter().all(|w| self.ties_all(w))
+    }
+
+    /// Why nothing could be claimed, where that is the reason for every pair.
+    fn too_few_rounds(&self) -> String {
+        let few = |c: &Comparison| matches!(c.verdict, Verdict::Tie(TieReason::TooFewRounds));
+        let pairs = &self.study.comparisons.pairs;
+        let most = pairs.iter().map(|c| c.ratio.estimate.n).max().unwrap_or(0);
+        if pairs.iter().all(few) {
+            let rounds = words::count(most as usize, "round");
+            format!(": with {rounds} no difference could be, whatever its size; give the run more time")
+        } else {
+            String::new()
+        }
     }
 
     /// Does a place tell nobody apart?
@@ -226,6 +246,9 @@ impl Grid<'_> {
     /// Whether this metric supports the same choices as the first one.
     fn beside(&self, first: &Grid) -> (String, Vec<CellRef>) {
         let title = self.study.comparisons.metric.title;
+        if self.undecided() && first.undecided() {
+            return (format!(" The same is true of {title}."), Vec::new());
+        }
         let beaten = first
             .ranges()
             .into_iter()
@@ -275,6 +298,14 @@ mod tests {
         let told = told(|_| 1000.0);
         let [statement] = &told[..] else { panic!("{told:?}") };
         assert!(statement.text.contains("No choice is claimed"), "{}", statement.text);
+    }
+
+    #[test]
+    fn too_few_rounds_are_named_as_the_reason() {
+        let run = Synthetic { rounds: 4, ..Default::default() }.run();
+        let told = advice(&run, &Analysis::of(&run).studies);
+        assert!(told[0].text.contains("with 4 rounds no difference could be"), "{told:?}");
+        assert!(told[0].text.contains("The same is true of throughput"), "{told:?}");
     }
 
     #[test]

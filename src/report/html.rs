@@ -127,6 +127,11 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Statement(statement) => html! { p { (sentence(statement, targets)) } },
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
         Block::Text(text) => html! { p { (prose(text)) } },
+        Block::Facts(facts) => html! {
+            dl.card.facts { @for (title, value, source) in facts {
+                div title={"read from " (visible(source))} { dt { (visible(title)) } dd { (visible(value)) } }
+            } }
+        },
         Block::Command(text) => html! { pre { (visible(text)) } },
         Block::Notice(notice) => self::notice(notice),
         Block::Table(t) => html! {
@@ -256,6 +261,11 @@ fn figure(plot: &Plot) -> Markup {
         figure id=(plot.id) {
             figcaption { (visible(&plot.title)) }
             (PreEscaped(svg::plot(plot)))
+            @if plot.series.iter().any(|s| !svg::fits(&s.name)) {
+                div.legend { @for s in &plot.series {
+                    span { (PreEscaped(svg::marker_icon(s.style))) (visible(&s.name)) }
+                } }
+            }
             @if let Some(note) = &plot.note { p.note { (visible(note)) } }
             details { summary { "Numbers" } (numbers(plot)) }
         }

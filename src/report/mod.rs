@@ -142,6 +142,8 @@ pub enum Block {
     Statements(Vec<Statement>),
     /// Fixed explanatory text without figures (method, how to reproduce).
     Text(String),
+    /// Properties: title, value, where it was read.
+    Facts(Vec<(String, String, String)>),
     /// A command to copy.
     Command(String),
     Notice(Notice),

@@ -364,14 +364,25 @@ fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
     }
 }
 
-/// A name that fits beside the plot.
+/// Characters of a name that fit beside the plot.
+const NAME: usize = 12;
+
+/// Does the plot show this name in full?
+pub fn fits(name: &str) -> bool {
+    name.chars().count() <= NAME
+}
+
+/// A name that fits beside the plot: its end, which is what tells longer names apart.
 fn short_name(name: &str) -> String {
-    if name.chars().count() <= 13 {
+    if fits(name) {
         return name.to_string();
     }
-    let mut short: String = name.chars().take(12).collect();
-    short.push('…');
-    short
+    let own = name.split_once(' ').map_or(name, |(_, own)| own);
+    if fits(own) {
+        return own.to_string();
+    }
+    let skip = own.chars().count() - (NAME - 1);
+    std::iter::once('…').chain(own.chars().skip(skip)).collect()
 }
 
 #[cfg(test)]
@@ -395,6 +406,13 @@ mod tests {
         assert_eq!(tick_label(Unit::NanosecondsPerByte, 0.05), "0.05");
         assert_eq!(tick_label(Unit::Nanoseconds, 5000.0), "5 us");
         assert_eq!(tick_label(Unit::PerSecond, 2e6), "2 M");
+    }
+
+    #[test]
+    fn long_names_keep_what_tells_them_apart() {
+        assert_eq!(short_name("msg_zerocopy"), "msg_zerocopy");
+        assert_eq!(short_name("msg_zerocopy in_flight=32"), "in_flight=32");
+        assert_eq!(short_name("msg_zerocopy_sleep"), "…ocopy_sleep");
     }
 
     #[test]

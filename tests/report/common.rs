@@ -153,7 +153,9 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
     let switches = (messages / 90.0).round();
     let mut q: BTreeMap<String, Option<f64>> = BTreeMap::new();
     let mut set = |role: &str, name: &str, value: Option<f64>| {
-        q.insert(format!("{role}_{name}"), value.map(f64::round));
+        if let Some(value) = value {
+            q.insert(format!("{role}_{name}"), Some(value.round()));
+        }
     };
     for (role, cpu) in [("sender", sender), ("receiver", receiver)] {
         set(role, "elapsed_ns", Some(elapsed));
@@ -175,9 +177,6 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         set("sender", "enobufs", Some(0.0));
     }
     q.insert("retransmits".into(), Some(0.0));
-    for id in syscost::run::rows::quantity_columns(&Plan { cases: vec![case.clone()], ..Plan::default() }) {
-        q.entry(id).or_insert(None);
-    }
     let marked = round == 3 && index == 1 && case.index % 17 == 5;
     Sample {
         case: case.index,

@@ -1,7 +1,9 @@
 //! A run's directory and everything rebuilt from it: files, tables, pages. One binary, so that
 //! the recorded-looking run of [`common`] is made in one place.
 
+mod browser;
 mod common;
 mod run_files;
+mod golden;
 mod pages;
 mod format;

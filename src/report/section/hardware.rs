@@ -1,7 +1,7 @@
 //! Cycles and cache misses where the machine counts them; else why not, and reference cycles.
 
 use super::plots::{Wanted, over_facets, size_plot};
-use super::unless_empty;
+use super::{capital, unless_empty};
 use crate::report::build::Material;
 use crate::report::context::Layout;
 use crate::report::{Block, Notice, Scale, Section};
@@ -46,7 +46,7 @@ fn why_not(m: &Material) -> Option<Block> {
         title: "Hardware counters were not available".into(),
         text: format!(
             "{}. Cycles are therefore reference cycles of the time-stamp counter: CPU time at its constant rate, not core cycles.",
-            missing.why.reason
+            capital(&missing.why.reason)
         ),
         remedy: missing.why.remedy.clone(),
         cases: Vec::new(),

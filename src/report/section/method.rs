@@ -82,8 +82,8 @@ fn precision(m: &Material) -> String {
     let cases: Vec<_> = record.plan.cases.iter().filter(|c| c.twin_of.is_none()).collect();
     let reached = cases.iter().filter(|c| judge(m, c).is_some_and(|p| p.reached)).count();
     format!(
-        "Asked: an interval within ±{} % of the median. {reached} of {} reached it; the run ended {}, after {} of \
-         a limit of {}. The case table states the precision of each.",
+        "Asked: an interval within ±{} % of the median. {reached} of {} reached it. How the run ended: {}, after {} \
+         of a limit of {}. The case table states the precision of each.",
         units::significant(record.spec.precision * 100.0),
         plural(cases.len(), "case"),
         state(record.state),

@@ -1,16 +1,15 @@
 //! What was asked for and not measured: skipped cases and missing quantities, each reason once.
 
 use super::{plural, unless_empty};
-use crate::axis::Point;
+use crate::axis::{Point, Value};
 use crate::plan::Skip;
 use crate::report::build::Material;
 use crate::report::{Block, Entry, Section, Table};
-use std::collections::BTreeSet;
 
 pub fn section(m: &Material) -> Option<Section> {
     let mut rows = Vec::new();
     for (reason, remedy, skips) in reasons(&m.run.record.plan.skips) {
-        let what = format!("{} skipped: {}", plural(skips.len(), "case"), common(&skips));
+        let what = format!("{} skipped: {}", plural(skips.len(), "case"), common(m, &skips));
         rows.push([what, reason.to_string(), remedy.to_string()].map(Entry::Text).to_vec());
     }
     for missing in &m.run.record.missing {
@@ -42,17 +41,16 @@ fn reasons(skips: &[Skip]) -> Vec<(&str, &str, Vec<&Skip>)> {
     groups
 }
 
-/// What the skipped cases share: `mechanism=io_uring_send`; all of it for a single one.
-fn common(skips: &[&Skip]) -> String {
+/// What the skipped cases share and the measured ones do not: `transfer mechanism=io_uring_send`.
+fn common(m: &Material, skips: &[&Skip]) -> String {
     let Some(first) = skips.first() else { return String::new() };
-    let shared = |axis: &&String| {
-        let values: BTreeSet<_> = skips.iter().map(|s| s.point.get(axis)).collect();
-        values.len() == 1
+    let measured = m.layouts.iter().find(|l| l.probe.about().id == first.probe);
+    let everywhere = |axis: &str, value: &Value| {
+        measured.is_some_and(|l| l.cases.iter().all(|c| c.point.get(axis).is_none_or(|v| v == value)))
     };
-    let axes: Vec<&String> = first.point.0.keys().filter(shared).collect();
     let mut point = Point::default();
-    for axis in axes {
-        if let Some(value) = first.point.get(axis) {
+    for (axis, value) in &first.point.0 {
+        if skips.iter().all(|s| s.point.get(axis) == Some(value)) && !everywhere(axis, value) {
             point.set(axis, value.clone());
         }
     }

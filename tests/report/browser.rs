@@ -1,0 +1,124 @@
+//! The page in a real browser: the numbers it shows, what it loads, and how it fits a phone.
+
+use crate::common;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use syscost::analysis::study::Analysis;
+use syscost::report::{build, csv, html};
+use syscost::units::Unit;
+
+fn chromium() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROMIUM") {
+        return Some(named.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path).flat_map(|dir| names.map(|n| dir.join(n))).find(|p| p.is_file())
+}
+
+/// The document after loading, as the browser sees it; `None` (said on stderr) without a browser.
+fn dom(page: &Path, more: &[&str]) -> Option<String> {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: no chromium (apt-get install chromium)");
+        return None;
+    };
+    let profile = tempfile::tempdir().unwrap();
+    let log = profile.path().join("dom.html");
+    let mut child = Command::new(&browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        .args(["--disable-component-update", "--disable-sync", "--no-first-run", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(more)
+        .arg(format!("file://{}", page.display()))
+        .stdout(fs::File::create(&log).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{}: {e}", browser.display()));
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{} ended with {status}", browser.display());
+            break;
+        }
+        if start.elapsed() > Duration::from_secs(90) {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("{} did not end in 90 s", browser.display());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Some(fs::read_to_string(&log).unwrap())
+}
+
+/// The text before the first tag of the element with this id.
+fn shown<'d>(dom: &'d str, id: &str) -> Option<&'d str> {
+    let at = dom.find(&format!(" id=\"{id}\""))?;
+    let text = &dom[at + dom[at..].find('>')? + 1..];
+    Some(text[..text.find('<')?].trim())
+}
+
+#[test]
+fn the_browser_shows_the_figures_of_results_csv() {
+    let run = common::small_run();
+    let analysis = Analysis::of(&run);
+    let scratch = tempfile::tempdir().unwrap();
+    let page = scratch.path().join("report.html");
+    fs::write(&page, html::page(&build::report(&run, &analysis))).unwrap();
+    let Some(dom) = dom(&page, &[]) else { return };
+
+    let results = csv::results(&run, &analysis.cells);
+    let mut reader = ::csv::Reader::from_reader(results.as_bytes());
+    let columns: HashMap<String, usize> =
+        reader.headers().unwrap().iter().enumerate().map(|(i, name)| (name.to_string(), i)).collect();
+    let mut compared = 0;
+    for row in reader.records() {
+        let row = row.unwrap();
+        let field = |name: &str| row[columns[name]].to_string();
+        let unit: Unit = serde_json::from_value(field("unit").into()).unwrap();
+        if let Some(text) = shown(&dom, &format!("c{}-{}", field("case"), field("metric"))) {
+            assert_eq!(text, unit.format(field("value").parse().unwrap()), "{row:?}");
+            compared += 1;
+        }
+    }
+    let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).count();
+    assert!(compared >= cases * 5, "{compared} figures of {cases} cases are on the page");
+    assert_eq!(dom.matches("<figure").count(), dom.matches("</figure>").count());
+    assert!(!dom.contains("<script"), "nothing that a page could run");
+}
+
+/// A copy of the page with a script of the test in it, framed at the width of a phone, reports how
+/// wide its content really is.
+#[test]
+fn nothing_overflows_a_phone() {
+    let run = common::run(&common::Shape { counters: true, ..common::small() });
+    let page = html::page(&build::report(&run, &Analysis::of(&run)));
+    let policy = page.find("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
+    let end = policy + page[policy..].find('>').unwrap() + 1;
+    let script = "<script>addEventListener('load', () => {\
+         const wide = [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll,nav,pre') \
+         && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className);\
+         parent.postMessage([document.documentElement.scrollWidth, innerWidth, ...wide.slice(0, 5)].join(' '), '*')})</script>";
+    let framed = format!("{}{script}{}", &page[..policy], &page[end..]);
+    let scratch = tempfile::tempdir().unwrap();
+    fs::write(scratch.path().join("framed.html"), framed).unwrap();
+    for width in [380, 320] {
+        let outer = format!(
+            "<!DOCTYPE html><p id=\"measured\">none</p><script>onmessage = e => \
+             document.getElementById('measured').textContent = e.data</script>\
+             <iframe src=\"framed.html\" style=\"border:0;width:{width}px;height:2000px\"></iframe>"
+        );
+        let outer_path = scratch.path().join("outer.html");
+        fs::write(&outer_path, outer).unwrap();
+        let Some(dom) = dom(&outer_path, &["--virtual-time-budget=5000"]) else { return };
+        let measured = shown(&dom, "measured").unwrap();
+        let mut words = measured.split(' ');
+        let mut number = || words.next().and_then(|w| w.parse::<u32>().ok());
+        let (content, frame) = (number(), number());
+        assert_eq!(frame, Some(width), "{measured}");
+        assert!(content <= frame, "content is {measured} wide");
+        assert_eq!(words.next(), None, "elements reach beyond the frame: {measured}");
+    }
+}
