@@ -112,14 +112,19 @@ impl RunDir {
         Ok(dir)
     }
 
-    /// Opens a run to continue it: a torn last row is cut off, and the run is read.
+    /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
+    /// round, which is to be measured again.
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
         let record = read_record(path)?;
         let file = path.join(SAMPLES);
         let samples = options(true).open(&file).map_err(|e| read_error(path, SAMPLES, e))?;
         let mut samples = take_lock(samples, path)?;
         let mut run = Run { record, samples: Vec::new() };
-        let read = read_samples(path, &mut samples, &mut run)?;
+        let mut read = read_samples(path, &mut samples, &mut run)?;
+        if read.torn {
+            read.whole = read.round.start;
+            run.samples.truncate(read.round.samples_before);
+        }
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
@@ -297,17 +302,39 @@ fn consistent(record: &Record) -> Result<(), String> {
     Ok(())
 }
 
+#[derive(Default)]
 struct ReadSamples {
     quantities: Vec<String>,
     /// Bytes up to the end of the last whole row.
     whole: u64,
+    /// Half a row follows.
+    torn: bool,
+    round: RoundStart,
+}
+
+/// Where the rows of the last round in the file begin: a round's rows stand together.
+#[derive(Default)]
+struct RoundStart {
+    case_and_round: Option<(usize, u32)>,
+    start: u64,
+    samples_before: usize,
+}
+
+impl RoundStart {
+    fn saw(&mut self, sample: &Sample, offset: u64, samples_before: usize) {
+        let this = Some((sample.case, sample.round));
+        if self.case_and_round != this {
+            *self = RoundStart { case_and_round: this, start: offset, samples_before };
+        }
+    }
 }
 
 fn read_samples(dir: &Path, file: &mut File, run: &mut Run) -> Result<ReadSamples, LoadError> {
     let path = dir.join(SAMPLES);
     file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
     let mut reader = BufReader::with_capacity(1 << 18, file);
-    let mut read = ReadSamples { quantities: rows::quantity_columns(&run.record.plan), whole: 0 };
+    let mut read =
+        ReadSamples { quantities: rows::quantity_columns(&run.record.plan), ..ReadSamples::default() };
     let mut bytes = Vec::new();
     for line in 1u64.. {
         bytes.clear();
@@ -320,6 +347,8 @@ fn read_samples(dir: &Path, file: &mut File, run: &mut Run) -> Result<ReadSample
             }
             if length > 0 {
                 run.record.warnings.push(torn_row(line));
+                // Half a header leaves nothing to keep.
+                read.torn = line > 1;
             }
             return Ok(read);
         }
@@ -330,7 +359,9 @@ fn read_samples(dir: &Path, file: &mut File, run: &mut Run) -> Result<ReadSample
         if line == 1 {
             read.quantities = rows::parse_header(text).map_err(bad)?;
         } else {
-            run.samples.push(rows::parse_row(text, &run.record.plan, &read.quantities).map_err(bad)?);
+            let sample = rows::parse_row(text, &run.record.plan, &read.quantities).map_err(bad)?;
+            read.round.saw(&sample, read.whole, run.samples.len());
+            run.samples.push(sample);
         }
         read.whole += length as u64;
     }
@@ -341,7 +372,7 @@ fn torn_row(line: u64) -> Warning {
     Warning {
         id: "torn_row".into(),
         observed: format!("line {line} of samples.csv, its last, ends in the middle"),
-        consequence: "the run was cut off while writing; that row is ignored".into(),
+        consequence: "the run was cut off while writing; that row is ignored (--resume measures its round again)".into(),
         remedy: "syscost run --resume DIR".into(),
         cases: Vec::new(),
     }
