@@ -11,6 +11,8 @@ pub const LEVEL: f64 = 0.95;
 #[derive(Clone, Debug)]
 pub struct Against {
     pub peer: &'static str,
+    /// See [`Peer::ours`].
+    pub ours: bool,
     pub entry: Entry,
 }
 
@@ -38,6 +40,7 @@ impl Row {
     pub fn best(&self) -> Option<(&'static str, &Estimate, f64)> {
         self.against
             .iter()
+            .filter(|against| !against.ours)
             .filter_map(|against| match &against.entry {
                 Entry::Ratio { ratio, peer_bits_per_second } => {
                     Some((against.peer, ratio, *peer_bits_per_second))
@@ -60,6 +63,7 @@ pub fn rows(cells: &[Cell], subject: &str, peers: &[&dyn Peer], runs: &[Visited]
                     .iter()
                     .map(|peer| Against {
                         peer: peer.id(),
+                        ours: peer.ours(),
                         entry: match peer.not_applicable(cell) {
                             Some(why) => Entry::NotApplicable(why),
                             None => entry(&own, &figures(runs, cell, peer.id())),

@@ -372,7 +372,9 @@ fn torn_row(line: u64) -> Warning {
     Warning {
         id: "torn_row".into(),
         observed: format!("line {line} of samples.csv, its last, ends in the middle"),
-        consequence: "the run was cut off while writing; that row is ignored (--resume measures its round again)".into(),
+        consequence:
+            "the run was cut off while writing; that row is ignored (--resume measures its round again)"
+                .into(),
         remedy: "syscost run --resume DIR".into(),
         cases: Vec::new(),
     }

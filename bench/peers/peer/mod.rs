@@ -25,7 +25,8 @@ mod syscost;
 
 /// Every tool, in the order of tables. The first is the subject unless another is named.
 pub static ALL: &[&dyn Peer] = &[
-    &syscost::Syscost,
+    &syscost::LOW_WATER,
+    &syscost::AS_IT_COMES,
     &iperf3::FROM_PATH,
     &iperf3::FROM_ENVIRONMENT,
     &netperf::Netperf,
@@ -59,6 +60,11 @@ pub trait Peer: Sync {
 
     /// Where to get it.
     fn source(&self) -> &'static str;
+
+    /// Is it syscost itself, in another setting? Shown, and no candidate for the best peer.
+    fn ours(&self) -> bool {
+        false
+    }
 
     /// Finds it on this machine, or says why not.
     fn find(&self) -> Result<Found, String>;

@@ -29,11 +29,25 @@ const WARM_UP: Duration = Duration::from_millis(100);
 /// Beyond its own time; the same as for the other tools.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub struct Syscost;
+pub struct Syscost {
+    id: &'static str,
+    /// SO_RCVLOWAT of the receiver.
+    low_water_bytes: u64,
+}
+
+/// With a receiver that is not woken for every segment: the generator itself must not be the
+/// bottleneck, and wake-ups of the receiver are paid by the sender.
+pub static LOW_WATER: Syscost = Syscost { id: "syscost-low-water", low_water_bytes: 128 * 1024 };
+/// As the study measures by default: the receiver sleeps and wakes as most programs do.
+pub static AS_IT_COMES: Syscost = Syscost { id: "syscost", low_water_bytes: 1 };
 
 impl Peer for Syscost {
     fn id(&self) -> &'static str {
-        "syscost"
+        self.id
+    }
+
+    fn ours(&self) -> bool {
+        true
     }
 
     fn source(&self) -> &'static str {
@@ -54,7 +68,7 @@ impl Peer for Syscost {
     }
 
     fn round(&self, visit: &Visit<'_>) -> Result<f64> {
-        let point = point(visit.cell, visit.place)?;
+        let point = point(visit.cell, visit.place, self.low_water_bytes)?;
         let (mut paths, _inside) = paths(visit.cell, visit.place, &point)?;
         let case = Case { index: 0, probe: PROBE.into(), point, twin_of: None };
         let terms = Terms {
@@ -77,7 +91,7 @@ impl Peer for Syscost {
 }
 
 /// The case's coordinates: what the cell names, else the study's first default.
-fn point(cell: &Cell, place: &Place) -> Result<Point> {
+fn point(cell: &Cell, place: &Place, low_water_bytes: u64) -> Result<Point> {
     let (sender, receiver) = place.cpus();
     let asked = [
         ("mechanism", Value::text("send")),
@@ -88,6 +102,7 @@ fn point(cell: &Cell, place: &Place) -> Result<Point> {
         ("nodelay", Value::text(cell.nodelay_text())),
         ("congestion_control", Value::text(CONGESTION_CONTROL)),
         ("socket_buffer_bytes", Value::Int(0)),
+        ("low_water_bytes", Value::Int(low_water_bytes)),
         ("placement", Value::text(format!("{sender}:{receiver}"))),
     ];
     let probe = probe::find(PROBE).context("no such probe")?;
