@@ -20,7 +20,7 @@ const LOW_WATER: &[Axis] = &[Axis {
     title: "low-water mark",
     help: "SO_RCVLOWAT: a sleeping receiver is woken when this much has arrived; 1 is the kernel's default",
     unit: Unit::Bytes,
-    kind: Kind::Bytes { min: 1, max: BUFFER_BYTES as u64 },
+    kind: Kind::Bytes { min: 1, max: 1 << 26 },
     default: || vec![Value::Int(1)],
     quick: || vec![Value::Int(1)],
 }];
@@ -43,7 +43,7 @@ impl Receive for Recv {
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
         let low_water = setup.point.int("low_water_bytes").unwrap_or(1);
-        socket::set_low_water(setup.socket, low_water.min(BUFFER_BYTES as u64) as i32)?;
+        socket::set_low_water(setup.socket, low_water as libc::c_int)?;
         Ok(Box::new(Reader { socket: setup.socket, buffer: Buffer::zeroed(BUFFER_BYTES, PAGE), filled: 0 }))
     }
 }

@@ -37,7 +37,7 @@ pub struct Syscost {
 
 /// With a receiver that is not woken for every segment: the generator itself must not be the
 /// bottleneck, and wake-ups of the receiver are paid by the sender.
-pub static LOW_WATER: Syscost = Syscost { id: "syscost-low-water", low_water_bytes: 128 * 1024 };
+pub static LOW_WATER: Syscost = Syscost { id: "syscost-low-water", low_water_bytes: 1 << 20 };
 /// As the study measures by default: the receiver sleeps and wakes as most programs do.
 pub static AS_IT_COMES: Syscost = Syscost { id: "syscost", low_water_bytes: 1 };
 
