@@ -13,6 +13,7 @@ use super::{CellRef, Statement};
 use crate::axis::Point;
 use crate::run::Run;
 use crate::sample::Better;
+use crate::units::significant;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The other axis of a grid: advice holds over all its values.
@@ -71,6 +72,31 @@ struct Range {
     sizes: Vec<u64>,
     /// Does the choice win anywhere in it, or is it tied throughout?
     wins: bool,
+}
+
+/// A choice not taken: where it is claimed to be worse, and by how much.
+#[derive(Clone, Debug, Default)]
+struct Rival {
+    /// Places where it was compared with the choice.
+    points: usize,
+    /// Its figure over the choice's, where that is claimed to be worse, and its case.
+    ratios: Vec<(f64, usize)>,
+}
+
+impl Rival {
+    /// The smallest and the largest ratio.
+    fn extremes(&self) -> ((f64, usize), (f64, usize)) {
+        let mut sorted = self.ratios.clone();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (sorted[0], sorted[sorted.len() - 1])
+    }
+
+    fn say(&self) -> String {
+        let ((low, _), (high, _)) = self.extremes();
+        let (low, high) = (significant(low), significant(high));
+        let times = if low == high { low } else { format!("{low} to {high}") };
+        format!("{times} times as much (claimed at {} of {} points)", self.ratios.len(), self.points)
+    }
 }
 
 impl Grid<'_> {
@@ -187,7 +213,45 @@ impl Grid<'_> {
                 and(&open)
             ));
         }
+        let (sentence, shown) = self.against(&ranges);
+        text.push_str(&sentence);
+        cells.extend(shown);
         Some((text, cells))
+    }
+
+    /// What the others cost beside the choices, where that is claimed: `Against it, send_fields needs
+    /// 1.5 to 7.9 times as much (at 9 of 10 points)`.
+    fn against(&self, ranges: &[Range]) -> (String, Vec<CellRef>) {
+        let comparisons = &self.study.comparisons;
+        let mut rivals: BTreeMap<String, Rival> = BTreeMap::new();
+        for range in ranges {
+            let Some(choice) = &range.choice else { continue };
+            for winner in range.sizes.iter().flat_map(|size| self.at(*size)) {
+                let Some(chosen) = winner.candidates.iter().copied().find(|c| self.name(*c) == *choice)
+                else {
+                    continue;
+                };
+                for rival in winner.candidates.iter().copied().filter(|c| *c != chosen) {
+                    let Some(pair) = comparisons.between(chosen, rival) else { continue };
+                    let seen = rivals.entry(self.name(rival)).or_default();
+                    seen.points += 1;
+                    if comparisons.beats(chosen, rival) {
+                        seen.ratios.push((from_side(pair, rival).value, rival));
+                    }
+                }
+            }
+        }
+        let mut worst: Vec<(String, Rival)> =
+            rivals.into_iter().filter(|(_, r)| !r.ratios.is_empty()).collect();
+        worst.sort_by(|a, b| b.1.extremes().1.0.total_cmp(&a.1.extremes().1.0));
+        let told: Vec<String> = worst.iter().map(|(name, rival)| format!("{name} {}", rival.say())).collect();
+        if told.is_empty() {
+            return (String::new(), Vec::new());
+        }
+        let cell = |case| CellRef { case, metric: comparisons.metric.id };
+        let cells =
+            worst.iter().flat_map(|(_, r)| [cell(r.extremes().0.1), cell(r.extremes().1.1)]).collect();
+        (format!(" Against that, in {}: {}.", comparisons.metric.title, told.join("; ")), cells)
     }
 
     /// Is nobody told apart anywhere?
@@ -267,8 +331,8 @@ impl Grid<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::study::Analysis;
     use crate::analysis::synthetic::Synthetic;
+    use crate::analysis::whole::Analysis;
 
     fn told(cost_ns: fn(&Point) -> f64) -> Vec<Statement> {
         let run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();

@@ -14,6 +14,7 @@ pub mod quality;
 pub mod sanity;
 pub mod study;
 pub mod verdict;
+pub mod whole;
 pub mod winners;
 pub mod words;
 pub mod zero_copy;

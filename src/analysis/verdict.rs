@@ -313,8 +313,8 @@ fn ranges(steps: &[(u64, bool)]) -> Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::study::Analysis;
     use crate::analysis::synthetic::Synthetic;
+    use crate::analysis::whole::Analysis;
 
     /// sendmsg wins from 16 KiB up, by 30 % at 64 KiB and 20 % elsewhere; below it all are alike.
     fn cost(p: &Point) -> f64 {

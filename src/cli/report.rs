@@ -4,7 +4,7 @@
 
 use super::args::{Global, ReportArgs};
 use super::{Verdict, output};
-use crate::analysis::study::Analysis;
+use crate::analysis::whole::Analysis;
 use crate::report::terminal::{self, Look};
 use crate::report::{Report, build, csv, html, svg};
 use crate::run::Run;

@@ -1,30 +1,12 @@
 //! From a run to its report: the sections in order. Nothing is measured, marked up or printed here.
 
-use super::context::Layout;
+use super::material::{Material, state};
 use super::section;
 use super::{Block, CellRef, LINKS, Report, Section, Statement};
-use crate::analysis::study::Analysis;
-use crate::probe;
-use crate::run::{Run, State};
+use crate::analysis::whole::Analysis;
+use crate::run::Run;
 use crate::units;
 use std::time::Duration;
-
-/// Everything that a section is made from.
-pub struct Material<'a> {
-    pub run: &'a Run,
-    pub analysis: &'a Analysis,
-    /// One per probe of the run, in registry order.
-    pub layouts: Vec<Layout<'a>>,
-}
-
-impl<'a> Material<'a> {
-    pub fn of(run: &'a Run, analysis: &'a Analysis) -> Material<'a> {
-        let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
-        let probes = probe::ALL.iter().filter(|p| planned(p.about().id));
-        let layouts = probes.map(|p| Layout::of(run, &analysis.cells, *p)).collect();
-        Material { run, analysis, layouts }
-    }
-}
 
 /// The report of a run, from its analysis.
 pub fn report(run: &Run, analysis: &Analysis) -> Report {
@@ -93,16 +75,6 @@ fn subtitle(run: &Run) -> String {
     ));
     parts.push(state(run.record.state).into());
     parts.join(" · ")
-}
-
-/// How the run ended, in a few words.
-pub fn state(state: State) -> &'static str {
-    match state {
-        State::Running => "not finished: still running, or killed",
-        State::Complete => "complete",
-        State::TimeLimit => "stopped at its time limit",
-        State::Interrupted => "interrupted",
-    }
 }
 
 /// `2026-11-21 21:58 UTC`

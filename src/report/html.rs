@@ -127,10 +127,9 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Statement(statement) => html! { p { (sentence(statement, targets)) } },
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
         Block::Text(text) => html! { p { (prose(text)) } },
-        Block::Facts(facts) => html! {
-            dl.card.facts { @for (title, value, source) in facts {
-                div title={"read from " (visible(source))} { dt { (visible(title)) } dd { (visible(value)) } }
-            } }
+        Block::Facts { folded: None, facts } => fact_list(facts),
+        Block::Facts { folded: Some(title), facts } => html! {
+            details { summary { (visible(title)) } (fact_list(facts)) }
         },
         Block::Command(text) => html! { pre { (visible(text)) } },
         Block::Notice(notice) => self::notice(notice),
@@ -142,6 +141,14 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         },
         Block::Plot(plot) => figure(plot),
         Block::Map(map) => winner_map(map),
+    }
+}
+
+fn fact_list(facts: &[(String, String, String)]) -> Markup {
+    html! {
+        dl.card.facts { @for (title, value, source) in facts {
+            div title={"read from " (visible(source))} { dt { (visible(title)) } dd { (visible(value)) } }
+        } }
     }
 }
 

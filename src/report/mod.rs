@@ -10,6 +10,7 @@ pub use crate::analysis::{CellRef, Statement};
 
 pub mod build;
 pub mod context;
+pub mod material;
 pub mod csv;
 pub mod escape;
 pub mod html;
@@ -142,8 +143,11 @@ pub enum Block {
     Statements(Vec<Statement>),
     /// Fixed explanatory text without figures (method, how to reproduce).
     Text(String),
-    /// Properties: title, value, where it was read.
-    Facts(Vec<(String, String, String)>),
+    /// Title, value and where it was read; folded away under a title where there is one.
+    Facts {
+        folded: Option<String>,
+        facts: Vec<(String, String, String)>,
+    },
     /// A command to copy.
     Command(String),
     Notice(Notice),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::analysis::study::Analysis;
+use syscost::analysis::whole::Analysis;
 use syscost::report::{build, csv, html};
 use syscost::units::Unit;
 

@@ -5,7 +5,7 @@
 use crate::common::{self, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
-use syscost::analysis::study::Analysis;
+use syscost::analysis::whole::Analysis;
 use syscost::report::terminal::{self, Look};
 use syscost::report::{Block, Entry, Report, build, csv, html, svg};
 use syscost::run::RunDir;
@@ -46,7 +46,7 @@ fn block_outline(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("### {text}\n"),
         Block::Text(text) => format!("{text}\n"),
-        Block::Facts(facts) => facts.iter().map(|(t, v, s)| format!("{t}: {v} ({s})\n")).collect(),
+        Block::Facts { facts, .. } => facts.iter().map(|(t, v, s)| format!("{t}: {v} ({s})\n")).collect(),
         Block::Command(text) => format!("$ {text}\n"),
         Block::Statement(s) => format!("- {}\n", s.text),
         Block::Statements(list) => list.iter().map(|s| format!("- {}\n", s.text)).collect(),

@@ -3,7 +3,7 @@
 
 use crate::common::{self, Shape};
 use std::collections::BTreeSet;
-use syscost::analysis::study::Analysis;
+use syscost::analysis::whole::Analysis;
 use syscost::axis::Value;
 use syscost::host::Fact;
 use syscost::report::terminal::{self, Look};

@@ -2,7 +2,7 @@
 
 use super::{plural, unless_empty};
 use crate::analysis::Problem;
-use crate::report::build::Material;
+use crate::report::material::Material;
 use crate::report::{Block, Notice, Section};
 
 /// Sentences listed of one kind.

@@ -3,8 +3,8 @@
 use super::{capital, unless_empty};
 use crate::axis::Point;
 use crate::plan::Case;
-use crate::report::build::Material;
 use crate::report::context::Layout;
+use crate::report::material::Material;
 use crate::report::{Block, CellRef, Entry, Section, Standing, Table};
 use crate::sample::{Better, Metric};
 use std::collections::BTreeSet;

@@ -3,9 +3,9 @@
 use super::{threads, unless_empty};
 use crate::analysis::crossover::{Crossover, Interval, Outcome, Side};
 use crate::analysis::study::Study;
-use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, THREADS};
 use crate::report::escape::slug;
+use crate::report::material::Material;
 use crate::report::{Block, Entry, Section, Table};
 use crate::units::Unit;
 

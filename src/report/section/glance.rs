@@ -3,8 +3,8 @@
 use super::{capital, threads};
 use crate::analysis::study::Study;
 use crate::analysis::winners::Outcome;
-use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
+use crate::report::material::Material;
 use crate::report::{Entry, Standing, Table};
 
 /// At the fewest and at the most threads, for each metric that ranks; of the first combination of

@@ -2,8 +2,8 @@
 
 use super::plots::{Wanted, over_facets, size_plot};
 use super::{capital, unless_empty};
-use crate::report::build::Material;
 use crate::report::context::Layout;
+use crate::report::material::Material;
 use crate::report::{Block, Notice, Scale, Section};
 
 const POINTS: usize = 500;

@@ -1,20 +1,72 @@
-//! The machine, as the run recorded it.
+//! The machine, as the run recorded it: what decides figures first, the rest folded away.
 
 use super::unless_empty;
-use crate::report::build::Material;
+use crate::host::Fact;
+use crate::report::material::Material;
 use crate::report::{Block, Section};
+use crate::units::Unit;
+
+/// What a reader wants to know before any figure.
+const FIRST: &[&str] = &[
+    "cpu_model",
+    "cpus_allowed",
+    "cpu_cores",
+    "smt",
+    "cpu_governor",
+    "turbo",
+    "memory_bytes",
+    "kernel_release",
+    "distribution",
+    "hypervisor",
+    "container",
+    "cpu_quota_cpus",
+    "clocksource",
+    "congestion_control",
+    "irq_time_accounting",
+];
 
 pub fn section(m: &Material) -> Option<Section> {
     let facts = &m.run.record.host;
-    let known = facts.iter().filter_map(|f| Some((f.title.clone(), f.value.clone()?, f.source.clone())));
-    let known: Vec<_> = known.collect();
+    let (first, rest): (Vec<&Fact>, Vec<&Fact>) =
+        facts.iter().filter(|f| f.value.is_some()).partition(|f| FIRST.contains(&f.id.as_str()));
     let unknown: Vec<&str> = facts.iter().filter(|f| f.value.is_none()).map(|f| f.title.as_str()).collect();
     let mut blocks = Vec::new();
-    if !known.is_empty() {
-        blocks.push(Block::Facts(known));
+    if !first.is_empty() {
+        blocks.push(Block::Facts { folded: None, facts: shown(&first) });
+    }
+    if !rest.is_empty() {
+        let title = format!("{} more facts: caches, mitigations, TCP settings, rights", rest.len());
+        blocks.push(Block::Facts { folded: Some(title), facts: shown(&rest) });
     }
     if !unknown.is_empty() {
         blocks.push(Block::Text(format!("This machine does not say: {}.", unknown.join("; "))));
     }
     unless_empty("machine", "The machine", "Machine", blocks)
+}
+
+fn shown(facts: &[&Fact]) -> Vec<(String, String, String)> {
+    let row = |f: &&Fact| Some((title(f), value(f)?, f.source.clone()));
+    facts.iter().filter_map(row).collect()
+}
+
+/// The unit that a fact's id ends with.
+fn unit(fact: &Fact) -> Option<Unit> {
+    [("_bytes", Unit::Bytes), ("_hertz", Unit::Hertz)]
+        .into_iter()
+        .find(|(end, _)| fact.id.ends_with(end))
+        .map(|u| u.1)
+}
+
+/// A number in its unit; what is not one number stays as recorded.
+fn value(fact: &Fact) -> Option<String> {
+    let recorded = fact.value.clone()?;
+    let number = unit(fact).zip(recorded.parse::<f64>().ok());
+    Some(number.map_or(recorded, |(unit, n)| unit.format(n)))
+}
+
+/// The title, without a unit that the value shows.
+fn title(fact: &Fact) -> String {
+    let bare = fact.title.strip_suffix(", bytes").or(fact.title.strip_suffix(", Hz"));
+    let one_number = fact.value.as_ref().is_some_and(|v| v.parse::<f64>().is_ok());
+    bare.filter(|_| one_number).unwrap_or(&fact.title).to_string()
 }

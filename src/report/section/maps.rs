@@ -3,9 +3,9 @@
 use super::unless_empty;
 use crate::analysis::study::Study;
 use crate::analysis::winners::{Outcome, Winner};
-use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::escape::slug;
+use crate::report::material::Material;
 use crate::report::{Block, CellRef, MapCell, Section, WinnerMap};
 use crate::units;
 

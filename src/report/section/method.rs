@@ -2,7 +2,7 @@
 
 use super::cases::judge;
 use super::{capital, plural};
-use crate::report::build::{Material, state};
+use crate::report::material::{Material, state};
 use crate::report::{Block, Section};
 use crate::units;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::{plural, unless_empty};
 use crate::axis::{Point, Value};
 use crate::plan::Skip;
-use crate::report::build::Material;
+use crate::report::material::Material;
 use crate::report::{Block, Entry, Section, Table};
 
 pub fn section(m: &Material) -> Option<Section> {

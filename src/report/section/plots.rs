@@ -2,9 +2,9 @@
 
 use super::{capital, threads, unless_empty};
 use crate::plan::Case;
-use crate::report::build::Material;
 use crate::report::context::{Facet, Layout, SIZE, THREADS, spread};
 use crate::report::escape::slug;
+use crate::report::material::Material;
 use crate::report::{Block, Plot, PlotAxis, Scale, Section, Series};
 use crate::units::Unit;
 

@@ -1,7 +1,7 @@
 //! Warnings and failures of the run, and what the analysis found wrong with its data.
 
 use super::{capital, plural, unless_empty};
-use crate::report::build::Material;
+use crate::report::material::Material;
 use crate::report::{Block, Notice, Section};
 use crate::run::{Failure, Warning};
 

@@ -1,6 +1,6 @@
 //! How to repeat the run and how to rebuild this report.
 
-use crate::report::build::Material;
+use crate::report::material::Material;
 use crate::report::{Block, Section};
 
 pub fn section(m: &Material) -> Section {

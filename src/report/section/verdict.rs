@@ -3,7 +3,7 @@
 use super::unless_empty;
 use crate::analysis::advice;
 use crate::analysis::zero_copy;
-use crate::report::build::Material;
+use crate::report::material::Material;
 use crate::report::{Block, Section, Statement};
 use crate::run::State;
 
