@@ -53,10 +53,22 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("{} {error:#}", paint.red("error:"));
+            eprintln!("{} {}", paint.red("error:"), causes(&error));
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// An error and its causes on one line; a cause that the one before already tells is not repeated.
+fn causes(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(|cause| cause.to_string()) {
+        if !said.contains(&cause) {
+            let joint = if said.is_empty() { "" } else { ": " };
+            said.push_str(&format!("{joint}{cause}"));
+        }
+    }
+    said
 }
 
 fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
@@ -70,5 +82,16 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Check(args) => check::run(args, matches, global),
         Command::Run(args) => run::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::causes;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow::anyhow!("no space").context("cannot write x: no space").context("the run ended");
+        assert_eq!(causes(&error), "the run ended: cannot write x: no space");
     }
 }

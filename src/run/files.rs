@@ -395,6 +395,10 @@ fn write_error(path: &Path, source: io::Error) -> WriteError {
                 .into()
         }
         Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow; remove it".into(),
+        Some(libc::ENOENT) => {
+            "no directory can be made there, or it was removed meanwhile; choose another one with --out"
+                .into()
+        }
         _ => source.to_string(),
     };
     WriteError::Io { path: path.into(), meaning, source }
