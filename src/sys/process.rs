@@ -29,6 +29,15 @@ pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
     Ok(ready > 0)
 }
 
+/// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
+pub fn peak_resident_bytes() -> Option<u64> {
+    // SAFETY: an rusage is plain numbers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live rusage.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    (result == 0).then_some(usage.ru_maxrss as u64 * 1024)
+}
+
 /// Kills a process group that this process made for a child it has not reaped yet.
 pub fn kill_group(leader: u32) {
     // SAFETY: kill touches no memory of ours; the leader is unreaped, so the number is not reused.

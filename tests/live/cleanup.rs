@@ -18,7 +18,7 @@ fn links() -> Vec<String> {
 fn start(out: &Path, path: &str) -> Child {
     Command::new(SYSCOST)
         .args(["run", "--mechanism", "send,sendmsg", "--size", "64,64K", "--threads", "1,2", "--path", path])
-        .args(["--time-limit", "20s", "--seed", "7", "--out"])
+        .args(["--time-limit", "60s", "--seed", "7", "--out"])
         .arg(out)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -30,7 +30,7 @@ fn start(out: &Path, path: &str) -> Child {
 fn soon(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(15), "{what} did not happen within 15 s");
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -67,7 +67,7 @@ fn end_and_look(path: &str, signal: i32) {
         assert_eq!(run.record.state, State::Interrupted, "{status}");
     }
     let before = run.samples.len();
-    let output = common::syscost(&["run", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "3s"]);
+    let output = common::syscost(&["run", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "8s"]);
     assert!(output.status.success(), "{}", common::said(&output));
     let resumed = RunDir::load(&out).expect("the directory is valid");
     assert!(resumed.samples.len() > before, "the run continued");

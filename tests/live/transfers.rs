@@ -3,6 +3,8 @@
 use crate::common;
 use syscost::measure::{self, Event};
 use syscost::plan::Plan;
+use syscost::probe;
+use syscost::run::files::RunDir;
 use syscost::spec::Spec;
 
 fn spec(axes: &[(&str, &str)]) -> Spec {
@@ -75,6 +77,44 @@ fn the_ring_keeps_its_limits() {
         ("reap-batch", "1,7,64"),
         ("in-flight", "1,5,256"),
     ]);
+}
+
+/// A worker is small beside its message buffers.
+#[test]
+fn workers_are_small() {
+    const OWN: u64 = 64 << 20;
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let out = directory.path().join("run");
+    let output = common::syscost(&[
+        "run",
+        "--quiet",
+        "--mechanism",
+        "send,msg_zerocopy",
+        "--size",
+        "64,1M",
+        "--threads",
+        "8",
+        "--path",
+        "loopback",
+        "--time-limit",
+        "3s",
+        "--out",
+        out.to_str().expect("UTF-8"),
+    ]);
+    // 1 where the time was too short to reach every case; those reached are enough here.
+    assert!(output.status.code() < Some(2), "{}", common::said(&output));
+    let run = RunDir::load(&out).expect("a valid run");
+    let probe = probe::find("transfer").expect("the probe");
+    let mut seen = 0;
+    for (case, settings) in &run.record.settings {
+        let buffers = probe.memory_bytes(&run.record.plan.cases[*case].point);
+        for role in probe.roles() {
+            let peak: u64 = settings[&format!("{role}.peak_resident_bytes")].parse().expect("a number");
+            assert!(peak < OWN + buffers, "{role} of case {case}: {peak} B with {buffers} B of messages");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{settings:?}", settings = run.record.settings);
 }
 
 /// A thread count above the CPUs, and far above.

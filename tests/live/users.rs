@@ -22,7 +22,7 @@ fn an_ordinary_user_gets_a_report() {
     let out = directory.path().join("run");
     let output = Command::new(&program)
         .args(["run", "--quick", "--mechanism", "send,msg_zerocopy", "--size", "4K", "--threads", "1"])
-        .args(["--time-limit", "3s", "--out"])
+        .args(["--time-limit", "6s", "--out"])
         .arg(&out)
         .current_dir("/")
         .uid(NOBODY)

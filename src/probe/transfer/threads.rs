@@ -2,6 +2,7 @@
 
 use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
 use crate::host::topology::{self, Placement, Topology};
+use crate::sys::process;
 use anyhow::{Context, Result, anyhow};
 use std::net::TcpStream;
 use std::sync::mpsc;
@@ -103,6 +104,9 @@ pub fn run<'a>(
     });
     let done = done.into_iter().collect::<Result<Vec<Done>>>()?;
     report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
+    if let Some(bytes) = process::peak_resident_bytes() {
+        report.facts.insert("peak_resident_bytes".into(), bytes.to_string());
+    }
     report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
     report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
     Ok(report)
