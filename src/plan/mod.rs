@@ -64,7 +64,7 @@ pub struct Plan {
 pub const MOST_CASES: usize = 100_000;
 
 /// Starting and joining the fresh workers of one round, beside its windows.
-const ROUND_OVERHEAD: Duration = Duration::from_millis(25);
+const ROUND_OVERHEAD: Duration = Duration::from_millis(15);
 
 /// Why a spec cannot be planned here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -131,13 +131,18 @@ fn the_estimate_is_rounds_of_windows_within_the_limit() {
         spec(&[("path", "loopback"), ("size", "64,128"), ("threads", "1"), ("mechanism", "pack_send")]);
     let plan = Plan::make_within(&spec, None).unwrap();
     let estimate = plan.estimate(&spec);
-    let one = ROUND_OVERHEAD + Duration::from_millis(10 + 4 * 12);
+    let timing = probe::find("transfer").unwrap().timing(&plan.cases[0].point, spec.timing);
+    let one = ROUND_OVERHEAD
+        + Duration::from_nanos(timing.warmup_ns + u64::from(timing.windows) * timing.window_ns);
     assert_eq!(plan.cases.len(), 4);
     assert_eq!(estimate.round, one * 4);
     assert_eq!(estimate.least, one * 4 * spec.min_rounds);
     let short = Spec { time_limit_ns: 1_000_000_000, ..spec };
     assert_eq!(plan.estimate(&short).most, Duration::from_secs(1));
-    assert_eq!(plan.estimate(&short).rounds_in_limit, 1000 / (4 * 83));
+    assert_eq!(
+        plan.estimate(&short).rounds_in_limit,
+        Duration::from_secs(1).as_nanos() as u64 / (one * 4).as_nanos() as u64
+    );
 }
 
 proptest! {

@@ -81,7 +81,7 @@ pub const COMMON: &[Axis] = &[
         unit: Unit::Bytes,
         kind: Kind::Bytes { min: message::SMALLEST, max: 1 << 30 },
         default: || ints(&[64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]),
-        quick: || ints(&[64, 1024, 16384, 65536, 1048576]),
+        quick: || ints(&[64, 4096, 65536, 1048576]),
     },
     Axis {
         id: "threads",
