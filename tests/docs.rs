@@ -1,0 +1,91 @@
+//! Figures in the documents come from committed runs: never typed, always rebuilt.
+//!
+//! A document holds `<!-- result: docs/runs/NAME -->` ... `<!-- result: end -->`; between them stands
+//! what the run's samples say today. `SYSCOST_BLESS=1 cargo test --test docs` writes it anew.
+
+use std::path::{Path, PathBuf};
+use syscost::analysis::whole::Analysis;
+use syscost::report::build;
+use syscost::report::terminal::{self, Look};
+use syscost::run::Run;
+use syscost::run::files::RunDir;
+
+const BEGIN: &str = "<!-- result: docs/runs/";
+const END: &str = "<!-- result: end -->";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every document of the project.
+fn documents() -> Vec<PathBuf> {
+    let markdown = |dir: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(dir).expect("the directory exists");
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.filter(|path| path.extension().is_some_and(|e| e == "md")).collect()
+    };
+    let mut found = markdown(&root());
+    found.extend(markdown(&root().join("docs")));
+    found.sort();
+    found
+}
+
+fn fact(run: &Run, id: &str) -> String {
+    let fact = run.record.host.iter().find(|fact| fact.id == id);
+    fact.and_then(|fact| fact.value.clone()).unwrap_or_else(|| panic!("the run does not record {id}"))
+}
+
+/// What a document says of a run: the terminal's text, and where it was measured and how.
+fn said(name: &str, document: &Path) -> String {
+    let dir = format!("docs/runs/{name}");
+    let run = RunDir::load(&root().join(&dir)).unwrap_or_else(|error| panic!("{dir}: {error}"));
+    let report = build::report(&run, &Analysis::of(&run));
+    let text = terminal::text(&report, None, Look { width: 80, colour: false });
+    let command: Vec<&str> = run.record.command.iter().skip(1).map(String::as_str).collect();
+    let link = if document.parent() == Some(&root()) { dir.clone() } else { format!("runs/{name}") };
+    format!(
+        "{BEGIN}{name} -->\n```text\n{}\n```\n\nMeasured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n{END}",
+        text.trim_end(),
+        fact(&run, "cpu_model"),
+        fact(&run, "cpus_online"),
+        fact(&run, "hypervisor"),
+        fact(&run, "kernel_release"),
+        command.join(" "),
+    )
+}
+
+/// The document with every result rebuilt.
+fn rebuilt(text: &str, document: &Path) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(BEGIN) {
+        let from_name = &rest[at + BEGIN.len()..];
+        let name = from_name.split(" -->").next().expect("split gives one piece at least");
+        let end = rest.find(END).unwrap_or_else(|| panic!("{}: no {END}", document.display()));
+        out.push_str(&rest[..at]);
+        out.push_str(&said(name, document));
+        rest = &rest[end + END.len()..];
+    }
+    out + rest
+}
+
+#[test]
+fn results_in_documents_are_what_their_runs_say() {
+    let bless = std::env::var_os("SYSCOST_BLESS").is_some();
+    let mut results = 0;
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).expect("a document is text");
+        let wanted = rebuilt(&text, &document);
+        results += wanted.matches(BEGIN).count();
+        if bless {
+            std::fs::write(&document, &wanted).expect("the document can be written");
+        } else {
+            assert!(
+                text == wanted,
+                "{} does not say what its run says: SYSCOST_BLESS=1 cargo test --test docs",
+                document.display()
+            );
+        }
+    }
+    assert!(results >= 2, "the README and one more document show a run");
+}
