@@ -12,7 +12,12 @@ use crate::sys::socket::{self, Gather};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may refuse a sender that holds nothing, before that is an error.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long other senders are left to give buffers back.
+const OTHERS: Duration = Duration::from_micros(100);
 
 /// What a sender does when it may not go on before a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,8 @@ pub struct Ring {
     waiting: Waiting,
     completions: Completions,
     reap_batch: u64,
+    /// Since when the kernel has refused while nothing of ours was in flight.
+    refused_since: Option<Instant>,
     /// Messages since the last look at the error queue.
     since_reap: u64,
     next: usize,
@@ -66,6 +73,7 @@ impl Ring {
             waiting,
             completions: Completions::new(in_flight),
             reap_batch,
+            refused_since: None,
             since_reap: 0,
             next: 0,
             gathers: ring.iter().map(|m| Gather::of(m.fields())).collect(),
@@ -95,6 +103,7 @@ impl Ring {
                 Err(error) => return Err(error),
             }
         }
+        self.refused_since = None;
         self.next = (slot + 1) % self.ring.len();
         self.since_reap += 1;
         if self.since_reap >= self.reap_batch {
@@ -132,16 +141,23 @@ impl Ring {
         Ok(())
     }
 
-    /// The kernel refused for want of buffers: some become free with each completion.
+    /// The kernel refused for want of buffers: some become free with each completion, ours or (locked
+    /// memory is counted per user) that of another sender.
     fn wait_for_buffers(&mut self) -> io::Result<()> {
-        if self.completions.is_empty() {
+        if !self.completions.is_empty() {
+            self.refused_since = None;
+            return self.wait();
+        }
+        let since = *self.refused_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > PATIENCE {
             return Err(io::Error::new(
                 io::ErrorKind::OutOfMemory,
-                "the kernel refuses even one zero-copy message (ENOBUFS with nothing in flight): \
-                 raise net.core.optmem_max, or the locked-memory limit (ulimit -l) above the message size",
+                "the kernel keeps refusing even one zero-copy message (ENOBUFS with nothing in flight): raise \
+                 net.core.optmem_max, or the locked-memory limit (ulimit -l) above threads x message size",
             ));
         }
-        self.wait()
+        std::thread::sleep(OTHERS);
+        Ok(())
     }
 }
 

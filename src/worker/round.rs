@@ -48,7 +48,7 @@ pub fn round(case: &Case, terms: &Terms<'_>, paths: &mut Paths) -> Result<Round,
     let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
     let mut workers = stage.start(probe, paths)?;
     stage.cast(probe, timing, &mut workers, paths)?;
-    let reports = stage.perform(&mut workers)?;
+    let reports = stage.perform(probe, &mut workers)?;
     let samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
@@ -129,15 +129,16 @@ impl Direction<'_> {
     }
 
     /// Starts all roles and collects their reports, in role order.
-    fn perform(&mut self, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
-        for worker in workers.iter_mut() {
-            worker.tell(&ToWorker::Go).map_err(|error| self.lost("role", &error))?;
+    fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
+        let roles = probe.roles();
+        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
+            worker.tell(&ToWorker::Go).map_err(|error| self.lost(role, &error))?;
         }
         let mut reports = Vec::new();
-        for worker in workers.iter_mut() {
-            match self.hear("role", worker)? {
+        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
+            match self.hear(role, worker)? {
                 FromWorker::Done { report } => reports.push(*report),
-                other => return Err(self.unexpected("role", &other)),
+                other => return Err(self.unexpected(role, &other)),
             }
         }
         Ok(reports)

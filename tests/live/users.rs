@@ -4,21 +4,57 @@
 use crate::common::{self, SYSCOST};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use syscost::run::files::RunDir;
 
 const NOBODY: u32 = 65534;
+
+/// The binary where every user may run it: the build directory may lie below one that others
+/// cannot enter.
+fn open_to_all() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("chmod");
+    let program = directory.path().join("syscost");
+    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
+    (directory, program)
+}
+
+/// Locked memory is counted per user: the threads of a sender compete for it, and one may find
+/// nothing left while it holds none itself.
+#[test]
+fn zero_copy_threads_share_a_small_locked_memory_limit() {
+    if !common::is_root("zero_copy_threads_share_a_small_locked_memory_limit") {
+        return;
+    }
+    let (_directory, program) = open_to_all();
+    let mut command = Command::new(&program);
+    command
+        .args(["check", "--mechanism", "msg_zerocopy", "--size", "64K,1M", "--threads", "1,8"])
+        .args(["--path", "loopback"])
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY);
+    // SAFETY: setrlimit is async-signal-safe and touches only the limit given.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: 2 << 20, rlim_max: 2 << 20 };
+            match libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", common::said(&output));
+}
 
 #[test]
 fn an_ordinary_user_gets_a_report() {
     if !common::is_root("an_ordinary_user_gets_a_report") {
         return;
     }
-    let directory = tempfile::tempdir().expect("a scratch directory");
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("chmod");
-    // The build directory may lie below a directory that others cannot enter.
-    let program = directory.path().join("syscost");
-    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
+    let (directory, program) = open_to_all();
     let out = directory.path().join("run");
     let output = Command::new(&program)
         .args(["run", "--quick", "--mechanism", "send,msg_zerocopy", "--size", "4K", "--threads", "1"])
