@@ -54,13 +54,19 @@ fn ran(what: &str, output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// The name of the copy's program: in the shared target directory, `syscost` is that of the tree.
+/// The name of the copy's package and program. In the shared target directory `syscost` is the
+/// tree's: a package of the same name would overwrite what Cargo knows of the tree's build, and
+/// later builds of the tree would be called fresh although its sources had changed.
 const PROGRAM: &str = "syscost-with-sendto";
 
 fn rename_program(manifest: &Path) {
     let text = fs::read_to_string(manifest).expect("readable");
-    let text = text.replacen("[package]\n", "[package]\nautobins = false\n", 1);
-    let program = format!("\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n");
+    let name = format!("[package]\nname = \"{PROGRAM}\"\nautobins = false\n");
+    let renamed = text.replacen("[package]\nname = \"syscost\"\n", &name, 1);
+    assert_ne!(renamed, text, "the manifest opens with the package's name");
+    let text = renamed;
+    let program =
+        format!("\n[lib]\nname = \"syscost\"\n\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n");
     fs::write(manifest, text + &program).expect("written");
 }
 
@@ -75,7 +81,7 @@ fn the_worked_example_is_true() {
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_syscost"));
     let profile = binary.parent().expect("target/<profile>");
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--offline", "--locked", "--quiet"]).current_dir(&tree);
+    build.args(["build", "--offline", "--quiet"]).current_dir(&tree);
     build.env("CARGO_TARGET_DIR", profile.parent().expect("target"));
     if profile.ends_with("release") {
         build.arg("--release");
