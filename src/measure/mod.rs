@@ -267,7 +267,7 @@ impl Session<'_> {
             patience: PATIENCE.min(self.end.saturating_duration_since(before.0) + GRACE),
             interrupted: &signals::caught,
         };
-        match worker::round(case, &terms, &mut self.paths) {
+        match worker::round(case, &terms, &mut self.paths).and_then(with_samples) {
             Ok(done) => {
                 let took = before.0.elapsed();
                 let noise = noise::Reading::now().since(&before.1);
@@ -337,6 +337,15 @@ impl Session<'_> {
     }
 }
 
+/// A round in which nothing came to its end is a failure, not silence: a stream that stood still
+/// through every window must show in the report.
+fn with_samples(done: Round) -> Result<Round, RoundError> {
+    if done.samples.is_empty() {
+        return Err(RoundError::Failed("no window came to its end: the work stood still throughout".into()));
+    }
+    Ok(done)
+}
+
 /// Why a round's samples are suspect.
 fn marks(between: &noise::NoiseBetween) -> Vec<String> {
     let cpus: Vec<usize> = between.steal_ns_by_cpu.keys().copied().collect();
@@ -386,4 +395,16 @@ pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Vec<Failu
     let state = if signals::caught() { State::Interrupted } else { State::Complete };
     watch(&Event::Finished { state });
     Ok(failures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_without_samples_is_a_failure() {
+        let round = |samples| Round { samples, settings: Default::default(), missing: Vec::new() };
+        assert!(with_samples(round(vec![Sample::default()])).is_ok());
+        assert!(matches!(with_samples(round(Vec::new())), Err(RoundError::Failed(_))));
+    }
 }

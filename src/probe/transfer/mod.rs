@@ -156,3 +156,21 @@ fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
         ..Sample::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(bytes: f64, windows: usize) -> RoleReport {
+        let totals = BTreeMap::from([("bytes".to_string(), bytes)]);
+        RoleReport { windows: vec![Window::default(); windows], totals, ..RoleReport::default() }
+    }
+
+    #[test]
+    fn windows_pair_up_and_lost_bytes_are_no_measurement() {
+        let merge = |received, sent| Transfer.merge(&Point::default(), &[received, sent]);
+        assert_eq!(merge(report(8.0, 2), report(8.0, 3)).map(|samples| samples.len()), Ok(2));
+        assert_eq!(merge(report(8.0, 0), report(8.0, 3)).map(|samples| samples.len()), Ok(0));
+        assert!(merge(report(8.0, 2), report(16.0, 2)).unwrap_err().contains("16"));
+    }
+}
