@@ -11,8 +11,8 @@ use crate::axis::Point;
 use crate::plan::Case;
 use crate::probe;
 use crate::run::Run;
-use crate::sample::{Metric, Sample};
-use crate::stats::{Estimate, median, median_interval};
+use crate::sample::{Metric, Sample, round_value};
+use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -131,16 +131,8 @@ fn cells_of_case(case: &Case, samples: &[&Sample], confidence: f64) -> Vec<Cell>
 
 /// `samples` are usable and in order of rounds.
 fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32, f64)> {
-    let mut rounds = Vec::new();
-    let mut values = Vec::new();
-    for round in samples.chunk_by(|a, b| a.round == b.round) {
-        values.clear();
-        values.extend(round.iter().filter_map(|s| (metric.of)(s, point)).filter(|v| v.is_finite()));
-        if let Some(value) = median(&values) {
-            rounds.push((round[0].round, value));
-        }
-    }
-    rounds
+    let rounds = samples.chunk_by(|a, b| a.round == b.round);
+    rounds.filter_map(|round| Some((round[0].round, round_value(round, metric, point)?))).collect()
 }
 
 #[cfg(test)]

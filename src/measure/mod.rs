@@ -53,7 +53,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     let tsc_hz = tick_rate();
     let (mut dir, mut run) = if options.resume { resume(&options)? } else { create(&options)? };
     let before_ns = run.record.elapsed_ns;
-    let end = started + options_limit(&run.record, &options);
+    let end = started + options.spec.time_limit();
     let plan = run.record.plan.clone();
     let spec = run.record.spec.clone();
     let mut schedule = Schedule::new(&plan, &spec);
@@ -93,10 +93,6 @@ fn plan_id(options: &Options) -> String {
     let hash =
         name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     format!("{:06x}", (hash ^ u64::from(std::process::id())) & 0xff_ffff)
-}
-
-fn options_limit(record: &Record, options: &Options) -> Duration {
-    if options.resume { options.spec.time_limit() } else { record.spec.time_limit() }
 }
 
 fn create(options: &Options) -> Result<(RunDir, Run)> {

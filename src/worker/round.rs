@@ -94,7 +94,6 @@ impl Direction<'_> {
     ) -> Result<(), RoundError> {
         let token = crate::sys::random::token().map_err(|e| RoundError::Failed(e.to_string()))?;
         let mut peer = None;
-        let mut waiting = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
             let task = Task {
@@ -116,10 +115,9 @@ impl Direction<'_> {
                     other => return Err(self.unexpected(role, &other)),
                 }
             }
-            waiting.push(*role);
         }
         // The last role connects to the ones before; an error of either side is worth hearing first.
-        for (role, worker) in waiting.iter().zip(workers.iter_mut()).rev() {
+        for (role, worker) in probe.roles().iter().zip(workers.iter_mut()).rev() {
             match self.hear(role, worker)? {
                 FromWorker::Ready => {}
                 other => return Err(self.unexpected(role, &other)),
