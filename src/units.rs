@@ -34,6 +34,9 @@ pub enum Unit {
     /// Time-stamp-counter ticks at its constant rate, per byte: not core cycles.
     #[serde(rename = "TSC cycle/B")]
     TscCyclesPerByte,
+    /// Time-stamp-counter ticks at its constant rate: not core cycles.
+    #[serde(rename = "TSC cycle")]
+    TscCycles,
     #[serde(rename = "Hz")]
     Hertz,
     /// Text: an axis of names.
@@ -55,6 +58,7 @@ impl Unit {
             Unit::NanosecondsPerByte => "ns/B",
             Unit::CyclesPerByte => "cycle/B",
             Unit::TscCyclesPerByte => "TSC cycle/B",
+            Unit::TscCycles => "TSC cycle",
             Unit::Hertz => "Hz",
             Unit::Name => "",
         }
@@ -75,7 +79,7 @@ impl Unit {
                 let symbol = if self == Unit::PerSecond { "/s" } else { self.symbol() };
                 format!("{} {prefix}{symbol}", significant(scaled)).replace(" /s", "/s")
             }
-            Unit::NanosecondsPerByte | Unit::CyclesPerByte | Unit::TscCyclesPerByte => {
+            Unit::NanosecondsPerByte | Unit::CyclesPerByte | Unit::TscCyclesPerByte | Unit::TscCycles => {
                 format!("{} {}", significant(value), self.symbol())
             }
         }

@@ -48,7 +48,7 @@ impl Cells {
         }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
-            let limits = Limits::of(case, run.record.spec.timing.window_ns);
+            let limits = Limits::of(case, run.record.spec.timing);
             let sound = |s: &&&Sample| limits.fault(s).is_none();
             let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
             (case.index, cells_of_case(case, &samples, run.record.spec.confidence))

@@ -10,7 +10,7 @@
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::plan::Case;
-use crate::probe;
+use crate::probe::{self, Timing};
 use crate::run::Run;
 use crate::sample::Sample;
 use crate::units::Unit;
@@ -80,9 +80,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// `window_ns` is the length of a window as the spec asks; a case's own may be longer.
-    pub fn of(case: &Case, window_ns: u64) -> Limits {
-        let roles = probe::find(&case.probe).map_or(&[][..], |p| p.roles());
+    /// `timing` is what the spec asks. A probe may ask for more, which may depend on the machine, or
+    /// for less: the shorter of both is held against a sample.
+    pub fn of(case: &Case, timing: Timing) -> Limits {
+        let probe = probe::find(&case.probe);
+        let roles = probe.map_or(&[][..], |p| p.roles());
+        let own = probe.map_or(timing, |p| p.timing(&case.point, timing));
+        let window_ns = timing.window_ns.min(own.window_ns);
         Limits {
             threads: case.point.int("threads").unwrap_or(1) as f64,
             shortest_ns: SHORTEST * window_ns as f64,
@@ -135,9 +139,8 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
     let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
     let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
-    let window_ns = run.record.spec.timing.window_ns;
     let limits: BTreeMap<usize, Limits> =
-        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c, window_ns))).collect();
+        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c, run.record.spec.timing))).collect();
     for sample in &run.samples {
         let Some(limits) = limits.get(&sample.case) else { continue };
         *totals.entry(sample.case).or_default() += 1;

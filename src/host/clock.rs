@@ -5,7 +5,7 @@
 //! execution times" (2010).
 
 use super::files::Root;
-use crate::sys::clock;
+use crate::sys::{clock, timer};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -97,6 +97,19 @@ pub fn clock_reading() -> ClockReading {
     }
 }
 
+/// The frequency at which this core runs now, by a chain of one-cycle steps: what a prediction in
+/// cycles is converted with. The fastest of some tries: a disturbance only ever adds.
+pub fn core_hertz() -> Option<f64> {
+    const STEPS: u64 = 100_000;
+    let rate = || {
+        let start = monotonic_ns();
+        timer::count_down(STEPS)?;
+        Some(STEPS as f64 * 1e9 / (monotonic_ns() - start).max(1) as f64)
+    };
+    let rates: Option<Vec<f64>> = (0..30).map(|_| rate()).collect();
+    rates?.into_iter().max_by(f64::total_cmp)
+}
+
 pub fn clocksource(root: &Root) -> Option<String> {
     root.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
@@ -142,6 +155,11 @@ mod tests {
         assert_eq!(invariant(&machine.root()), Some(true));
         machine.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu constant_tsc xtopology\n");
         assert_eq!(invariant(&machine.root()), Some(false));
+    }
+
+    #[test]
+    fn the_core_runs_at_a_processors_frequency() {
+        assert!(core_hertz().is_none_or(|hertz| (1e8..1e10).contains(&hertz)), "{:?}", core_hertz());
     }
 
     #[test]

@@ -118,6 +118,9 @@ impl Facts {
         self.add("tick_counter_hertz", "time-stamp counter, Hz", source, hertz);
         let invariant = counter.and_then(|c| c.invariant).map(yes);
         self.add("tick_counter_invariant", "time-stamp counter of constant rate", "/proc/cpuinfo", invariant);
+        let core = clock::core_hertz().map(|hertz| format!("{hertz:.0}"));
+        let how = "a chain of one-cycle steps, timed at the start of the run";
+        self.add("core_hertz", "core frequency while measuring, Hz", how, core);
         let reading = clock::clock_reading();
         let how = "clock_gettime(2) timed against the bare system call";
         self.add("clock_by_vdso", "clock read without a system call", how, Some(yes(reading.by_vdso)));

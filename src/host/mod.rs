@@ -8,6 +8,7 @@ pub mod fingerprint;
 pub mod memory;
 pub mod namespaces;
 pub mod noise;
+pub mod scratch;
 pub mod settings;
 pub mod topology;
 

@@ -8,6 +8,7 @@ mod schedule;
 
 pub use event::Event;
 
+use crate::host::scratch::Scratch;
 use crate::host::{clock, fingerprint, noise};
 use crate::plan::Plan;
 use crate::probe::Missing;
@@ -70,6 +71,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
         dir: &mut dir,
         run: &mut run,
         paths: Paths::new(&plan_id(&options)),
+        scratch: Scratch::default(),
         tsc_hz,
         started,
         end,
@@ -195,6 +197,7 @@ struct Session<'a> {
     dir: &'a mut RunDir,
     run: &'a mut Run,
     paths: Paths,
+    scratch: Scratch,
     tsc_hz: Option<f64>,
     started: Instant,
     end: Instant,
@@ -263,7 +266,7 @@ impl Session<'_> {
             patience: PATIENCE.min(self.end.saturating_duration_since(before.0) + GRACE),
             interrupted: &signals::caught,
         };
-        match worker::round(case, &terms, &mut self.paths).and_then(with_samples) {
+        match worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples) {
             Ok(done) => {
                 let took = before.0.elapsed();
                 let noise = noise::Reading::now().since(&before.1);
@@ -368,6 +371,7 @@ fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
 pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Vec<Failure>> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
+    let mut scratch = Scratch::default();
     let mut failures = Vec::new();
     watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
     for case in plan.cases.iter().filter(|case| case.twin_of.is_none()) {
@@ -378,7 +382,7 @@ pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Vec<Failu
             patience: PATIENCE,
             interrupted: &signals::caught,
         };
-        match worker::round(case, &terms, &mut paths) {
+        match worker::round(case, &terms, &mut paths, &mut scratch) {
             Ok(_) => watch(&Event::CaseDone { round: 0, case, metric: "", estimate: None }),
             Err(RoundError::Interrupted) => break,
             Err(error) => {

@@ -5,6 +5,7 @@
 
 use super::Case;
 use crate::axis::Value;
+use crate::probe;
 
 /// Twins per probe: the corners of two numeric axes.
 const MOST_PER_PROBE: usize = 4;
@@ -13,6 +14,9 @@ const MOST_PER_PROBE: usize = 4;
 pub fn choose(cases: &[Case]) -> Vec<usize> {
     let mut chosen = Vec::new();
     for group in cases.chunk_by(|a, b| a.probe == b.probe) {
+        if !probe::find(&group[0].probe).is_some_and(|p| p.compared()) {
+            continue;
+        }
         chosen.extend(corners(group));
     }
     chosen

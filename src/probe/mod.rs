@@ -3,16 +3,27 @@
 //! A probe names its axes, the raw quantities it records and the metrics computed from them, and
 //! supplies the bodies of its roles (a sender and a receiver; or a single role for an operation
 //! of one process). The harness owns processes, rounds, order, time limits; a role owns nothing
-//! but the operation.
+//! but the operation. A probe of an operating-system operation also says which row of the report a
+//! case is ([`Probe::row`]) and what it should cost ([`Probe::predict`]); [`batch`] is its timing
+//! loop and [`cost`] its metrics.
 
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
+use crate::host::scratch::ScratchFile;
 use crate::sample::{Metric, Quantity, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub mod batch;
+pub mod cost;
 pub mod meter;
+pub mod prediction;
+pub mod row;
+pub mod timer;
 pub mod transfer;
+
+use prediction::{Account, Inputs};
+use row::{Drawing, Row};
 
 /// What a probe is, for `list`, help, reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +64,9 @@ pub struct Task {
     pub address: String,
     /// What the role before this one offered (its listening address), if any.
     pub peer: Option<serde_json::Value>,
+    /// The files that [`Probe::files`] asked for, in its order: paths to open.
+    #[serde(default)]
+    pub files: Vec<String>,
 }
 
 /// One timed window of one role.
@@ -114,6 +128,12 @@ pub trait Probe: Sync {
         None
     }
 
+    /// Files that a round of this case reads.
+    fn files(&self, point: &Point) -> Vec<ScratchFile> {
+        let _ = point;
+        Vec::new()
+    }
+
     /// Memory that one round of this case needs beyond the workers themselves, over all roles.
     fn memory_bytes(&self, point: &Point) -> u64 {
         let _ = point;
@@ -127,14 +147,22 @@ pub trait Probe: Sync {
     /// The roles in starting order; each gets the offer of the one before.
     fn roles(&self) -> &'static [&'static str];
 
-    /// Plays one role in a worker process.
+    /// Does this role sit on the far side of the case's path (the other namespace)?
+    fn far(&self, role: &str) -> bool {
+        let _ = role;
+        false
+    }
+
+    /// Plays one role in a worker process. An error that is an [`Unavailable`] skips the case with
+    /// its reason instead of failing it.
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport>;
 
     /// Joins the roles' windows (same order as `roles`) into samples, and verifies the work.
     /// Pure. `case` and `round` are filled in by the harness.
     fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String>;
 
-    /// The metrics whose intervals decide whether a case has been measured often enough.
+    /// The metrics whose intervals decide whether a case has been measured often enough; the first
+    /// is the headline: what a row shows and a prediction predicts.
     fn decisive(&self) -> &'static [&'static str];
 
     /// Nominal time of one round relative to its windows (threads beyond the CPUs need longer).
@@ -142,10 +170,55 @@ pub trait Probe: Sync {
         let _ = point;
         base
     }
+
+    /// The collections of probes that this one belongs to: `suite = "os"` of a spec.
+    fn suite(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Are its cases compared with one another, so that the noise floor (A/A) has to be known?
+    fn compared(&self) -> bool {
+        false
+    }
+
+    /// The case as a row of the table of operations; `None`: the probe is a study of its own.
+    fn row(&self, point: &Point) -> Option<Row> {
+        let _ = point;
+        None
+    }
+
+    /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        let _ = (point, inputs);
+        None
+    }
+
+    /// The pictures of its cases.
+    fn drawings(&self) -> Vec<Drawing> {
+        Vec::new()
+    }
+}
+
+/// The samples of a probe with a single role: one for each window.
+pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    let [report] = reports else {
+        return Err(format!("one role, not {}, makes a sample", reports.len()));
+    };
+    let sample = |(index, window): (usize, &Window)| Sample {
+        index: index as u32,
+        elapsed_ns: window.elapsed_ns,
+        ops: window.ops,
+        bytes: window.bytes,
+        verified: true,
+        marks: window.marks.clone(),
+        quantities: window.quantities.clone(),
+        ..Sample::default()
+    };
+    Ok(report.windows.iter().enumerate().map(sample).collect())
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

@@ -8,6 +8,7 @@ pub mod rows;
 
 use crate::host::{Fact, Unavailable};
 use crate::plan::{Case, Plan};
+use crate::probe::prediction::Prediction;
 use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
@@ -93,9 +94,9 @@ pub struct Record {
     pub missing: Vec<MissingQuantities>,
     pub warnings: Vec<Warning>,
     pub failures: Vec<Failure>,
-    /// Written before the first sample; empty until probes predict.
+    /// Each written before the first sample of its case.
     #[serde(default)]
-    pub predictions: Vec<serde_json::Value>,
+    pub predictions: Vec<Prediction>,
 }
 
 /// A record with its samples: all that estimates and reports are computed from.

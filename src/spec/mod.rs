@@ -46,6 +46,7 @@ pub struct Spec {
 /// The experiments that come with the tool: name, file. Adding one is a file and a line.
 pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
+    ("os", include_str!("../../specs/os.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),

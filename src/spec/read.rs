@@ -26,6 +26,7 @@ const KEYS: &[&str] = &[
     "seed",
     "quick",
     "timing",
+    "suite",
     "probe",
 ];
 const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
@@ -130,6 +131,33 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
+/// Every probe of a collection, with its default axes.
+fn suite(source: &Source<'_>, key: &str, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+    let name = source.string(key, item)?;
+    let members = probe::ALL.iter().filter(|p| p.suite() == Some(name.as_str()));
+    let probes: Vec<ProbeSpec> =
+        members.map(|p| ProbeSpec { probe: p.about().id.to_string(), axes: BTreeMap::new() }).collect();
+    if probes.is_empty() {
+        let mut names: Vec<&str> = probe::ALL.iter().filter_map(|p| p.suite()).collect();
+        names.dedup();
+        let message = format!("there is no suite {name:?}: {}", suggest(&name, &names, &[]));
+        return Err(source.error(item.span(), message));
+    }
+    Ok(probes)
+}
+
+/// Members of a suite; a probe that has an entry of its own keeps it. The keys come in any order.
+fn add_unnamed(spec: &mut Spec, probes: Vec<ProbeSpec>) {
+    let unnamed = |p: &ProbeSpec| !spec.probes.iter().any(|own| own.probe == p.probe);
+    let new: Vec<ProbeSpec> = probes.into_iter().filter(unnamed).collect();
+    spec.probes.extend(new);
+}
+
+fn name_first(spec: &mut Spec, mut named: Vec<ProbeSpec>) {
+    std::mem::swap(&mut spec.probes, &mut named);
+    add_unnamed(spec, named);
+}
+
 /// One key of the document; `None`: there is no such key.
 fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Option<Result<(), SpecError>> {
     let result = match key {
@@ -145,7 +173,8 @@ fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Opti
             .map(|v| spec.seed = v),
         "quick" => Ok(()),
         "timing" => timing(source, item, spec.timing).map(|v| spec.timing = v),
-        "probe" => probes(source, item).map(|v| spec.probes = v),
+        "suite" => suite(source, key, item).map(|probes| add_unnamed(spec, probes)),
+        "probe" => probes(source, item).map(|named| name_first(spec, named)),
         _ => return None,
     };
     Some(result)

@@ -24,6 +24,12 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     }
 }
 
+/// The CPU that the calling thread runs on now; `None` where the kernel does not say.
+pub fn current() -> Option<usize> {
+    // SAFETY: takes nothing.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 /// Restricts the calling thread to these CPUs.
 pub fn restrict(cpus: &[usize]) -> io::Result<()> {
     let largest = cpus.iter().copied().max().unwrap_or(0);

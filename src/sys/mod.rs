@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod buffer;
 pub mod clock;
+pub mod disk;
 pub mod ethtool;
 pub mod lock;
 pub mod namespace;
@@ -13,3 +14,4 @@ pub mod random;
 pub mod signals;
 pub mod socket;
 pub mod terminal;
+pub mod timer;

@@ -4,6 +4,7 @@
 //! parent, and its standard input closes.
 
 use super::protocol::{self, FromWorker, ToWorker};
+use crate::host::Unavailable;
 use crate::probe::{self, RoleReport, Stage};
 use crate::sys::process;
 use anyhow::{Context, Result, bail};
@@ -19,7 +20,10 @@ pub fn main() -> i32 {
     let frames = listen_to_harness();
     match play(&frames) {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
-        Err(error) => said(FromWorker::Failed { causes: error.chain().map(|c| c.to_string()).collect() }),
+        Err(error) => said(match error.downcast::<Unavailable>() {
+            Ok(why) => FromWorker::Unavailable { why },
+            Err(error) => FromWorker::Failed { causes: error.chain().map(|c| c.to_string()).collect() },
+        }),
     }
 }
 

@@ -36,13 +36,14 @@ impl Paths {
         self.pairs.insert((settings.mtu.into(), settings.offloads), pair);
     }
 
-    /// Where this role of a case at this point runs. A point without a path runs here.
-    pub fn seat(&mut self, point: &Point, role: &str) -> Result<Seat<'_>, Unavailable> {
+    /// Where a role of a case at this point runs, on this side of the path or the far one. A point
+    /// without a path runs here.
+    pub fn seat(&mut self, point: &Point, far: bool) -> Result<Seat<'_>, Unavailable> {
         if point.text("path") != Some("veth") {
             return Ok(Seat { place: Place::Here, address: "127.0.0.1".into() });
         }
         let pair = self.pair(point)?;
-        let side = if role == "receiver" { &pair.receiver } else { &pair.sender };
+        let side = if far { &pair.receiver } else { &pair.sender };
         Ok(Seat { place: Place::Namespace(side), address: side.address.to_string() })
     }
 

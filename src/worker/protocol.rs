@@ -1,6 +1,7 @@
 //! The frames between the harness and a worker: a little-endian u32 length, then that many bytes
 //! of JSON. A peer that says anything else is refused, whatever it is.
 
+use crate::host::Unavailable;
 use crate::probe::{RoleReport, Task};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, Read, Write};
@@ -8,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// Refuse to speak with a worker of another version: the frames below may differ.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// No honest frame is larger; a larger length is garbage (a shell's greeting, say).
 const LARGEST_FRAME: usize = 16 << 20;
 
@@ -30,6 +31,10 @@ pub enum FromWorker {
     Ready,
     Done {
         report: Box<RoleReport>,
+    },
+    /// This machine cannot do what the case needs.
+    Unavailable {
+        why: Unavailable,
     },
     /// The role failed; causes from the outermost in.
     Failed {

@@ -4,6 +4,7 @@ use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::host::Unavailable;
+use crate::host::scratch::Scratch;
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
@@ -40,14 +41,20 @@ pub struct Terms<'a> {
 }
 
 /// Runs one round of a case.
-pub fn round(case: &Case, terms: &Terms<'_>, paths: &mut Paths) -> Result<Round, RoundError> {
+pub fn round(
+    case: &Case,
+    terms: &Terms<'_>,
+    paths: &mut Paths,
+    scratch: &mut Scratch,
+) -> Result<Round, RoundError> {
     let probe = probe::find(&case.probe)
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
     let timing = probe.timing(&case.point, terms.timing);
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let files = scratch.paths(&probe.files(&case.point))?;
     let mut workers = stage.start(probe, paths)?;
-    stage.cast(probe, timing, &mut workers, paths)?;
+    stage.cast(probe, timing, &mut workers, paths, &files)?;
     let reports = stage.perform(probe, &mut workers)?;
     let samples = probe
         .merge(&case.point, &reports)
@@ -75,7 +82,7 @@ impl Direction<'_> {
     fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
         let mut workers = Vec::new();
         for role in probe.roles() {
-            let seat = paths.seat(&self.case.point, role)?;
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
             workers
                 .push(Worker::start(&seat.place).map_err(|error| {
                     RoundError::Failed(format!("cannot start a worker process: {error}"))
@@ -91,6 +98,7 @@ impl Direction<'_> {
         timing: Timing,
         workers: &mut [Worker],
         paths: &mut Paths,
+        files: &[String],
     ) -> Result<(), RoundError> {
         let token = crate::sys::random::token().map_err(|e| RoundError::Failed(e.to_string()))?;
         let mut peer = None;
@@ -104,8 +112,9 @@ impl Direction<'_> {
                 token: token.clone(),
                 tsc_hz: self.terms.tsc_hz,
                 verify_all: self.terms.verify_all,
-                address: paths.seat(&self.case.point, role)?.address,
+                address: paths.seat(&self.case.point, probe.far(role))?.address,
                 peer: peer.take(),
+                files: files.to_vec(),
             };
             let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
             worker.tell(&task).map_err(|error| self.lost(role, &error))?;
@@ -146,6 +155,7 @@ impl Direction<'_> {
         let frame =
             worker.hear(self.deadline, self.terms.interrupted).map_err(|error| self.lost(role, &error))?;
         match frame {
+            FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {
                 Err(RoundError::Failed(format!("the {role} says: {}", causes.join(": "))))
             }

@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use syscost::axis::{Point, Value};
 use syscost::host::namespaces::{LinkSettings, Pair, Side};
+use syscost::host::scratch::Scratch;
 use syscost::plan::Case;
 use syscost::probe::{self, Timing};
 use syscost::stats;
@@ -82,10 +83,13 @@ impl Peer for Syscost {
             patience: PATIENCE,
             interrupted: &|| visit.stop.load(Ordering::Relaxed),
         };
-        let round = worker::round(&case, &terms, &mut paths).map_err(|error| match error {
-            RoundError::Interrupted => anyhow!(Interrupted),
-            other => anyhow!(other),
-        })?;
+        let round =
+            worker::round(&case, &terms, &mut paths, &mut Scratch::default()).map_err(
+                |error| match error {
+                    RoundError::Interrupted => anyhow!(Interrupted),
+                    other => anyhow!(other),
+                },
+            )?;
         throughput(&case.point, &round.samples)
     }
 }

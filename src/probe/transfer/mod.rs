@@ -91,6 +91,14 @@ impl Probe for Transfer {
         &[RECEIVER, SENDER]
     }
 
+    fn far(&self, role: &str) -> bool {
+        role == RECEIVER
+    }
+
+    fn compared(&self) -> bool {
+        true
+    }
+
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
         match task.role.as_str() {
             RECEIVER => receiver::play(task, stage),

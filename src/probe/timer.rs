@@ -1,0 +1,163 @@
+//! `timer`: what reading each clock costs, and the loop that everything else is timed in.
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost, samples_of_one_role};
+use crate::axis::{Axis, Kind, Point, Value};
+use crate::host::Unavailable;
+use crate::sample::{Metric, Quantity, Sample};
+use crate::sys::timer as clocks;
+use crate::units::Unit;
+use std::hint::black_box;
+
+pub struct Timer;
+
+/// One way to read the time: a body that reads it N times.
+struct Clock {
+    id: &'static str,
+    label: &'static str,
+    /// The CSE 221 table's row for it.
+    published: bool,
+    /// Reads it this often; `None`: not on this processor.
+    run: Option<fn(u64)>,
+}
+
+fn repeat<T>(n: u64, read: impl Fn() -> T) {
+    for _ in 0..n {
+        black_box(read());
+    }
+}
+
+const CLOCKS: &[Clock] = &[
+    Clock {
+        id: "loop",
+        label: "empty loop, one iteration",
+        published: false,
+        run: Some(|n| repeat(n, || ())),
+    },
+    Clock { id: "rdtsc", label: "rdtsc", published: true, run: clocks::RDTSC },
+    Clock { id: "rdtscp", label: "rdtscp", published: false, run: clocks::RDTSCP },
+    Clock { id: "lfence_rdtsc", label: "lfence; rdtsc", published: false, run: clocks::LFENCE_RDTSC },
+    Clock { id: "rdtscp_lfence", label: "rdtscp; lfence", published: false, run: clocks::RDTSCP_LFENCE },
+    Clock { id: "cntvct", label: "cntvct_el0", published: true, run: clocks::CNTVCT },
+    Clock { id: "isb_cntvct", label: "isb; cntvct_el0", published: false, run: clocks::ISB_CNTVCT },
+    Clock {
+        id: "clock_gettime",
+        label: "clock_gettime(MONOTONIC)",
+        published: false,
+        run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC))),
+    },
+    Clock {
+        id: "clock_gettime_coarse",
+        label: "clock_gettime(MONOTONIC_COARSE)",
+        published: false,
+        run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC_COARSE))),
+    },
+    Clock {
+        id: "clock_gettime_syscall",
+        label: "clock_gettime by system call",
+        published: false,
+        run: Some(|n| repeat(n, crate::sys::clock::monotonic_ns_by_system_call)),
+    },
+];
+
+fn find(point: &Point) -> Option<&'static Clock> {
+    CLOCKS.iter().find(|c| Some(c.id) == point.text("clock"))
+}
+
+fn here() -> Vec<Value> {
+    CLOCKS.iter().filter(|c| c.run.is_some()).map(|c| Value::text(c.id)).collect()
+}
+
+/// The row of one clock, as an input of other rows' predictions.
+pub fn reading(clock: &'static str) -> RowRef {
+    RowRef { probe: "timer", coordinates: vec![("clock", Value::text(clock))], metric: "cost" }
+}
+
+impl Probe for Timer {
+    fn about(&self) -> About {
+        About {
+            id: "timer",
+            title: "reading the time",
+            method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
+                     the same loop without the reading. The loop itself is a row of its own, with nothing subtracted.",
+            source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "clock",
+            flag: "clock",
+            title: "clock",
+            help: "how the time is read",
+            unit: Unit::Name,
+            kind: Kind::Name { names: || CLOCKS.iter().map(|c| c.id).collect(), aliases: Vec::new },
+            default: here,
+            quick: here,
+        }]
+    }
+
+    fn applies(&self, _: &str, _: &Point) -> bool {
+        true
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if find(point).is_some_and(|c| c.run.is_some()) {
+            return Ok(());
+        }
+        Err(Unavailable {
+            reason: format!("this is {}, which has no such instruction", std::env::consts::ARCH),
+            remedy: "none: syscost list names the clocks of this processor".into(),
+        })
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        cost::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["caller"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        let clock = find(&task.point).ok_or_else(|| anyhow::anyhow!("no clock at {}", task.point))?;
+        let run = clock.run.ok_or_else(|| anyhow::anyhow!("{} is not on this processor", clock.id))?;
+        let facts = batch::settle_on_one_cpu();
+        stage.ready()?;
+        // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
+        let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
+        Ok(RoleReport { windows: batch::batches(task, run, empty), facts, ..RoleReport::default() })
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        samples_of_one_role(reports)
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["cost"]
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let clock = find(point)?;
+        let row = Row::listed(clock.label);
+        Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        if find(point)?.id == "loop" {
+            let cycles = inputs.constant("cycles", 1.0, Unit::Count, "a predicted, taken branch a cycle");
+            return Some(inputs.sum("cycles / frequency", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0)));
+        }
+        None
+    }
+}
