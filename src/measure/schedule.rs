@@ -56,6 +56,15 @@ impl<'a> Schedule<'a> {
         self.given_up(case)
     }
 
+    /// The case cannot be measured here.
+    pub fn give_up(&mut self, case: usize) {
+        self.cases[case].failures_in_a_row = FAILURES_ALLOWED;
+    }
+
+    pub fn has_rounds(&self, case: usize) -> bool {
+        !self.cases[case].rounds.is_empty()
+    }
+
     fn given_up(&self, case: usize) -> bool {
         self.cases[case].failures_in_a_row >= FAILURES_ALLOWED
     }
