@@ -146,6 +146,7 @@ impl Session<'_> {
         schedule: &mut Schedule<'_>,
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<State> {
+        let mut state = State::Complete;
         // Only failures can make a round number come up without samples, so twice the maximum ends.
         for round in 0..spec.max_rounds.saturating_mul(2) {
             let due = schedule.due(round);
@@ -156,13 +157,17 @@ impl Session<'_> {
                 continue;
             }
             watch(&Event::RoundStarted { round, cases: due.len() });
+            let mut visited = false;
             for case in self.order(plan, spec, round, &due) {
                 if signals::caught() {
                     return Ok(State::Interrupted);
                 }
+                // A slow case that no longer fits leaves its time to quicker ones.
                 if Instant::now() + schedule.expected(case) > self.end {
-                    return Ok(State::TimeLimit);
+                    state = State::TimeLimit;
+                    continue;
                 }
+                visited = true;
                 if !self.visit(plan, spec, case, round, schedule, watch)? {
                     return Ok(State::Interrupted);
                 }
@@ -176,8 +181,11 @@ impl Session<'_> {
                 });
             }
             self.keep_record()?;
+            if !visited {
+                break;
+            }
         }
-        Ok(State::Complete)
+        Ok(state)
     }
 
     /// The seeded order; in the first round rows come after those that their predictions need.
