@@ -19,6 +19,7 @@ pub mod cost;
 pub mod meter;
 pub mod prediction;
 pub mod row;
+pub mod system_call;
 pub mod timer;
 pub mod transfer;
 
@@ -218,7 +219,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &system_call::SystemCall];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
