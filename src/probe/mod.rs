@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod cost;
+pub mod directory;
 pub mod meter;
 pub mod prediction;
 pub mod row;

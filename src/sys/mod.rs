@@ -3,10 +3,12 @@
 pub mod affinity;
 pub mod buffer;
 pub mod call;
+pub mod chase;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
 pub mod lock;
+pub mod mapping;
 pub mod namespace;
 pub mod netlink;
 pub mod process;
