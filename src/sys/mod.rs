@@ -9,6 +9,7 @@ pub mod ethtool;
 pub mod lock;
 pub mod namespace;
 pub mod netlink;
+pub mod procedure;
 pub mod process;
 pub mod program;
 pub mod random;
