@@ -19,6 +19,7 @@ pub mod cost;
 pub mod directory;
 pub mod meter;
 pub mod prediction;
+pub mod procedure_call;
 pub mod row;
 pub mod system_call;
 pub mod timer;
@@ -233,6 +234,8 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &system_call::SystemCall,
 ];
+pub static ALL: &[&dyn Probe] =
+    &[&transfer::Transfer, &timer::Timer, &procedure_call::ProcedureCall, &system_call::SystemCall];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

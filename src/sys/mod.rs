@@ -11,6 +11,7 @@ pub mod lock;
 pub mod mapping;
 pub mod namespace;
 pub mod netlink;
+pub mod procedure;
 pub mod process;
 pub mod program;
 pub mod random;
