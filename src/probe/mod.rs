@@ -232,10 +232,9 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
+    &procedure_call::ProcedureCall,
     &system_call::SystemCall,
 ];
-pub static ALL: &[&dyn Probe] =
-    &[&transfer::Transfer, &timer::Timer, &procedure_call::ProcedureCall, &system_call::SystemCall];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
