@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub mod batch;
+pub mod blocks;
 pub mod cost;
 pub mod directory;
 pub mod meter;
