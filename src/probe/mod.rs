@@ -18,6 +18,7 @@ pub mod batch;
 pub mod blocks;
 pub mod cost;
 pub mod directory;
+pub mod file_read;
 pub mod meter;
 pub mod prediction;
 pub mod row;
@@ -220,7 +221,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &file_read::FileRead];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
