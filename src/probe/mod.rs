@@ -15,8 +15,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub mod batch;
+pub mod blocks;
 pub mod cost;
 pub mod directory;
+pub mod file_read;
 pub mod meter;
 pub mod prediction;
 pub mod procedure_call;
@@ -234,6 +236,7 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &file_read::FileRead,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {

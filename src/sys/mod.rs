@@ -12,6 +12,7 @@ pub mod mapping;
 pub mod namespace;
 pub mod netlink;
 pub mod procedure;
+pub mod page_cache;
 pub mod process;
 pub mod program;
 pub mod random;
