@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 pub mod batch;
 pub mod cost;
 pub mod directory;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
 pub mod prediction;
 pub mod row;
@@ -219,7 +221,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
