@@ -19,6 +19,8 @@ pub mod blocks;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
 pub mod prediction;
 pub mod procedure_call;
@@ -238,6 +240,7 @@ pub static ALL: &[&dyn Probe] = &[
     &system_call::SystemCall,
     &file_read::FileRead,
 ];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

@@ -18,5 +18,6 @@ pub mod program;
 pub mod random;
 pub mod signals;
 pub mod socket;
+pub mod stream;
 pub mod terminal;
 pub mod timer;
