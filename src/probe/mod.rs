@@ -238,9 +238,9 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &memory_latency::MemoryLatency,
     &file_read::FileRead,
 ];
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
