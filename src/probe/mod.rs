@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub mod batch;
+pub mod context_switch;
 pub mod cost;
 pub mod meter;
 pub mod prediction;
@@ -220,8 +221,13 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] =
-    &[&transfer::Transfer, &timer::Timer, &procedure_call::ProcedureCall, &system_call::SystemCall];
+pub static ALL: &[&dyn Probe] = &[
+    &transfer::Transfer,
+    &timer::Timer,
+    &procedure_call::ProcedureCall,
+    &system_call::SystemCall,
+    &context_switch::ContextSwitch,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

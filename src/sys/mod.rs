@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod buffer;
 pub mod call;
+pub mod child;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
@@ -13,6 +14,7 @@ pub mod procedure;
 pub mod process;
 pub mod program;
 pub mod random;
+pub mod shared;
 pub mod signals;
 pub mod socket;
 pub mod terminal;
