@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 pub mod batch;
 pub mod context_switch;
 pub mod cost;
+pub mod directory;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
 pub mod prediction;
 pub mod procedure_call;
@@ -228,6 +231,7 @@ pub static ALL: &[&dyn Probe] = &[
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
 ];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
