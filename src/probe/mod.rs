@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod blocks;
+pub mod context_switch;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
@@ -241,6 +242,9 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_latency::MemoryLatency,
     &file_read::FileRead,
 ];
+    &context_switch::ContextSwitch,
+];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod buffer;
 pub mod call;
+pub mod child;
 pub mod chase;
 pub mod clock;
 pub mod disk;
@@ -16,6 +17,7 @@ pub mod procedure;
 pub mod process;
 pub mod program;
 pub mod random;
+pub mod shared;
 pub mod signals;
 pub mod socket;
 pub mod stream;
