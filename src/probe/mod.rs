@@ -242,9 +242,6 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_latency::MemoryLatency,
     &file_read::FileRead,
 ];
-    &context_switch::ContextSwitch,
-];
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

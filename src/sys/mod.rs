@@ -3,8 +3,8 @@
 pub mod affinity;
 pub mod buffer;
 pub mod call;
-pub mod child;
 pub mod chase;
+pub mod child;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
