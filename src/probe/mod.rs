@@ -239,6 +239,7 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
     &file_read::FileRead,
 ];
