@@ -18,8 +18,11 @@ pub mod batch;
 pub mod cost;
 pub mod directory;
 pub mod hierarchy;
+pub mod memory_bandwidth;
 pub mod memory_latency;
+pub mod memory_mountain;
 pub mod meter;
+pub mod passes;
 pub mod prediction;
 pub mod row;
 pub mod timer;
@@ -221,7 +224,13 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &memory_latency::MemoryLatency];
+pub static ALL: &[&dyn Probe] = &[
+    &transfer::Transfer,
+    &timer::Timer,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
