@@ -22,6 +22,7 @@ pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
+pub mod page_fault;
 pub mod passes;
 pub mod prediction;
 pub mod row;
@@ -230,6 +231,7 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_latency::MemoryLatency,
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
+    &page_fault::PageFault,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
