@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 pub mod batch;
 pub mod context_switch;
 pub mod cost;
+pub mod directory;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
 pub mod prediction;
 pub mod procedure_call;
@@ -227,6 +230,7 @@ pub static ALL: &[&dyn Probe] = &[
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
+    &memory_latency::MemoryLatency,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
