@@ -23,8 +23,10 @@ pub mod memory_latency;
 pub mod meter;
 pub mod prediction;
 pub mod procedure_call;
+pub mod process_create;
 pub mod row;
 pub mod system_call;
+pub mod thread_create;
 pub mod timer;
 pub mod transfer;
 
@@ -229,6 +231,8 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &process_create::ProcessCreate,
+    &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
 ];

@@ -15,6 +15,7 @@ pub mod netlink;
 pub mod procedure;
 pub mod process;
 pub mod program;
+pub mod pthread;
 pub mod random;
 pub mod shared;
 pub mod signals;
