@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod context_switch;
+pub mod core_to_core;
 pub mod cost;
 pub mod directory;
 pub mod hierarchy;
@@ -234,6 +235,7 @@ pub static ALL: &[&dyn Probe] = &[
     &process_create::ProcessCreate,
     &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
+    &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
 ];
 
