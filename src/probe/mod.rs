@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub mod batch;
+pub mod context_switch;
+pub mod core_to_core;
 pub mod cost;
 pub mod directory;
 pub mod hierarchy;
@@ -25,7 +27,11 @@ pub mod meter;
 pub mod page_fault;
 pub mod passes;
 pub mod prediction;
+pub mod procedure_call;
+pub mod process_create;
 pub mod row;
+pub mod system_call;
+pub mod thread_create;
 pub mod timer;
 pub mod transfer;
 
@@ -232,6 +238,13 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
     &page_fault::PageFault,
+    &procedure_call::ProcedureCall,
+    &system_call::SystemCall,
+    &process_create::ProcessCreate,
+    &thread_create::ThreadCreate,
+    &context_switch::ContextSwitch,
+    &core_to_core::CoreToCore,
+    &memory_latency::MemoryLatency,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {

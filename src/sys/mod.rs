@@ -2,6 +2,8 @@
 
 pub mod affinity;
 pub mod buffer;
+pub mod call;
+pub mod child;
 pub mod chase;
 pub mod clock;
 pub mod disk;
@@ -10,9 +12,12 @@ pub mod lock;
 pub mod mapping;
 pub mod namespace;
 pub mod netlink;
+pub mod procedure;
 pub mod process;
 pub mod program;
+pub mod pthread;
 pub mod random;
+pub mod shared;
 pub mod signals;
 pub mod socket;
 pub mod stream;
