@@ -17,16 +17,23 @@ use std::collections::BTreeMap;
 pub mod batch;
 pub mod blocks;
 pub mod context_switch;
+pub mod core_to_core;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
 pub mod hierarchy;
+pub mod memory_bandwidth;
 pub mod memory_latency;
+pub mod memory_mountain;
 pub mod meter;
+pub mod page_fault;
+pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
+pub mod process_create;
 pub mod row;
 pub mod system_call;
+pub mod thread_create;
 pub mod timer;
 pub mod transfer;
 
@@ -237,11 +244,19 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
+    &page_fault::PageFault,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &process_create::ProcessCreate,
+    &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
     &file_read::FileRead,
+    &core_to_core::CoreToCore,
+    &memory_latency::MemoryLatency,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
