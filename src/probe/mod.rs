@@ -19,9 +19,13 @@ pub mod blocks;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
+pub mod icmp_round_trip;
 pub mod meter;
+pub mod network;
 pub mod prediction;
 pub mod row;
+pub mod tcp_connect;
+pub mod tcp_round_trip;
 pub mod timer;
 pub mod transfer;
 
@@ -221,7 +225,14 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &file_read::FileRead];
+pub static ALL: &[&dyn Probe] = &[
+    &transfer::Transfer,
+    &timer::Timer,
+    &icmp_round_trip::IcmpRoundTrip,
+    &tcp_round_trip::TcpRoundTrip,
+    &tcp_connect::TcpConnect,
+    &file_read::FileRead,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

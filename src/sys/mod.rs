@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
+pub mod icmp;
 pub mod lock;
 pub mod namespace;
 pub mod netlink;
