@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod files;
 pub mod fingerprint;
 pub mod memory;
+pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
 pub mod scratch;

@@ -22,6 +22,7 @@ pub mod file_read;
 pub mod icmp_round_trip;
 pub mod meter;
 pub mod network;
+pub mod peak_bandwidth;
 pub mod prediction;
 pub mod row;
 pub mod tcp_connect;
@@ -231,6 +232,7 @@ pub static ALL: &[&dyn Probe] = &[
     &icmp_round_trip::IcmpRoundTrip,
     &tcp_round_trip::TcpRoundTrip,
     &tcp_connect::TcpConnect,
+    &peak_bandwidth::PeakBandwidth,
     &file_read::FileRead,
 ];
 
