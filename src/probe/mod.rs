@@ -20,13 +20,20 @@ pub mod cost;
 pub mod directory;
 pub mod file_read;
 pub mod icmp_round_trip;
+pub mod context_switch;
+pub mod cost;
+pub mod directory;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
 pub mod network;
 pub mod peak_bandwidth;
 pub mod prediction;
+pub mod procedure_call;
 pub mod row;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
+pub mod system_call;
 pub mod timer;
 pub mod transfer;
 
@@ -234,6 +241,10 @@ pub static ALL: &[&dyn Probe] = &[
     &tcp_connect::TcpConnect,
     &peak_bandwidth::PeakBandwidth,
     &file_read::FileRead,
+    &procedure_call::ProcedureCall,
+    &system_call::SystemCall,
+    &context_switch::ContextSwitch,
+    &memory_latency::MemoryLatency,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
