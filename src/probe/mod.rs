@@ -18,11 +18,11 @@ pub mod batch;
 pub mod blocks;
 pub mod cost;
 pub mod directory;
+pub mod file_cache;
+pub mod file_contention;
 pub mod file_read;
 pub mod icmp_round_trip;
 pub mod context_switch;
-pub mod cost;
-pub mod directory;
 pub mod hierarchy;
 pub mod memory_latency;
 pub mod meter;
@@ -241,6 +241,8 @@ pub static ALL: &[&dyn Probe] = &[
     &tcp_connect::TcpConnect,
     &peak_bandwidth::PeakBandwidth,
     &file_read::FileRead,
+    &file_contention::FileContention,
+    &file_cache::FileCache,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
