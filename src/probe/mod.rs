@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod blocks;
+pub mod context_switch;
+pub mod core_to_core;
 pub mod cost;
 pub mod directory;
 pub mod file_cache;
@@ -24,16 +26,22 @@ pub mod file_read;
 pub mod icmp_round_trip;
 pub mod context_switch;
 pub mod hierarchy;
+pub mod memory_bandwidth;
 pub mod memory_latency;
+pub mod memory_mountain;
 pub mod meter;
 pub mod network;
 pub mod peak_bandwidth;
+pub mod page_fault;
+pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
+pub mod process_create;
 pub mod row;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
 pub mod system_call;
+pub mod thread_create;
 pub mod timer;
 pub mod transfer;
 
@@ -243,9 +251,16 @@ pub static ALL: &[&dyn Probe] = &[
     &file_read::FileRead,
     &file_contention::FileContention,
     &file_cache::FileCache,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
+    &page_fault::PageFault,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &process_create::ProcessCreate,
+    &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
+    &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
 ];
 
