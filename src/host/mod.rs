@@ -7,6 +7,7 @@ pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;
 pub mod memory;
+pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
 pub mod scratch;

@@ -21,17 +21,26 @@ pub mod core_to_core;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
+pub mod file_cache;
+pub mod file_contention;
+pub mod file_read;
+pub mod icmp_round_trip;
+pub mod context_switch;
 pub mod hierarchy;
 pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
+pub mod network;
+pub mod peak_bandwidth;
 pub mod page_fault;
 pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
 pub mod process_create;
 pub mod row;
+pub mod tcp_connect;
+pub mod tcp_round_trip;
 pub mod system_call;
 pub mod thread_create;
 pub mod timer;
@@ -244,6 +253,13 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
+    &icmp_round_trip::IcmpRoundTrip,
+    &tcp_round_trip::TcpRoundTrip,
+    &tcp_connect::TcpConnect,
+    &peak_bandwidth::PeakBandwidth,
+    &file_read::FileRead,
+    &file_contention::FileContention,
+    &file_cache::FileCache,
     &memory_latency::MemoryLatency,
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,

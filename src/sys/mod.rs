@@ -8,6 +8,7 @@ pub mod child;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
+pub mod icmp;
 pub mod lock;
 pub mod mapping;
 pub mod namespace;
