@@ -10,6 +10,7 @@ pub mod namespaces;
 pub mod noise;
 pub mod scratch;
 pub mod settings;
+pub mod storage;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

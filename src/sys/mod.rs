@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod buffer;
 pub mod clock;
+pub mod cpuid;
 pub mod disk;
 pub mod ethtool;
 pub mod lock;
