@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod buffer;
+pub mod call;
 pub mod clock;
 pub mod cpuid;
 pub mod disk;
