@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub mod batch;
+pub mod blocks;
 pub mod cost;
+pub mod directory;
 pub mod meter;
 pub mod prediction;
 pub mod row;

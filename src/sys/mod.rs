@@ -10,6 +10,7 @@ pub mod ethtool;
 pub mod lock;
 pub mod namespace;
 pub mod netlink;
+pub mod page_cache;
 pub mod process;
 pub mod program;
 pub mod random;
