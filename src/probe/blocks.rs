@@ -100,7 +100,7 @@ impl Blocks {
 
 /// A seed that differs between rounds: the order of one round teaches a device nothing about the next.
 pub fn seed(task: &Task) -> u64 {
-    task.token.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    task.token
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
