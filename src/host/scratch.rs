@@ -6,17 +6,21 @@
 //! the free space is refused, so that no disk is filled. Sources: proc(5), open(2), unlink(2).
 
 use super::Unavailable;
+use crate::sys::buffer::Buffer;
 use crate::sys::{disk, random};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The share of the free space that one file may take.
 const SHARE_OF_FREE: f64 = 0.5;
 const CHUNK_BYTES: usize = 1 << 20;
 const SECTOR_BYTES: usize = 512;
+/// Length and alignment that every device takes with O_DIRECT.
+const DIRECT_BYTES: usize = 4096;
 
 /// A file of random bytes that a case reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +56,23 @@ impl Scratch {
 /// Can a file be made in this directory at all?
 pub fn writable(directory: &str) -> Result<(), Unavailable> {
     nameless(Path::new(directory)).map(|_| ()).map_err(|error| refused(directory, &error))
+}
+
+/// Can files of this directory be read past the page cache (O_DIRECT)?
+pub fn allows_direct_reads(directory: &str) -> Result<(), Unavailable> {
+    let try_it = || -> io::Result<()> {
+        let mut file = nameless(Path::new(directory))?;
+        let mut block = Buffer::zeroed(DIRECT_BYTES, DIRECT_BYTES);
+        file.write_all(&block)?;
+        file.sync_all()?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
+        direct.read_exact_at(&mut block, 0)
+    };
+    try_it().map_err(|error| Unavailable {
+        reason: format!("the file system of {directory} does not read past the page cache (O_DIRECT): {error}"),
+        remedy: "name a directory on a disk's own file system (ext4, xfs, btrfs) with --dir".into(),
+    })
 }
 
 fn make(wanted: &ScratchFile) -> Result<File, Unavailable> {

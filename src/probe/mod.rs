@@ -18,6 +18,7 @@ pub mod batch;
 pub mod blocks;
 pub mod cost;
 pub mod directory;
+pub mod file_read;
 pub mod meter;
 pub mod prediction;
 pub mod row;
@@ -234,6 +235,7 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &system_call::SystemCall,
 ];
+pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &file_read::FileRead];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
