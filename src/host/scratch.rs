@@ -70,7 +70,9 @@ pub fn allows_direct_reads(directory: &str) -> Result<(), Unavailable> {
         direct.read_exact_at(&mut block, 0)
     };
     try_it().map_err(|error| Unavailable {
-        reason: format!("the file system of {directory} does not read past the page cache (O_DIRECT): {error}"),
+        reason: format!(
+            "the file system of {directory} does not read past the page cache (O_DIRECT): {error}"
+        ),
         remedy: "name a directory on a disk's own file system (ext4, xfs, btrfs) with --dir".into(),
     })
 }

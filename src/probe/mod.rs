@@ -19,9 +19,20 @@ pub mod blocks;
 pub mod cost;
 pub mod directory;
 pub mod file_read;
+pub mod icmp_round_trip;
+pub mod context_switch;
+pub mod cost;
+pub mod directory;
+pub mod hierarchy;
+pub mod memory_latency;
 pub mod meter;
+pub mod network;
+pub mod peak_bandwidth;
 pub mod prediction;
+pub mod procedure_call;
 pub mod row;
+pub mod tcp_connect;
+pub mod tcp_round_trip;
 pub mod system_call;
 pub mod timer;
 pub mod transfer;
@@ -236,6 +247,19 @@ pub static ALL: &[&dyn Probe] = &[
     &system_call::SystemCall,
 ];
 pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &file_read::FileRead];
+pub static ALL: &[&dyn Probe] = &[
+    &transfer::Transfer,
+    &timer::Timer,
+    &icmp_round_trip::IcmpRoundTrip,
+    &tcp_round_trip::TcpRoundTrip,
+    &tcp_connect::TcpConnect,
+    &peak_bandwidth::PeakBandwidth,
+    &file_read::FileRead,
+    &procedure_call::ProcedureCall,
+    &system_call::SystemCall,
+    &context_switch::ContextSwitch,
+    &memory_latency::MemoryLatency,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)
