@@ -16,24 +16,23 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod blocks;
-pub mod cost;
-pub mod directory;
-pub mod file_read;
-pub mod icmp_round_trip;
 pub mod context_switch;
 pub mod cost;
 pub mod directory;
+pub mod file_read;
 pub mod hierarchy;
+pub mod icmp_round_trip;
 pub mod memory_latency;
 pub mod meter;
 pub mod network;
 pub mod peak_bandwidth;
 pub mod prediction;
 pub mod procedure_call;
+pub mod remote_file_read;
 pub mod row;
+pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
-pub mod system_call;
 pub mod timer;
 pub mod transfer;
 
@@ -244,17 +243,12 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
-    &system_call::SystemCall,
-];
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer, &file_read::FileRead];
-pub static ALL: &[&dyn Probe] = &[
-    &transfer::Transfer,
-    &timer::Timer,
     &icmp_round_trip::IcmpRoundTrip,
     &tcp_round_trip::TcpRoundTrip,
     &tcp_connect::TcpConnect,
     &peak_bandwidth::PeakBandwidth,
     &file_read::FileRead,
+    &remote_file_read::RemoteFileRead,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
