@@ -28,6 +28,12 @@ pub mod icmp_round_trip;
 pub mod context_switch;
 pub mod hierarchy;
 pub mod memory_bandwidth;
+pub mod context_switch;
+pub mod cost;
+pub mod directory;
+pub mod file_read;
+pub mod hierarchy;
+pub mod icmp_round_trip;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
@@ -38,7 +44,9 @@ pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
 pub mod process_create;
+pub mod remote_file_read;
 pub mod row;
+pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
 pub mod system_call;
@@ -264,6 +272,7 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
     &page_fault::PageFault,
+    &remote_file_read::RemoteFileRead,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &process_create::ProcessCreate,
