@@ -50,8 +50,8 @@ pub struct Global {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// What can be measured: probes, mechanisms, axes; available here, or why not
-    List,
+    /// What can be measured: probes, mechanisms, receivers; available here, or why not
+    List(ListArgs),
     /// Will this machine give clean numbers? Each point with its remedy
     Doctor,
     /// What a run would do and how long it would take, without measuring
@@ -106,6 +106,13 @@ pub struct Asked {
     /// Order of the cases in each round [default: from the clock; always recorded]
     #[arg(long, value_name = "N")]
     pub seed: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// A probe: its method, axes and metrics
+    #[arg(value_name = "PROBE")]
+    pub probe: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -69,10 +69,10 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
 
-/// Good: every planned case was measured, none failed, and nobody cut it short.
+/// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
 fn verdict(run: &Run, strict: bool) -> Verdict {
     let plan = &run.record.plan;
-    let mut measured = vec![false; plan.cases.len()];
+    let mut measured: Vec<bool> = plan.cases.iter().map(|case| plan.gave_up(case)).collect();
     for sample in run.samples.iter().filter(|s| s.verified) {
         if let Some(case) = measured.get_mut(sample.case) {
             *case = true;

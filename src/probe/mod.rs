@@ -16,9 +16,12 @@ use std::collections::BTreeMap;
 
 pub mod batch;
 pub mod cost;
+pub mod directory;
 pub mod meter;
 pub mod prediction;
+pub mod procedure_call;
 pub mod row;
+pub mod system_call;
 pub mod timer;
 pub mod transfer;
 
@@ -218,7 +221,8 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 }
 
 /// Every probe, in the order of reports.
-pub static ALL: &[&dyn Probe] = &[&transfer::Transfer, &timer::Timer];
+pub static ALL: &[&dyn Probe] =
+    &[&transfer::Transfer, &timer::Timer, &procedure_call::ProcedureCall, &system_call::SystemCall];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
     ALL.iter().copied().find(|p| p.about().id == id)

@@ -3,6 +3,7 @@
 //! Pure functions of slices of numbers; nothing here knows what was measured.
 
 mod interval;
+mod levels;
 mod multiple;
 mod order;
 mod outlier;
@@ -13,6 +14,7 @@ mod steady;
 mod two_modes;
 
 pub use interval::{median_interval, needs_more};
+pub use levels::{Level, levels};
 pub use multiple::{benjamini_hochberg, holm};
 pub use order::{mad, median, quantile, ranks};
 pub use outlier::{Outlier, outliers};

@@ -2,12 +2,14 @@
 
 pub mod affinity;
 pub mod buffer;
+pub mod call;
 pub mod clock;
 pub mod disk;
 pub mod ethtool;
 pub mod lock;
 pub mod namespace;
 pub mod netlink;
+pub mod procedure;
 pub mod process;
 pub mod program;
 pub mod random;

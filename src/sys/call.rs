@@ -1,0 +1,103 @@
+//! Single system calls without the C library's own wrappers, which may cache or do more.
+//!
+//! Each function makes exactly one system call and returns what the kernel returned (-1: error, in
+//! errno); the only exception is the vDSO's clock, which makes none. Nothing here is a benchmark:
+//! loops belong to the probes. Sources: syscall(2) and the page of each call.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
+
+/// getppid(2): no argument, one field read; the cheapest call that always enters the kernel.
+#[inline]
+pub fn getppid() -> i64 {
+    // SAFETY: takes nothing and touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_getppid) }
+}
+
+/// times(2) of this process, and the ticks since an arbitrary moment.
+#[inline]
+pub fn times(buffer: &mut libc::tms) -> i64 {
+    // SAFETY: the pointer is to a live tms.
+    unsafe { libc::syscall(libc::SYS_times, &raw mut *buffer) }
+}
+
+/// read(2) into a slice; the bytes read.
+#[inline]
+pub fn read(fd: &impl AsRawFd, buffer: &mut [u8]) -> i64 {
+    // SAFETY: pointer and length are of a live, exclusively borrowed slice.
+    unsafe { libc::syscall(libc::SYS_read, fd.as_raw_fd(), buffer.as_mut_ptr(), buffer.len()) }
+}
+
+/// write(2) from a slice; the bytes written.
+#[inline]
+pub fn write(fd: &impl AsRawFd, buffer: &[u8]) -> i64 {
+    // SAFETY: pointer and length are of a live slice, which is only read.
+    unsafe { libc::syscall(libc::SYS_write, fd.as_raw_fd(), buffer.as_ptr(), buffer.len()) }
+}
+
+/// FUTEX_WAKE of one waiter; how many were woken. `shared` also reaches waiters of other processes.
+#[inline]
+pub fn futex_wake(word: &AtomicU32, shared: bool) -> i64 {
+    let operation = libc::FUTEX_WAKE | if shared { 0 } else { libc::FUTEX_PRIVATE_FLAG };
+    // SAFETY: the address is of a live, aligned word; a wake reads only the address.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) }
+}
+
+/// FUTEX_WAIT while the word holds `expected`, until `limit_ns` have passed. 0: woken; -1 with
+/// EAGAIN: it held something else; EINTR, ETIMEDOUT as they say.
+#[inline]
+pub fn futex_wait(word: &AtomicU32, expected: u32, shared: bool, limit_ns: u64) -> i64 {
+    let operation = libc::FUTEX_WAIT | if shared { 0 } else { libc::FUTEX_PRIVATE_FLAG };
+    let limit = libc::timespec {
+        tv_sec: (limit_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (limit_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the address is of a live, aligned word, and the timespec outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, &raw const limit) }
+}
+
+/// A pipe: its reading end and its writing end. pipe2(2)
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the pointer is to two live integers.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are fresh and owned by nobody else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// A counter that write(2) adds to and read(2) empties. eventfd(2)
+pub fn eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers only.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_do_what_their_names_say() {
+        assert_eq!(getppid(), i64::from(std::os::unix::process::parent_id() as i32));
+        let (reader, writer) = pipe().unwrap();
+        let mut byte = [0];
+        assert_eq!((write(&writer, b"x"), read(&reader, &mut byte), byte[0]), (1, 1, b'x'));
+        let event = eventfd().unwrap();
+        let mut count = [0; 8];
+        assert_eq!((write(&event, &3u64.to_ne_bytes()), read(&event, &mut count)), (8, 8));
+        assert_eq!(u64::from_ne_bytes(count), 3);
+        let word = AtomicU32::new(7);
+        assert_eq!(futex_wake(&word, false), 0, "nobody waits");
+        assert_eq!(futex_wait(&word, 6, false, 1_000_000), -1, "another value: not put to sleep");
+        assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::EAGAIN));
+        assert_eq!(futex_wait(&word, 7, false, 1_000_000), -1, "nobody wakes it");
+        assert_eq!(io::Error::last_os_error().raw_os_error(), Some(libc::ETIMEDOUT));
+    }
+}
