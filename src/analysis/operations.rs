@@ -134,8 +134,8 @@ pub fn over(e: Estimate, number: f64) -> Option<Estimate> {
     })
 }
 
-/// Was it made when the case was already being measured?
-fn late(prediction: &Prediction) -> bool {
+/// Was it made when the case was already being measured? Then it is no prediction.
+pub fn late(prediction: &Prediction) -> bool {
     prediction.first_round_unix_ns.is_some_and(|first| first <= prediction.made_unix_ns)
 }
 

@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
-use super::{Problem, Statement, accuracy, costs, quality, sanity, verdict};
+use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
 use crate::probe;
 use crate::run::Run;
 use crate::sample::Metric;
@@ -27,7 +27,7 @@ pub struct Analysis {
     pub operations: Vec<Operation>,
     /// What the operations cost, in the figures that matter most, and how far theory was right.
     pub costs: Vec<Statement>,
-    /// Operations that theory did not foresee.
+    /// Operations that theory did not foresee, and the levels of curves.
     pub findings: Vec<Statement>,
 }
 
@@ -51,7 +51,8 @@ impl Analysis {
             Vec::new()
         };
         let costs = costs::verdict(&operations).into_iter().chain(accuracy::summary(&operations)).collect();
-        let findings = accuracy::findings(&operations);
+        let findings =
+            accuracy::findings(&operations).into_iter().chain(levels::findings(run, &cells)).collect();
         Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
     }
 

@@ -32,6 +32,9 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
         heading(&mut out, &table.title, look);
         out.push_str(&grid(table, look));
         out.push('\n');
+        if let Some(note) = &table.note {
+            wrap(&mut out, note, width, "", "");
+        }
     }
     if !shown.is_empty() {
         out.push_str(&legend(&shown));
@@ -114,7 +117,7 @@ fn mark(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "*",
         Standing::Tied => "=",
-        Standing::None => " ",
+        Standing::Off | Standing::None => " ",
     }
 }
 

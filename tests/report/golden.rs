@@ -81,6 +81,19 @@ fn block_outline(block: &Block) -> String {
                 .collect();
             format!("map {}: {}\n{rows}", map.id, map.x.join(", "))
         }
+        Block::Heat(map) => {
+            let label = |c: &Option<syscost::report::HeatCell>| {
+                c.as_ref().map_or("-".into(), |c| format!("{}/{}", c.label, c.shade))
+            };
+            let rows = map.cells.chunks(map.x.len()).zip(&map.y);
+            let rows: String = rows
+                .map(|(r, y)| format!("{y}: {}\n", r.iter().map(label).collect::<Vec<_>>().join(", ")))
+                .collect();
+            format!("heat {}: {} in {}: {}\n{rows}", map.id, map.title, map.unit, map.x.join(", "))
+        }
+        Block::Folded { title, blocks } => {
+            format!("> {title}\n{}", blocks.iter().map(block_outline).collect::<String>())
+        }
     }
 }
 
