@@ -5,6 +5,7 @@ pub mod counters;
 pub mod doctor;
 pub mod files;
 pub mod fingerprint;
+pub mod huge_pages;
 pub mod memory;
 pub mod namespaces;
 pub mod noise;

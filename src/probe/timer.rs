@@ -159,10 +159,6 @@ impl Probe for Timer {
         }]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         if find(point).is_some_and(|c| c.run.is_some()) {
             return Ok(());

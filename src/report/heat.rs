@@ -79,7 +79,7 @@ fn cell(out: &mut String, cell: &HeatCell, x: f64, y: f64) {
     let _ = write!(
         out,
         "<g class=\"heat {}\"><title>{}</title><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-         rx=\"4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>\n",
+         rx=\"4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
         class(cell.shade),
         xml(&detail(cell)),
         x + 1.0,

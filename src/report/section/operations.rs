@@ -244,7 +244,7 @@ pub fn glance(m: &Material) -> Option<Table> {
         columns,
         rows,
         shown_in: None,
-        note: (left > 0).then(|| format!("{} more under Operations in the report.", plural(left, "row"))),
+        note: (left > 0).then(|| format!("{} under Operations in the report.", plural(left, "more row"))),
     })
 }
 

@@ -1,0 +1,186 @@
+//! Making and reaping child processes in every way that Linux has, without the standard library.
+//!
+//! A child made by fork in a process of several threads may call async-signal-safe functions only:
+//! no allocation, no locks, no output. Children die with their parent. Sources: fork(2), clone(2),
+//! vfork(2), posix_spawn(3), execve(2), wait(2), signal-safety(7).
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io;
+use std::ptr;
+
+/// Status of a child that could not execute its program, as shells have it.
+const NOT_EXECUTED: c_int = 127;
+
+/// A child that has not been waited for. Dropping it kills and reaps it.
+#[derive(Debug)]
+pub struct Child {
+    pid: Option<libc::pid_t>,
+}
+
+impl Child {
+    /// Waits for its end; its exit status, or an error if a signal ended it.
+    pub fn wait(mut self) -> io::Result<i32> {
+        let pid = self.pid.take().expect("waited for once");
+        reap(pid)
+    }
+
+    pub fn id(&self) -> u32 {
+        self.pid.map_or(0, |pid| pid as u32)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid {
+            // SAFETY: takes numbers only; the child is unreaped, so the number is still its own.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+            let _ = reap(pid);
+        }
+    }
+}
+
+/// Forks a child that runs `body` and exits with what it returns.
+///
+/// # Safety
+/// `body` runs in a copy of the calling thread alone: it may call only what is async-signal-safe,
+/// and must not unwind.
+pub unsafe fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
+    // SAFETY: the caller vouches for what the child does; it never returns from here.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            super::process::die_with_parent();
+            super::process::exit_now(body())
+        }
+        pid => Ok(Child { pid: Some(pid) }),
+    }
+}
+
+/// fork, a child that exits at once with `status`, and waiting for it.
+#[inline]
+pub fn fork_exit_wait(status: i32) -> io::Result<i32> {
+    // SAFETY: the child only calls _exit.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => super::process::exit_now(status),
+        pid => reap(pid),
+    }
+}
+
+/// fork, a child that executes a program, and waiting for it.
+#[inline]
+pub fn fork_exec_wait(program: &CStr) -> io::Result<i32> {
+    let (arguments, environment) = (Arguments::of(program), NO_ENVIRONMENT);
+    // SAFETY: the child only calls execve and _exit; all pointers are to live, terminated arrays.
+    unsafe {
+        match libc::fork() {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                libc::execve(program.as_ptr(), arguments.0.as_ptr(), environment.as_ptr());
+                libc::_exit(NOT_EXECUTED)
+            }
+            pid => reap(pid),
+        }
+    }
+}
+
+/// A child in this process's memory that exits at once with `status`, while this thread waits: what
+/// vfork does, by the clone call that it is, on a stack of its own (which a compiler can take).
+#[inline]
+pub fn vfork_exit_wait(stack: &mut [u8], mut status: i32) -> io::Result<i32> {
+    extern "C" fn exit(status: *mut c_void) -> c_int {
+        // SAFETY: the pointer is to the parent's integer; the parent waits in clone.
+        unsafe { libc::_exit(*status.cast::<c_int>()) }
+    }
+    let top = stack.as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack is borrowed for the child's whole life, which ends before clone returns; its
+    // top is aligned down below. The child only calls _exit.
+    let pid = unsafe {
+        let top = top.sub(top as usize % 16);
+        libc::clone(exit, top.cast(), flags, (&raw mut status).cast())
+    };
+    if pid < 0 { Err(io::Error::last_os_error()) } else { reap(pid) }
+}
+
+/// posix_spawn of a program, and waiting for it.
+#[inline]
+pub fn spawn_wait(program: &CStr) -> io::Result<i32> {
+    let (arguments, environment) = (Arguments::of(program), NO_ENVIRONMENT);
+    let mut pid = 0;
+    // SAFETY: all pointers are to live, terminated arrays; null asks for no actions and attributes.
+    let error = unsafe {
+        let (arguments, environment) = (arguments.0.as_ptr(), environment.as_ptr());
+        let (arguments, environment) = (arguments.cast::<*mut c_char>(), environment.cast::<*mut c_char>());
+        libc::posix_spawn(&raw mut pid, program.as_ptr(), ptr::null(), ptr::null(), arguments, environment)
+    };
+    if error != 0 { Err(io::Error::from_raw_os_error(error)) } else { reap(pid) }
+}
+
+/// The program's name and nothing else, terminated.
+struct Arguments([*const c_char; 2]);
+
+impl Arguments {
+    fn of(program: &CStr) -> Arguments {
+        Arguments([program.as_ptr(), ptr::null()])
+    }
+}
+
+const NO_ENVIRONMENT: [*const c_char; 1] = [ptr::null()];
+
+/// Waits for a child; its exit status, or an error if a signal ended it.
+fn reap(pid: libc::pid_t) -> io::Result<i32> {
+    let mut status = 0;
+    loop {
+        // SAFETY: the pointer is to a live integer.
+        if unsafe { libc::waitpid(pid, &raw mut status, 0) } == pid {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    if libc::WIFEXITED(status) {
+        return Ok(libc::WEXITSTATUS(status));
+    }
+    Err(io::Error::other(format!("signal {} ended the child", libc::WTERMSIG(status))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_makes_a_child_that_ends_as_told() {
+        assert_eq!(fork_exit_wait(3).unwrap(), 3);
+        assert_eq!(vfork_exit_wait(&mut [0; 16384], 4).unwrap(), 4);
+        for (program, status) in [(c"/bin/true", 0), (c"/bin/false", 1)] {
+            assert_eq!(fork_exec_wait(program).unwrap(), status);
+            assert_eq!(spawn_wait(program).unwrap(), status);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_no_success() {
+        assert_eq!(fork_exec_wait(c"/no/such/program").unwrap(), NOT_EXECUTED);
+        let spawned = spawn_wait(c"/no/such/program");
+        assert!(spawned.is_err() || spawned.is_ok_and(|status| status == NOT_EXECUTED));
+    }
+
+    #[test]
+    fn a_child_that_is_given_up_is_gone() {
+        // SAFETY: the child only pauses.
+        let child = unsafe {
+            fork(|| {
+                libc::pause();
+                0
+            })
+        };
+        let child = child.unwrap();
+        let folder = format!("/proc/{}", child.id());
+        assert!(std::path::Path::new(&folder).exists());
+        drop(child);
+        assert!(!std::path::Path::new(&folder).exists(), "killed and reaped");
+    }
+}
