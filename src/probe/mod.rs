@@ -21,8 +21,11 @@ pub mod cost;
 pub mod directory;
 pub mod file_read;
 pub mod hierarchy;
+pub mod memory_bandwidth;
 pub mod memory_latency;
+pub mod memory_mountain;
 pub mod meter;
+pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
 pub mod row;
@@ -242,6 +245,12 @@ pub static ALL: &[&dyn Probe] = &[
     &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
     &file_read::FileRead,
+pub static ALL: &[&dyn Probe] = &[
+    &transfer::Transfer,
+    &timer::Timer,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
