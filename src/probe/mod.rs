@@ -244,13 +244,9 @@ pub static ALL: &[&dyn Probe] = &[
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
-    &file_read::FileRead,
-pub static ALL: &[&dyn Probe] = &[
-    &transfer::Transfer,
-    &timer::Timer,
-    &memory_latency::MemoryLatency,
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
+    &file_read::FileRead,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
