@@ -112,7 +112,7 @@ fn together(group: &[Operation], mut outside: Vec<(&Operation, Estimate)>) -> Op
     let predicted = group.iter().filter(|o| o.ratio.is_some()).count();
     let say = |(o, ratio): &(&Operation, Estimate)| {
         let what = if o.row.label.is_empty() { o.title } else { &o.row.label };
-        format!("{} at {what}", times(ratio))
+        format!("{} ({what})", times(ratio))
     };
     let range = if least.0.case == most.0.case {
         say(least)

@@ -104,6 +104,10 @@ fn tell(line: &Line, axis: &Axis, title: &str, known: &[Capacity]) -> Option<Sta
                     let value = words::figure(level.value, unit);
                     let capacity = capacity
                         .map_or(String::new(), |c| format!(" ({}: {} reported)", c.name, to(c.bytes)));
+                    if level.to_x >= last.0 {
+                        // It ends where the measurement does.
+                        return format!("{value} from {} on", to(level.from_x));
+                    }
                     format!("{value} up to about {}{capacity}", to(level.to_x))
                 })
                 .collect();
@@ -198,7 +202,7 @@ mod tests {
         assert_eq!(
             told.text,
             "Load latency (huge pages on): 3 levels seen: 1.2 ns up to about 32 KiB (L1d: 48 KiB reported), 20 ns up \
-             to about 16 MiB (L3: 32 MiB reported) and 100 ns up to about 256 MiB. No level ends near L2 (1 MiB reported)."
+             to about 16 MiB (L3: 32 MiB reported) and 100 ns from 32 MiB on. No level ends near L2 (1 MiB reported)."
         );
         assert_eq!(told.cells.iter().map(|c| c.case).collect::<Vec<_>>(), [3, 12, 16]);
     }

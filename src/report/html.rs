@@ -219,7 +219,9 @@ fn notice(notice: &Notice) -> Markup {
 fn table(table: &Table, ids: bool) -> Markup {
     let numeric: Vec<bool> = (0..table.columns.len())
         .map(|i| {
-            table.rows.iter().any(|r| matches!(r.get(i), Some(Entry::Number(..) | Entry::Estimate { .. })))
+            let figure =
+                |e: &Entry| matches!(e, Entry::Number(..) | Entry::Estimate { .. } | Entry::Share { .. });
+            table.rows.iter().any(|r| r.get(i).is_some_and(figure))
         })
         .collect();
     let tall = table.rows.len() > 24;
@@ -244,8 +246,10 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
     match entry {
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
-            html! { td.n[numeric] .w[wide] { (visible(text)) } }
+            let note = numeric && text.chars().count() > 12;
+            html! { td.n[numeric] .w[wide && !note] .t[note] { (breakable(text)) } }
         }
+        Entry::Share { share, signed } => html! { td.n { (Entry::share(*share, *signed)) } },
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
         Entry::Missing => html! { td.n[numeric].none title="not measured; see Not measured" { "–" } },
         Entry::Estimate { estimate, cell, standing } => {

@@ -6,6 +6,8 @@
 use crate::stats::Estimate;
 use crate::units::Unit;
 
+use crate::analysis::words::percent;
+
 pub use crate::analysis::{CellRef, Statement};
 
 pub mod build;
@@ -41,6 +43,12 @@ pub enum Standing {
 pub enum Entry {
     Text(String),
     Number(f64, Unit),
+    /// A part of another figure, shown in per cent.
+    Share {
+        share: f64,
+        /// Is it a difference, with a sign?
+        signed: bool,
+    },
     Estimate {
         estimate: Estimate,
         /// The cell it shows, which renderers can make a link target.
@@ -215,6 +223,13 @@ pub enum Block {
         title: String,
         blocks: Vec<Block>,
     },
+}
+
+impl Entry {
+    /// What a share looks like: `+12 %`.
+    pub fn share(share: f64, signed: bool) -> String {
+        format!("{}{}", if signed && share > 0.0 { "+" } else { "" }, percent(share))
+    }
 }
 
 impl Block {

@@ -101,6 +101,7 @@ fn shown(entry: &Entry, table: &Table) -> String {
     match entry {
         Entry::Text(text) => visible(text),
         Entry::Number(value, unit) => unit.format(*value),
+        Entry::Share { share, signed } => Entry::share(*share, *signed),
         Entry::Missing => "-".into(),
         Entry::Estimate { estimate, standing, .. } => {
             let value = match &table.shown_in {

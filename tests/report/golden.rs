@@ -56,6 +56,7 @@ fn block_outline(block: &Block) -> String {
                 Entry::Text(text) => text.clone(),
                 Entry::Number(n, unit) => unit.format(*n),
                 Entry::Estimate { estimate, .. } => svg::with_interval(estimate),
+                Entry::Share { share, signed } => Entry::share(*share, *signed),
                 Entry::Missing => "-".into(),
             };
             let row = |r: &Vec<Entry>| r.iter().map(show).collect::<Vec<_>>().join(" | ") + "\n";

@@ -24,6 +24,8 @@ const MAPS: usize = 4;
 const SIDE: usize = 32;
 /// Lines whose levels are marked: with more, the marks would hide the lines.
 const MARKED: usize = 2;
+/// Levels closer than this ratio are the same to the eye.
+const ALIKE: f64 = 1.25;
 /// From this ratio of the largest to the smallest value on, a scale is logarithmic.
 const WIDE: f64 = 8.0;
 
@@ -226,6 +228,16 @@ fn marks(m: &Material, axis: &Axis, lines: &[Line], shown: &[usize]) -> Vec<Mark
     for (style, at) in shown.iter().enumerate().take(MARKED) {
         for level in levels::of_line(&lines[*at]) {
             let unit = lines[*at].points.first().map_or(Unit::Count, |p| p.1.unit);
+            // Lines that agree share a mark.
+            let again = |m: &Mark| match m.place {
+                Place::Level { y, from_x, to_x } => {
+                    (y / level.value).ln().abs() < ALIKE.ln() && from_x <= level.to_x && level.from_x <= to_x
+                }
+                Place::At { .. } => false,
+            };
+            if marks.iter().any(again) {
+                continue;
+            }
             let place = Place::Level { y: level.value, from_x: level.from_x, to_x: level.to_x };
             marks.push(Mark { place, style: Some(style), label: unit.format(level.value) });
         }

@@ -8,7 +8,6 @@ use super::{capital, drawings, plural, unless_empty};
 use crate::analysis::accuracy::{self, Fit};
 use crate::analysis::beside::Beside;
 use crate::analysis::operations::{Operation, Spread};
-use crate::analysis::words;
 use crate::probe::prediction::Input;
 use crate::report::context::Layout;
 use crate::report::escape::slug;
@@ -98,7 +97,7 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
             cell: Some(o.cell()),
             standing: Standing::None,
         }),
-        layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Text(significant(cycles))),
+        layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)),
         o.ratio.map_or(none(), |ratio| Entry::Estimate {
             estimate: ratio,
             cell: None,
@@ -138,17 +137,16 @@ pub fn predicted(o: &Operation) -> Entry {
 
 fn spread(spread: Option<&Spread>) -> [Entry; 4] {
     let Some(spread) = spread else { return [none(), none(), none(), none()] };
-    let share = |share: Option<f64>| share.map_or(none(), |s| Entry::Text(words::percent(s)));
-    let sign = if spread.largest > 0.0 { "+" } else { "" };
+    let part = |share: Option<f64>| share.map_or(none(), |share| Entry::Share { share, signed: false });
     let each = match spread.samples.checked_rem(spread.rounds) {
         Some(0) => format!("{} x {}", spread.rounds, spread.samples / spread.rounds),
         // Some windows were marked and are not used.
         _ => format!("{} ({})", spread.rounds, plural(spread.samples, "sample")),
     };
     [
-        share(spread.within),
-        share(spread.between),
-        Entry::Text(format!("{sign}{}", words::percent(spread.largest))),
+        part(spread.within),
+        part(spread.between),
+        Entry::Share { share: spread.largest, signed: true },
         Entry::Text(each),
     ]
 }
@@ -220,31 +218,52 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
     })
 }
 
-/// Rows of the glance, and how many of one probe.
-const GLANCE: usize = 44;
+/// Rows of one probe in the glance: more are under Operations.
 const OF_ONE: usize = 4;
+/// The tables of the glance: times by magnitude.
+const GROUPS: &[(&str, f64)] =
+    &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];
 
 /// The rows in the least space: what a terminal shows.
-pub fn glance(m: &Material) -> Option<Table> {
+pub fn glance(m: &Material) -> Vec<Table> {
     let listed: Vec<&Operation> =
         m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
-    let mut rows = Vec::new();
+    let mut shown: Vec<&Operation> = Vec::new();
     for group in listed.chunk_by(|a, b| a.probe == b.probe) {
         // Those that the probe holds to be most telling come first.
-        let (first, rest): (Vec<_>, Vec<_>) = group.iter().partition(|o| o.row.told_as.is_some());
-        rows.extend(first.into_iter().chain(rest).take(OF_ONE).map(|o| glance_row(m, o)));
+        let (first, rest): (Vec<&Operation>, Vec<&Operation>) =
+            group.iter().copied().partition(|o| o.row.told_as.is_some());
+        shown.extend(first.into_iter().chain(rest).take(OF_ONE));
     }
-    rows.truncate(GLANCE);
-    let mut columns: Vec<String> = ["operation", "predicted", "measured", "ratio"].map(String::from).to_vec();
-    columns.extend(m.beside.iter().map(|b| b.name.clone()));
-    let left = listed.len() - rows.len();
+    let time = |o: &Operation| o.measured.filter(|e| e.unit == Unit::Nanoseconds).map(|e| e.value);
+    let mut tables = Vec::new();
+    let mut from = f64::NEG_INFINITY;
+    for (title, to) in GROUPS {
+        let within = |o: &&&Operation| time(o).is_some_and(|ns| ns >= from && ns < *to);
+        tables.extend(glance_table(m, title, shown.iter().filter(within)));
+        from = *to;
+    }
+    tables.extend(glance_table(m, "Rates and sizes", shown.iter().filter(|o| time(o).is_none())));
+    let left = listed.len() - shown.len();
+    if let Some(last) = tables.last_mut().filter(|_| left > 0) {
+        last.note = Some(format!("{} under Operations in the report.", plural(left, "more row")));
+    }
+    tables
+}
+
+fn glance_table<'o>(
+    m: &Material,
+    title: &str,
+    operations: impl Iterator<Item = &'o &'o Operation>,
+) -> Option<Table> {
+    let rows: Vec<Vec<Entry>> = operations.map(|o| glance_row(m, o)).collect();
+    let columns = ["operation", "predicted", "measured", "ratio"].map(String::from).into_iter();
     (!rows.is_empty()).then(|| Table {
-        id: "glance-operations".into(),
-        title: "What operations cost".into(),
-        columns,
+        id: slug(&format!("glance {title}")),
+        title: title.into(),
+        columns: columns.chain(m.beside.iter().map(|b| b.name.clone())).collect(),
         rows,
-        shown_in: None,
-        note: (left > 0).then(|| format!("{} under Operations in the report.", plural(left, "more row"))),
+        ..Table::default()
     })
 }
 
@@ -254,7 +273,7 @@ fn glance_row(m: &Material, o: &Operation) -> Vec<Entry> {
         Entry::Text(capital(&o.name())),
         o.predicted().map_or(none(), |v| Entry::Number(v, unit)),
         o.measured.map_or(Entry::Missing, plain),
-        o.ratio.map_or(none(), |r| Entry::Text(significant(r.value))),
+        o.ratio.map_or(none(), |r| Entry::Number(r.value, Unit::Ratio)),
     ];
     row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, unit))));
     row
