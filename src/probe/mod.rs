@@ -282,6 +282,13 @@ pub static ALL: &[&dyn Probe] = &[
     &file_read::FileRead,
     &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
+    &procedure_call::ProcedureCall,
+    &system_call::SystemCall,
+    &context_switch::ContextSwitch,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
+    &file_read::FileRead,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
