@@ -19,8 +19,11 @@ pub mod context_switch;
 pub mod cost;
 pub mod directory;
 pub mod hierarchy;
+pub mod memory_bandwidth;
 pub mod memory_latency;
+pub mod memory_mountain;
 pub mod meter;
+pub mod passes;
 pub mod prediction;
 pub mod procedure_call;
 pub mod row;
@@ -231,6 +234,9 @@ pub static ALL: &[&dyn Probe] = &[
     &system_call::SystemCall,
     &context_switch::ContextSwitch,
     &memory_latency::MemoryLatency,
+    &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
