@@ -6,16 +6,21 @@
 //! the free space is refused, so that no disk is filled. Sources: proc(5), open(2), unlink(2).
 
 use super::Unavailable;
+use crate::sys::buffer::Buffer;
 use crate::sys::{disk, random};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The share of the free space that one file may take.
 const SHARE_OF_FREE: f64 = 0.5;
 const CHUNK_BYTES: usize = 1 << 20;
+const SECTOR_BYTES: usize = 512;
+/// Length and alignment that every device takes with O_DIRECT.
+const DIRECT_BYTES: usize = 4096;
 
 /// A file of random bytes that a case reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +56,25 @@ impl Scratch {
 /// Can a file be made in this directory at all?
 pub fn writable(directory: &str) -> Result<(), Unavailable> {
     nameless(Path::new(directory)).map(|_| ()).map_err(|error| refused(directory, &error))
+}
+
+/// Can files of this directory be read past the page cache (O_DIRECT)?
+pub fn allows_direct_reads(directory: &str) -> Result<(), Unavailable> {
+    let try_it = || -> io::Result<()> {
+        let mut file = nameless(Path::new(directory))?;
+        let mut block = Buffer::zeroed(DIRECT_BYTES, DIRECT_BYTES);
+        file.write_all(&block)?;
+        file.sync_all()?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path)?;
+        direct.read_exact_at(&mut block, 0)
+    };
+    try_it().map_err(|error| Unavailable {
+        reason: format!(
+            "the file system of {directory} does not read past the page cache (O_DIRECT): {error}"
+        ),
+        remedy: "name a directory on a disk's own file system (ext4, xfs, btrfs) with --dir".into(),
+    })
 }
 
 fn make(wanted: &ScratchFile) -> Result<File, Unavailable> {
@@ -89,21 +113,36 @@ fn nameless(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Random bytes, different in every block, so that no file system can compress or share them; on
-/// the disk when it returns.
+/// Random bytes, different in every block, so that no file system can compress or share them; each
+/// sector begins with what [`sector_mark`] says. On the disk when it returns.
 fn fill(file: &mut File, wanted: &ScratchFile) -> io::Result<()> {
     let mut chunk = vec![0u8; CHUNK_BYTES];
     random::fill(&mut chunk)?;
-    let mut left = wanted.bytes;
-    while left > 0 {
-        for block in chunk.chunks_exact_mut(512) {
-            block[..8].copy_from_slice(&left.to_le_bytes());
+    let mut at = 0;
+    while at < wanted.bytes {
+        for (sector, start) in chunk.chunks_exact_mut(SECTOR_BYTES).zip((at..).step_by(SECTOR_BYTES)) {
+            sector[..8].copy_from_slice(&sector_mark(start));
         }
-        let now = left.min(CHUNK_BYTES as u64);
+        let now = (wanted.bytes - at).min(CHUNK_BYTES as u64);
         file.write_all(&chunk[..now as usize])?;
-        left -= now;
+        at += now;
     }
     file.sync_all()
+}
+
+/// How the sector at this offset of every scratch file begins: a reader can tell that it got what
+/// it asked for.
+pub fn sector_mark(offset: u64) -> [u8; 8] {
+    offset.to_le_bytes()
+}
+
+/// Are these the bytes at this offset of a scratch file? Both must lie on a sector's edge.
+pub fn is_right(bytes: &[u8], offset: u64) -> bool {
+    let mut sectors = bytes.chunks(SECTOR_BYTES).zip((offset..).step_by(SECTOR_BYTES));
+    sectors.all(|(sector, at)| {
+        let mark = &sector_mark(at)[..sector.len().min(8)];
+        sector.starts_with(mark)
+    })
 }
 
 #[cfg(test)]
@@ -123,7 +162,10 @@ mod tests {
         assert_eq!(paths[0], paths[1], "made once");
         let bytes = std::fs::read(&paths[0]).unwrap();
         assert_eq!(bytes.len(), 100_001);
-        assert!(bytes.iter().filter(|b| **b == 0).count() < 1000, "random bytes");
+        let zeroes = bytes.chunks(SECTOR_BYTES).flat_map(|s| s.iter().skip(8)).filter(|b| **b == 0).count();
+        assert!(zeroes < 1000, "random bytes");
+        assert!(is_right(&bytes, 0) && is_right(&bytes[4096..8192], 4096));
+        assert!(!is_right(&bytes[4096..8192], 8192), "another block is noticed");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing to leave behind");
     }
 
