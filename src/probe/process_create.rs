@@ -9,8 +9,8 @@
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, samples_of_one_role,
-    system_call,
+    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault,
+    samples_of_one_role, system_call,
 };
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
@@ -269,16 +269,10 @@ impl Clock {
     }
 }
 
-/// Pages that are touched first, or written after a fork.
-fn faults(inputs: &mut Inputs<'_>, clock: &Clock, pages: f64, which: &str) -> Option<f64> {
-    let pages = inputs.constant("faults", pages, Unit::Count, which);
-    let cycles = inputs.constant(
-        "cycles_per_fault",
-        1500.0,
-        Unit::Count,
-        "exception 500; page found, cleared or copied, and mapped 1000: mm/memory.c, estimated",
-    );
-    clock.ns(pages * cycles)
+/// So many page faults of a kind.
+fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) -> Option<f64> {
+    let count = inputs.constant("faults", count, Unit::Count, which);
+    inputs.row("fault", page_fault::fault(kind)).map(|fault| count * fault)
 }
 
 /// The calls, the switch to the child and back, and what the kernel does for every task.
@@ -317,18 +311,18 @@ fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
         Unit::Count,
         "entry read, protected, written, its page counted up and down again: mm/memory.c, estimated",
     );
-    let faults = faults(&mut inputs, &clock, 30.0, "pages of stack and data written after the fork");
+    let faults =
+        faults(&mut inputs, "minor_anonymous", 30.0, "pages of stack and data written after the fork");
     let software = task.zip(faults).map(|(task, faults)| task + faults);
-    let formula = format!("{TASK} + (faults * cycles_per_fault + pages * cycles_per_page) / frequency");
+    let formula = format!("{TASK} + faults * fault + pages * cycles_per_page / frequency");
     inputs.sum(&formula, clock.ns(pages * entry), software)
 }
 
 /// The child, and a dynamically linked program that it becomes.
 fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> Account {
-    let clock = Clock::ask(&mut inputs);
     let made = inputs.row("child", made);
     let faults =
-        faults(&mut inputs, &clock, 200.0, "pages of the program, its loader and C library, estimated");
+        faults(&mut inputs, "minor_file", 200.0, "pages of the program, its loader and C library, estimated");
     let software = made.zip(faults).map(|(made, faults)| made + faults);
-    inputs.sum("child + faults * cycles_per_fault / frequency", Some(0.0), software)
+    inputs.sum("child + faults * fault", Some(0.0), software)
 }
