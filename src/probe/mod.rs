@@ -23,24 +23,23 @@ pub mod directory;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;
-pub mod icmp_round_trip;
-pub mod context_switch;
 pub mod hierarchy;
+pub mod icmp_round_trip;
 pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
 pub mod network;
-pub mod peak_bandwidth;
 pub mod page_fault;
 pub mod passes;
+pub mod peak_bandwidth;
 pub mod prediction;
 pub mod procedure_call;
 pub mod process_create;
 pub mod row;
+pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
-pub mod system_call;
 pub mod thread_create;
 pub mod timer;
 pub mod transfer;
@@ -244,17 +243,6 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
-    &icmp_round_trip::IcmpRoundTrip,
-    &tcp_round_trip::TcpRoundTrip,
-    &tcp_connect::TcpConnect,
-    &peak_bandwidth::PeakBandwidth,
-    &file_read::FileRead,
-    &file_contention::FileContention,
-    &file_cache::FileCache,
-    &memory_latency::MemoryLatency,
-    &memory_bandwidth::MemoryBandwidth,
-    &memory_mountain::MemoryMountain,
-    &page_fault::PageFault,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &process_create::ProcessCreate,
@@ -262,6 +250,16 @@ pub static ALL: &[&dyn Probe] = &[
     &context_switch::ContextSwitch,
     &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
+    &memory_bandwidth::MemoryBandwidth,
+    &memory_mountain::MemoryMountain,
+    &page_fault::PageFault,
+    &icmp_round_trip::IcmpRoundTrip,
+    &tcp_round_trip::TcpRoundTrip,
+    &tcp_connect::TcpConnect,
+    &peak_bandwidth::PeakBandwidth,
+    &file_read::FileRead,
+    &file_contention::FileContention,
+    &file_cache::FileCache,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
