@@ -67,8 +67,15 @@ fn list_fits_a_terminal_and_names_everything() {
     for id in ways.chain(probe::ALL.iter().map(|p| p.about().id)) {
         assert!(list.contains(&format!("\n  {id}")), "{id} is not in: {list}");
     }
-    for axis in probe::ALL.iter().flat_map(|p| p.axes()) {
-        assert!(list.contains(&format!("\n  --{}", axis.flag)), "{} is not in: {list}", axis.flag);
+    for probe in probe::ALL {
+        let list = stdout(&["list", probe.about().id]);
+        assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+        for axis in probe.axes() {
+            assert!(list.contains(&format!("\n  --{}", axis.flag)), "{} is not in: {list}", axis.flag);
+        }
+        for metric in probe.metrics() {
+            assert!(list.contains(&format!("\n  {}", metric.id)), "{} is not in: {list}", metric.id);
+        }
     }
 }
 

@@ -50,8 +50,8 @@ pub struct Global {
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// What can be measured: probes, mechanisms, axes; available here, or why not
-    List,
+    /// What can be measured: probes, mechanisms, receivers; available here, or why not
+    List(ListArgs),
     /// Will this machine give clean numbers? Each point with its remedy
     Doctor,
     /// What a run would do and how long it would take, without measuring
@@ -109,6 +109,13 @@ pub struct Asked {
 }
 
 #[derive(Args, Debug)]
+pub struct ListArgs {
+    /// A probe: its method, axes and metrics
+    #[arg(value_name = "PROBE")]
+    pub probe: Option<String>,
+}
+
+#[derive(Args, Debug)]
 pub struct PlanArgs {
     #[command(flatten)]
     pub asked: Asked,
@@ -152,6 +159,10 @@ pub struct ReportArgs {
     /// Write the plots as SVG files too
     #[arg(long)]
     pub svg: bool,
+    /// Show the figures of a published table (CSV, see FORMAT.md) or of an earlier run's directory
+    /// beside this run's; may be given several times
+    #[arg(long, value_name = "FILE|DIR")]
+    pub beside: Vec<PathBuf>,
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

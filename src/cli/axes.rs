@@ -83,6 +83,9 @@ fn value_name(axis: &Axis) -> &'static str {
     }
 }
 
+/// A list of values that may not fit into a line of the help.
+const LONG_LIST: usize = 60;
+
 /// What it is, what it takes, and its default.
 fn help(axis: &Axis) -> String {
     // A flag that is its own title needs it once.
@@ -97,7 +100,12 @@ fn help(axis: &Axis) -> String {
         }
         text += "]";
     }
-    let (default, quick) = (typed(axis, &(axis.default)()), typed(axis, &(axis.quick)()));
+    // Spaced where a terminal may have to break the list.
+    let shown = |values: &[crate::axis::Value]| {
+        let list = typed(axis, values);
+        if list.len() > LONG_LIST { list.replace(',', ", ") } else { list }
+    };
+    let (default, quick) = (shown(&(axis.default)()), shown(&(axis.quick)()));
     text += &format!(" [default: {default}");
     if quick != default {
         text += &format!("; quick: {quick}");

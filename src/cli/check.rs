@@ -14,14 +14,15 @@ use serde_json::json;
 
 pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
     let spec = asked::spec(&args.asked, matches)?;
-    let plan = Plan::make(&spec)?;
+    let mut plan = Plan::make(&spec)?;
     run_command::refuse_nothing(&plan)?;
     let mut progress = Progress::checking(&plan, global);
     let mut verified = 0;
-    let failures = measure::check(&plan, &mut |event| {
+    let (failures, impossible) = measure::check(&plan, &mut |event| {
         verified += usize::from(matches!(event, measure::Event::CaseDone { .. }));
         progress.show(event);
     })?;
+    plan.skips.extend(impossible);
     if global.json {
         let line =
             json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips });
@@ -29,7 +30,7 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
     } else {
         output::print(&text(&plan, verified, &failures, Paint::stdout(global.color)))?;
     }
-    let asked = plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
+    let asked = plan.cases.iter().filter(|case| case.twin_of.is_none() && !plan.gave_up(case)).count();
     let skipped = args.strict && !plan.skips.is_empty();
     Ok(if verified < asked || skipped { Verdict::Bad } else { Verdict::Good })
 }

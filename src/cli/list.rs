@@ -1,15 +1,15 @@
 //! `list`: everything that can be measured, derived from the registries; available here, or why not.
 
-use super::args::Global;
+use super::args::{Global, ListArgs};
 use super::output::{self, Paint, entry};
 use super::{Verdict, axes};
-use crate::axis::{Axis, Kind, Point, Value};
+use crate::axis::{Axis, Kind, Point, Value, suggest};
 use crate::host::Unavailable;
 use crate::mechanism::{self, About};
 use crate::probe::{self, Probe};
 use crate::receiver;
 use crate::spec::{BUILT_IN, Spec};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -86,14 +86,22 @@ struct WayEntry {
     why: Option<Unavailable>,
 }
 
-pub fn run(global: &Global) -> Result<Verdict> {
-    let listing = listing()?;
-    if global.json {
-        output::print_json(&listing)?;
-    } else {
-        output::print(&text(&listing, Paint::stdout(global.color)))?;
+pub fn run(args: &ListArgs, global: &Global) -> Result<Verdict> {
+    let paint = Paint::stdout(global.color);
+    match &args.probe {
+        None if global.json => output::print_json(&listing()?)?,
+        None => output::print(&text(&listing()?, paint))?,
+        Some(id) => {
+            let entry = probe_entry(named(id)?);
+            if global.json { output::print_json(&entry)? } else { output::print(&probe_text(&entry, paint))? }
+        }
     }
     Ok(Verdict::Good)
+}
+
+fn named(id: &str) -> Result<&'static dyn Probe> {
+    let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
+    probe::find(id).ok_or_else(|| anyhow!("there is no probe {id:?}: {}", suggest(id, &ids, &[])))
 }
 
 fn listing() -> Result<Listing> {
@@ -203,22 +211,26 @@ fn text(listing: &Listing, paint: Paint) -> String {
     for Experiment { name, title } in &listing.experiments {
         text += &entry(&format!("  {name}"), 16, title);
     }
-    text += &format!("\n{}\n", paint.bold("Probes"));
+    text += &format!("\n{} (syscost run NAME, syscost list NAME)\n", paint.bold("Probes"));
     for probe in &listing.probes {
-        text += &entry(&format!("  {}", probe.id), 16, &format!("{}. {}", probe.title, probe.method));
+        text += &entry(&format!("  {}", probe.id), 21, probe.title);
     }
     text += &ways("Mechanisms", "how a message is sent", &listing.mechanisms, paint);
     text += &ways("Receivers", "how a stream is received", &listing.receivers, paint);
-    for probe in &listing.probes {
-        text += &format!("\n{}\n", paint.bold(&format!("Axes of {}", probe.id)));
-        for axis in &probe.axes {
-            text += &axis_text(axis, paint);
-        }
+    text
+}
+
+fn probe_text(probe: &ProbeEntry, paint: Paint) -> String {
+    let mut text = format!("{}: {}\n", paint.bold(probe.id), probe.title);
+    text += &entry("", 2, probe.method);
+    text += &entry("", 2, &format!("Source: {}.", probe.source));
+    text += &format!("\n{}\n", paint.bold("Axes"));
+    for axis in &probe.axes {
+        text += &axis_text(axis, paint);
     }
-    for probe in &listing.probes {
-        let ids: Vec<&str> = probe.metrics.iter().map(|m| m.id).collect();
-        text += &format!("\n{}\n", paint.bold(&format!("Metrics of {}", probe.id)));
-        text += &entry("", 2, &ids.join(", "));
+    text += &format!("\n{}\n", paint.bold("Metrics"));
+    for metric in &probe.metrics {
+        text += &entry(&format!("  {}", metric.id), 20, &format!("{} [{}]", metric.help, metric.unit));
     }
     text
 }
@@ -320,5 +332,6 @@ mod tests {
     #[test]
     fn a_listing_reads_well() {
         insta::assert_snapshot!("list", text(&fixed(), Paint::none()));
+        insta::assert_snapshot!("list_probe", probe_text(&fixed().probes[0], Paint::none()));
     }
 }

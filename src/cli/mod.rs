@@ -74,7 +74,7 @@ fn causes(error: &anyhow::Error) -> String {
 fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
     let global = &cli.global;
     match &cli.command {
-        Command::List => list::run(global),
+        Command::List(args) => list::run(args, global),
         Command::Doctor => doctor::run(global),
         Command::Plan(args) => plan::run(args, matches, global),
         Command::Completions { shell } => completions::run(*shell),

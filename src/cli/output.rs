@@ -137,13 +137,19 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && visible(&line) + 1 + visible(word) > width {
-            lines.push(std::mem::take(&mut line));
+        // A list of values without spaces may break behind its commas.
+        let long = visible(word) > width;
+        let parts: Vec<&str> = if long { word.split_inclusive(',').collect() } else { vec![word] };
+        for (part, text) in parts.into_iter().enumerate() {
+            let gap = usize::from(part == 0 && !line.is_empty());
+            if !line.is_empty() && visible(&line) + gap + visible(text) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if part == 0 && !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(text);
         }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
     }
     if !line.is_empty() {
         lines.push(line);
@@ -161,6 +167,7 @@ mod tests {
         assert_eq!(entry("  a", 6, "one two"), "  a   one two\n");
         assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
         assert_eq!(entry("  a", 6, ""), "  a\n");
+        assert_eq!(wrap("of one,two,three,four", 9), ["of one,", "two,", "three,", "four"]);
         let paint = Paint(true);
         assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");
     }

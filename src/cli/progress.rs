@@ -77,6 +77,14 @@ impl Progress {
                 }
                 self.visited(label);
             }
+            Event::CaseSkipped { case, why } => {
+                let label = self.labels.case(case);
+                if !self.checking {
+                    let (reason, remedy) = (&why.reason, &why.remedy);
+                    self.say(&format!("{} {label}: {reason}: {remedy}", self.paint.yellow("skipped:")));
+                }
+                self.visited(label);
+            }
             Event::Warning { warning } => {
                 let text = format!("{}; {}", warning.observed, warning.consequence);
                 self.say(&format!("{} {text}: {}", self.paint.yellow("warning:"), warning.remedy));

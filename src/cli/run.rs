@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let out = options.out.clone();
     let mut progress = Progress::measuring(&options.plan, global);
     let Outcome { run } = measure::measure(options, &mut |event| progress.show(event))?;
-    let written = report::write(&run, &out, false)?;
+    let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({ "event": "written", "dir": out, "files": written.files });
         output::print(&format!("{line}\n"))?;
@@ -69,10 +69,10 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
 
-/// Good: every planned case was measured, none failed, and nobody cut it short.
+/// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
 fn verdict(run: &Run, strict: bool) -> Verdict {
     let plan = &run.record.plan;
-    let mut measured = vec![false; plan.cases.len()];
+    let mut measured: Vec<bool> = plan.cases.iter().map(|case| plan.gave_up(case)).collect();
     for sample in run.samples.iter().filter(|s| s.verified) {
         if let Some(case) = measured.get_mut(sample.case) {
             *case = true;

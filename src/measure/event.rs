@@ -1,5 +1,6 @@
 //! What a measurement tells whoever watches it: the progress line, or a script reading JSON lines.
 
+use crate::host::Unavailable;
 use crate::plan::Case;
 use crate::run::{State, Warning};
 use crate::stats::Estimate;
@@ -32,6 +33,11 @@ pub enum Event<'a> {
         round: u32,
         case: &'a Case,
         message: &'a str,
+    },
+    /// The case was tried and is impossible here.
+    CaseSkipped {
+        case: &'a Case,
+        why: &'a Unavailable,
     },
     Warning {
         warning: &'a Warning,

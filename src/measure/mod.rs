@@ -3,24 +3,29 @@
 //!
 //! It owns processes and files; it computes nothing that a report shows.
 
+mod begin;
+mod check;
 mod event;
+mod forecast;
 mod schedule;
 
+pub use check::check;
 pub use event::Event;
 
 use crate::host::scratch::Scratch;
-use crate::host::{clock, fingerprint, noise};
-use crate::plan::Plan;
+use crate::host::{clock, noise};
+use crate::plan::{Plan, Skip};
 use crate::probe::Missing;
 use crate::run::files::RunDir;
-use crate::run::{Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning};
+use crate::run::{Failure, MissingQuantities, Run, State, Warning};
 use crate::sample::Sample;
 use crate::spec::Spec;
-use crate::sys::{program, random, signals};
+use crate::sys::signals;
 use crate::worker::path::Paths;
 use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
 use schedule::Schedule;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -52,13 +57,16 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     signals::catch().context("cannot catch Ctrl-C")?;
     let started = Instant::now();
     let tsc_hz = tick_rate();
-    let (mut dir, mut run) = if options.resume { resume(&options)? } else { create(&options)? };
+    let (mut dir, mut run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
     let before_ns = run.record.elapsed_ns;
     let end = started + options.spec.time_limit();
     let plan = run.record.plan.clone();
     let spec = run.record.spec.clone();
     let mut schedule = Schedule::new(&plan, &spec);
     recall(&mut schedule, &run);
+    for case in plan.cases.iter().filter(|case| plan.gave_up(case)) {
+        schedule.give_up(case.index);
+    }
     watch(&Event::Started {
         cases: plan.cases.len(),
         skips: plan.skips.len(),
@@ -77,6 +85,8 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
         end,
         before_ns,
         visits: 0,
+        stages: forecast::stages(&plan),
+        forecast: BTreeSet::new(),
     };
     let state = session.rounds(&plan, &spec, &mut schedule, watch)?;
     session.close(state)?;
@@ -89,97 +99,16 @@ fn tick_rate() -> Option<f64> {
     clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
 }
 
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}
+
 /// A short run id that fits into the names of links.
 fn plan_id(options: &Options) -> String {
     let name = options.out.to_string_lossy();
     let hash =
         name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     format!("{:06x}", (hash ^ u64::from(std::process::id())) & 0xff_ffff)
-}
-
-fn create(options: &Options) -> Result<(RunDir, Run)> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let record = Record {
-        schema: SCHEMA,
-        id: random::token().context("the kernel gives no random numbers")?,
-        tool: tool()?,
-        started_unix_ns: now.as_nanos() as u64,
-        elapsed_ns: 0,
-        state: State::Running,
-        command: options.command.clone(),
-        host: fingerprint::facts(),
-        spec: options.spec.clone(),
-        plan: options.plan.clone(),
-        settings: Default::default(),
-        missing: Vec::new(),
-        warnings: first_warnings(&options.plan),
-        failures: Vec::new(),
-        predictions: Vec::new(),
-    };
-    let dir = RunDir::create(&options.out, &record)?;
-    Ok((dir, Run { record, samples: Vec::new() }))
-}
-
-fn resume(options: &Options) -> Result<(RunDir, Run)> {
-    let (dir, mut run) = RunDir::resume(&options.out)?;
-    let tool = tool()?;
-    if run.record.tool != tool {
-        run.record.warnings.push(Warning {
-            id: "resumed_by_another_build".into(),
-            observed: format!(
-                "the run was started by syscost {} ({}) and continued by {} ({})",
-                run.record.tool.version,
-                short(&run.record.tool.binary_sha256),
-                tool.version,
-                short(&tool.binary_sha256)
-            ),
-            consequence: "its rounds may not be comparable".into(),
-            remedy: "syscost run --out NEW_DIR".into(),
-            cases: Vec::new(),
-        });
-    }
-    run.record.state = State::Running;
-    Ok((dir, run))
-}
-
-fn short(hash: &str) -> &str {
-    hash.get(..12).unwrap_or(hash)
-}
-
-fn tool() -> Result<Tool> {
-    Ok(Tool {
-        version: env!("CARGO_PKG_VERSION").into(),
-        profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
-        binary_sha256: program::sha256().context("cannot read this program's own file")?,
-    })
-}
-
-/// What weakens the run before it starts: a debug build, defaults that this machine cannot do.
-fn first_warnings(plan: &Plan) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = plan
-        .substitutions
-        .iter()
-        .map(|substitution| Warning {
-            id: format!("{}_fallback", substitution.axis),
-            observed: format!(
-                "{} {} is not possible here: {}",
-                substitution.axis, substitution.wanted, substitution.why.reason
-            ),
-            consequence: format!("{} was measured instead", substitution.used),
-            remedy: substitution.why.remedy.clone(),
-            cases: Vec::new(),
-        })
-        .collect();
-    if cfg!(debug_assertions) {
-        warnings.push(Warning {
-            id: "debug_build".into(),
-            observed: "this syscost was built without optimisation".into(),
-            consequence: "user-space costs (memcpy, loops) are far too high".into(),
-            remedy: "cargo build --release".into(),
-            cases: Vec::new(),
-        });
-    }
-    warnings
 }
 
 /// Tells the schedule what an interrupted run already measured.
@@ -203,6 +132,10 @@ struct Session<'a> {
     end: Instant,
     before_ns: u64,
     visits: u64,
+    /// See [`forecast::stages`].
+    stages: Vec<usize>,
+    /// Cases whose prediction was asked for, whatever the answer.
+    forecast: BTreeSet<usize>,
 }
 
 impl Session<'_> {
@@ -213,6 +146,7 @@ impl Session<'_> {
         schedule: &mut Schedule<'_>,
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<State> {
+        let mut state = State::Complete;
         // Only failures can make a round number come up without samples, so twice the maximum ends.
         for round in 0..spec.max_rounds.saturating_mul(2) {
             let due = schedule.due(round);
@@ -223,13 +157,17 @@ impl Session<'_> {
                 continue;
             }
             watch(&Event::RoundStarted { round, cases: due.len() });
-            for case in plan.order(spec.seed, round, &due) {
+            let mut visited = false;
+            for case in self.order(plan, spec, round, &due) {
                 if signals::caught() {
                     return Ok(State::Interrupted);
                 }
+                // A slow case that no longer fits leaves its time to quicker ones.
                 if Instant::now() + schedule.expected(case) > self.end {
-                    return Ok(State::TimeLimit);
+                    state = State::TimeLimit;
+                    continue;
                 }
+                visited = true;
                 if !self.visit(plan, spec, case, round, schedule, watch)? {
                     return Ok(State::Interrupted);
                 }
@@ -243,8 +181,51 @@ impl Session<'_> {
                 });
             }
             self.keep_record()?;
+            if !visited {
+                break;
+            }
         }
-        Ok(State::Complete)
+        Ok(state)
+    }
+
+    /// The seeded order; in the first round rows come after those that their predictions need.
+    fn order(&self, plan: &Plan, spec: &Spec, round: u32, due: &[usize]) -> Vec<usize> {
+        let mut order = plan.order(spec.seed, round, due);
+        if round == 0 {
+            order.sort_by_key(|case| self.stages[*case]);
+        }
+        order
+    }
+
+    /// Before the first round of a case: writes down what it should cost, and with it every other
+    /// case that could be predicted now and has no sample yet.
+    fn forecast(&mut self, plan: &Plan, index: usize) -> Result<()> {
+        let now = unix_ns();
+        let record = &mut self.run.record;
+        let known = record.predictions.iter_mut().find(|p| p.case == index);
+        match known {
+            Some(prediction) => {
+                prediction.first_round_unix_ns.get_or_insert(now);
+                return Ok(());
+            }
+            None if self.forecast.contains(&index) => return Ok(()),
+            None => {}
+        }
+        let measured: BTreeSet<usize> = self.run.samples.iter().map(|s| s.case).collect();
+        let stage = self.stages[index];
+        for case in plan.cases.iter().filter(|c| self.stages[c.index] == stage && c.twin_of.is_none()) {
+            if !measured.contains(&case.index) && self.forecast.insert(case.index) {
+                let prediction = forecast::predict(self.run, case, now);
+                self.run.record.predictions.extend(prediction);
+            }
+        }
+        self.keep_record()?;
+        let first = unix_ns();
+        let own = self.run.record.predictions.iter_mut().find(|p| p.case == index);
+        if let Some(prediction) = own {
+            prediction.first_round_unix_ns = Some(first);
+        }
+        Ok(())
     }
 
     /// Runs one round of one case; false when the user interrupted it.
@@ -258,6 +239,7 @@ impl Session<'_> {
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<bool> {
         let case = &plan.cases[index];
+        self.forecast(plan, index)?;
         let before = (Instant::now(), noise::Reading::now());
         let terms = Terms {
             timing: spec.timing,
@@ -279,6 +261,12 @@ impl Session<'_> {
                 self.run.samples.extend(samples);
             }
             Err(RoundError::Interrupted) => return Ok(false),
+            Err(RoundError::Unavailable(why)) if !schedule.has_rounds(index) => {
+                watch(&Event::CaseSkipped { case, why: &why });
+                let (probe, point) = (case.probe.clone(), case.point.clone());
+                self.run.record.plan.skips.push(Skip { probe, point, why });
+                schedule.give_up(index);
+            }
             Err(error) => {
                 let message = error.to_string();
                 watch(&Event::CaseFailed { round, case, message: &message });
@@ -364,37 +352,6 @@ fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
             None => known.push(MissingQuantities { quantities: vec![quantity], why }),
         }
     }
-}
-
-/// Runs every case once, verifying every byte; times nothing and writes nothing. Returns the
-/// failures.
-pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Vec<Failure>> {
-    signals::catch().context("cannot catch Ctrl-C")?;
-    let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
-    let mut scratch = Scratch::default();
-    let mut failures = Vec::new();
-    watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
-    for case in plan.cases.iter().filter(|case| case.twin_of.is_none()) {
-        let terms = Terms {
-            timing: crate::probe::Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 1 },
-            tsc_hz: None,
-            verify_all: true,
-            patience: PATIENCE,
-            interrupted: &signals::caught,
-        };
-        match worker::round(case, &terms, &mut paths, &mut scratch) {
-            Ok(_) => watch(&Event::CaseDone { round: 0, case, metric: "", estimate: None }),
-            Err(RoundError::Interrupted) => break,
-            Err(error) => {
-                let message = error.to_string();
-                watch(&Event::CaseFailed { round: 0, case, message: &message });
-                failures.push(Failure { case: case.index, round: 0, message });
-            }
-        }
-    }
-    let state = if signals::caught() { State::Interrupted } else { State::Complete };
-    watch(&Event::Finished { state });
-    Ok(failures)
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ struct Progress {
     values: Vec<Vec<f64>>,
     rounds: BTreeSet<u32>,
     failures_in_a_row: u32,
+    first_visit: Duration,
+    /// Of the visits after the first, which may have made files or links.
     longest_visit: Duration,
 }
 
@@ -47,13 +49,25 @@ impl<'a> Schedule<'a> {
         }
         progress.rounds.insert(round);
         progress.failures_in_a_row = 0;
-        progress.longest_visit = progress.longest_visit.max(took);
+        match progress.rounds.len() {
+            1 => progress.first_visit = took,
+            _ => progress.longest_visit = progress.longest_visit.max(took),
+        }
     }
 
     /// Takes in a failed visit; true when the case is now given up.
     pub fn failed(&mut self, case: usize) -> bool {
         self.cases[case].failures_in_a_row += 1;
         self.given_up(case)
+    }
+
+    /// The case cannot be measured here.
+    pub fn give_up(&mut self, case: usize) {
+        self.cases[case].failures_in_a_row = FAILURES_ALLOWED;
+    }
+
+    pub fn has_rounds(&self, case: usize) -> bool {
+        !self.cases[case].rounds.is_empty()
     }
 
     fn given_up(&self, case: usize) -> bool {
@@ -86,8 +100,9 @@ impl<'a> Schedule<'a> {
 
     /// How long the next visit may take.
     pub fn expected(&self, case: usize) -> Duration {
-        let seen = self.cases[case].longest_visit;
-        if seen.is_zero() { self.plan.visit_time(case, self.spec) } else { seen }
+        let Progress { first_visit, longest_visit, .. } = self.cases[case];
+        let seen = [longest_visit, first_visit].into_iter().find(|time| !time.is_zero());
+        seen.unwrap_or_else(|| self.plan.visit_time(case, self.spec))
     }
 
     /// The first decisive metric and its estimate so far.

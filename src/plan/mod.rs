@@ -155,6 +155,11 @@ impl Plan {
         entry
     }
 
+    /// Was this case planned, and found to be impossible here when it was tried?
+    pub fn gave_up(&self, case: &Case) -> bool {
+        self.skips.iter().any(|skip| skip.probe == case.probe && skip.point == case.point)
+    }
+
     fn add(&mut self, probe: &str, point: Point, answer: Result<(), Unavailable>) {
         let probe = probe.to_string();
         match answer {

@@ -2,7 +2,7 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, batch, cost, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost, samples_of_one_role, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
@@ -20,6 +20,23 @@ struct Clock {
     published: bool,
     /// Reads it this often; `None`: not on this processor.
     run: Option<fn(u64)>,
+    theory: Theory,
+}
+
+/// What a reading should cost.
+#[derive(Clone, Copy)]
+enum Theory {
+    /// Core cycles, and the document that says so.
+    Steps(f64, &'static str),
+    /// This clock behind a fence.
+    Fenced(&'static str),
+    /// The vDSO: the clock that it reads, if any, and its instructions.
+    Vdso {
+        reads: Option<&'static str>,
+        instructions: f64,
+    },
+    SystemCall,
+    Unpredicted,
 }
 
 fn repeat<T>(n: u64, read: impl Fn() -> T) {
@@ -34,30 +51,70 @@ const CLOCKS: &[Clock] = &[
         label: "empty loop, one iteration",
         published: false,
         run: Some(|n| repeat(n, || ())),
+        theory: Theory::Steps(1.0, "a predicted, taken branch a cycle"),
     },
-    Clock { id: "rdtsc", label: "rdtsc", published: true, run: clocks::RDTSC },
-    Clock { id: "rdtscp", label: "rdtscp", published: false, run: clocks::RDTSCP },
-    Clock { id: "lfence_rdtsc", label: "lfence; rdtsc", published: false, run: clocks::LFENCE_RDTSC },
-    Clock { id: "rdtscp_lfence", label: "rdtscp; lfence", published: false, run: clocks::RDTSCP_LFENCE },
-    Clock { id: "cntvct", label: "cntvct_el0", published: true, run: clocks::CNTVCT },
-    Clock { id: "isb_cntvct", label: "isb; cntvct_el0", published: false, run: clocks::ISB_CNTVCT },
+    Clock {
+        id: "rdtsc",
+        label: "rdtsc",
+        published: true,
+        run: clocks::RDTSC,
+        theory: Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake"),
+    },
+    Clock {
+        id: "rdtscp",
+        label: "rdtscp",
+        published: false,
+        run: clocks::RDTSCP,
+        theory: Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake"),
+    },
+    Clock {
+        id: "lfence_rdtsc",
+        label: "lfence; rdtsc",
+        published: false,
+        run: clocks::LFENCE_RDTSC,
+        theory: Theory::Fenced("rdtsc"),
+    },
+    Clock {
+        id: "rdtscp_lfence",
+        label: "rdtscp; lfence",
+        published: false,
+        run: clocks::RDTSCP_LFENCE,
+        theory: Theory::Fenced("rdtscp"),
+    },
+    Clock {
+        id: "cntvct",
+        label: "cntvct_el0",
+        published: true,
+        run: clocks::CNTVCT,
+        theory: Theory::Unpredicted,
+    },
+    Clock {
+        id: "isb_cntvct",
+        label: "isb; cntvct_el0",
+        published: false,
+        run: clocks::ISB_CNTVCT,
+        theory: Theory::Unpredicted,
+    },
     Clock {
         id: "clock_gettime",
         label: "clock_gettime(MONOTONIC)",
         published: false,
         run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC))),
+        theory: Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 },
     },
     Clock {
         id: "clock_gettime_coarse",
         label: "clock_gettime(MONOTONIC_COARSE)",
         published: false,
         run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC_COARSE))),
+        theory: Theory::Vdso { reads: None, instructions: 16.0 },
     },
     Clock {
         id: "clock_gettime_syscall",
         label: "clock_gettime by system call",
         published: false,
         run: Some(|n| repeat(n, crate::sys::clock::monotonic_ns_by_system_call)),
+        theory: Theory::SystemCall,
     },
 ];
 
@@ -100,10 +157,6 @@ impl Probe for Timer {
             default: here,
             quick: here,
         }]
-    }
-
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
@@ -152,12 +205,53 @@ impl Probe for Timer {
         Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
-        if find(point)?.id == "loop" {
-            let cycles = inputs.constant("cycles", 1.0, Unit::Count, "a predicted, taken branch a cycle");
-            return Some(inputs.sum("cycles / frequency", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0)));
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        match find(point)?.theory {
+            Theory::Steps(cycles, source) => Some(in_cycles(inputs, cycles, source)),
+            Theory::Fenced(of) => Some(fenced(inputs, of)),
+            Theory::Vdso { reads, instructions } => Some(by_vdso(inputs, reads, instructions)),
+            Theory::SystemCall => Some(by_system_call(inputs)),
+            Theory::Unpredicted => None,
         }
-        None
     }
+}
+
+/// So many core cycles, by a document.
+fn in_cycles(mut inputs: Inputs<'_>, cycles: f64, source: &str) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let cycles = inputs.constant("cycles", cycles, Unit::Count, source);
+    inputs.sum("cycles / core_hertz", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0))
+}
+
+/// Another clock, and a fence that waits for what came before it.
+fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let plain = inputs.row("plain", reading(of));
+    let fence = inputs.constant("fence", 4.0, Unit::Count, "Agner Fog, instruction tables: LFENCE, Skylake");
+    let base = plain.zip(hertz).map(|(ns, hz)| ns + fence * 1e9 / hz);
+    inputs.sum("plain + fence / core_hertz", base, Some(0.0))
+}
+
+/// The vDSO's code around a fenced reading of the counter.
+fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f64) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let source = "instructions of lib/vdso/gettimeofday.c on this path, two a cycle";
+    let instructions = inputs.constant("instructions", instructions, Unit::Count, source);
+    let counter = match reads {
+        Some(clock) => inputs.row("counter", reading(clock)),
+        None => Some(0.0),
+    };
+    let formula = if reads.is_some() {
+        "counter + instructions / 2 / core_hertz"
+    } else {
+        "instructions / 2 / core_hertz"
+    };
+    inputs.sum(formula, counter, hertz.map(|hz| instructions / 2.0 * 1e9 / hz))
+}
+
+/// The bare trap and, in the kernel, the same reading of the counter.
+fn by_system_call(mut inputs: Inputs<'_>) -> Account {
+    let counter = inputs.row("counter", reading("lfence_rdtsc"));
+    let trap = inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.sum("counter + trap", counter, trap)
 }

@@ -129,7 +129,12 @@ impl Spec {
     pub fn set_quick(&mut self) {
         self.quick = true;
         self.time_limit_ns = nanoseconds(QUICK_TIME_LIMIT);
-        self.timing = QUICK_TIMING;
+        let (own, quick) = (self.timing, QUICK_TIMING);
+        self.timing = Timing {
+            warmup_ns: own.warmup_ns.min(quick.warmup_ns),
+            window_ns: own.window_ns.min(quick.window_ns),
+            windows: own.windows.min(quick.windows),
+        };
     }
 
     /// Replaces an axis's values, by its flag, in every probe that has it. `text` is what a person

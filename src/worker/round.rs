@@ -51,8 +51,9 @@ pub fn round(
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
     let timing = probe.timing(&case.point, terms.timing);
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
-    let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
+    let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
     let mut workers = stage.start(probe, paths)?;
     stage.cast(probe, timing, &mut workers, paths, &files)?;
     let reports = stage.perform(probe, &mut workers)?;

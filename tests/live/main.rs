@@ -5,5 +5,6 @@
 
 mod common;
 mod cleanup;
+mod operations;
 mod transfers;
 mod users;

@@ -21,7 +21,7 @@ fn all_verify(axes: &[(&str, &str)]) {
     let plan = Plan::make(&spec(axes)).expect("a plan");
     assert!(plan.skips.is_empty(), "{:?}", plan.skips);
     let mut done = 0;
-    let failures =
+    let (failures, _) =
         measure::check(&plan, &mut |event| done += usize::from(matches!(event, Event::CaseDone { .. })))
             .expect("the check runs");
     assert!(failures.is_empty(), "{failures:#?}");

@@ -1,5 +1,5 @@
 //! Follows CONTRIBUTING.md to the letter: copies the tree, adds the file and the two lines that it
-//! shows, and sees that the new mechanism builds, is listed and sends every byte right.
+//! shows, and sees that the new mechanism and the new operation build, are listed and do their work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,15 +36,22 @@ fn follow_the_guide(root: &Path, to: &Path) {
         copy(&root.join(name), &to.join(name));
     }
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    let [file] = blocks(&guide, "src/mechanism/sendto.rs").try_into().expect("one block");
-    fs::write(to.join("src/mechanism/sendto.rs"), file).expect("written");
-    let [module, entry] = blocks(&guide, "src/mechanism/mod.rs").try_into().expect("two blocks");
-    let list = to.join("src/mechanism/mod.rs");
+    add(&guide, to, "mechanism/sendto.rs", "\nmod send;\n", "pub static ALL: &[&dyn Mechanism] = &[\n");
+    add(&guide, to, "probe/yield_cpu.rs", "\npub mod batch;\n", "pub static ALL: &[&dyn Probe] = &[\n");
+}
+
+/// One file, and two lines in its room's list.
+fn add(guide: &str, to: &Path, file: &str, after: &str, start: &str) {
+    let room = file.split('/').next().expect("a room");
+    let [code] = blocks(guide, &format!("src/{file}")).try_into().expect("one block");
+    fs::write(to.join("src").join(file), code).expect("written");
+    let list = format!("src/{room}/mod.rs");
+    let [module, entry] = blocks(guide, &list).try_into().expect("two blocks");
+    let list = to.join(list);
     let text = fs::read_to_string(&list).expect("readable");
-    let text = text.replacen("\nmod send;\n", &format!("\nmod send;\n{module}"), 1);
-    let start = "pub static ALL: &[&dyn Mechanism] = &[\n";
+    let text = text.replacen(after, &format!("{after}{module}"), 1);
     let added = text.replacen(start, &format!("{start}{entry}"), 1);
-    assert!(added.contains(&module) && added.contains(&entry), "the list is where the guide says");
+    assert!(added.contains(&module) && added.contains(&entry), "the list of {room} is where the guide says");
     fs::write(&list, added).expect("written");
 }
 
@@ -57,7 +64,7 @@ fn ran(what: &str, output: &Output) -> String {
 /// The name of the copy's package and program. In the shared target directory `syscost` is the
 /// tree's: a package of the same name would overwrite what Cargo knows of the tree's build, and
 /// later builds of the tree would be called fresh although its sources had changed.
-const PROGRAM: &str = "syscost-with-sendto";
+const PROGRAM: &str = "syscost-with-examples";
 
 fn rename_program(manifest: &Path) {
     let text = fs::read_to_string(manifest).expect("readable");
@@ -71,10 +78,10 @@ fn rename_program(manifest: &Path) {
 }
 
 #[test]
-fn the_worked_example_is_true() {
+fn the_worked_examples_are_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // One place, so that a second test run finds what the first compiled.
-    let tree = Path::new(env!("CARGO_TARGET_TMPDIR")).join("add-a-mechanism");
+    let tree = Path::new(env!("CARGO_TARGET_TMPDIR")).join("worked-examples");
     let _ = fs::remove_dir_all(&tree);
     follow_the_guide(root, &tree);
     rename_program(&tree.join("Cargo.toml"));
@@ -96,5 +103,9 @@ fn the_worked_example_is_true() {
     assert!(syscost(&["completions", "bash"]).contains("sendto"), "completions");
     let checked =
         syscost(&["check", "--mechanism", "sendto", "--path", "loopback", "--quick", "--placement", "none"]);
+    assert!(checked.starts_with("verified"), "{checked}");
+    assert!(syscost(&["list"]).contains("\n  yield_cpu "), "list");
+    assert!(syscost(&["plan", "os", "--cases"]).contains("yield_cpu"), "it is a row of the suite");
+    let checked = syscost(&["check", "yield_cpu"]);
     assert!(checked.starts_with("verified"), "{checked}");
 }

@@ -1,0 +1,95 @@
+//! The start of a run: a new record, or an interrupted one taken up again.
+//!
+//! It says what made the run and what weakens it before anything is measured.
+
+use super::{Options, unix_ns};
+use crate::host::fingerprint;
+use crate::plan::Plan;
+use crate::run::files::RunDir;
+use crate::run::{Record, Run, SCHEMA, State, Tool, Warning};
+use crate::sys::{program, random};
+use anyhow::{Context, Result};
+
+pub fn create(options: &Options) -> Result<(RunDir, Run)> {
+    let record = Record {
+        schema: SCHEMA,
+        id: random::token().context("the kernel gives no random numbers")?,
+        tool: tool()?,
+        started_unix_ns: unix_ns(),
+        elapsed_ns: 0,
+        state: State::Running,
+        command: options.command.clone(),
+        host: fingerprint::facts(),
+        spec: options.spec.clone(),
+        plan: options.plan.clone(),
+        settings: Default::default(),
+        missing: Vec::new(),
+        warnings: first_warnings(&options.plan),
+        failures: Vec::new(),
+        predictions: Vec::new(),
+    };
+    let dir = RunDir::create(&options.out, &record)?;
+    Ok((dir, Run { record, samples: Vec::new() }))
+}
+
+pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
+    let (dir, mut run) = RunDir::resume(&options.out)?;
+    let tool = tool()?;
+    if run.record.tool != tool {
+        run.record.warnings.push(Warning {
+            id: "resumed_by_another_build".into(),
+            observed: format!(
+                "the run was started by syscost {} ({}) and continued by {} ({})",
+                run.record.tool.version,
+                short(&run.record.tool.binary_sha256),
+                tool.version,
+                short(&tool.binary_sha256)
+            ),
+            consequence: "its rounds may not be comparable".into(),
+            remedy: "syscost run --out NEW_DIR".into(),
+            cases: Vec::new(),
+        });
+    }
+    run.record.state = State::Running;
+    Ok((dir, run))
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+fn tool() -> Result<Tool> {
+    Ok(Tool {
+        version: env!("CARGO_PKG_VERSION").into(),
+        profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
+        binary_sha256: program::sha256().context("cannot read this program's own file")?,
+    })
+}
+
+/// What weakens the run before it starts: a debug build, defaults that this machine cannot do.
+fn first_warnings(plan: &Plan) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = plan
+        .substitutions
+        .iter()
+        .map(|substitution| Warning {
+            id: format!("{}_fallback", substitution.axis),
+            observed: format!(
+                "{} {} is not possible here: {}",
+                substitution.axis, substitution.wanted, substitution.why.reason
+            ),
+            consequence: format!("{} was measured instead", substitution.used),
+            remedy: substitution.why.remedy.clone(),
+            cases: Vec::new(),
+        })
+        .collect();
+    if cfg!(debug_assertions) {
+        warnings.push(Warning {
+            id: "debug_build".into(),
+            observed: "this syscost was built without optimisation".into(),
+            consequence: "user-space costs (memcpy, loops) are far too high".into(),
+            remedy: "cargo build --release".into(),
+            cases: Vec::new(),
+        });
+    }
+    warnings
+}
