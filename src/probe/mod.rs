@@ -20,19 +20,12 @@ pub mod context_switch;
 pub mod core_to_core;
 pub mod cost;
 pub mod directory;
-pub mod file_read;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;
 pub mod hierarchy;
 pub mod icmp_round_trip;
 pub mod memory_bandwidth;
-pub mod context_switch;
-pub mod cost;
-pub mod directory;
-pub mod file_read;
-pub mod hierarchy;
-pub mod icmp_round_trip;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
@@ -259,25 +252,11 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &timer::Timer,
-    &icmp_round_trip::IcmpRoundTrip,
-    &tcp_round_trip::TcpRoundTrip,
-    &tcp_connect::TcpConnect,
-    &peak_bandwidth::PeakBandwidth,
-    &file_read::FileRead,
-    &file_contention::FileContention,
-    &file_cache::FileCache,
-    &memory_latency::MemoryLatency,
-    &memory_bandwidth::MemoryBandwidth,
-    &memory_mountain::MemoryMountain,
-    &page_fault::PageFault,
-    &remote_file_read::RemoteFileRead,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
     &process_create::ProcessCreate,
     &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
-    &memory_latency::MemoryLatency,
-    &file_read::FileRead,
     &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
     &memory_bandwidth::MemoryBandwidth,
@@ -288,15 +267,9 @@ pub static ALL: &[&dyn Probe] = &[
     &tcp_connect::TcpConnect,
     &peak_bandwidth::PeakBandwidth,
     &file_read::FileRead,
+    &remote_file_read::RemoteFileRead,
     &file_contention::FileContention,
     &file_cache::FileCache,
-    &procedure_call::ProcedureCall,
-    &system_call::SystemCall,
-    &context_switch::ContextSwitch,
-    &memory_latency::MemoryLatency,
-    &memory_bandwidth::MemoryBandwidth,
-    &memory_mountain::MemoryMountain,
-    &file_read::FileRead,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
