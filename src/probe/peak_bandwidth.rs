@@ -4,9 +4,10 @@
 //! a plain send(2) of large messages on one connection. It chooses nothing after seeing figures.
 
 use super::network::{self, LOOPBACK};
+use super::prediction::{Account, Inputs};
 use super::row::Row;
 use super::transfer::Transfer;
-use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, memory_bandwidth, system_call};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Better, Metric, Quantity, Sample};
@@ -135,6 +136,22 @@ impl Probe for PeakBandwidth {
         let path = point.text("path")?;
         let row = Row::listed(format!("one stream, {path}"));
         Some(if path == LOOPBACK { row.as_published(ID, path) } else { row })
+    }
+
+    /// The sender copies every byte into the kernel and the receiver out of it. On two cores both
+    /// happen at once and one core's copying is the bound; on one they take turns.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let shared = as_transfer(point).text("placement") == Some("same");
+        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", MESSAGE_BYTES, 1));
+        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let turns = if shared { 2.0 } else { 1.0 };
+        let copies = inputs.constant("copies_on_a_core", turns, Unit::Count, "where the two sides run");
+        let message = inputs.constant("message", MESSAGE_BYTES as f64, Unit::Bytes, "the case");
+        let bits_per_second = |ns: f64| message * 8e9 / ns;
+        let copying = rate.map(|rate| copies * message * 1e9 / rate);
+        let predicted = copying.zip(write).map(|(copying, write)| bits_per_second(copying + write));
+        let formula = "8 * message / (copies_on_a_core * message / copy_rate + write_call)";
+        Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
     }
 }
 

@@ -6,5 +6,6 @@
 mod common;
 mod cleanup;
 mod operations;
+mod page_cache;
 mod transfers;
 mod users;
