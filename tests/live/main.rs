@@ -5,5 +5,6 @@
 
 mod common;
 mod cleanup;
+mod remote;
 mod transfers;
 mod users;
