@@ -3,13 +3,19 @@
 //! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
 //! and names them.
 
+pub mod accuracy;
 pub mod advice;
+pub mod beside;
 pub mod cells;
 pub mod compare;
+pub mod costs;
 pub mod crossover;
+pub mod curves;
 pub mod groups;
+pub mod levels;
 pub mod limiter;
 pub mod noise_floor;
+pub mod operations;
 pub mod quality;
 pub mod sanity;
 pub mod study;

@@ -5,6 +5,7 @@
 //! distributions resolve).
 
 use super::cells::{Cell, Cells};
+use super::operations::name_of;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::run::Run;
@@ -17,11 +18,12 @@ use std::collections::BTreeMap;
 /// Smallest level that the simulated tests of [`crate::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
 
-/// Everything to say about the cells of one metric.
-pub fn problems(run: &Run, cells: &Cells, metric: &Metric) -> Vec<Problem> {
+/// Everything to say about the cells of one metric of a probe.
+pub fn problems(run: &Run, cells: &Cells, probe: &str, metric: &Metric) -> Vec<Problem> {
     let words = Words::of(run);
     // A twin is the same place again; its own troubles are the noise floor's.
-    let original = |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.twin_of.is_none());
+    let original =
+        |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.probe == probe && c.twin_of.is_none());
     let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
@@ -52,6 +54,9 @@ impl About<'_> {
     /// `The CPU per byte of sendmsg at 64 KiB and 1 thread over veth`.
     fn subject(&self) -> String {
         let Some(case) = self.run.case(self.cell.case) else { return String::new() };
+        if let Some(name) = name_of(case) {
+            return format!("The {} of {name}", self.metric.title);
+        }
         let who = case.point.text("mechanism").map(|m| format!(" of {m}")).unwrap_or_default();
         let place = self.words.place(&case.point, &["mechanism"]);
         format!("The {}{who} at {place}", self.metric.title)
@@ -198,7 +203,7 @@ mod tests {
 
     fn ids(run: &Run) -> Vec<(&'static str, usize)> {
         let metric = metric(run, "throughput").unwrap();
-        problems(run, &Cells::of(run), &metric).iter().map(|p| (p.id, p.case)).collect()
+        problems(run, &Cells::of(run), "transfer", &metric).iter().map(|p| (p.id, p.case)).collect()
     }
 
     fn quiet(rounds: u32) -> Synthetic {

@@ -7,6 +7,7 @@
 //! bandwidth) is checked where the caller knows one. Samples that failed verification or that the
 //! harness marked as suspect are counted beside them.
 
+use super::operations::name_of;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::plan::Case;
@@ -60,12 +61,12 @@ impl Fault {
         }
     }
 
-    /// The metric whose cell the fault would have entered.
-    fn metric(self) -> &'static str {
+    /// The metric whose cell the fault would have entered, where it is not the headline.
+    fn metric(self) -> Option<&'static str> {
         match self {
-            Fault::CpuTime => "total_cpu_ns_per_message",
-            Fault::Share => "copied_fraction",
-            _ => "throughput",
+            Fault::CpuTime => Some("total_cpu_ns_per_message"),
+            Fault::Share => Some("copied_fraction"),
+            _ => None,
         }
     }
 }
@@ -87,10 +88,12 @@ impl Limits {
         let roles = probe.map_or(&[][..], |p| p.roles());
         let own = probe.map_or(timing, |p| p.timing(&case.point, timing));
         let window_ns = timing.window_ns.min(own.window_ns);
+        let streams = probe.is_some_and(|p| p.compared());
         Limits {
             threads: case.point.int("threads").unwrap_or(1) as f64,
             shortest_ns: SHORTEST * window_ns as f64,
-            message_bytes: case.point.int("message_bytes").map(|n| n as f64),
+            // Of messages that are counted with their bytes; a request and its answer are another matter.
+            message_bytes: case.point.int("message_bytes").filter(|_| streams).map(|n| n as f64),
             sides: roles.iter().map(|r| (format!("{r}_cpu_ns"), format!("{r}_elapsed_ns"))).collect(),
         }
     }
@@ -156,11 +159,19 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         }
     }
     let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
-    let place = |case: usize| run.case(case).map_or_else(String::new, |c| words.place(&c.point, &[]));
-    let problem = |id, metric, case, text| Problem {
-        id,
-        case,
-        statement: Statement { text, cells: vec![CellRef { case, metric }] },
+    // `at 64 KiB and 1 thread`, `of reading the time (rdtsc)`
+    let place = |case: usize| {
+        let named = |c: &Case| match name_of(c) {
+            Some(name) => format!("of {name}"),
+            None => format!("at {}", words.place(&c.point, &[])),
+        };
+        run.case(case).map_or_else(String::new, named)
+    };
+    let problem = |id, metric: Option<&'static str>, case: usize, text| {
+        let probe = run.case(case).and_then(|c| probe::find(&c.probe));
+        let headline = probe.and_then(|p| p.decisive().first().copied());
+        let cells = metric.or(headline).map(|metric| CellRef { case, metric });
+        Problem { id, case, statement: Statement { text, cells: cells.into_iter().collect() } }
     };
     let impossible = faults.iter().map(|((fault, case), n)| {
         let limit = match (fault, bound) {
@@ -170,22 +181,21 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         // What only the caller's bound refutes is still in the estimates.
         let verb = if *fault == Fault::Throughput { "cannot be true" } else { "are refused" };
         let text =
-            format!("{n} of {} samples at {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
+            format!("{n} of {} samples {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
         problem(fault.id(), fault.metric(), *case, text)
     });
     let unproven = unverified.iter().map(|(case, n)| {
         let text = format!(
-            "{} of {} samples at {} did not pass verification; not used.",
+            "{} of {} samples {} did not pass verification; not used.",
             n,
             whole(*case),
             place(*case)
         );
-        problem("unverified", "throughput", *case, text)
+        problem("unverified", None, *case, text)
     });
     let suspect = marked.iter().map(|((case, mark), n)| {
-        let text =
-            format!("{} of {} samples at {} are marked {mark}; not used.", n, whole(*case), place(*case));
-        problem("marked_samples", "throughput", *case, text)
+        let text = format!("{} of {} samples {} are marked {mark}; not used.", n, whole(*case), place(*case));
+        problem("marked_samples", None, *case, text)
     });
     impossible.chain(unproven).chain(suspect).collect()
 }

@@ -6,7 +6,8 @@
 use super::cells::{Cell, Cells};
 use crate::axis::{Point, Value};
 use crate::plan::{Case, Plan, Skip};
-use crate::probe::Timing;
+use crate::probe::prediction::{Account, Input, Prediction};
+use crate::probe::{self, Timing};
 use crate::run::{Record, Run, SCHEMA, State, Tool};
 use crate::sample::Sample;
 use crate::spec::Spec;
@@ -171,6 +172,72 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         predictions: Vec::new(),
     };
     Run { record, samples }
+}
+
+/// A run of the rows of the clocks: every reading costs about `cost_ns`; predicted from a frequency
+/// of so many GHz, which may be unknown.
+pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
+    let probe = probe::find("timer").expect("there are clocks");
+    let axis = probe.axes()[0];
+    let points = (axis.default)().into_iter().map(|value| {
+        let mut point = Point::default();
+        point.set(axis.id, value);
+        point
+    });
+    let cases: Vec<Case> = points
+        .enumerate()
+        .map(|(index, point)| Case { index, probe: probe.about().id.into(), point, twin_of: None })
+        .collect();
+    let mut random = Random::new(7);
+    let mut samples = Vec::new();
+    for round in 0..rounds {
+        for case in &cases {
+            for index in 0..3 {
+                let ns = cost_ns * (0.01 * normal(&mut random)).exp() + 2.0;
+                let quantities = [
+                    ("low_ns", ns),
+                    ("median_ns", ns * 1.1),
+                    ("overhead_ns", 2.0),
+                    ("max_ns", ns * 9.0),
+                    ("tsc_hertz", 2e9),
+                ];
+                samples.push(Sample {
+                    case: case.index,
+                    round,
+                    index,
+                    elapsed_ns: 1e8,
+                    ops: 1e6,
+                    verified: true,
+                    quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+                    ..Sample::default()
+                });
+            }
+        }
+    }
+    let predictions = cases.iter().map(|case| Prediction {
+        case: case.index,
+        metric: "cost".into(),
+        unit: Unit::Nanoseconds,
+        made_unix_ns: 10,
+        first_round_unix_ns: Some(20),
+        account: Account {
+            formula: "10 / frequency".into(),
+            base_hardware: ghz,
+            software_overhead: Some(0.0),
+            predicted: ghz,
+            inputs: vec![Input {
+                name: "frequency".into(),
+                value: ghz.map(|g| g * 1e9),
+                unit: Unit::Hertz,
+                source: "fact core_hertz of this machine".into(),
+                case: None,
+            }],
+        },
+    });
+    let predictions = predictions.collect();
+    let mut run = record(Plan { cases, ..Plan::default() }, samples);
+    run.record.predictions = predictions;
+    run
 }
 
 /// Cells of one metric in which every case is the same but for noise: each case draws its log bias

@@ -1,11 +1,14 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
-use super::cells::{self, Cells};
+use super::cells::Cells;
 use super::groups::Groups;
 use super::limiter::{Limiter, limiters};
+use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
-use super::{Problem, Statement, quality, sanity, verdict};
+use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
+use crate::probe;
 use crate::run::Run;
+use crate::sample::Metric;
 
 /// Everything computed from a run.
 #[derive(Clone, Debug)]
@@ -18,8 +21,14 @@ pub struct Analysis {
     pub limiters: Vec<Limiter>,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
-    /// The paragraph at the top of a report.
+    /// The paragraph at the top of a report, where ways of doing one thing are compared.
     pub verdict: Vec<Statement>,
+    /// Every case that is a row or a point of a curve.
+    pub operations: Vec<Operation>,
+    /// What the operations cost, in the figures that matter most, and how far theory was right.
+    pub costs: Vec<Statement>,
+    /// Operations that theory did not foresee, and the levels of curves.
+    pub findings: Vec<Statement>,
 }
 
 impl Analysis {
@@ -30,16 +39,43 @@ impl Analysis {
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
         let limiters = limiters(run, &cells);
         let mut problems = sanity::problems(run, None);
-        for metric in HEADLINES.iter().filter_map(|id| cells::metric(run, id)) {
-            problems.extend(quality::problems(run, &cells, &metric));
+        problems.extend(operations::problems(run));
+        for (probe, metric) in judged(run) {
+            problems.extend(quality::problems(run, &cells, probe, &metric));
         }
-        let verdict = verdict::verdict(run, &cells, &studies, &limiters);
-        Analysis { cells, groups, studies, limiters, problems, verdict }
+        let operations = operations::operations(run, &cells);
+        let unmeasured = operations.iter().all(|o| o.measured.is_none());
+        let verdict = if unmeasured || !studies.is_empty() {
+            verdict::verdict(run, &cells, &studies, &limiters)
+        } else {
+            Vec::new()
+        };
+        let costs = costs::verdict(&operations).into_iter().chain(accuracy::summary(&operations)).collect();
+        let findings =
+            accuracy::findings(&operations).into_iter().chain(levels::findings(run, &cells)).collect();
+        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
     }
 
     pub fn study(&self, metric: &str) -> Option<&Study> {
         self.studies.iter().find(|s| s.comparisons.metric.id == metric)
     }
+}
+
+/// The metrics whose cells are looked at for trouble: what is compared, or what a row shows.
+fn judged(run: &Run) -> Vec<(&'static str, Metric)> {
+    let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
+    let mut judged = Vec::new();
+    for probe in probe::ALL.iter().filter(|p| planned(p.about().id)) {
+        let metrics = probe.metrics();
+        let named = |id: &&str| metrics.iter().find(|m| m.id == *id).copied();
+        let metrics: Vec<Metric> = if probe.compared() {
+            HEADLINES.iter().filter_map(named).collect()
+        } else {
+            operations::headline(*probe).into_iter().collect()
+        };
+        judged.extend(metrics.into_iter().map(|metric| (probe.about().id, metric)));
+    }
+    judged
 }
 
 #[cfg(test)]

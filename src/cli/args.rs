@@ -159,6 +159,10 @@ pub struct ReportArgs {
     /// Write the plots as SVG files too
     #[arg(long)]
     pub svg: bool,
+    /// Show the figures of a published table (CSV, see FORMAT.md) or of an earlier run's directory
+    /// beside this run's; may be given several times
+    #[arg(long, value_name = "FILE|DIR")]
+    pub beside: Vec<PathBuf>,
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

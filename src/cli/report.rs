@@ -4,6 +4,7 @@
 
 use super::args::{Global, ReportArgs};
 use super::{Verdict, output};
+use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::report::terminal::{self, Look};
 use crate::report::{Report, build, csv, html, svg};
@@ -11,9 +12,11 @@ use crate::run::Run;
 use crate::run::files::{RunDir, replace};
 use anyhow::{Context, Result};
 use serde_json::json;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const RESULTS: &str = "results.csv";
+const LARGEST_TABLE: u64 = 4 << 20;
 const PAGE: &str = "report.html";
 
 /// A report and the files that hold it.
@@ -27,7 +30,8 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    let written = write(&run, out, args.svg)?;
+    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<Beside>>>()?;
+    let written = write(&run, out, args.svg, &beside)?;
     if global.json {
         let verdict: Vec<&str> = written.report.verdict.iter().map(|s| s.text.as_str()).collect();
         output::print_json(&json!({
@@ -42,10 +46,25 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
     Ok(Verdict::Good)
 }
 
+/// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
+fn figures(path: &Path) -> Result<Beside> {
+    let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
+    let name = name.unwrap_or_else(|| path.display().to_string());
+    if path.is_dir() {
+        return Ok(Beside::run(&name, &RunDir::load(path)?));
+    }
+    let about = || format!("cannot show {} beside the run", path.display());
+    let mut text = String::new();
+    // A table is a page of text; what is longer is something else.
+    let file = std::fs::File::open(path).with_context(about)?;
+    file.take(LARGEST_TABLE).read_to_string(&mut text).with_context(about)?;
+    Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
+}
+
 /// Builds the report of a run and writes its files into a directory.
-pub fn write(run: &Run, out: &Path, plots: bool) -> Result<Written> {
+pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Written> {
     let analysis = Analysis::of(run);
-    let report = build::report(run, &analysis);
+    let report = build::report_beside(run, &analysis, beside);
     let mut contents = vec![
         (RESULTS.to_string(), csv::results(run, &analysis.cells)),
         (PAGE.to_string(), html::page(&report)),

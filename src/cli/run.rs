@@ -25,7 +25,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let out = options.out.clone();
     let mut progress = Progress::measuring(&options.plan, global);
     let Outcome { run } = measure::measure(options, &mut |event| progress.show(event))?;
-    let written = report::write(&run, &out, false)?;
+    let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({ "event": "written", "dir": out, "files": written.files });
         output::print(&format!("{line}\n"))?;

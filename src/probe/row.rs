@@ -13,16 +13,23 @@ pub struct Row {
     pub published: Option<(&'static str, String)>,
     /// False for a point of a curve, which is drawn rather than listed.
     pub listed: bool,
+    /// Among the few figures that a report opens with, under these words: `a system call`.
+    pub told_as: Option<&'static str>,
 }
 
 impl Row {
     pub fn listed(label: impl Into<String>) -> Row {
-        Row { label: label.into(), published: None, listed: true }
+        Row { label: label.into(), published: None, listed: true, told_as: None }
     }
 
     /// A point of a curve.
     pub fn drawn(label: impl Into<String>) -> Row {
-        Row { label: label.into(), published: None, listed: false }
+        Row { label: label.into(), published: None, listed: false, told_as: None }
+    }
+
+    /// A figure that a report opens with; where a probe has none, its first row is taken.
+    pub fn told_as(self, words: &'static str) -> Row {
+        Row { told_as: Some(words), ..self }
     }
 
     /// Under this operation and variant in published tables.

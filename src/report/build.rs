@@ -3,6 +3,7 @@
 use super::material::{Material, state};
 use super::section;
 use super::{Block, CellRef, LINKS, Report, Section, Statement};
+use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::run::Run;
 use crate::units;
@@ -10,10 +11,16 @@ use std::time::Duration;
 
 /// The report of a run, from its analysis.
 pub fn report(run: &Run, analysis: &Analysis) -> Report {
-    let material = Material::of(run, analysis);
+    report_beside(run, analysis, &[])
+}
+
+/// The same with figures from elsewhere beside the run's own.
+pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Report {
+    let material = Material::of(run, analysis, beside);
     let verdict = section::verdict::statements(&material);
     let mut sections: Vec<Section> = [
         section::machine::section(&material),
+        section::operations::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
         section::hardware::section(&material),

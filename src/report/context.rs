@@ -9,6 +9,7 @@ use crate::probe::Probe;
 use crate::run::Run;
 use crate::sample::Metric;
 use crate::stats::Estimate;
+use crate::units::Unit;
 use std::collections::BTreeSet;
 
 /// The axis whose values compete and the one along which they may cross: as the analysis has them.
@@ -166,6 +167,13 @@ impl<'a> Layout<'a> {
     pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
         let cell = self.cells.cell(case, metric)?;
         Some((cell.estimate, CellRef { case, metric: cell.metric }))
+    }
+
+    /// A case's headline in cycles of the time-stamp counter, where its probe gives it so.
+    pub fn tsc_cycles(&self, case: usize) -> Option<f64> {
+        let metrics = self.probe.metrics();
+        let in_cycles = metrics.iter().find(|m| m.unit == Unit::TscCycles)?;
+        Some(self.estimate(case, in_cycles.id)?.0.value)
     }
 
     /// Was this metric measured anywhere?

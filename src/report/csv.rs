@@ -4,10 +4,13 @@
 //! every group. FORMAT.md documents the columns.
 
 use crate::analysis::cells::Cells;
+use crate::analysis::operations;
 use crate::axis::Axis;
 use crate::probe;
+use crate::probe::prediction::Account;
 use crate::run::Run;
 use crate::run::rows::Column;
+use std::collections::BTreeMap;
 
 const fn column(id: &'static str, help: &'static str) -> Column {
     Column { id, help }
@@ -32,6 +35,13 @@ pub const AFTER: &[Column] = &[
         "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round",
     ),
     column("rounds", "rounds (independent replicates) behind the value"),
+    column(
+        "predicted",
+        "what the formula of the case says, in the unit of `value`; on the rows of the probe's headline metric, else empty",
+    ),
+    column("base_hardware", "the part of `predicted` that the hardware alone would take"),
+    column("software_overhead", "the part of `predicted` that software adds"),
+    column("measured_over_predicted", "`value` over `predicted`"),
 ];
 
 /// Every axis of the run's probes, in registry order, each once.
@@ -58,6 +68,7 @@ pub fn results(run: &Run, cells: &Cells) -> String {
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
     // Writing into memory cannot fail; every record has the header's length.
     writer.write_record(header).expect("in memory");
+    let predictions: BTreeMap<(usize, &str), &Account> = predictions(run);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;
@@ -66,8 +77,28 @@ pub fn results(run: &Run, cells: &Cells) -> String {
             row.extend([cell.metric.to_string(), e.unit.symbol().to_string()]);
             row.extend([e.value, e.low, e.high, e.level].map(|n| n.to_string()));
             row.push(e.n.to_string());
+            row.extend(foreseen(predictions.get(&(case.index, cell.metric)).copied(), e.value));
             writer.write_record(&row).expect("in memory");
         }
     }
     String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
+}
+
+/// The accounts that were made in time, by case and metric.
+fn predictions(run: &Run) -> BTreeMap<(usize, &str), &Account> {
+    let in_time = run.record.predictions.iter().rev().filter(|p| !operations::late(p));
+    in_time.map(|p| ((p.case, p.metric.as_str()), &p.account)).collect()
+}
+
+/// The last four columns.
+fn foreseen(account: Option<&Account>, value: f64) -> [String; 4] {
+    let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
+    let part = |part: fn(&Account) -> Option<f64>| account.and_then(part);
+    let predicted = part(|a| a.predicted);
+    [
+        number(predicted),
+        number(part(|a| a.base_hardware)),
+        number(part(|a| a.software_overhead)),
+        number(predicted.filter(|p| *p != 0.0).map(|p| value / p)),
+    ]
 }

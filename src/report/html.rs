@@ -5,8 +5,8 @@
 
 use super::escape::visible;
 use super::{
-    Block, CellRef, Entry, LINKS, MapCell, Notice, Plot, Report, Section, Standing, Statement, Table,
-    WinnerMap, svg,
+    Block, CellRef, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, Report, Section, Standing,
+    Statement, Table, WinnerMap, heat, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
@@ -51,7 +51,7 @@ pub fn page(report: &Report) -> String {
 }
 
 fn targets(report: &Report) -> Targets {
-    let tables = report.sections.iter().flat_map(|s| &s.blocks).filter_map(|b| match b {
+    let tables = report.blocks().filter_map(|b| match b {
         Block::Table(table) => Some(table),
         _ => None,
     });
@@ -93,17 +93,25 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
                 div.grid { @for t in &report.glance {
                     div.card.glance { h3 { (visible(&t.title)) } (table(t, false)) }
                 } }
-                p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
+                @if report.glance.iter().any(ranked) {
+                    p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
+                }
             }
         }
     }
+}
+
+/// Does a table say who is best?
+fn ranked(table: &Table) -> bool {
+    let best = |e: &Entry| matches!(e, Entry::Estimate { standing: Standing::Best | Standing::Tied, .. });
+    table.rows.iter().flatten().any(best)
 }
 
 fn section(section: &Section, targets: &Targets) -> Markup {
     // Neighbouring plots and maps share a grid.
     let mut groups: Vec<Vec<&Block>> = Vec::new();
     for block in &section.blocks {
-        let figure = |b: &Block| matches!(b, Block::Plot(_) | Block::Map(_));
+        let figure = |b: &Block| matches!(b, Block::Plot(_) | Block::Map(_) | Block::Heat(_));
         match groups.last_mut() {
             Some(group) if figure(block) && group.first().is_some_and(|b| figure(b)) => group.push(block),
             _ => groups.push(vec![block]),
@@ -113,7 +121,7 @@ fn section(section: &Section, targets: &Targets) -> Markup {
         section id=(section.id) {
             h2 { (visible(&section.title)) }
             @for group in &groups {
-                @if group.len() > 1 || matches!(group[0], Block::Plot(_) | Block::Map(_)) {
+                @if group.len() > 1 || matches!(group[0], Block::Plot(_) | Block::Map(_) | Block::Heat(_)) {
                     div.grid { @for b in group { (block(b, targets)) } }
                 } @else { (block(group[0], targets)) }
             }
@@ -141,6 +149,13 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         },
         Block::Plot(plot) => figure(plot),
         Block::Map(map) => winner_map(map),
+        Block::Heat(map) => heat_map(map),
+        Block::Folded { title, blocks } => html! {
+            details.folded {
+                summary { (visible(title)) }
+                @for b in blocks { (self::block(b, targets)) }
+            }
+        },
     }
 }
 
@@ -204,7 +219,9 @@ fn notice(notice: &Notice) -> Markup {
 fn table(table: &Table, ids: bool) -> Markup {
     let numeric: Vec<bool> = (0..table.columns.len())
         .map(|i| {
-            table.rows.iter().any(|r| matches!(r.get(i), Some(Entry::Number(..) | Entry::Estimate { .. })))
+            let figure =
+                |e: &Entry| matches!(e, Entry::Number(..) | Entry::Estimate { .. } | Entry::Share { .. });
+            table.rows.iter().any(|r| r.get(i).is_some_and(figure))
         })
         .collect();
     let tall = table.rows.len() > 24;
@@ -229,15 +246,17 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
     match entry {
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
-            html! { td.n[numeric] .w[wide] { (visible(text)) } }
+            let note = numeric && text.chars().count() > 12;
+            html! { td.n[numeric] .w[wide && !note] .t[note] { (breakable(text)) } }
         }
+        Entry::Share { share, signed } => html! { td.n { (Entry::share(*share, *signed)) } },
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
         Entry::Missing => html! { td.n[numeric].none title="not measured; see Not measured" { "–" } },
         Entry::Estimate { estimate, cell, standing } => {
             let id = cell.as_ref().filter(|_| ids).map(cell_id);
             let (value, range) = figures(estimate, table);
             html! {
-                td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied]
+                td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied].off[*standing == Standing::Off]
                     id=[id] title=(svg::interval(estimate)) { (value) @if ids { small { (range) } } }
             }
         }
@@ -331,6 +350,39 @@ fn winner_map(map: &WinnerMap) -> Markup {
             } }
             p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; grey: no claimed difference between the best. Hover a cell for its figures." }
         }
+    }
+}
+
+fn heat_map(map: &HeatMap) -> Markup {
+    html! {
+        figure.wide[map.x.len() > 8] id=(map.id) {
+            figcaption { (visible(&map.title)) }
+            div.scale aria-hidden="true" {
+                span { (visible(&map.ends[0])) }
+                @for shade in 0..HeatMap::SHADES { i class={"heat " (heat::class(shade))} {} }
+                span { (visible(&map.ends[1])) }
+            }
+            div.scroll tabindex="0" { table.map {
+                thead { tr {
+                    th.row { (visible(&map.y_title)) }
+                    @for x in &map.x { th { (visible(x)) } }
+                } }
+                tbody { @for (row, y) in map.cells.chunks(map.x.len().max(1)).zip(&map.y) { tr {
+                    th.row { (visible(y)) }
+                    @for cell in row { (heat_cell(cell.as_ref())) }
+                } } }
+            } }
+            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; figures in " (visible(&map.unit)) ", colours from " (visible(&heat::legend(map))) ". Hover a cell for its interval." }
+        }
+    }
+}
+
+fn heat_cell(cell: Option<&HeatCell>) -> Markup {
+    match cell {
+        Some(cell) => html! {
+            td class={"heat " (heat::class(cell.shade))} title=(visible(&heat::detail(cell))) { (visible(&cell.label)) }
+        },
+        None => html! { td.none title="not measured" { "–" } },
     }
 }
 

@@ -1,6 +1,7 @@
 //! What every section of a report is made from.
 
 use super::context::Layout;
+use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::probe;
 use crate::run::{Run, State};
@@ -11,14 +12,21 @@ pub struct Material<'a> {
     pub analysis: &'a Analysis,
     /// One per probe of the run, in registry order.
     pub layouts: Vec<Layout<'a>>,
+    /// Figures from elsewhere, shown beside this run's.
+    pub beside: &'a [Beside],
 }
 
 impl<'a> Material<'a> {
-    pub fn of(run: &'a Run, analysis: &'a Analysis) -> Material<'a> {
+    pub fn of(run: &'a Run, analysis: &'a Analysis, beside: &'a [Beside]) -> Material<'a> {
         let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
         let probes = probe::ALL.iter().filter(|p| planned(p.about().id));
         let layouts = probes.map(|p| Layout::of(run, &analysis.cells, *p)).collect();
-        Material { run, analysis, layouts }
+        Material { run, analysis, layouts, beside }
+    }
+
+    /// Are ways of doing one thing compared in this run?
+    pub fn compared(&self) -> bool {
+        self.layouts.iter().any(|l| l.probe.compared())
     }
 }
 

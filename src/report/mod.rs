@@ -6,6 +6,8 @@
 use crate::stats::Estimate;
 use crate::units::Unit;
 
+use crate::analysis::words::percent;
+
 pub use crate::analysis::{CellRef, Statement};
 
 pub mod build;
@@ -13,7 +15,9 @@ pub mod context;
 pub mod material;
 pub mod csv;
 pub mod escape;
+pub mod heat;
 pub mod html;
+pub mod marks;
 pub mod section;
 pub mod svg;
 pub mod terminal;
@@ -30,6 +34,8 @@ pub enum Standing {
     Best,
     /// Not told apart from the best.
     Tied,
+    /// A ratio whose whole interval lies outside what was foreseen.
+    Off,
 }
 
 /// A table cell: text, or an estimate that renderers format with its interval.
@@ -37,6 +43,12 @@ pub enum Standing {
 pub enum Entry {
     Text(String),
     Number(f64, Unit),
+    /// A part of another figure, shown in per cent.
+    Share {
+        share: f64,
+        /// Is it a difference, with a sign?
+        signed: bool,
+    },
     Estimate {
         estimate: Estimate,
         /// The cell it shows, which renderers can make a link target.
@@ -94,7 +106,58 @@ pub struct Plot {
     pub x: PlotAxis,
     pub y: PlotAxis,
     pub series: Vec<Series>,
+    pub marks: Vec<Mark>,
     pub note: Option<String>,
+}
+
+/// A value worth a line of its own in a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    pub place: Place,
+    /// That of the series it belongs to.
+    pub style: Option<usize>,
+    pub label: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// The curve stands still here.
+    Level { y: f64, from_x: f64, to_x: f64 },
+    /// Something that the machine says of itself.
+    At { x: f64 },
+}
+
+/// A metric as colour over two coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMap {
+    pub id: String,
+    pub title: String,
+    pub x_title: String,
+    pub y_title: String,
+    pub x: Vec<String>,
+    pub y: Vec<String>,
+    /// Row-major over y then x; `None`: not measured.
+    pub cells: Vec<Option<HeatCell>>,
+    /// The unit that every label is in.
+    pub unit: String,
+    /// The lowest and the highest value.
+    pub ends: [String; 2],
+    /// Do shades differ by a factor, rather than by a difference?
+    pub log: bool,
+}
+
+impl HeatMap {
+    pub const SHADES: usize = 9;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatCell {
+    pub label: String,
+    /// From 0 for the lowest to [`HeatMap::SHADES`] - 1.
+    pub shade: usize,
+    pub estimate: Estimate,
+    /// Its coordinates in words.
+    pub place: String,
 }
 
 /// A grid of names: who wins where.
@@ -154,6 +217,31 @@ pub enum Block {
     Table(Table),
     Plot(Plot),
     Map(WinnerMap),
+    Heat(HeatMap),
+    /// What few readers want, folded away under a title.
+    Folded {
+        title: String,
+        blocks: Vec<Block>,
+    },
+}
+
+impl Entry {
+    /// What a share looks like: `+12 %`.
+    pub fn share(share: f64, signed: bool) -> String {
+        format!("{}{}", if signed && share > 0.0 { "+" } else { "" }, percent(share))
+    }
+}
+
+impl Block {
+    /// This block and those folded into it.
+    pub fn all(&self) -> Vec<&Block> {
+        match self {
+            Block::Folded { blocks, .. } => {
+                std::iter::once(self).chain(blocks.iter().flat_map(Block::all)).collect()
+            }
+            _ => vec![self],
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -178,10 +266,23 @@ pub struct Report {
 }
 
 impl Report {
+    /// Every block, folded ones too, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.sections.iter().flat_map(|s| &s.blocks).flat_map(Block::all)
+    }
+
     /// Every plot, in order.
     pub fn plots(&self) -> impl Iterator<Item = &Plot> {
-        self.sections.iter().flat_map(|s| &s.blocks).filter_map(|block| match block {
+        self.blocks().filter_map(|block| match block {
             Block::Plot(plot) => Some(plot),
+            _ => None,
+        })
+    }
+
+    /// Every heat map, in order.
+    pub fn heats(&self) -> impl Iterator<Item = &HeatMap> {
+        self.blocks().filter_map(|block| match block {
+            Block::Heat(map) => Some(map),
             _ => None,
         })
     }

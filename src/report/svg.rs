@@ -4,7 +4,7 @@
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
 use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series};
+use super::{Plot, PlotAxis, Report, Scale, Series, heat, marks};
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use std::fmt::Write;
@@ -13,8 +13,8 @@ const WIDTH: f64 = 500.0;
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 392.0;
-const TOP: f64 = 30.0;
-const BOTTOM: f64 = 286.0;
+pub const TOP: f64 = 30.0;
+pub const BOTTOM: f64 = 286.0;
 /// Room for one label at the end of a line.
 const LABEL: f64 = 17.0;
 /// Colours of the palette; further series repeat them with another marker and dashes.
@@ -29,9 +29,10 @@ pub fn style_class(style: usize) -> String {
     format!("s{}{dashed}", style % COLOURS)
 }
 
-/// Each plot as a file: (name without directory, content).
+/// Each plot and heat map as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
-    report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot))).collect()
+    let plots = report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot)));
+    plots.chain(report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)))).collect()
 }
 
 fn standalone(plot: &Plot) -> String {
@@ -118,6 +119,7 @@ fn body(out: &mut String, plot: &Plot) {
     let (low, high) = y_range(plot, &ticks);
     let y = Ruler { scale: plot.y.scale, low, high, from: BOTTOM, to: TOP };
     frame(out, plot, &x, &y, &xs, &ticks);
+    marks::draw(out, &plot.marks, |v| x.at(v), |v| y.at(v));
     for series in &plot.series {
         band(out, series, &x, &y);
     }
@@ -427,6 +429,7 @@ mod tests {
                 x: axis(Scale::Log2),
                 y: axis(scale),
                 series: vec![series],
+                marks: Vec::new(),
                 note: None,
             });
             assert!(!text.contains("NaN") && !text.contains("inf") && text.contains("&lt;t&gt;"), "{text}");

@@ -32,6 +32,9 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
         heading(&mut out, &table.title, look);
         out.push_str(&grid(table, look));
         out.push('\n');
+        if let Some(note) = &table.note {
+            wrap(&mut out, note, width, "", "");
+        }
     }
     if !shown.is_empty() {
         out.push_str(&legend(&shown));
@@ -98,6 +101,7 @@ fn shown(entry: &Entry, table: &Table) -> String {
     match entry {
         Entry::Text(text) => visible(text),
         Entry::Number(value, unit) => unit.format(*value),
+        Entry::Share { share, signed } => Entry::share(*share, *signed),
         Entry::Missing => "-".into(),
         Entry::Estimate { estimate, standing, .. } => {
             let value = match &table.shown_in {
@@ -114,7 +118,7 @@ fn mark(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "*",
         Standing::Tied => "=",
-        Standing::None => " ",
+        Standing::Off | Standing::None => " ",
     }
 }
 

@@ -21,6 +21,7 @@ pub mod page_cache;
 pub mod procedure;
 pub mod process;
 pub mod program;
+pub mod pthread;
 pub mod random;
 pub mod shared;
 pub mod signals;

@@ -1,6 +1,7 @@
 //! What the live tests share.
 
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use syscost::host::namespaces;
 use syscost::sys::program;
@@ -64,4 +65,14 @@ pub fn workers() -> Vec<u32> {
             command.is_ok_and(|c| c.starts_with(SYSCOST.as_bytes()) && c.ends_with(b"\0worker\0"))
         })
         .collect()
+}
+
+/// The binary where every user may run it: the build directory may lie below one that others
+/// cannot enter.
+pub fn open_to_all() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("chmod");
+    let program = directory.path().join("syscost");
+    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
+    (directory, program)
 }

@@ -6,5 +6,6 @@
 mod common;
 mod cleanup;
 mod remote;
+mod operations;
 mod transfers;
 mod users;

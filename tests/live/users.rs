@@ -1,24 +1,12 @@
 //! The same binary as an ordinary user: an honest run, in a user namespace where the kernel allows
 //! one, else on loopback with the reason said.
 
-use crate::common::{self, SYSCOST};
-use std::os::unix::fs::PermissionsExt;
+use crate::common;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 use syscost::run::files::RunDir;
 
 const NOBODY: u32 = 65534;
-
-/// The binary where every user may run it: the build directory may lie below one that others
-/// cannot enter.
-fn open_to_all() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a scratch directory");
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("chmod");
-    let program = directory.path().join("syscost");
-    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
-    (directory, program)
-}
 
 /// Locked memory is counted per user: the threads of a sender compete for it, and one may find
 /// nothing left while it holds none itself.
@@ -27,7 +15,7 @@ fn zero_copy_threads_share_a_small_locked_memory_limit() {
     if !common::is_root("zero_copy_threads_share_a_small_locked_memory_limit") {
         return;
     }
-    let (_directory, program) = open_to_all();
+    let (_directory, program) = common::open_to_all();
     let mut command = Command::new(&program);
     command
         .args(["check", "--mechanism", "msg_zerocopy", "--size", "64K,1M", "--threads", "1,8"])
@@ -54,7 +42,7 @@ fn an_ordinary_user_gets_a_report() {
     if !common::is_root("an_ordinary_user_gets_a_report") {
         return;
     }
-    let (directory, program) = open_to_all();
+    let (directory, program) = common::open_to_all();
     let out = directory.path().join("run");
     let output = Command::new(&program)
         .args(["run", "--quick", "--mechanism", "send,msg_zerocopy", "--size", "4K", "--threads", "1"])

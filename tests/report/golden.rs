@@ -56,6 +56,7 @@ fn block_outline(block: &Block) -> String {
                 Entry::Text(text) => text.clone(),
                 Entry::Number(n, unit) => unit.format(*n),
                 Entry::Estimate { estimate, .. } => svg::with_interval(estimate),
+                Entry::Share { share, signed } => Entry::share(*share, *signed),
                 Entry::Missing => "-".into(),
             };
             let row = |r: &Vec<Entry>| r.iter().map(show).collect::<Vec<_>>().join(" | ") + "\n";
@@ -80,6 +81,19 @@ fn block_outline(block: &Block) -> String {
                 .map(|(r, y)| format!("{y}: {}\n", r.iter().map(cell).collect::<Vec<_>>().join(", ")))
                 .collect();
             format!("map {}: {}\n{rows}", map.id, map.x.join(", "))
+        }
+        Block::Heat(map) => {
+            let label = |c: &Option<syscost::report::HeatCell>| {
+                c.as_ref().map_or("-".into(), |c| format!("{}/{}", c.label, c.shade))
+            };
+            let rows = map.cells.chunks(map.x.len()).zip(&map.y);
+            let rows: String = rows
+                .map(|(r, y)| format!("{y}: {}\n", r.iter().map(label).collect::<Vec<_>>().join(", ")))
+                .collect();
+            format!("heat {}: {} in {}: {}\n{rows}", map.id, map.title, map.unit, map.x.join(", "))
+        }
+        Block::Folded { title, blocks } => {
+            format!("> {title}\n{}", blocks.iter().map(block_outline).collect::<String>())
         }
     }
 }

@@ -2,11 +2,15 @@
 
 use super::{plural, unless_empty};
 use crate::analysis::Problem;
+use crate::probe;
 use crate::report::material::Material;
 use crate::report::{Block, Notice, Section};
+use std::collections::BTreeMap;
 
 /// Sentences listed of one kind.
 const LISTED: usize = 8;
+/// Cases whose numbers are given.
+const NUMBERED: usize = 24;
 
 pub fn section(m: &Material) -> Option<Section> {
     let mut blocks = Vec::new();
@@ -14,12 +18,26 @@ pub fn section(m: &Material) -> Option<Section> {
         blocks.push(Block::Heading(format!("{} ({})", heading(id), problems.len())));
         blocks.push(Block::Statements(problems.iter().take(LISTED).map(|p| p.statement.clone()).collect()));
         if problems.len() > LISTED {
-            let cases: Vec<String> = problems[LISTED..].iter().take(60).map(|p| p.case.to_string()).collect();
-            let more = if problems.len() > LISTED + 60 { " and others" } else { "" };
-            blocks.push(Block::Text(format!("The same of cases {}{more}.", cases.join(", "))));
+            blocks.push(Block::Text(rest(m, &problems[LISTED..])));
         }
     }
     unless_empty("care", "Figures to be careful with", "Care", blocks)
+}
+
+/// The cases of the others; where they are many, how many of each probe.
+fn rest(m: &Material, problems: &[&Problem]) -> String {
+    if problems.len() <= NUMBERED {
+        let cases: Vec<String> = problems.iter().map(|p| p.case.to_string()).collect();
+        return format!("The same of cases {}.", cases.join(", "));
+    }
+    let title =
+        |p: &&&Problem| m.run.case(p.case).and_then(|c| probe::find(&c.probe)).map(|p| p.about().title);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for title in problems.iter().filter_map(|p| title(&p)) {
+        *counts.entry(title).or_default() += 1;
+    }
+    let counts: Vec<String> = counts.into_iter().map(|(title, n)| format!("{n} of {title}")).collect();
+    format!("The same of {}: {}.", plural(problems.len(), "more case"), counts.join(", "))
 }
 
 /// One line for the list of warnings.

@@ -1,8 +1,9 @@
 //! Every case with its key figures, and whether it reached the precision asked.
 
-use super::{capital, unless_empty};
+use super::{capital, drawings, plural, unless_empty};
 use crate::axis::Point;
 use crate::plan::Case;
+use crate::probe;
 use crate::report::context::Layout;
 use crate::report::material::Material;
 use crate::report::{Block, CellRef, Entry, Section, Standing, Table};
@@ -20,19 +21,36 @@ const KEY: &[&str] = &[
     "receiver_cpu_ns_per_message",
     "copied_fraction",
 ];
-/// Figures that decide whether a case is precise.
-const JUDGED: &[&str] = &["throughput", "total_cpu_ns_per_byte"];
 
 pub fn section(m: &Material, referenced: &[CellRef]) -> Option<Section> {
-    let blocks = m.layouts.iter().map(|l| Block::Table(table(m, l, referenced))).collect();
+    let blocks = m.layouts.iter().filter_map(|l| block(m, l, referenced)).collect();
     unless_empty("cases", "Every case", "Cases", blocks)
+}
+
+/// What the table of operations already shows is folded away here, with the metrics that it leaves out.
+fn block(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Option<Block> {
+    let table = table(m, layout, referenced);
+    if layout.probe.compared() {
+        return Some(Block::Table(table));
+    }
+    let title = format!("{}: every metric of {}", table.title, plural(table.rows.len(), "case"));
+    let table = Table { title: String::new(), ..table };
+    (!table.rows.is_empty()).then(|| Block::Folded { title, blocks: vec![Block::Table(table)] })
 }
 
 fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
     let metrics = columns(layout, referenced);
     let named: BTreeSet<usize> = referenced.iter().map(|c| c.case).collect();
-    let all: Vec<&Case> =
+    let mine: Vec<&Case> =
         m.run.record.plan.cases.iter().filter(|c| c.probe == layout.probe.about().id).collect();
+    // The points of a curve have their figures under it.
+    let in_a_picture = |c: &&Case| {
+        let point = layout.probe.row(&c.point).is_some_and(|row| !row.listed);
+        point && drawings::drawn(layout, &c.point)
+    };
+    let all: Vec<&Case> =
+        mine.iter().copied().filter(|c| named.contains(&c.index) || !in_a_picture(c)).collect();
+    let pictured = mine.len() - all.len();
     let mut room = ROWS;
     let shown: Vec<&&Case> = all
         .iter()
@@ -53,12 +71,15 @@ fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
         columns,
         rows: shown.into_iter().map(|c| row(m, layout, c, &metrics)).collect(),
         shown_in: None,
-        note: Some(note(layout, left)),
+        note: Some(note(layout, left, pictured)),
     }
 }
 
-fn note(layout: &Layout, left: usize) -> String {
+fn note(layout: &Layout, left: usize, pictured: usize) -> String {
     let mut note = String::new();
+    if pictured > 0 {
+        note.push_str(&format!("{} of pictures have their figures there. ", plural(pictured, "point")));
+    }
     if left > 0 {
         note.push_str(&format!("{left} more cases are in results.csv. "));
     }
@@ -95,13 +116,23 @@ fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<En
     let mut row = vec![Entry::Text(label)];
     row.extend(layout.varying.iter().map(|id| coordinate(layout, &case.point, id)));
     row.extend(metrics.iter().map(|metric| match layout.estimate(case.index, metric.id) {
-        Some((estimate, cell)) => Entry::Estimate { estimate, cell: Some(cell), standing: Standing::None },
+        // An element of the page has one place: that of a row's headline is among the operations.
+        Some((estimate, cell)) => {
+            let cell = (!shown_as_row(layout, case, metric.id)).then_some(cell);
+            Entry::Estimate { estimate, cell, standing: Standing::None }
+        }
         None => Entry::Missing,
     }));
     let rounds = m.analysis.cells.of_case(case.index).iter().map(|c| c.estimate.n).max().unwrap_or(0);
     row.push(Entry::Text(rounds.to_string()));
     row.push(Entry::Text(precision(m, case)));
     row
+}
+
+/// Is this figure one of the table of operations?
+fn shown_as_row(layout: &Layout, case: &Case, metric: &str) -> bool {
+    let row = layout.probe.row(&case.point).is_some_and(|row| row.listed);
+    row && case.twin_of.is_none() && layout.probe.decisive().first() == Some(&metric)
 }
 
 fn coordinate(layout: &Layout, point: &Point, id: &str) -> Entry {
@@ -121,7 +152,8 @@ pub struct Precision {
 pub fn judge(m: &Material, case: &Case) -> Option<Precision> {
     let spec = &m.run.record.spec;
     let cells = m.analysis.cells.of_case(case.index);
-    let mut judged: Vec<_> = cells.iter().filter(|c| JUDGED.contains(&c.metric)).collect();
+    let decisive = probe::find(&case.probe).map_or(&[][..], |p| p.decisive());
+    let mut judged: Vec<_> = cells.iter().filter(|c| decisive.contains(&c.metric)).collect();
     if judged.is_empty() {
         judged = cells.iter().take(1).collect();
     }

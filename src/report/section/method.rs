@@ -2,6 +2,7 @@
 
 use super::cases::judge;
 use super::{capital, plural};
+use crate::report::context::Layout;
 use crate::report::material::{Material, state};
 use crate::report::{Block, Section};
 use crate::units;
@@ -9,7 +10,9 @@ use std::time::Duration;
 
 pub fn section(m: &Material) -> Section {
     let mut blocks = Vec::new();
-    for layout in &m.layouts {
+    // That of an operation stands beside its table.
+    let rows = |id: &str| m.analysis.operations.iter().any(|o| o.probe == id);
+    for layout in m.layouts.iter().filter(|l| !rows(l.probe.about().id)) {
         let about = layout.probe.about();
         blocks.push(Block::Heading(capital(about.title)));
         blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source)));
@@ -25,15 +28,26 @@ fn replication(m: &Material) -> String {
     let spec = &m.run.record.spec;
     let duration = |ns| units::format_duration(Duration::from_nanos(ns));
     format!(
-        "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}. \
+        "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
          A case gets {} to {} rounds until its interval is as narrow as asked; batches inside one process are \
          not counted as independent.",
         duration(spec.timing.warmup_ns),
         plural(spec.timing.windows as usize, "sample"),
         duration(spec.timing.window_ns),
+        if m.layouts.iter().any(|l| longer(m, l)) {
+            " (longer where a probe asks for it: slow operations)"
+        } else {
+            ""
+        },
         spec.min_rounds,
         spec.max_rounds
     )
+}
+
+/// Does a probe ask for other windows than the specification?
+fn longer(m: &Material, layout: &Layout) -> bool {
+    let asked = m.run.record.spec.timing;
+    !layout.probe.compared() && layout.cases.iter().any(|c| layout.probe.timing(&c.point, asked) != asked)
 }
 
 fn order(m: &Material) -> String {
@@ -45,9 +59,10 @@ fn order(m: &Material) -> String {
 }
 
 fn estimates(m: &Material) -> String {
+    let ratios = if m.compared() { " Ratios are paired by round." } else { "" };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
-         statistics at {} % or the level that its rounds allow. Ratios are paired by round. Outliers are kept.",
+         statistics at {} % or the level that its rounds allow.{ratios} Outliers are kept.",
         units::significant(m.run.record.spec.confidence * 100.0)
     )
 }
@@ -65,6 +80,12 @@ fn floor(m: &Material) -> String {
             )
         })
         .collect();
+    if !m.compared() {
+        return "Rows are compared with their predictions, not with one another, so the noise floor (how far \
+                identical cases lie apart) was not measured: a difference between two rows is no finding of this \
+                run."
+            .into();
+    }
     if said.is_empty() {
         return "No case was measured twice, so the noise floor (how far identical cases lie apart) is not known; \
                 differences rest on their intervals and on tests adjusted for the number of comparisons."
@@ -97,8 +118,9 @@ fn verification(m: &Material) -> String {
     let verified = samples.iter().filter(|s| s.verified).count();
     let marked = samples.iter().filter(|s| !s.marks.is_empty()).count();
     format!(
-        "{verified} of {} were verified (bytes, pattern, count); {marked} carry a mark of disturbance and are \
+        "{verified} of {} were verified ({}); {marked} carry a mark of disturbance and are \
          kept in samples.csv but not used.",
-        plural(samples.len(), "sample")
+        plural(samples.len(), "sample"),
+        if m.compared() { "bytes, pattern, count" } else { "each operation's own check of its work" }
     )
 }

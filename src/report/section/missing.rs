@@ -3,6 +3,7 @@
 use super::{plural, unless_empty};
 use crate::axis::{Point, Value};
 use crate::plan::Skip;
+use crate::probe;
 use crate::report::material::Material;
 use crate::report::{Block, Entry, Section, Table};
 
@@ -29,11 +30,14 @@ pub fn section(m: &Material) -> Option<Section> {
     unless_empty("not-measured", "Not measured", "Not measured", blocks)
 }
 
-/// Skips by reason, in order of appearance.
+/// Skips by probe and reason, in order of appearance.
 fn reasons(skips: &[Skip]) -> Vec<(&str, &str, Vec<&Skip>)> {
     let mut groups: Vec<(&str, &str, Vec<&Skip>)> = Vec::new();
     for skip in skips {
-        match groups.iter_mut().find(|g| g.0 == skip.why.reason && g.1 == skip.why.remedy) {
+        let same = |g: &&mut (&str, &str, Vec<&Skip>)| {
+            g.0 == skip.why.reason && g.1 == skip.why.remedy && g.2[0].probe == skip.probe
+        };
+        match groups.iter_mut().find(same) {
             Some(group) => group.2.push(skip),
             None => groups.push((&skip.why.reason, &skip.why.remedy, vec![skip])),
         }
@@ -54,5 +58,11 @@ fn common(m: &Material, skips: &[&Skip]) -> String {
             point.set(axis, value.clone());
         }
     }
-    format!("{} {point}", first.probe)
+    // A row has a name; several are told by what they share.
+    let row = probe::find(&first.probe).and_then(|p| Some((p.about().title, p.row(&first.point)?)));
+    match row {
+        Some((title, row)) if skips.len() == 1 && !row.label.is_empty() => format!("{title} ({})", row.label),
+        Some((title, _)) => format!("{title} {point}"),
+        None => format!("{} {point}", first.probe),
+    }
 }

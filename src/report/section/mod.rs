@@ -3,12 +3,14 @@
 pub mod care;
 pub mod cases;
 pub mod crossovers;
+pub mod drawings;
 pub mod glance;
 pub mod hardware;
 pub mod machine;
 pub mod maps;
 pub mod method;
 pub mod missing;
+pub mod operations;
 pub mod plots;
 pub mod problems;
 pub mod reproduce;

@@ -136,6 +136,7 @@ fn draw(
         x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale },
         y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale },
         series,
+        marks: Vec::new(),
         note: None,
     })
 }

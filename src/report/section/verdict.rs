@@ -11,7 +11,8 @@ use crate::run::State;
 pub fn statements(m: &Material) -> Vec<Statement> {
     let advice = advice::advice(m.run, &m.analysis.studies);
     let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
-    unfinished(m).into_iter().chain(advice).chain(found).collect()
+    let costs = m.analysis.costs.clone();
+    unfinished(m).into_iter().chain(advice).chain(found).chain(costs).collect()
 }
 
 /// The sentences on zero-copy: they belong beside any advice to use it.
@@ -22,7 +23,8 @@ fn told(m: &Material) -> Vec<Statement> {
 /// Every finding that the verdict does not already say.
 pub fn findings(m: &Material) -> Option<Section> {
     let said = statements(m);
-    let rest: Vec<Statement> = m.analysis.verdict.iter().filter(|s| !said.contains(s)).cloned().collect();
+    let all = m.analysis.verdict.iter().chain(&m.analysis.findings);
+    let rest: Vec<Statement> = all.filter(|s| !said.contains(s)).cloned().collect();
     let blocks = if rest.is_empty() { Vec::new() } else { vec![Block::Statements(rest)] };
     unless_empty("findings", "Findings", "Findings", blocks)
 }

@@ -1,0 +1,473 @@
+//! `memory_bandwidth`: how fast memory is read, written and copied, by size and number of threads.
+//!
+//! Every size is that of one thread's working set; a copy uses half of it to read from and half to
+//! write to. Bandwidth counts payload: the bytes that a copy copies count once (STREAM counts them
+//! twice, once read and once written). Sources: McCalpin, STREAM; lmbench bw_mem.
+
+use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
+use super::passes::{self, Timed, bandwidth};
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, meter, samples_of_one_role};
+use crate::axis::{Axis, Kind, Point, Value};
+use crate::host::topology::{Topology, pin_this_thread};
+use crate::host::{Unavailable, memory};
+use crate::sample::{Metric, Quantity, Sample};
+use crate::sys::mapping::{Mapping, Pages};
+use crate::sys::stream::{BLOCK_WORDS, Loops};
+use crate::units::Unit;
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub struct MemoryBandwidth;
+
+const ID: &str = "memory_bandwidth";
+const OPERATION: &str = "operation";
+const WORKING_SET: &str = "working_set_bytes";
+const THREADS: &str = "threads";
+
+const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
+/// More than most third-level caches hold.
+const IN_MEMORY: u64 = 256 << 20;
+const WORD: usize = size_of::<u64>();
+const BLOCK: usize = BLOCK_WORDS * WORD;
+/// The halves of a copy lie this far from a multiple of 4 KiB apart: a load that follows a store to
+/// the same offset in another page would wait for it (Intel, Optimization Reference Manual, 4 KiB
+/// aliasing).
+const APART: usize = 2048;
+
+/// One way of moving data.
+struct Operation {
+    id: &'static str,
+    label: &'static str,
+    published: Option<&'static str>,
+    /// Lines that cross to or from a cache for each line of payload: a store reads its line first
+    /// and writes it back later.
+    crossings: f64,
+    /// Bytes that the core moves a cycle while all is in the first level.
+    bytes_per_cycle: f64,
+}
+
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        id: "read",
+        label: "read",
+        published: Some("memory_read_bandwidth"),
+        crossings: 1.0,
+        bytes_per_cycle: 64.0,
+    },
+    Operation {
+        id: "write",
+        label: "write",
+        published: Some("memory_write_bandwidth"),
+        crossings: 2.0,
+        bytes_per_cycle: 32.0,
+    },
+    Operation { id: "copy", label: "copy", published: None, crossings: 3.0, bytes_per_cycle: 32.0 },
+    Operation {
+        id: "nt_write",
+        label: "write past the caches",
+        published: None,
+        crossings: 1.0,
+        bytes_per_cycle: 32.0,
+    },
+];
+
+fn operation(point: &Point) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|o| Some(o.id) == point.text(OPERATION))
+}
+
+/// The row of an operation, as an input of other rows' predictions.
+pub fn rate(operation: &'static str, bytes: u64, threads: u64) -> RowRef {
+    let coordinates = vec![
+        (OPERATION, Value::text(operation)),
+        (WORKING_SET, Value::Int(bytes)),
+        (THREADS, Value::Int(threads)),
+    ];
+    RowRef { probe: ID, coordinates, metric: "bandwidth" }
+}
+
+fn here() -> Vec<Value> {
+    let past_caches = Loops::here().has_stores_past_caches();
+    let has = |o: &&Operation| o.id != "nt_write" || past_caches;
+    OPERATIONS.iter().filter(has).map(|o| Value::text(o.id)).collect()
+}
+
+fn cpus() -> u64 {
+    Topology::read().cpus().len().max(1) as u64
+}
+
+/// The largest size of which every CPU can have one within a quarter of the free memory.
+fn in_memory() -> u64 {
+    let most = memory::available_bytes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
+    std::iter::successors(Some(IN_MEMORY), |size| Some(size / 2))
+        .find(|size| *size <= most || *size <= 8 << 20)
+        .unwrap_or(8 << 20)
+}
+
+fn sizes() -> Vec<Value> {
+    CACHED.into_iter().chain([in_memory()]).map(Value::Int).collect()
+}
+
+fn thread_counts() -> Vec<Value> {
+    let mut counts = vec![1, cpus()];
+    counts.dedup();
+    counts.into_iter().map(Value::Int).collect()
+}
+
+fn coordinates(point: &Point) -> (u64, u64) {
+    (point.int(WORKING_SET).unwrap_or(BLOCK as u64), point.int(THREADS).unwrap_or(1))
+}
+
+/// The words of one thread.
+struct Words {
+    memory: Mapping,
+    /// Words of the whole working set, or of each half of a copy.
+    count: usize,
+    /// Where the half that is written begins.
+    written_from: usize,
+}
+
+impl Words {
+    /// Touched by the thread that uses them, so that they lie on its NUMA node.
+    fn prepare(bytes: usize, operation: &Operation) -> Result<Words> {
+        let halves = if operation.id == "copy" { 2 } else { 1 };
+        let count = bytes / BLOCK / halves * BLOCK_WORDS;
+        let written_from = if halves == 2 { (count * WORD).next_multiple_of(4096) + APART } else { 0 };
+        let mapped = Mapping::anonymous(written_from + count * WORD, Pages::Base);
+        let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
+        memory.populate();
+        (1u64..).zip(&mut memory.words()[..count]).for_each(|(n, word)| *word = n);
+        Ok(Words { memory, count, written_from: written_from / WORD })
+    }
+
+    /// Goes through the words for every window, and checks what became of them.
+    fn measure(&mut self, loops: &Loops, operation: &Operation, task: &Task) -> Result<Timed> {
+        let count = self.count;
+        let bytes = (count * WORD) as u64;
+        let (head, tail) = self.memory.words().split_at_mut(self.written_from.max(count));
+        let words = &mut head[..count];
+        match operation.id {
+            "read" => {
+                let mut sum = 0u64;
+                let timed = passes::windows(task, bytes, |n| sum = sum.wrapping_add(loops.read(words, n)));
+                let once = (count as u128 * (count as u128 + 1) / 2) as u64;
+                match sum == once.wrapping_mul(timed.passes) {
+                    true => Ok(timed),
+                    false => bail!("the words do not add up: not every one was read"),
+                }
+            }
+            "copy" => {
+                let to = &mut tail[..count];
+                let timed = passes::windows(task, bytes, |n| loops.copy(to, words, n));
+                match to == words {
+                    true => Ok(timed),
+                    false => bail!("the copy is not what was copied"),
+                }
+            }
+            id => {
+                let mut last = 0u64;
+                let mut lacking = false;
+                let timed = passes::windows(task, bytes, |n| {
+                    let written = match id {
+                        "write" => Some(loops.write(words, last.wrapping_add(1), n)),
+                        _ => loops.write_past_caches(words, last.wrapping_add(1), n),
+                    };
+                    lacking |= written.is_none();
+                    last = written.unwrap_or(last);
+                });
+                if lacking || last != timed.passes || words.iter().any(|word| *word != last) {
+                    bail!("not every word was written in each pass");
+                }
+                Ok(timed)
+            }
+        }
+    }
+}
+
+/// Runs a thread on each of these CPUs; they begin together, when the stage is ready.
+fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result<Vec<Timed>> {
+    let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
+    let bytes = coordinates(&task.point).0 as usize;
+    let loops = Loops::here();
+    // Every thread comes to both barriers, whatever went wrong before.
+    let (set_up, begin, go) =
+        (Barrier::new(cpus.len() + 1), Barrier::new(cpus.len() + 1), AtomicBool::new(false));
+    let body = |cpu: Option<usize>| -> Result<Timed> {
+        let prepared = cpu
+            .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
+            .and_then(|()| Words::prepare(bytes, operation));
+        set_up.wait();
+        begin.wait();
+        let mut words = prepared?;
+        if !go.load(Ordering::Acquire) {
+            bail!("the round did not start");
+        }
+        words.measure(&loops, operation, task)
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| body(*cpu))).collect();
+        set_up.wait();
+        let ready = stage.ready();
+        go.store(ready.is_ok(), Ordering::Release);
+        begin.wait();
+        let joined =
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))));
+        let timed: Result<Vec<Timed>> = joined.collect();
+        ready?;
+        timed
+    })
+}
+
+/// A CPU for each thread, cores before their siblings and each in turn; none where one is enough
+/// and pinning is refused.
+fn seats(threads: u64) -> Vec<Option<usize>> {
+    let topology = Topology::read();
+    let mut cpus: Vec<_> = topology.cpus().iter().collect();
+    cpus.sort_by_key(|cpu| (cpu.sibling, !cpu.fast, cpu.node, cpu.id));
+    (0..threads as usize).map(|i| cpus.get(i.checked_rem(cpus.len())?).map(|cpu| cpu.id)).collect()
+}
+
+impl Probe for MemoryBandwidth {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "memory bandwidth",
+            method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
+                     the threads begin together and their rates are added. Payload is counted once (a copy of n bytes is \
+                     n bytes, half of its working set), every byte is checked; base pages.",
+            source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis {
+                id: OPERATION,
+                flag: "operation",
+                title: "operation",
+                help: "what is done with the memory; nt_write stores without reading lines into a cache",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || OPERATIONS.iter().map(|o| o.id).collect(), aliases: Vec::new },
+                default: here,
+                quick: || vec![Value::text("read"), Value::text("write"), Value::text("copy")],
+            },
+            Axis {
+                id: WORKING_SET,
+                flag: "working-set",
+                title: "working set",
+                help: "memory that each thread goes through again and again",
+                unit: Unit::Bytes,
+                kind: Kind::Bytes { min: 2 * BLOCK as u64, max: 1 << 40 },
+                default: sizes,
+                quick: || vec![Value::Int(CACHED[0]), Value::Int(in_memory())],
+            },
+            Axis {
+                id: THREADS,
+                flag: "threads",
+                title: "threads",
+                help: "threads that work at the same time, each with memory of its own",
+                unit: Unit::Count,
+                kind: Kind::Int { min: 1, max: 1024 },
+                default: thread_counts,
+                quick: thread_counts,
+            },
+        ]
+    }
+
+    fn applies(&self, _: &str, _: &Point) -> bool {
+        true
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if point.text(OPERATION) != Some("nt_write") || Loops::here().has_stores_past_caches() {
+            return Ok(());
+        }
+        Err(Unavailable {
+            reason: format!("no streaming store is known here for {}", std::env::consts::ARCH),
+            remedy: "none: measure write instead".into(),
+        })
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let (bytes, threads) = coordinates(point);
+        bytes.saturating_add(2 * 4096).saturating_mul(threads)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        passes::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![bandwidth("payload by time, all threads together; the bytes that a copy copies count once")]
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["mover"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let seats = seats(coordinates(&task.point).1);
+        let timed = on_cpus(&seats, task, stage)?;
+        let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
+        let facts = BTreeMap::from([
+            ("cpus".to_string(), cpus.join(",")),
+            ("loops".to_string(), Loops::here().name.to_string()),
+        ]);
+        let windows = meter::join(timed.into_iter().map(|timed| timed.windows).collect());
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        samples_of_one_role(reports)
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["bandwidth"]
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        // More threads than CPUs take turns of milliseconds.
+        let turns = coordinates(point).1.div_ceil(cpus());
+        Timing { window_ns: base.window_ns.saturating_mul(turns * turns), ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let operation = operation(point)?;
+        let (bytes, threads) = coordinates(point);
+        let size = Unit::Bytes.format(bytes as f64);
+        let label = match threads {
+            1 => format!("{}, {size}", operation.label),
+            n => format!("{}, {size}, {n} threads", operation.label),
+        };
+        // Rows are also made elsewhere, from the record: nothing here may look at this machine.
+        let whole = bytes > CACHED[CACHED.len() - 1];
+        let row = if threads == 1 || whole { Row::listed(label) } else { Row::drawn(label) };
+        Some(match operation.published.filter(|_| threads == 1 && whole) {
+            Some(published) => row.as_published(published, ""),
+            None => row,
+        })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let operation = operation(point)?;
+        let (bytes, threads) = coordinates(point);
+        let caches = Hierarchy::ask(&mut inputs);
+        let source =
+            "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455), vectors of 32 bytes";
+        let l1 = inputs.constant("l1_bytes_per_cycle", operation.bytes_per_cycle, Unit::Bytes, source);
+        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, source);
+        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, source);
+        let crossings = inputs.constant(
+            "crossings",
+            operation.crossings,
+            Unit::Count,
+            "lines moved for each line of payload: a store reads its line and writes it back, unless it goes past the caches",
+        );
+        let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
+        let lines = inputs.constant("outstanding_lines", OUTSTANDING_LINES, Unit::Count, OUTSTANDING_SOURCE);
+        let latency = inputs.row("latency", super::memory_latency::load_at(IN_MEMORY));
+        let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
+        let rate = caches.and_then(|caches| {
+            let hertz = 1e9 / caches.ns_per_cycle;
+            let level =
+                if operation.id == "nt_write" { caches.caches() } else { caches.level_of(bytes as f64) };
+            let of_one = match level {
+                0 => l1 * hertz,
+                1 => (l2 * hertz / crossings).min(l1 * hertz),
+                level if level < caches.caches() => l3 * hertz / crossings,
+                _ => lines * line * 1e9 / latency? / crossings,
+            };
+            Some(of_one * together)
+        });
+        let formula = "threads * (l1_bytes_per_cycle * frequency, or the line rate of the level that holds the working \
+                       set / crossings: l2_bytes_per_cycle, l3_bytes_per_cycle, or outstanding_lines * line / latency)";
+        Some(inputs.account(formula, rate, None, rate))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![
+            Drawing {
+                title: "Memory bandwidth by working set",
+                metric: "bandwidth",
+                shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: false },
+                includes: |point| point.int(THREADS) == Some(1),
+            },
+            Drawing {
+                title: "Memory bandwidth by threads",
+                metric: "bandwidth",
+                shape: Shape::Curve { along: THREADS, log_y: false, levels: false },
+                includes: |_| true,
+            },
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ready(Result<(), &'static str>);
+
+    impl Stage for Ready {
+        fn offer(&mut self, _: serde_json::Value) -> Result<()> {
+            Ok(())
+        }
+        fn ready(&mut self) -> Result<()> {
+            self.0.map_err(|why| anyhow!(why))
+        }
+    }
+
+    fn task(operation: &'static str, bytes: u64, threads: u64) -> Task {
+        let mut point = Point::default();
+        for (axis, value) in rate(operation, bytes, threads).coordinates {
+            point.set(axis, value);
+        }
+        Task {
+            probe: ID.into(),
+            role: "mover".into(),
+            point,
+            timing: Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 },
+            token: String::new(),
+            tsc_hz: None,
+            verify_all: false,
+            address: String::new(),
+            peer: None,
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_operation_moves_what_it_says_and_is_checked() {
+        for operation in here() {
+            let Some(id) = OPERATIONS.iter().map(|o| o.id).find(|id| operation.as_text() == Some(id)) else {
+                panic!("{operation} is no operation");
+            };
+            let report = MemoryBandwidth.play(&task(id, 32 << 10, 2), &mut Ready(Ok(()))).unwrap();
+            assert_eq!(report.windows.len(), 2);
+            let payload = if id == "copy" { 16384.0 } else { 32768.0 };
+            for window in &report.windows {
+                assert_eq!(window.bytes, window.ops * payload, "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_that_does_not_start_ends_all_threads() {
+        let error = MemoryBandwidth.play(&task("read", 4096, 3), &mut Ready(Err("no start"))).unwrap_err();
+        assert!(error.to_string().contains("start"), "{error}");
+    }
+
+    #[test]
+    fn threads_take_a_cpu_each_before_any_takes_two() {
+        let seats = seats(cpus());
+        let distinct: std::collections::BTreeSet<_> = seats.iter().collect();
+        assert_eq!(distinct.len(), seats.len(), "{seats:?}");
+    }
+}

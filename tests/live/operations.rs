@@ -1,0 +1,150 @@
+//! The operating-system suite for real: every case does its work, or says why it cannot be done
+//! here, under every restriction that users meet; predictions are written before samples.
+
+use crate::common::{self, SYSCOST};
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use syscost::run::files::RunDir;
+use syscost::sys::affinity;
+
+const NOBODY: u32 = 65534;
+
+/// Checks the suite as `restrict` leaves the process; every planned case is verified or skipped.
+/// Returns the reasons of the skips.
+fn suite_is_honest(restrict: impl FnOnce(&mut Command), program: &Path) -> Vec<String> {
+    let mut command = Command::new(program);
+    command.args(["check", "os", "--quick", "--json"]);
+    restrict(&mut command);
+    let output = command.output().expect("the binary starts");
+    assert!(output.status.success(), "{}", common::said(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last: Value = serde_json::from_str(text.lines().last().expect("a last line")).expect("JSON");
+    assert_eq!(last["failures"], Value::Array(Vec::new()));
+    assert!(last["verified"].as_u64() > Some(20), "{last}");
+    let skips = last["skips"].as_array().expect("skips");
+    let reasons: Vec<String> =
+        skips.iter().map(|s| s["reason"].as_str().unwrap_or_default().to_string()).collect();
+    assert!(skips.iter().all(|s| !s["remedy"].as_str().unwrap_or_default().is_empty()), "{skips:?}");
+    assert!(reasons.iter().all(|r| !r.is_empty()), "a skip says why: {skips:?}");
+    reasons
+}
+
+#[test]
+fn every_operation_does_its_work() {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    suite_is_honest(|c| drop(c.current_dir(&directory)), Path::new(SYSCOST));
+    let left: Vec<_> = std::fs::read_dir(directory.path()).expect("readable").collect();
+    assert!(left.is_empty(), "left behind: {left:?}");
+}
+
+#[test]
+fn on_one_cpu() {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let first = affinity::allowed().expect("an affinity")[..1].to_vec();
+    let restrict = |command: &mut Command| {
+        command.current_dir(&directory);
+        // SAFETY: the closure makes one system call and allocates only what it frees.
+        unsafe { command.pre_exec(move || affinity::restrict(&first)) };
+    };
+    let reasons = suite_is_honest(restrict, Path::new(SYSCOST));
+    assert!(reasons.iter().any(|r| r.contains("CPU")), "what needs two CPUs is skipped: {reasons:?}");
+}
+
+#[test]
+fn as_an_ordinary_user_where_nothing_may_be_written() {
+    if !common::is_root("as_an_ordinary_user_where_nothing_may_be_written") {
+        return;
+    }
+    let (_directory, program) = common::open_to_all();
+    let restrict = |command: &mut Command| drop(command.current_dir("/").uid(NOBODY).gid(NOBODY));
+    let reasons = suite_is_honest(restrict, &program);
+    assert!(reasons.iter().any(|r| r.contains("scratch file")), "file rows are skipped: {reasons:?}");
+}
+
+#[test]
+fn on_a_full_disk() {
+    if !common::is_root("on_a_full_disk") {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let target = std::ffi::CString::new(directory.path().to_str().expect("UTF-8")).expect("no NUL");
+    let restrict = |command: &mut Command| {
+        let mount = move || {
+            // SAFETY: plain system calls on strings that live; the mount is in a namespace of its own.
+            let done = unsafe {
+                libc::unshare(libc::CLONE_NEWNS) == 0
+                    && libc::mount(
+                        std::ptr::null(),
+                        c"/".as_ptr(),
+                        std::ptr::null(),
+                        libc::MS_REC | libc::MS_PRIVATE,
+                        std::ptr::null(),
+                    ) == 0
+                    && libc::mount(
+                        c"none".as_ptr(),
+                        target.as_ptr(),
+                        c"tmpfs".as_ptr(),
+                        0,
+                        c"size=16k".as_ptr().cast(),
+                    ) == 0
+                    && libc::chdir(target.as_ptr()) == 0
+            };
+            if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        };
+        // SAFETY: only async-signal-safe calls.
+        unsafe { command.pre_exec(mount) };
+    };
+    let reasons = suite_is_honest(restrict, Path::new(SYSCOST));
+    assert!(reasons.iter().any(|r| r.contains("half of the")), "what would fill it is skipped: {reasons:?}");
+}
+
+#[test]
+fn predictions_are_written_before_samples_and_from_other_rows() {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let out = directory.path().join("run");
+    let spec = directory.path().join("two.toml");
+    let text = "name = 'two'\nmin_rounds = 2\nmax_rounds = 2\n[timing]\nwarmup = '1ms'\nwindow = '1ms'\n\
+                windows = 1\n[[probe]]\nid = 'timer'\n[[probe]]\nid = 'system_call'\n";
+    std::fs::write(&spec, text).expect("written");
+    let (spec, dir) = (spec.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    let output = common::syscost(&["run", spec, "--out", dir]);
+    assert!(output.status.success(), "{}", common::said(&output));
+    let record = RunDir::load(&out).expect("a valid run").record;
+    assert!(record.predictions.len() > 5);
+    for prediction in &record.predictions {
+        let began = prediction.first_round_unix_ns.expect("every case was measured");
+        assert!(record.started_unix_ns < prediction.made_unix_ns && prediction.made_unix_ns < began);
+        for case in prediction.account.inputs.iter().filter_map(|i| i.case) {
+            let other = record.predictions.iter().find(|p| p.case == case);
+            assert_ne!(case, prediction.case, "its own samples");
+            let earlier = |p: &syscost::probe::prediction::Prediction| p.first_round_unix_ns < Some(began);
+            assert!(other.is_none_or(earlier), "an input that was measured later: {prediction:?}");
+        }
+    }
+    assert!(record.predictions.iter().any(|p| p.account.predicted.is_some()));
+    assert!(record.predictions.iter().any(|p| p.account.inputs.iter().any(|i| i.case.is_some())));
+}
+
+#[test]
+fn a_prediction_that_lacks_an_input_is_unknown_and_names_it() {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let out = directory.path().join("run");
+    let dir = out.to_str().expect("UTF-8");
+    let output = common::syscost(&[
+        "run",
+        "timer",
+        "--clock",
+        "clock_gettime_syscall",
+        "--time-limit",
+        "1s",
+        "--out",
+        dir,
+    ]);
+    assert!(output.status.success(), "{}", common::said(&output));
+    let record = RunDir::load(&out).expect("a valid run").record;
+    let [prediction] = record.predictions.as_slice() else { panic!("{:?}", record.predictions) };
+    assert_eq!(prediction.account.predicted, None);
+    assert!(prediction.account.inputs.iter().any(|i| i.name == "trap" && i.value.is_none()));
+}
