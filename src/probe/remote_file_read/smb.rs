@@ -15,7 +15,7 @@ pub const SERVER: Server = Server {
     title: "SMB",
     published: false,
     program: "smbd",
-    packages: "samba libsmbclient",
+    packages: "samba smbclient",
     port: 445,
     hidden: &["/run"],
     parts: smb_client::available,
