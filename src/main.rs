@@ -4,13 +4,14 @@
 //! much or starts a thread: a worker is started thousands of times in a run.
 
 use std::process::ExitCode;
-use syscost::host::namespaces;
+use syscost::host::{janitor, namespaces};
 use syscost::worker::{child, launch};
 
 fn main() -> ExitCode {
     match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
         Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
         Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
+        Some(janitor::SUBCOMMAND) => exit_code(janitor::main()),
         _ => syscost::cli::main(std::env::args_os()),
     }
 }

@@ -5,6 +5,7 @@
 //! execution times" (2010).
 
 use super::files::Root;
+use crate::sys::cpuid::{self, Declared};
 use crate::sys::{clock, timer};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -22,6 +23,10 @@ pub struct TickCounter {
     pub invariant: Option<bool>,
     /// How the rate is known.
     pub source: &'static str,
+    /// What the processor, its hypervisor or the kernel says the rate is.
+    pub declared: Option<Declared>,
+    /// The rate against CLOCK_MONOTONIC over what is declared, less 1.
+    pub difference: Option<f64>,
 }
 
 impl TickCounter {
@@ -31,21 +36,53 @@ impl TickCounter {
     }
 }
 
-/// The counter and its rate; the first call takes ten milliseconds where it must be calibrated.
+/// The counter and its rate; the first call takes ten milliseconds, in which it is calibrated.
 pub fn tick_counter() -> Option<&'static TickCounter> {
     static COUNTER: OnceLock<Option<TickCounter>> = OnceLock::new();
     COUNTER.get_or_init(|| measure(&Root::here())).as_ref()
 }
 
 fn measure(root: &Root) -> Option<TickCounter> {
+    let measured = calibrate()?;
+    let declared = declared(root);
+    let difference = declared.map(|declared| measured / declared.hertz - 1.0);
     if let Some(hertz) = clock::declared_tick_hertz() {
-        return Some(TickCounter { hertz, invariant: Some(true), source: "CNTFRQ_EL0" });
+        return Some(TickCounter {
+            hertz,
+            invariant: Some(true),
+            source: "CNTFRQ_EL0",
+            declared,
+            difference,
+        });
     }
+    let source = "calibrated against CLOCK_MONOTONIC";
+    Some(TickCounter { hertz: measured, invariant: invariant(root), source, declared, difference })
+}
+
+fn calibrate() -> Option<f64> {
     let (first_ns, first_ticks) = both_clocks()?;
     std::thread::sleep(CALIBRATION);
     let (second_ns, second_ticks) = both_clocks()?;
-    let hertz = rate(first_ns, first_ticks, second_ns, second_ticks)?;
-    Some(TickCounter { hertz, invariant: invariant(root), source: "calibrated against CLOCK_MONOTONIC" })
+    rate(first_ns, first_ticks, second_ns, second_ticks)
+}
+
+/// What is said of the counter's rate, by whoever should know best.
+fn declared(root: &Root) -> Option<Declared> {
+    let by_register = clock::declared_tick_hertz().map(|hertz| Declared { hertz, source: "CNTFRQ_EL0" });
+    by_register.or_else(cpuid::tick_counter).or_else(|| declared_by_kernel(root))
+}
+
+/// `cpu MHz` is the rate that the kernel calibrated the counter to when it started, unless the
+/// kernel can tell the frequency of the moment: then that is what stands there.
+fn declared_by_kernel(root: &Root) -> Option<Declared> {
+    let cpuinfo = root.text("proc/cpuinfo")?;
+    let field = |name: &str| cpuinfo.lines().find_map(|line| line.strip_prefix(name)?.split_once(':'));
+    let of_the_moment = field("flags")?.1.split_whitespace().any(|flag| flag == "aperfmperf");
+    if of_the_moment || root.exists("sys/devices/system/cpu/cpu0/cpufreq") {
+        return None;
+    }
+    let megahertz: f64 = field("cpu MHz")?.1.trim().parse().ok()?;
+    (megahertz > 0.0).then_some(Declared { hertz: megahertz * 1e6, source: "cpu MHz of /proc/cpuinfo" })
 }
 
 /// Both clocks at one moment: of some tries the one least disturbed.
@@ -137,7 +174,8 @@ mod tests {
         assert_eq!(rate(1000.0, 5000, 11_000.0, 35_000), Some(3e9));
         assert_eq!(rate(1000.0, 5000, 11_000.0, 4000), None, "a counter that went backwards");
         assert_eq!(rate(1000.0, 5000, 1000.0, 6000), None);
-        let counter = TickCounter { hertz: 2.5e9, invariant: None, source: "" };
+        let counter =
+            TickCounter { hertz: 2.5e9, invariant: None, source: "", declared: None, difference: None };
         assert_eq!(counter.cycles(1000.0), 2500.0);
     }
 
@@ -145,6 +183,16 @@ mod tests {
     fn the_counter_here_has_a_processors_rate() {
         let counter = tick_counter().expect("this architecture has a counter");
         assert!((1e6..1e10).contains(&counter.hertz), "{counter:?}");
+    }
+
+    #[test]
+    fn the_kernels_calibration_counts_where_it_is_not_the_frequency_of_the_moment() {
+        let machine = Machine::empty();
+        machine.write("proc/cpuinfo", "cpu MHz\t\t: 2596.122\nflags\t\t: fpu tsc\n");
+        assert_eq!(declared_by_kernel(&machine.root()).map(|d| d.hertz), Some(2_596_122_000.0));
+        machine.write("proc/cpuinfo", "cpu MHz\t\t: 2596.122\nflags\t\t: fpu tsc aperfmperf\n");
+        assert_eq!(declared_by_kernel(&machine.root()), None);
+        assert_eq!(declared_by_kernel(&Machine::empty().root()), None);
     }
 
     #[test]

@@ -13,11 +13,12 @@ use super::files::Root;
 use super::namespaces::{self, Rights};
 use super::noise::{NoiseBetween, Reading};
 use super::topology::Topology;
-use super::{Unavailable, clock};
-use crate::sys::socket;
+use super::{Unavailable, clock, scratch};
+use crate::sys::{disk, socket};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Short enough for a command that a person waits for; a tick of steal is 10 ms.
@@ -56,11 +57,16 @@ pub struct Live {
     topology: Topology,
     clock: clock::ClockReading,
     tick_invariant: Option<bool>,
+    /// The counter's measured rate over the declared one, less 1.
+    tick_difference: Option<f64>,
     counters_wanted: usize,
     counters_missing: Vec<(String, Unavailable)>,
     namespaces: Result<Rights, Unavailable>,
     zerocopy: Result<(), String>,
     debug_build: bool,
+    directory: PathBuf,
+    directory_writable: Result<(), Unavailable>,
+    directory_free_bytes: Option<u64>,
 }
 
 impl Live {
@@ -69,16 +75,22 @@ impl Live {
         let before = Reading::now();
         std::thread::sleep(WATCH);
         let noise = Reading::now().since(&before);
+        let counter = clock::tick_counter();
+        let directory = std::env::current_dir().unwrap_or_else(|_| ".".into());
         Live {
             noise,
             topology: Topology::read(),
             clock: clock::clock_reading(),
-            tick_invariant: clock::tick_counter().and_then(|counter| counter.invariant),
+            tick_invariant: counter.and_then(|counter| counter.invariant),
+            tick_difference: counter.and_then(|counter| counter.difference),
             counters_wanted: counters::ids().count(),
             counters_missing: Counters::open().1,
             namespaces: namespaces::available(),
             zerocopy: tcp_zerocopy().map_err(|e| e.to_string()),
             debug_build: cfg!(debug_assertions),
+            directory_writable: scratch::writable(&directory.to_string_lossy()),
+            directory_free_bytes: disk::free_bytes(&directory).ok(),
+            directory,
         }
     }
 }
@@ -103,6 +115,7 @@ pub fn checks_of(root: &Root, live: &Live) -> Vec<Check> {
         processor::turbo,
         processor::smt,
         processor::clock,
+        processor::tick_counter,
         processor::counters,
         system::steal,
         system::other_load,
@@ -110,6 +123,7 @@ pub fn checks_of(root: &Root, live: &Live) -> Vec<Check> {
         system::quota,
         system::memory,
         system::huge_pages,
+        system::directory,
         system::softirq_time,
         system::rights,
         system::open_files,

@@ -28,6 +28,11 @@ impl Root {
         Some(String::from_utf8_lossy(&bytes).trim().to_string())
     }
 
+    /// A table of the firmware.
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        fs::read(self.path(path)).ok()
+    }
+
     pub fn number(&self, path: &str) -> Option<u64> {
         self.text(path)?.parse().ok()
     }
@@ -48,6 +53,11 @@ impl Root {
         let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
         names.sort();
         names
+    }
+
+    /// Where a symbolic link points to.
+    pub fn link(&self, path: &str) -> Option<PathBuf> {
+        fs::read_link(self.path(path)).ok()
     }
 
     pub fn exists(&self, path: &str) -> bool {
@@ -101,6 +111,13 @@ pub mod fixture {
             let path = self.folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
+        }
+
+        /// A symbolic link.
+        pub fn link(&self, path: &str, target: &str) {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(target, path).unwrap();
         }
 
         pub fn root(&self) -> Root {

@@ -4,10 +4,13 @@
 //! value. Values are bare, in the unit that the id names; control characters never get through.
 //! Sources: proc(5), sysfs(5), Documentation/ABI.
 
-use super::files::{Root, parse_list, show_list};
-use super::topology::Topology;
-use super::{Fact, clock, noise, settings};
-use crate::sys::affinity;
+mod memory;
+mod network;
+mod processor;
+mod storage;
+
+use super::files::Root;
+use super::{Fact, noise, settings};
 
 const CPU: &str = "sys/devices/system/cpu";
 /// A value longer than this is no property but a text.
@@ -17,6 +20,7 @@ const LONGEST_VALUE_CHARS: usize = 300;
 pub fn facts() -> Vec<Fact> {
     let mut facts = Facts { root: Root::here(), list: facts_of(&Root::here()) };
     facts.running_clocks();
+    facts.running_devices();
     facts.list
 }
 
@@ -28,6 +32,7 @@ pub fn facts_of(root: &Root) -> Vec<Fact> {
     facts.memory();
     facts.system();
     facts.mitigations();
+    facts.storage();
     facts.network();
     facts.rights();
     facts.list
@@ -44,138 +49,16 @@ impl Facts {
         self.list.push(Fact { id: id.into(), title: title.into(), value, source: source.into() });
     }
 
+    /// Fills in a fact that the files left open.
+    fn tell(&mut self, id: &str, source: &str, value: String) {
+        if let Some(fact) = self.list.iter_mut().find(|fact| fact.id == id && fact.value.is_none()) {
+            (fact.value, fact.source) = (Some(clean(&value)), source.into());
+        }
+    }
+
     /// A fact that is one file's text.
     fn file(&mut self, id: &str, title: &str, path: &str) {
         self.add(id, title, &format!("/{path}"), self.root.text(path));
-    }
-
-    fn processor(&mut self) {
-        let cpuinfo = self.root.text("proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let of_line = |line: &str| Some(line.strip_prefix(name)?.trim().strip_prefix(':')?.to_string());
-            cpuinfo.lines().find_map(of_line)
-        };
-        // Arm names implementer and part by number, and boards name themselves.
-        let arm = || {
-            let part = format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?);
-            Some(part.split_whitespace().collect::<Vec<_>>().join(" "))
-        };
-        let model = field("model name").or_else(|| self.root.text("proc/device-tree/model")).or_else(arm);
-        self.add("cpu_model", "CPU model", "/proc/cpuinfo", model);
-        self.add("cpu_microcode", "microcode", "/proc/cpuinfo", field("microcode"));
-        self.add("architecture", "architecture", "the build", Some(std::env::consts::ARCH.into()));
-
-        let online = self.root.list(&format!("{CPU}/online"));
-        let topology = online.as_ref().map(|cpus| Topology::read_from(&self.root, cpus));
-        let source = format!("/{CPU}/online");
-        self.add("cpus_online", "CPUs online", &source, online.as_deref().map(show_list));
-        let allowed = settings::status(&self.root, "Cpus_allowed_list");
-        let online_only = |list: String| {
-            let online = online.as_ref()?;
-            let list = parse_list(&list)?;
-            Some(show_list(&list.into_iter().filter(|cpu| online.contains(cpu)).collect::<Vec<_>>()))
-        };
-        self.add("cpus_allowed", "CPUs allowed", "/proc/self/status", allowed.and_then(online_only));
-        let source = format!("/{CPU}/cpu*/topology");
-        let count = |of: fn(&Topology) -> usize| topology.as_ref().map(|t| of(t).to_string());
-        let (cores, packages, nodes) =
-            (count(Topology::cores), count(Topology::packages), count(Topology::nodes));
-        let hybrid = topology.as_ref().map(|t| yes(t.is_hybrid()));
-        self.add("cpu_cores", "physical cores", &source, cores);
-        self.add("cpu_sockets", "sockets", &source, packages);
-        self.add("numa_nodes", "NUMA nodes", "/sys/devices/system/node", nodes);
-        self.add("cpu_hybrid", "two kinds of cores", "/sys/devices/cpu_core, cpu_capacity", hybrid);
-        let smt = settings::smt(&self.root).map(on);
-        self.add("smt", "SMT", &format!("/{CPU}/smt/active"), smt);
-        self.caches();
-    }
-
-    /// Caches of the first CPU, each once.
-    fn caches(&mut self) {
-        let folder = format!("{CPU}/cpu0/cache");
-        for index in self.root.names(&folder).into_iter().filter(|name| name.starts_with("index")) {
-            let read = |file: &str| self.root.text(&format!("{folder}/{index}/{file}"));
-            let Some(level) = read("level") else {
-                continue;
-            };
-            let suffix = match read("type").as_deref() {
-                Some("Data") => "d",
-                Some("Instruction") => "i",
-                _ => "",
-            };
-            let bytes = read("size").and_then(|t| crate::units::parse_bytes(&t).ok());
-            let (id, title) =
-                (format!("cache_l{level}{suffix}_bytes"), format!("L{level}{suffix} cache, bytes"));
-            self.add(id, title, &format!("/{folder}/{index}"), bytes.map(|n| n.to_string()));
-        }
-    }
-
-    /// What can only be found by running here.
-    fn running_clocks(&mut self) {
-        let counter = clock::tick_counter();
-        let source = counter.map_or("the processor", |c| c.source);
-        let hertz = counter.map(|c| format!("{:.0}", c.hertz));
-        self.add("tick_counter_hertz", "time-stamp counter, Hz", source, hertz);
-        let invariant = counter.and_then(|c| c.invariant).map(yes);
-        self.add("tick_counter_invariant", "time-stamp counter of constant rate", "/proc/cpuinfo", invariant);
-        let core = clock::core_hertz().map(|hertz| format!("{hertz:.0}"));
-        let how = "a chain of one-cycle steps, timed at the start of the run";
-        self.add("core_hertz", "core frequency while measuring, Hz", how, core);
-        let reading = clock::clock_reading();
-        let how = "clock_gettime(2) timed against the bare system call";
-        self.add("clock_by_vdso", "clock read without a system call", how, Some(yes(reading.by_vdso)));
-        let cost = Some(format!("{:.1}", reading.cost_ns));
-        self.add("clock_reading_ns", "cost of reading the clock, ns", how, cost);
-        if let Ok(cpus) = affinity::allowed() {
-            let cpus = show_list(&cpus);
-            self.add(
-                "cpus_of_this_thread",
-                "CPUs of the measuring thread",
-                "sched_getaffinity(2)",
-                Some(cpus),
-            );
-        }
-    }
-
-    fn frequency(&mut self) {
-        let folder = format!("{CPU}/cpu0/cpufreq");
-        for (id, title, file) in [
-            ("cpu_base_hertz", "nominal frequency, Hz", "base_frequency"),
-            ("cpu_max_hertz", "highest frequency, Hz", "cpuinfo_max_freq"),
-        ] {
-            let path = format!("{folder}/{file}");
-            let hertz = self.root.number(&path).map(|khz| (khz * 1000).to_string());
-            self.add(id, title, &format!("/{path}"), hertz);
-        }
-        self.file("cpu_frequency_driver", "frequency driver", &format!("{folder}/scaling_driver"));
-        let governors = settings::governors(&self.root);
-        self.add(
-            "cpu_governor",
-            "frequency governor",
-            &format!("/{CPU}/cpu*/cpufreq/scaling_governor"),
-            governors,
-        );
-        let turbo = settings::turbo(&self.root).map(on);
-        let source = format!("/{CPU}/intel_pstate/no_turbo, /{CPU}/cpufreq/boost");
-        self.add("turbo", "turbo", &source, turbo);
-        self.file("idle_driver", "idle driver", &format!("{CPU}/cpuidle/current_driver"));
-        let clocksource = clock::clocksource(&self.root);
-        let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-        self.add("clocksource", "clock source", source, clocksource);
-    }
-
-    fn memory(&mut self) {
-        for (id, title, name) in [
-            ("memory_bytes", "memory, bytes", "MemTotal"),
-            ("memory_available_bytes", "memory available, bytes", "MemAvailable"),
-            ("swap_bytes", "swap, bytes", "SwapTotal"),
-        ] {
-            let bytes = settings::memory_bytes(&self.root, name).map(|n| n.to_string());
-            self.add(id, title, "/proc/meminfo", bytes);
-        }
-        let pages = settings::huge_pages(&self.root);
-        let source = "/sys/kernel/mm/transparent_hugepage/enabled";
-        self.add("transparent_huge_pages", "transparent huge pages", source, pages);
     }
 
     fn system(&mut self) {
@@ -205,26 +88,6 @@ impl Facts {
         for name in self.root.names(&folder) {
             let title = name.replace('_', " ");
             self.file(&format!("vulnerability_{name}"), &title, &format!("{folder}/{name}"));
-        }
-    }
-
-    fn network(&mut self) {
-        const NET: [(&str, &str, &str); 12] = [
-            ("tcp_rmem_bytes", "TCP receive buffer: least, default, most", "ipv4/tcp_rmem"),
-            ("tcp_wmem_bytes", "TCP send buffer: least, default, most", "ipv4/tcp_wmem"),
-            ("rmem_max_bytes", "largest SO_RCVBUF", "core/rmem_max"),
-            ("wmem_max_bytes", "largest SO_SNDBUF", "core/wmem_max"),
-            ("optmem_max_bytes", "option memory of a socket", "core/optmem_max"),
-            ("congestion_control", "congestion control by default", "ipv4/tcp_congestion_control"),
-            ("congestion_controls_available", "congestion controls", "ipv4/tcp_available_congestion_control"),
-            ("tcp_timestamps", "TCP timestamps", "ipv4/tcp_timestamps"),
-            ("tcp_sack", "TCP selective acknowledgement", "ipv4/tcp_sack"),
-            ("tcp_autocorking", "TCP automatic corking", "ipv4/tcp_autocorking"),
-            ("default_qdisc", "queueing discipline by default", "core/default_qdisc"),
-            ("high_order_alloc_disable", "sockets allocate single pages", "core/high_order_alloc_disable"),
-        ];
-        for (id, title, file) in NET {
-            self.file(id, title, &format!("proc/sys/net/{file}"));
         }
     }
 
@@ -311,7 +174,22 @@ mod tests {
         machine.write(&format!("{CPU}/cpu0/cache/index0/level"), "1\n");
         machine.write(&format!("{CPU}/cpu0/cache/index0/type"), "Data\n");
         machine.write(&format!("{CPU}/cpu0/cache/index0/size"), "48K\n");
+        machine.write(&format!("{CPU}/cpu0/cache/index0/coherency_line_size"), "64\n");
+        machine.write(&format!("{CPU}/cpu0/cache/index0/shared_cpu_list"), "0,2\n");
         machine.write(&format!("{CPU}/cpu0/cpufreq/base_frequency"), "2400000\n");
+        machine.write("sys/devices/system/node/node0/distance", "10 21\n");
+        machine.write("sys/devices/system/node/node1/distance", "21 10\n");
+        machine.write("sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
+        machine.write("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "8\n");
+        machine.write("proc/self/smaps", "5500-5600 r-xp 0 0:0 0\nSize: 8 kB\nKernelPageSize:       64 kB\n");
+        machine.link("proc/self/cwd", "/home/me");
+        machine.write("proc/self/mountinfo", "22 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n");
+        machine.link("sys/dev/block/8:1", "../../devices/pci0/block/sda/sda1");
+        machine.write("sys/block/sda/queue/rotational", "1\n");
+        machine.write("sys/block/sda/size", "4096\n");
+        machine.write("sys/class/net/eth0/speed", "25000\n");
+        machine.link("sys/class/net/eth0/device/driver", "../../../bus/pci/drivers/mlx5_core");
+        machine.write("sys/class/net/br-lan/speed", "-1\n");
         machine.write(&format!("{CPU}/vulnerabilities/spectre_v2"), "Mitigation: Retpolines\n");
         machine.write("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
         machine.write("proc/cmdline", "root=UUID=secret mitigations=off quiet token=abc isolcpus=2,3\n");
@@ -328,6 +206,18 @@ mod tests {
         assert_eq!(value("cpu_cores").as_deref(), Some("2"));
         assert_eq!(value("cache_l1d_bytes").as_deref(), Some("49152"));
         assert_eq!(value("cpu_base_hertz").as_deref(), Some("2400000000"));
+        assert_eq!(value("cache_line_bytes").as_deref(), Some("64"));
+        assert_eq!(value("cache_l1d_cpus").as_deref(), Some("0,2"));
+        assert_eq!(value("numa_distances").as_deref(), Some("10 21 / 21 10"));
+        assert_eq!(value("page_bytes").as_deref(), Some("65536"));
+        assert_eq!(value("huge_page_sizes_bytes").as_deref(), Some("2097152 1073741824"));
+        assert_eq!(value("huge_pages_reserved").as_deref(), Some("8 0"));
+        assert_eq!(value("directory_file_system").as_deref(), Some("xfs"));
+        assert_eq!(value("directory_disk_rotational").as_deref(), Some("yes"));
+        assert_eq!(value("disk_sda_bytes").as_deref(), Some("2097152"));
+        assert_eq!(value("network_eth0_driver").as_deref(), Some("mlx5_core"));
+        assert_eq!(value("network_eth0_bits_per_second").as_deref(), Some("25000000000"));
+        assert_eq!(value("network_br_lan_bits_per_second"), None);
         assert_eq!(value("vulnerability_spectre_v2").as_deref(), Some("Mitigation: Retpolines"));
         assert_eq!(value("tcp_rmem_bytes").as_deref(), Some("4096 131072 6291456"));
         assert_eq!(value("kernel_options").as_deref(), Some("mitigations=off isolcpus=2,3"));
@@ -335,6 +225,13 @@ mod tests {
         assert_eq!(value("capabilities").as_deref(), Some("none"));
         assert_eq!(value("turbo"), None);
         assert_eq!(value("smt"), None);
+    }
+
+    #[test]
+    fn intel_writes_the_nominal_frequency_into_the_name() {
+        let machine = Machine::empty();
+        machine.write("proc/cpuinfo", "model name\t: Intel(R) Core(TM) i5-7200U CPU @ 2.50GHz\n");
+        assert_eq!(value(&facts_of(&machine.root()), "cpu_base_hertz").as_deref(), Some("2500000000"));
     }
 
     #[test]

@@ -6,11 +6,14 @@ pub mod doctor;
 pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;
+pub mod janitor;
 pub mod memory;
+pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
 pub mod scratch;
 pub mod settings;
+pub mod storage;
 pub mod topology;
 
 use serde::{Deserialize, Serialize};

@@ -78,22 +78,37 @@ impl Blocks {
         Ok(())
     }
 
+    /// Bytes of this block that lie in what is read of the file.
+    fn length(&self, block: u64) -> u64 {
+        self.block_bytes.min(self.bytes - block * self.block_bytes)
+    }
+
     /// Reads one block; returns its length.
     #[inline]
     pub fn read(&mut self, block: u64) -> Result<u64> {
-        let at = block * self.block_bytes;
-        let wanted = self.block_bytes.min(self.bytes - at);
+        let (at, wanted) = (block * self.block_bytes, self.length(block));
         // A whole block is asked for even where the file ends before: O_DIRECT wants whole blocks.
         let got = self.file.read_at(&mut self.buffer, at).context("cannot read")?;
         ensure!(got as u64 >= wanted, "a read of {wanted} B at {at} gave {got} B");
         Ok(wanted)
     }
 
-    /// Is what the last read brought what stands at this block?
+    /// As [`Blocks::read`], for a forked child: allocates nothing, and says nothing of an error.
+    #[inline]
+    pub fn read_silently(&mut self, block: u64) -> bool {
+        let got = self.file.read_at(&mut self.buffer, block * self.block_bytes);
+        got.is_ok_and(|got| got as u64 >= self.length(block))
+    }
+
+    /// Are the bytes of the last read those that stand at this block?
+    #[inline]
+    pub fn is_right(&self, block: u64) -> bool {
+        scratch::is_right(&self.buffer[..self.length(block) as usize], block * self.block_bytes)
+    }
+
+    /// As [`Blocks::is_right`], as an error.
     pub fn verify(&self, block: u64) -> Result<()> {
-        let at = block * self.block_bytes;
-        let length = self.block_bytes.min(self.bytes - at) as usize;
-        ensure!(scratch::is_right(&self.buffer[..length], at), "the block at byte {at} holds other bytes");
+        ensure!(self.is_right(block), "block {block} of {} B holds other bytes", self.block_bytes);
         Ok(())
     }
 }

@@ -17,19 +17,31 @@ use std::collections::BTreeMap;
 pub mod batch;
 pub mod blocks;
 pub mod context_switch;
+pub mod core_to_core;
 pub mod cost;
 pub mod directory;
+pub mod file_cache;
+pub mod file_contention;
 pub mod file_read;
 pub mod hierarchy;
+pub mod icmp_round_trip;
 pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
 pub mod meter;
+pub mod network;
+pub mod page_fault;
 pub mod passes;
+pub mod peak_bandwidth;
 pub mod prediction;
 pub mod procedure_call;
+pub mod process_create;
+pub mod remote_file_read;
 pub mod row;
 pub mod system_call;
+pub mod tcp_connect;
+pub mod tcp_round_trip;
+pub mod thread_create;
 pub mod timer;
 pub mod transfer;
 
@@ -242,11 +254,22 @@ pub static ALL: &[&dyn Probe] = &[
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
+    &process_create::ProcessCreate,
+    &thread_create::ThreadCreate,
     &context_switch::ContextSwitch,
+    &core_to_core::CoreToCore,
     &memory_latency::MemoryLatency,
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
+    &page_fault::PageFault,
+    &tcp_round_trip::TcpRoundTrip,
+    &icmp_round_trip::IcmpRoundTrip,
+    &tcp_connect::TcpConnect,
+    &peak_bandwidth::PeakBandwidth,
+    &file_cache::FileCache,
     &file_read::FileRead,
+    &remote_file_read::RemoteFileRead,
+    &file_contention::FileContention,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {

@@ -55,7 +55,34 @@ pub fn set(interface: &str, offload: Offload, on: bool) -> io::Result<()> {
     ioctl(interface, EthtoolValue { command: offload.commands().1, data: u32::from(on) }).map(drop)
 }
 
+/// `struct ethtool_drvinfo`.
+#[repr(C)]
+struct DriverInfo {
+    command: u32,
+    driver: [u8; 32],
+    others: [u8; 160],
+}
+
+/// The driver's name, also of a device without hardware: `veth`, `bridge`, `tun`.
+pub fn driver(interface: &str) -> io::Result<String> {
+    const ETHTOOL_GDRVINFO: u32 = 0x3;
+    let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], others: [0; 160] };
+    request(interface, &mut info)?;
+    let name = info.driver.split(|byte| *byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(name).into_owned())
+}
+
 fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
+    request(interface, &mut value)?;
+    Ok(value.data)
+}
+
+/// The structures that the ioctl fills in, each beginning with its command.
+trait Command {}
+impl Command for EthtoolValue {}
+impl Command for DriverInfo {}
+
+fn request(interface: &str, command: &mut impl Command) -> io::Result<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;
     if interface.is_empty() || interface.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -67,11 +94,11 @@ fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
     for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: SIOCETHTOOL reads the name and reads and writes the ethtool_value that ifru_data
-    // points to; both live through the call.
+    request.ifr_ifru.ifru_data = (&raw mut *command).cast();
+    // SAFETY: SIOCETHTOOL reads the name and reads and writes the structure that ifru_data points
+    // to, as large as its command says; both live through the call.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -83,6 +110,12 @@ mod tests {
         for offload in Offload::ALL {
             get("lo", offload).expect("reading an offload needs no privilege");
         }
+    }
+
+    #[test]
+    fn a_driver_has_a_name_or_there_is_none() {
+        assert!(driver("lo").map_or(true, |name| !name.is_empty()));
+        assert!(driver("no-such-link0").is_err());
     }
 
     #[test]

@@ -156,19 +156,34 @@ impl DerefMut for Mapping {
     }
 }
 
-/// A file's pages, to be read one byte at a time: others may write the file, so there is no slice.
+/// A file's pages, one byte at a time: others may write the file, so there is no slice.
 #[derive(Debug)]
 pub struct FileMapping {
     area: Area,
+    private: bool,
 }
 
 impl FileMapping {
-    /// The first `bytes` of the file, which must be that long (a touch beyond its end is fatal).
+    /// The first `bytes` of the file, to be read.
     pub fn of(file: &File, bytes: usize) -> io::Result<FileMapping> {
+        FileMapping::map(file, bytes, false)
+    }
+
+    /// The first `bytes` of the file, of which a page that is written becomes a copy of our own.
+    pub fn private_of(file: &File, bytes: usize) -> io::Result<FileMapping> {
+        FileMapping::map(file, bytes, true)
+    }
+
+    /// The file must be that long: a touch beyond its end is fatal.
+    fn map(file: &File, bytes: usize, private: bool) -> io::Result<FileMapping> {
         if (bytes as u64) > file.metadata()?.len() || bytes == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is shorter than its mapping"));
         }
-        Ok(FileMapping { area: Area::map(bytes, libc::PROT_READ, libc::MAP_SHARED, Some(file))? })
+        let (protection, flags) = match private {
+            true => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE),
+            false => (libc::PROT_READ, libc::MAP_SHARED),
+        };
+        Ok(FileMapping { area: Area::map(bytes, protection, flags, Some(file))?, private })
     }
 
     /// No readahead: each page is read when it is touched.
@@ -181,6 +196,14 @@ impl FileMapping {
         assert!(offset < self.area.bytes);
         // SAFETY: within the mapping, which is readable; the file was as long when it was mapped.
         unsafe { self.area.start.add(offset).as_ptr().read_volatile() }
+    }
+
+    /// Writes one byte of our own copy of a page, which is made at the first such touch.
+    #[inline]
+    pub fn touch(&mut self, offset: usize) {
+        assert!(self.private && offset < self.area.bytes);
+        // SAFETY: within a private, writable mapping of a file that was as long when it was mapped.
+        unsafe { self.area.start.add(offset).as_ptr().write_volatile(1) }
     }
 
     /// How many of its pages are in the page cache. A kernel that will not say (the file is not
@@ -257,5 +280,8 @@ mod tests {
         assert_eq!(mapping.read(bytes - 1), 7);
         assert_eq!(mapping.cached_pages().unwrap(), 4, "just written");
         assert!(FileMapping::of(&file, bytes + 1).is_err(), "beyond its end");
+        let mut private = FileMapping::private_of(&file, bytes).unwrap();
+        private.touch(0);
+        assert_eq!((private.read(0), mapping.read(0)), (1, 7), "the file keeps its byte");
     }
 }

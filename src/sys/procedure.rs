@@ -255,7 +255,7 @@ mod tests {
             } else {
                 let (opcode, distance) = (word(*at) as u32 >> 26, (word(*at) << 6 >> 4) as isize);
                 let target = calls.code().wrapping_add(*at).wrapping_offset(distance);
-                at % 4 == 0 && opcode == 0b100101 && target == calls.procedure()
+                at.is_multiple_of(4) && opcode == 0b100101 && target == calls.procedure()
             }
         };
         (0..LOOP_BYTES).filter(leads_there).collect()

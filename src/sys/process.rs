@@ -17,6 +17,12 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// The user whose rights this process has.
+pub fn effective_uid() -> u32 {
+    // SAFETY: geteuid takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
 /// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
 pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };

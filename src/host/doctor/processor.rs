@@ -88,13 +88,38 @@ pub fn clock(_: &Root, live: &Live) -> Check {
             "see /sys/devices/system/clocksource/clocksource0/available_clocksource; boot with tsc=reliable if the counter is sound",
         );
     }
+    check
+}
+
+/// Two constant clocks of one machine differ by parts in a million.
+const TICK_TOLERANCE: f64 = 0.01;
+
+pub fn tick_counter(_: &Root, live: &Live) -> Check {
+    let rate = match live.tick_invariant {
+        Some(true) => "of constant rate",
+        Some(false) => "not of constant rate",
+        None => "of a rate that may not be constant",
+    };
+    let difference = live.tick_difference;
+    let observed = match difference {
+        Some(by) => format!("{rate}; measured {:+.0} ppm from the declared rate", by * 1e6),
+        None => format!("{rate}; no rate is declared"),
+    };
+    let check = good("tick_counter", "time-stamp counter", observed);
     if live.tick_invariant == Some(false) {
         return check.caution(
-            "the time-stamp counter does not run at one rate: TSC reference cycles per byte mean nothing",
+            "it does not run at one rate: costs in TSC cycles and TSC reference cycles per byte mean nothing",
             "use the figures in nanoseconds",
         );
     }
-    check
+    match (difference, live.tick_invariant) {
+        (Some(by), _) if by.abs() > TICK_TOLERANCE => check.bad(
+            "the clock or the counter is off by more than 1 %: every time of a run is in doubt",
+            "see dmesg | grep -i tsc and chronyc tracking; on a virtual machine, its host's clock source",
+        ),
+        (_, None) => check.unknown("costs in TSC cycles may be at a changing rate"),
+        _ => check,
+    }
 }
 
 pub fn counters(root: &Root, live: &Live) -> Check {

@@ -2,7 +2,7 @@
 
 use super::{Check, Live, good};
 use crate::host::files::Root;
-use crate::host::{noise, settings};
+use crate::host::{noise, settings, storage};
 use crate::units::Unit;
 
 /// The share of other work that a machine at rest has.
@@ -96,10 +96,38 @@ pub fn huge_pages(root: &Root, _: &Live) -> Check {
     match mode.as_deref() {
         Some("madvise" | "never") => check,
         Some(_) => check.caution(
-            "large buffers become huge pages in some processes and not in others: costs differ from round to round",
+            "large buffers become huge pages in some processes and not in others, asked or not: costs differ from round to round",
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         ),
         None => check.unknown("whether large buffers are huge pages cannot be seen"),
+    }
+}
+
+/// Can file rows run in the current directory, and is a disk what they would measure?
+pub fn directory(root: &Root, live: &Live) -> Check {
+    /// Scratch files of the largest default size, with as much left free.
+    const ENOUGH: u64 = 512 << 20;
+    let mount = storage::mount_of(root, &live.directory);
+    let file_system = mount.as_ref().map_or("a file system not told", |mount| &mount.file_system);
+    let free = live.directory_free_bytes.map_or("not told".into(), |n| Unit::Bytes.format(n as f64));
+    let check = good("directory", "current directory", format!("on {file_system}, {free} free"));
+    let elsewhere = "start in a directory on a disk, or name one with --dir";
+    if let Err(why) = &live.directory_writable {
+        return check.bad(format!("rows of files are skipped: {}", why.reason), elsewhere);
+    }
+    if live.directory_free_bytes.is_some_and(|bytes| bytes < ENOUGH) {
+        return check.bad("rows of large files are skipped: they would fill the disk", elsewhere);
+    }
+    match mount {
+        None => check.unknown("what disk files are read from cannot be seen"),
+        Some(mount) if mount.is_memory() => {
+            check.caution("files are memory here: nothing is read from a disk", elsewhere)
+        }
+        Some(mount) if mount.is_remote() => check.caution(
+            "another machine or process keeps the files: its cache stays warm when ours is dropped",
+            elsewhere,
+        ),
+        Some(_) => check,
     }
 }
 

@@ -21,6 +21,7 @@ fn quiet() -> (Machine, Live) {
     machine.write("proc/self/status", "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n");
     machine
         .write("proc/self/limits", "Max open files 1024 4096 files\nMax locked memory 65536 65536 bytes\n");
+    machine.write("proc/self/mountinfo", "22 1 259:2 / / rw,relatime - ext4 /dev/nvme0n1p2 rw\n");
     machine.write("proc/sys/net/core/optmem_max", "131072\n");
     machine.write("proc/sys/net/ipv4/tcp_available_congestion_control", "reno cubic\n");
     machine.write("proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic\n");
@@ -42,11 +43,15 @@ fn quiet() -> (Machine, Live) {
             system_call_cost_ns: 120.0,
         },
         tick_invariant: Some(true),
+        tick_difference: Some(12e-6),
         counters_wanted: 16,
         counters_missing: Vec::new(),
         namespaces: Ok(Rights::Root),
         zerocopy: Ok(()),
         debug_build: false,
+        directory: "/home/me".into(),
+        directory_writable: Ok(()),
+        directory_free_bytes: Some(100 << 30),
     };
     (machine, live)
 }
@@ -81,6 +86,9 @@ fn each_fault_of_a_machine_is_seen() {
         ("proc/self/status", "Uid:\t9\t9\t9\t9\nCapEff:\t0\n", "rights", Status::Caution),
         ("proc/self/status", "Uid:\t9\t9\t9\t9\nCapEff:\t0\n", "locked_memory", Status::Caution),
         ("proc/self/limits", "Max open files 256 4096 files\n", "open_files", Status::Caution),
+        ("proc/self/mountinfo", "1 1 0:9 / / rw - tmpfs tmpfs rw\n", "directory", Status::Caution),
+        ("proc/self/mountinfo", "1 1 0:9 / / rw - fuse.sshfs me@host: rw\n", "directory", Status::Caution),
+        ("proc/self/mountinfo", "", "directory", Status::Unknown),
         ("proc/sys/net/core/optmem_max", "20480\n", "socket_zerocopy", Status::Caution),
         ("proc/sys/net/ipv4/tcp_available_congestion_control", "reno\n", "congestion_control", Status::Bad),
     ];
@@ -125,7 +133,15 @@ fn what_runs_badly_is_seen() {
     let faults: Vec<Fault> = vec![
         ("build", Status::Bad, |live| live.debug_build = true),
         ("clock", Status::Caution, |live| live.clock.by_vdso = false),
-        ("clock", Status::Caution, |live| live.tick_invariant = Some(false)),
+        ("tick_counter", Status::Caution, |live| live.tick_invariant = Some(false)),
+        ("tick_counter", Status::Unknown, |live| live.tick_invariant = None),
+        ("tick_counter", Status::Bad, |live| live.tick_difference = Some(-0.02)),
+        ("tick_counter", Status::Good, |live| live.tick_difference = None),
+        ("directory", Status::Bad, |live| live.directory_free_bytes = Some(1 << 20)),
+        ("directory", Status::Bad, |live| {
+            let why = Unavailable { reason: "read-only".into(), remedy: "elsewhere".into() };
+            live.directory_writable = Err(why);
+        }),
         ("steal", Status::Caution, |live| live.noise.steal_ns_by_cpu = BTreeMap::from([(0, 10_000_000)])),
         ("steal", Status::Bad, |live| live.noise.steal_ns_by_cpu = BTreeMap::from([(0, 50_000_000)])),
         ("steal", Status::Unknown, |live| live.noise.steal_ns_by_cpu.clear()),

@@ -8,6 +8,8 @@ mod axes;
 mod predict;
 mod reads;
 
+pub use axes::FILE_BYTES;
+
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, samples_of_one_role};

@@ -28,6 +28,8 @@ pub const QUANTITIES: &[Quantity] = &[
 const LARGE_BLOCK_BYTES: u64 = 1 << 20;
 /// A device below this rate does not finish a large file in one window: its share is then recorded.
 const EXPECTED_BYTES_PER_NS: f64 = 1.0;
+/// The page cache is faster.
+const CACHED_BYTES_PER_NS: f64 = 5.0;
 const SHORTEST_WINDOW_NS: u64 = 3_000_000;
 const LONGEST_WINDOW_NS: u64 = 60_000_000;
 /// For reads that are timed one by one, each of which waits for the device.
@@ -69,7 +71,8 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
     if kind.waits() {
         return Timing { window_ns: WINDOW_OF_SINGLES_NS, windows: 2, ..base };
     }
-    let whole = (point.int("file_bytes").unwrap_or(0) as f64 / EXPECTED_BYTES_PER_NS) as u64;
+    let rate = if kind.warm { CACHED_BYTES_PER_NS } else { EXPECTED_BYTES_PER_NS };
+    let whole = (point.int("file_bytes").unwrap_or(0) as f64 / rate) as u64;
     let window_ns = whole.clamp(SHORTEST_WINDOW_NS, LONGEST_WINDOW_NS);
     Timing { window_ns, windows: if window_ns > WINDOW_OF_SINGLES_NS { 1 } else { 2 }, ..base }
 }

@@ -1,8 +1,8 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
-mod available;
+pub mod available;
 pub mod axes;
-mod connection;
+pub mod connection;
 pub mod metrics;
 mod receiver;
 mod sender;

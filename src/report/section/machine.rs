@@ -51,7 +51,7 @@ fn shown(facts: &[&Fact]) -> Vec<(String, String, String)> {
 
 /// The unit that a fact's id ends with.
 fn unit(fact: &Fact) -> Option<Unit> {
-    [("_bytes", Unit::Bytes), ("_hertz", Unit::Hertz)]
+    [("_bytes", Unit::Bytes), ("_hertz", Unit::Hertz), ("_bits_per_second", Unit::BitsPerSecond)]
         .into_iter()
         .find(|(end, _)| fact.id.ends_with(end))
         .map(|u| u.1)
@@ -66,7 +66,11 @@ fn value(fact: &Fact) -> Option<String> {
 
 /// The title, without a unit that the value shows.
 fn title(fact: &Fact) -> String {
-    let bare = fact.title.strip_suffix(", bytes").or(fact.title.strip_suffix(", Hz"));
+    let bare = fact
+        .title
+        .strip_suffix(", bytes")
+        .or(fact.title.strip_suffix(", Hz"))
+        .or(fact.title.strip_suffix(", bit/s"));
     let one_number = fact.value.as_ref().is_some_and(|v| v.parse::<f64>().is_ok());
     bare.filter(|_| one_number).unwrap_or(&fact.title).to_string()
 }

@@ -1,0 +1,158 @@
+//! `peak_bandwidth`: the most that one TCP stream carries, as a row among the operations.
+//!
+//! It is the study of [`transfer`](super::transfer) at one point, not a second way of moving bytes:
+//! a plain send(2) of large messages on one connection. It chooses nothing after seeing figures.
+
+use super::network::{self, LOOPBACK};
+use super::row::Row;
+use super::transfer::Transfer;
+use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use crate::axis::{Axis, Point, Value};
+use crate::host::Unavailable;
+use crate::sample::{Better, Metric, Quantity, Sample};
+use crate::units::Unit;
+
+pub struct PeakBandwidth;
+
+const ID: &str = "peak_bandwidth";
+/// Large enough that the system call is a small part, small enough for the caches.
+const MESSAGE_BYTES: u64 = 256 << 10;
+/// As the study: a fresh connection needs this long to reach its rate.
+const WARMUP_NS: u64 = 60_000_000;
+const WINDOW_NS: u64 = 12_000_000;
+
+/// The whole point of the transfer that is meant: the first default of every axis, on this path.
+fn as_transfer(point: &Point) -> Point {
+    let mut whole = Point::default();
+    for axis in Transfer.axes() {
+        if !Transfer.applies(axis.id, &whole) {
+            continue;
+        }
+        let default = match axis.id {
+            "path" => point.get("path").cloned(),
+            "message_bytes" => Some(Value::Int(MESSAGE_BYTES)),
+            _ => (axis.default)().into_iter().next(),
+        };
+        if let Some(value) = default {
+            let instead = if axis.id == "path" { None } else { Transfer.substitute(axis.id, &value) };
+            whole.set(axis.id, instead.map_or(value, |(instead, _)| instead));
+        }
+    }
+    whole
+}
+
+impl Probe for PeakBandwidth {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "peak TCP bandwidth",
+            method: "One stream of 256 KiB messages between two processes, by the first mechanism and receiver of the \
+                     transfer study and with its other defaults. The bandwidth is what the receiver got in its window.",
+            source: "tcp(7); CSE 221 system measurement project; the transfer study",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![network::path_axis()]
+    }
+
+    fn applies(&self, _: &str, _: &Point) -> bool {
+        true
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        Transfer.available(&as_transfer(point))
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        Transfer.memory_bytes(&as_transfer(point))
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        Transfer.quantities()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric {
+                id: "bandwidth",
+                title: "bandwidth",
+                unit: Unit::BitsPerSecond,
+                better: Better::Higher,
+                help: "payload bits received per second",
+                of: |s, _| (s.elapsed_ns > 0.0 && s.bytes > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns),
+            },
+            Metric {
+                id: "cpu_ns_per_byte",
+                title: "CPU per byte",
+                unit: Unit::NanosecondsPerByte,
+                better: Better::Lower,
+                help: "CPU time of both sides per payload byte received",
+                of: |s, _| {
+                    let cpu = s.get("sender_cpu_ns")? + s.get("receiver_cpu_ns")?;
+                    (s.bytes > 0.0).then(|| cpu / s.bytes)
+                },
+            },
+        ]
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        Transfer.roles()
+    }
+
+    fn far(&self, role: &str) -> bool {
+        Transfer.far(role)
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        let point = as_transfer(&task.point);
+        let mut facts = std::collections::BTreeMap::new();
+        for axis in ["mechanism", "message_bytes"] {
+            facts.extend(point.get(axis).map(|value| (axis.to_string(), value.to_string())));
+        }
+        let mut report = Transfer.play(&Task { point, ..task.clone() }, stage)?;
+        report.facts.extend(facts);
+        Ok(report)
+    }
+
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        Transfer.merge(&as_transfer(point), reports)
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["bandwidth"]
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { warmup_ns: WARMUP_NS, window_ns: WINDOW_NS, ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let path = point.text("path")?;
+        let row = Row::listed(format!("one stream, {path}"));
+        Some(if path == LOOPBACK { row.as_published(ID, path) } else { row })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_whole_point_of_the_transfer() {
+        for path in [LOOPBACK, "veth"] {
+            let mut point = Point::default();
+            point.set("path", Value::text(path));
+            let whole = as_transfer(&point);
+            assert_eq!((whole.text("path"), whole.int("threads")), (Some(path), Some(1)));
+            for axis in Transfer.axes() {
+                let applies = Transfer.applies(axis.id, &whole);
+                assert_eq!(whole.get(axis.id).is_some(), applies, "{path} {}", axis.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The file servers: one file each, one visible list.
+//!
+//! It says what a server needs and how it is started; starting and watching it is [`super::serving`].
+
+use super::{nfs, smb};
+use crate::axis::Point;
+use crate::host::Unavailable;
+use crate::host::files::Root;
+use crate::host::settings;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An open file of a server, seen from its client.
+pub trait RemoteFile {
+    /// One request to the server; returns the bytes read.
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+/// One kind of file server with its client.
+pub struct Server {
+    pub id: &'static str,
+    /// For people: `NFS`.
+    pub title: &'static str,
+    /// The published tables' remote rows are compared with this one.
+    pub published: bool,
+    pub program: &'static str,
+    /// What a person installs to have all of it (Debian's names).
+    pub packages: &'static str,
+    /// The protocol's own: in a namespace of one's own every port is free.
+    pub port: u16,
+    /// Directories that it must not see: sockets of this machine's services, its own old state.
+    pub hidden: &'static [&'static str],
+    /// Is what it needs beside the program here?
+    pub parts: fn() -> Result<(), String>,
+    /// Writes the configuration, and says how the program is started with it.
+    pub prepare: fn(&Site, &Path) -> io::Result<Command>,
+    /// Opens the served file, from the other side.
+    pub open: fn(&str) -> io::Result<Box<dyn RemoteFile>>,
+}
+
+/// Every server, in the order of reports.
+pub const ALL: &[Server] = &[nfs::SERVER, smb::SERVER];
+
+/// Where a server may write, and what it serves.
+pub struct Site {
+    /// For configuration, logs and state.
+    pub directory: PathBuf,
+    /// Holds [`FILE`] and nothing else.
+    pub export: PathBuf,
+    /// The address that it listens on.
+    pub address: String,
+}
+
+/// The name of the served file.
+pub const FILE: &str = "data";
+/// Where system administration programs are, whether in the search path or not.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+impl Server {
+    pub fn of(point: &Point) -> Result<&'static Server, Unavailable> {
+        let id = point.text("file_server");
+        ALL.iter().find(|server| Some(server.id) == id).ok_or_else(|| Unavailable {
+            reason: "no such file server".into(),
+            remedy: "syscost list names the file servers".into(),
+        })
+    }
+
+    /// Can it be started here, and its client be loaded?
+    pub fn available(&self) -> Result<(), Unavailable> {
+        if !is_host_root(&Root::here()) {
+            return Err(Unavailable {
+                reason: format!("the {} server opens files in ways that only root may", self.title),
+                remedy: "run as root, outside a user namespace".into(),
+            });
+        }
+        let missing = |reason: String| Unavailable {
+            reason,
+            remedy: format!(
+                "apt-get install --no-install-recommends {} (and see that no service of theirs is started)",
+                self.packages
+            ),
+        };
+        self.path().ok_or_else(|| missing(format!("{} is not installed", self.program)))?;
+        (self.parts)().map_err(missing)
+    }
+
+    /// The program's file.
+    pub fn path(&self) -> Option<PathBuf> {
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&search).chain(SYSTEM_FOLDERS.map(PathBuf::from));
+        folders.map(|folder| folder.join(self.program)).find(|path| path.is_file())
+    }
+}
+
+/// Root of this machine: root of a user namespace may not open files by handle (open_by_handle_at(2)).
+fn is_host_root(root: &Root) -> bool {
+    let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
+    settings::effective_uid(root) == Some(0) && root.text("proc/self/uid_map").is_none_or(everybody)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::fixture::Machine;
+
+    #[test]
+    fn root_of_a_user_namespace_is_not_enough() {
+        let machine = Machine::empty();
+        assert!(!is_host_root(&machine.root()), "nobody says who we are");
+        machine.write("proc/self/status", "Uid:\t0\t0\t0\t0\n");
+        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
+        assert!(is_host_root(&machine.root()));
+        machine.write("proc/self/uid_map", "         0     100000      65536\n");
+        assert!(!is_host_root(&machine.root()));
+        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
+        machine.write("proc/self/status", "Uid:\t9\t9\t9\t9\n");
+        assert!(!is_host_root(&machine.root()));
+    }
+
+    #[test]
+    fn what_is_missing_has_a_package() {
+        for server in ALL {
+            if let Err(why) = server.available() {
+                assert!(!why.reason.is_empty() && !why.remedy.is_empty(), "{why:?}");
+            }
+            let absent = Server { program: "syscost-no-such-program", ..*server };
+            assert_eq!(absent.path(), None);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A command with mounts of its own: what it must not see of this machine is hidden from it.
+//!
+//! It changes nothing outside the command: the mounts live in a namespace that ends with it.
+//! Sources: mount_namespaces(7), mount(2), prctl(2).
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Makes the command see an empty directory in place of each of these (those that do not exist
+/// stay so), and die with the thread that starts it.
+pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let there = hidden.iter().filter(|path| path.is_dir());
+    let hidden: Vec<CString> =
+        there.map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+    let seclude = move || -> io::Result<()> {
+        // SAFETY: takes numbers only.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        // SAFETY: takes flags only; the child of fork(2) has one thread.
+        check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+        mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)?;
+        hidden.iter().try_for_each(|path| mount(c"tmpfs", path, libc::MS_NOSUID | libc::MS_NODEV))
+    };
+    // SAFETY: between fork and exec only system calls are made, on memory prepared before.
+    unsafe { command.pre_exec(seclude) };
+    Ok(())
+}
+
+/// Mounts an empty tmpfs, or changes how a mount is shared.
+fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: the names are C strings, and no data is passed.
+    check(unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_directory_is_empty_and_only_for_the_command() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("secret"), "here").unwrap();
+        let mut command = Command::new("ls");
+        command.arg(folder.path());
+        seclude_on_exec(&mut command, &[folder.path(), Path::new("/nowhere-at-all")]).unwrap();
+        match command.output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{output:?}");
+                assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+                eprintln!("skipped: mounts of one's own: {error}");
+            }
+        }
+        assert!(folder.path().join("secret").exists(), "nothing changed outside");
+    }
+}
