@@ -3,6 +3,10 @@
 //! A mechanism's name is a promise; this room counts what was kept of it. It changes nothing, times
 //! nothing and never runs beside a timed round: tracing slows what it watches.
 
+mod traced;
+
+pub use traced::{Ledger, Watched};
+
 use serde::{Deserialize, Serialize};
 
 /// How a ledger knows.
@@ -44,18 +48,4 @@ pub struct Counts {
     /// Fetched from memory by a network device, retransmissions included; 0 where both ends are on
     /// this machine.
     pub device_fetched: u64,
-}
-
-impl Counts {
-    /// What came about since `before`.
-    pub fn since(&self, before: &Counts) -> Counts {
-        Counts {
-            copied_in: self.copied_in - before.copied_in,
-            uncopied_in: self.uncopied_in - before.uncopied_in,
-            orphan_copied: self.orphan_copied - before.orphan_copied,
-            copied_out: self.copied_out - before.copied_out,
-            retransmitted: self.retransmitted - before.retransmitted,
-            device_fetched: self.device_fetched - before.device_fetched,
-        }
-    }
 }
