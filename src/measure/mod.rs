@@ -3,6 +3,7 @@
 //!
 //! It owns processes and files; it computes nothing that a report shows.
 
+pub mod audit;
 mod begin;
 mod check;
 mod event;
@@ -360,7 +361,12 @@ mod tests {
 
     #[test]
     fn a_round_without_samples_is_a_failure() {
-        let round = |samples| Round { samples, settings: Default::default(), missing: Vec::new() };
+        let round = |samples| Round {
+            samples,
+            settings: Default::default(),
+            missing: Vec::new(),
+            totals: Default::default(),
+        };
         assert!(with_samples(round(vec![Sample::default()])).is_ok());
         assert!(matches!(with_samples(round(Vec::new())), Err(RoundError::Failed(_))));
     }
