@@ -108,22 +108,32 @@ fn on_one_cpu_what_needs_two_is_skipped_with_the_reason() {
     }
 }
 
+/// What a program of binutils says of the binary; `None`: it is not here.
+fn binutils(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).arg(SYSCOST).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn the_disassembly_of_a_call_loop_holds_its_call() {
-    let objdump = Command::new("objdump").args(["-d", "--no-show-raw-insn", SYSCOST]).output();
-    let Ok(listing) = objdump else {
-        return eprintln!("skipped: no objdump here");
+    let Some(symbols) = binutils("nm", &["-n"]) else {
+        return eprintln!("skipped: no binutils here");
     };
     if syscost::sys::procedure::calls(0).is_none() {
         return eprintln!("skipped: no loops for this processor");
     }
-    let listing = String::from_utf8_lossy(&listing.stdout);
+    let lines: Vec<&str> = symbols.lines().collect();
+    let address = |line: &str| format!("0x{}", line.split(' ').next().unwrap_or_default());
     for arguments in ["none", "one", "two", "three", "four", "five", "six", "seven"] {
         let symbol = format!("procedure4code{}call_{arguments}", arguments.len() + "call_".len());
-        let code =
-            listing.split("\n\n").find(|code| code.lines().next().is_some_and(|l| l.contains(&symbol)));
-        let code = code.unwrap_or_else(|| panic!("no {symbol} in the binary"));
-        let calls = code.lines().filter(|line| line.contains("\tcall") || line.contains("\tbl\t"));
+        let at = lines.iter().position(|line| line.contains(&symbol));
+        let at = at.unwrap_or_else(|| panic!("no {symbol} in the binary"));
+        let (start, stop) = (address(lines[at]), address(lines[at + 1]));
+        let range = ["-d", "--no-show-raw-insn", "--start-address", &start, "--stop-address", &stop];
+        let code = binutils("objdump", &range).expect("it came with nm");
+        let calls = code.lines().filter(|line| line.contains("\tcall ") || line.contains("\tbl\t"));
+        let target = format!("procedure4code{}{arguments}", arguments.len());
+        assert!(calls.clone().all(|line| line.contains(&target)), "it calls {target}: {code}");
         assert_eq!(calls.count(), 1, "{code}");
     }
 }
