@@ -43,33 +43,13 @@ struct Operation {
     /// Lines that cross to or from a cache for each line of payload: a store reads its line first
     /// and writes it back later.
     crossings: f64,
-    /// Bytes that the core moves a cycle while all is in the first level.
-    bytes_per_cycle: f64,
 }
 
 const OPERATIONS: &[Operation] = &[
-    Operation {
-        id: "read",
-        label: "read",
-        published: Some("memory_read_bandwidth"),
-        crossings: 1.0,
-        bytes_per_cycle: 64.0,
-    },
-    Operation {
-        id: "write",
-        label: "write",
-        published: Some("memory_write_bandwidth"),
-        crossings: 2.0,
-        bytes_per_cycle: 32.0,
-    },
-    Operation { id: "copy", label: "copy", published: None, crossings: 3.0, bytes_per_cycle: 32.0 },
-    Operation {
-        id: "nt_write",
-        label: "write past the caches",
-        published: None,
-        crossings: 1.0,
-        bytes_per_cycle: 32.0,
-    },
+    Operation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
+    Operation { id: "write", label: "write", published: Some("memory_write_bandwidth"), crossings: 2.0 },
+    Operation { id: "copy", label: "copy", published: None, crossings: 3.0 },
+    Operation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
 ];
 
 fn operation(point: &Point) -> Option<&'static Operation> {
@@ -290,11 +270,11 @@ impl Probe for MemoryBandwidth {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
         let caches = Hierarchy::ask(&mut inputs);
-        let source =
-            "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455), vectors of 32 bytes";
-        let l1 = inputs.constant("l1_bytes_per_cycle", operation.bytes_per_cycle, Unit::Bytes, source);
-        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, source);
-        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, source);
+        let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455): two loads and two stores of 32 bytes a cycle";
+        let l1 = inputs.constant("l1_bytes_per_cycle", 64.0, Unit::Bytes, source);
+        let guide = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
+        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, guide);
+        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, guide);
         let crossings = inputs.constant(
             "crossings",
             operation.crossings,

@@ -1,8 +1,8 @@
 //! Pages that fault at every touch, and the one who touches them: what is measured, and the counts
 //! that prove it.
 
-use crate::host::Unavailable;
 use crate::host::clock::{ThreadUsage, monotonic_ns, thread_usage};
+use crate::host::{Unavailable, huge_pages};
 use crate::stats::random::Random;
 use crate::sys::mapping::{FileMapping, Mapping};
 use crate::sys::page_cache::{Advice, advise, cached_bytes};
@@ -25,6 +25,12 @@ pub trait Ground {
 
     /// Faults of the right kind among those of a thread.
     fn faults(&self, usage: ThreadUsage) -> u64;
+
+    /// Did this many touches get what the case is about? Asked beside the count of faults.
+    fn check(&self, touches: usize) -> Result<()> {
+        let _ = touches;
+        Ok(())
+    }
 }
 
 pub struct Anonymous(pub Mapping);
@@ -40,6 +46,50 @@ impl Ground for Anonymous {
 
     fn faults(&self, usage: ThreadUsage) -> u64 {
         usage.minor_faults
+    }
+}
+
+/// Memory of huge pages, of which each has to come back as one: where none is free the kernel quietly
+/// gives a base page, and a touch is a fault all the same.
+pub struct Huge {
+    memory: Mapping,
+    bytes_of_one: usize,
+}
+
+impl Huge {
+    pub fn new(memory: Mapping, bytes_of_one: usize) -> Huge {
+        Huge { memory, bytes_of_one }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.memory.len()
+    }
+}
+
+impl Ground for Huge {
+    fn clear(&mut self) -> Result<()> {
+        self.memory.discard().context("the kernel takes no pages back")
+    }
+
+    fn touch(&mut self, offset: usize) {
+        self.memory.touch(offset);
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.minor_faults
+    }
+
+    fn check(&self, touches: usize) -> Result<()> {
+        let got = huge_pages::huge_bytes_of(&self.memory).map(|bytes| bytes as usize / self.bytes_of_one);
+        if got == Some(touches) {
+            return Ok(());
+        }
+        let got = got.map_or("an unknown number".into(), |n| n.to_string());
+        Err(Unavailable {
+            reason: format!("{touches} touches gave {got} of huge pages: memory is too fragmented"),
+            remedy: "free some memory".into(),
+        }
+        .into())
     }
 }
 
@@ -190,7 +240,7 @@ impl<'a> Toucher<'a> {
         if faults > touches + touches / 4 + 16 {
             bail!("{touches} touches made {faults} faults");
         }
-        Ok(())
+        self.ground.check(self.next)
     }
 }
 
@@ -243,6 +293,22 @@ mod tests {
         let mut warm = Warm(Mapping::anonymous(bytes, Pages::Base).unwrap());
         let error = turn(&mut warm, bytes, page_bytes()).unwrap_err();
         assert!(error.to_string().contains("faults"), "{error}");
+    }
+
+    /// The trap: base pages where huge ones are meant.
+    #[test]
+    fn a_base_page_is_not_taken_for_a_huge_one() {
+        let Some(one) = huge_pages::bytes_of_one() else {
+            eprintln!("skipped: this kernel has no transparent huge pages");
+            return;
+        };
+        let mut base = Huge::new(Mapping::anonymous(4 * one, Pages::Base).unwrap(), one);
+        let error = turn(&mut base, 4 * one, one).unwrap_err();
+        assert!(error.is::<Unavailable>(), "{error}");
+        match huge_pages::map(4 * one) {
+            Ok(memory) => turn(&mut Huge::new(memory, one), 4 * one, one).unwrap(),
+            Err(why) => eprintln!("skipped: {}", why.reason),
+        }
     }
 
     /// The trap: a page cache that is still warm.

@@ -22,7 +22,7 @@ use crate::sample::{Metric, Quantity, Sample};
 use crate::sys::mapping::{Mapping, Pages, page_bytes};
 use crate::units::Unit;
 use anyhow::{Context, Result, anyhow};
-use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Toucher};
+use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
 
 pub struct PageFault;
@@ -79,10 +79,10 @@ fn ground(fault: &Fault, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)>
         }
         "huge_anonymous" => {
             let one = huge_pages::bytes_of_one().unwrap_or(2 << 20);
-            // Mapped whole and looked up: what is given back comes again as it was.
-            let memory = huge_pages::map(HUGE_PAGES * one)?;
-            let bytes = memory.len();
-            Ok((Box::new(Anonymous(memory)), bytes, one))
+            // Mapped whole and looked up once, so that what is missing is said with its reason.
+            let huge = Huge::new(huge_pages::map(HUGE_PAGES * one)?, one);
+            let bytes = huge.bytes();
+            Ok((Box::new(huge), bytes, one))
         }
         kind => {
             let path = task.files.first().ok_or_else(|| anyhow!("no file to map"))?;
