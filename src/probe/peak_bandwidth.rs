@@ -10,6 +10,7 @@ use super::transfer::Transfer;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, memory_bandwidth, system_call};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
+use crate::mechanism;
 use crate::sample::{Better, Metric, Quantity, Sample};
 use crate::units::Unit;
 
@@ -22,7 +23,7 @@ const MESSAGE_BYTES: u64 = 256 << 10;
 const WARMUP_NS: u64 = 60_000_000;
 const WINDOW_NS: u64 = 12_000_000;
 
-/// The whole point of the transfer that is meant: the first default of every axis, on this path.
+/// The whole point of the transfer that is meant: a plain send and the first default of every other axis.
 fn as_transfer(point: &Point) -> Point {
     let mut whole = Point::default();
     for axis in Transfer.axes() {
@@ -32,6 +33,7 @@ fn as_transfer(point: &Point) -> Point {
         let default = match axis.id {
             "path" => point.get("path").cloned(),
             "message_bytes" => Some(Value::Int(MESSAGE_BYTES)),
+            "mechanism" => Some(Value::text(mechanism::control().about().id)),
             _ => (axis.default)().into_iter().next(),
         };
         if let Some(value) = default {
@@ -47,8 +49,8 @@ impl Probe for PeakBandwidth {
         About {
             id: ID,
             title: "peak TCP bandwidth",
-            method: "One stream of 256 KiB messages between two processes, by the first mechanism and receiver of the \
-                     transfer study and with its other defaults. The bandwidth is what the receiver got in its window.",
+            method: "One stream of 256 KiB messages between two processes, by the transfer study's \
+                     control, a plain send(2), and its other defaults. The bandwidth is what the receiver got in its window.",
             source: "tcp(7); CSE 221 system measurement project; the transfer study",
         }
     }

@@ -59,7 +59,7 @@ fn directory_of(directory: &str) -> (&'static str, Value) {
 }
 
 const ID: &str = "file_read";
-/// The operation of published tables that reads of files are, local and remote.
+/// The operation in published tables, which holds remote reads too.
 pub const PUBLISHED: &str = ID;
 /// From here on a file is large enough for the published rows.
 const LARGE_BYTES: u64 = 64 << 20;
@@ -177,7 +177,7 @@ impl Probe for FileRead {
             (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
             _ => return Some(row),
         };
-        Some(row.as_published(PUBLISHED, published))
+        Some(row.as_published(ID, published))
     }
 
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
