@@ -8,5 +8,6 @@ mod cleanup;
 mod mounted;
 mod remote;
 mod operations;
+mod page_cache;
 mod transfers;
 mod users;

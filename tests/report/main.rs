@@ -5,5 +5,6 @@ mod browser;
 mod common;
 mod run_files;
 mod golden;
+mod operations;
 mod pages;
 mod format;

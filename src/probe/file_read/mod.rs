@@ -9,6 +9,7 @@ mod predict;
 mod reads;
 
 pub use axes::FILE_BYTES;
+pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
