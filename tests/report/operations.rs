@@ -198,7 +198,13 @@ fn pictures_are_drawn_and_written_as_files() {
 #[test]
 fn nothing_speaks_of_transfers_that_were_not_made() {
     let page = html::page(&report(&suite_run(6, ""), &[]));
-    for phrase in ["Green: claimed", "rossover", "paired by round", "bytes, pattern, count", "No case was measured twice"] {
+    for phrase in [
+        "Green: claimed",
+        "rossover",
+        "paired by round",
+        "bytes, pattern, count",
+        "No case was measured twice",
+    ] {
         assert!(!page.contains(phrase), "{phrase}");
     }
     assert!(page.contains("compared with their predictions"));
