@@ -102,6 +102,11 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
 ];
 
+/// One contiguous buffer, one send(2): what the others are compared with.
+pub fn control() -> &'static dyn Mechanism {
+    &send::Send
+}
+
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {
     ALL.iter().copied().find(|m| m.about().id == id)
 }

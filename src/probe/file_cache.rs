@@ -5,11 +5,11 @@
 //! its limit: larger sizes are refused with the reason, and a reading that takes too long is too.
 
 use super::batch::{self, Recorder};
+use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, samples_of_one_role};
-use super::{blocks, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, memory_limit};
@@ -192,15 +192,9 @@ impl Probe for FileCache {
         Some(Row::drawn(format!("a file of {size}, read again")))
     }
 
-    /// As long as the page cache holds the file: reading a cached file in blocks of 4 KiB, but for
-    /// the system calls, of which there is one for sixteen blocks.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let row = file_read::cost_of(file_read::Way::Cached, false, SMALLEST_BYTES, directory::of(point));
-        let cached = inputs.row("cached_read", row);
-        let call = inputs.row("system_call", system_call::cost_of("getppid"));
-        let saved = 1.0 - BLOCK_BYTES as f64 / READ_BYTES as f64;
-        let software = cached.zip(call).map(|(cached, call)| cached - saved * call);
-        Some(inputs.sum("cached_read - 15/16 * system_call", Some(0.0), software))
+    /// As long as the page cache holds the file.
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        Some(file_read::cached(inputs, point.int("file_bytes")?, READ_BYTES))
     }
 
     fn drawings(&self) -> Vec<Drawing> {

@@ -4,14 +4,15 @@
 //! server's role only says its address.
 
 use super::network::{self, CLIENT, SERVER};
-use super::prediction::RowRef;
+use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role, system_call};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
 use crate::sample::{Metric, Quantity, Sample};
 use crate::sys::icmp::Echo;
+use crate::units::Unit;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
@@ -107,6 +108,17 @@ impl Probe for IcmpRoundTrip {
 
     fn row(&self, point: &Point) -> Option<Row> {
         Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text("path")?)))
+    }
+
+    /// Two system calls, and the way of two packets through the stack, which no fact of a machine
+    /// tells: until one does the prediction is unknown.
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let read = inputs.row("read_call", system_call::cost_of("read"));
+        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let packet = inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);
+        let calls = read.zip(write).map(|(read, write)| read + write);
+        let software = calls.zip(packet).map(|(calls, packet)| calls + 2.0 * packet);
+        Some(inputs.sum("read_call + write_call + 2 * packet_through_stack", Some(0.0), software))
     }
 }
 

@@ -29,8 +29,10 @@ const WORKING_SET: &str = "working_set_bytes";
 const THREADS: &str = "threads";
 
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
-/// More than most third-level caches hold.
-const IN_MEMORY: u64 = 256 << 20;
+/// More than the third-level caches that one core can fill hold; filling more takes long.
+const IN_MEMORY: u64 = 128 << 20;
+/// The latency of memory is that of the listed row.
+const LATENCY_AT: u64 = 256 << 20;
 const WORD: usize = size_of::<u64>();
 const BLOCK: usize = BLOCK_WORDS * WORD;
 /// The halves of a copy lie this far from a multiple of 4 KiB apart: a load that follows a store to
@@ -372,7 +374,7 @@ impl Probe for MemoryBandwidth {
         );
         let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
         let lines = inputs.constant("outstanding_lines", OUTSTANDING_LINES, Unit::Count, OUTSTANDING_SOURCE);
-        let latency = inputs.row("latency", super::memory_latency::load_at(IN_MEMORY));
+        let latency = inputs.row("latency", super::memory_latency::load_at(LATENCY_AT));
         let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
         let rate = caches.and_then(|caches| {
             let hertz = 1e9 / caches.ns_per_cycle;

@@ -6,16 +6,21 @@
 //! getrusage(2).
 
 use super::batch::{self, settle_on_one_cpu};
-use super::prediction::RowRef;
+use super::file_read::{self, Way};
+use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, samples_of_one_role};
+use super::{
+    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memory_bandwidth, samples_of_one_role,
+    system_call,
+};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::clock::{ThreadUsage, monotonic_ns, thread_usage};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, huge_pages};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::stats::random::Random;
-use crate::sys::mapping::{FileMapping, Mapping, Pages, drop_from_page_cache, page_bytes};
+use crate::sys::mapping::{FileMapping, Mapping, Pages, page_bytes};
+use crate::sys::page_cache::{Advice, advise, cached_bytes};
 use crate::units::Unit;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs::File;
@@ -29,6 +34,10 @@ const FAULT: &str = "fault";
 const ANONYMOUS_PAGES: usize = 1024;
 const HUGE_PAGES: usize = 8;
 const FILE_BYTES: u64 = 8 << 20;
+/// Pages that were given back are given out again: they are still in a cache of this size.
+const CACHED_BYTES: u64 = 4 << 20;
+/// The file whose random reads stand for those of a major fault.
+const READ_BYTES: u64 = 64 << 20;
 /// Dropping pages may have to wait for others to let go of them.
 const DROP_TRIES: usize = 5;
 
@@ -105,8 +114,8 @@ impl Cold {
         // Pages that somebody has mapped are not dropped.
         self.mapping = None;
         for _ in 0..DROP_TRIES {
-            drop_from_page_cache(&self.file).context("posix_fadvise")?;
-            if FileMapping::of(&self.file, FILE_BYTES as usize)?.cached_pages()? == 0 {
+            advise(&self.file, Advice::DontNeed).context("posix_fadvise")?;
+            if cached_bytes(&self.file, FILE_BYTES)? == 0 {
                 return Ok(());
             }
             self.file.sync_all()?;
@@ -156,9 +165,9 @@ impl Ground for Cached {
         self.mapping = None;
         let mapping =
             FileMapping::private_of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        let (cached, pages) = (mapping.cached_pages()?, FILE_BYTES as usize / page_bytes());
-        if cached < pages {
-            bail!("only {cached} of the file's {pages} pages are in the page cache");
+        let cached = cached_bytes(&self.file, FILE_BYTES)?;
+        if cached < FILE_BYTES {
+            bail!("only {cached} of the file's {FILE_BYTES} bytes are in the page cache");
         }
         self.mapping = Some(mapping);
         Ok(())
@@ -376,6 +385,35 @@ impl Probe for PageFault {
             None => row,
         })
     }
+
+    /// Entering and leaving the kernel is taken to cost what the cheapest system call does; the
+    /// hardware fills the page, with zeroes, a copy or a block of the disk.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let fault = find(point)?;
+        let trap = inputs.row("trap", system_call::cost_of("getppid"));
+        let page = match fault.id {
+            "huge_anonymous" => {
+                let fact = huge_pages::bytes_of_one().map_or(2 << 20, |bytes| bytes as u64);
+                inputs.constant("page", fact as f64, Unit::Bytes, "a huge page of this machine")
+            }
+            _ => inputs.constant("page", page_bytes() as f64, Unit::Bytes, "a base page of this machine"),
+        };
+        let (formula, filled) = match fault.id {
+            "major_file" => {
+                let read = file_read::cost_of(Way::Direct, true, READ_BYTES, directory::of(point));
+                ("trap + direct_read", inputs.row("direct_read", read))
+            }
+            "minor_file" => {
+                let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", CACHED_BYTES, 1));
+                ("trap + page / copy_rate", rate.map(|rate| page * 1e9 / rate))
+            }
+            _ => {
+                let rate = inputs.row("write_rate", memory_bandwidth::rate("write", CACHED_BYTES, 1));
+                ("trap + page / write_rate", rate.map(|rate| page * 1e9 / rate))
+            }
+        };
+        Some(inputs.sum(formula, filled, trap))
+    }
 }
 
 #[cfg(test)]
@@ -434,7 +472,7 @@ mod tests {
         let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).unwrap();
         let mut cold = Cold { file: file_of(dir.path()), mapping: None };
         match cold.clear() {
-            Ok(()) => assert_eq!(cold.mapping.as_ref().unwrap().cached_pages().unwrap(), 0),
+            Ok(()) => assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), 0),
             Err(error) => {
                 assert!(error.is::<Unavailable>(), "{error}");
                 eprintln!("skipped: {error}");
@@ -442,7 +480,7 @@ mod tests {
             }
         }
         cold.touch(0);
-        assert_eq!(cold.mapping.as_ref().unwrap().cached_pages().unwrap(), 1, "no readahead");
+        assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), page_bytes() as u64, "no readahead");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! a plain send(2) of large messages on one connection. It chooses nothing after seeing figures.
 
 use super::network::{self, LOOPBACK};
+use super::prediction::{Account, Inputs};
 use super::row::Row;
 use super::transfer::Transfer;
-use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, memory_bandwidth, system_call};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
+use crate::mechanism;
 use crate::sample::{Better, Metric, Quantity, Sample};
 use crate::units::Unit;
 
@@ -21,7 +23,7 @@ const MESSAGE_BYTES: u64 = 256 << 10;
 const WARMUP_NS: u64 = 60_000_000;
 const WINDOW_NS: u64 = 12_000_000;
 
-/// The whole point of the transfer that is meant: the first default of every axis, on this path.
+/// The whole point of the transfer that is meant: a plain send and the first default of every other axis.
 fn as_transfer(point: &Point) -> Point {
     let mut whole = Point::default();
     for axis in Transfer.axes() {
@@ -31,6 +33,7 @@ fn as_transfer(point: &Point) -> Point {
         let default = match axis.id {
             "path" => point.get("path").cloned(),
             "message_bytes" => Some(Value::Int(MESSAGE_BYTES)),
+            "mechanism" => Some(Value::text(mechanism::control().about().id)),
             _ => (axis.default)().into_iter().next(),
         };
         if let Some(value) = default {
@@ -46,8 +49,8 @@ impl Probe for PeakBandwidth {
         About {
             id: ID,
             title: "peak TCP bandwidth",
-            method: "One stream of 256 KiB messages between two processes, by the first mechanism and receiver of the \
-                     transfer study and with its other defaults. The bandwidth is what the receiver got in its window.",
+            method: "One stream of 256 KiB messages between two processes, by the transfer study's \
+                     control, a plain send(2), and its other defaults. The bandwidth is what the receiver got in its window.",
             source: "tcp(7); CSE 221 system measurement project; the transfer study",
         }
     }
@@ -135,6 +138,22 @@ impl Probe for PeakBandwidth {
         let path = point.text("path")?;
         let row = Row::listed(format!("one stream, {path}"));
         Some(if path == LOOPBACK { row.as_published(ID, path) } else { row })
+    }
+
+    /// The sender copies every byte into the kernel and the receiver out of it. On two cores both
+    /// happen at once and one core's copying is the bound; on one they take turns.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let shared = as_transfer(point).text("placement") == Some("same");
+        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", MESSAGE_BYTES, 1));
+        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let turns = if shared { 2.0 } else { 1.0 };
+        let copies = inputs.constant("copies_on_a_core", turns, Unit::Count, "where the two sides run");
+        let message = inputs.constant("message", MESSAGE_BYTES as f64, Unit::Bytes, "the case");
+        let bits_per_second = |ns: f64| message * 8e9 / ns;
+        let copying = rate.map(|rate| copies * message * 1e9 / rate);
+        let predicted = copying.zip(write).map(|(copying, write)| bits_per_second(copying + write));
+        let formula = "8 * message / (copies_on_a_core * message / copy_rate + write_call)";
+        Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
     }
 }
 

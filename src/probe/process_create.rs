@@ -9,8 +9,8 @@
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, samples_of_one_role,
-    system_call,
+    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault,
+    samples_of_one_role, system_call,
 };
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
@@ -254,21 +254,31 @@ impl Probe for ProcessCreate {
     }
 }
 
-/// A page that is touched first, or written after a fork.
-fn fault(inputs: &mut Inputs<'_>) -> Option<f64> {
-    let hertz = inputs.fact("frequency_of_faults", "core_hertz", Unit::Hertz);
-    let cycles = inputs.constant(
-        "cycles_per_fault",
-        1500.0,
-        Unit::Count,
-        "exception 500, page found, cleared or copied, and mapped 1000: mm/memory.c, estimated",
-    );
-    hertz.map(|hz| cycles * 1e9 / hz)
+/// Asked once for each account: cycles of the core become nanoseconds.
+struct Clock {
+    hertz: Option<f64>,
+}
+
+impl Clock {
+    fn ask(inputs: &mut Inputs<'_>) -> Clock {
+        Clock { hertz: inputs.fact("frequency", "core_hertz", Unit::Hertz) }
+    }
+
+    fn ns(&self, cycles: f64) -> Option<f64> {
+        self.hertz.map(|hertz| cycles * 1e9 / hertz)
+    }
+}
+
+/// So many page faults of a kind.
+fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) -> Option<f64> {
+    let count = inputs.constant("faults", count, Unit::Count, which);
+    inputs.row("fault", page_fault::fault(kind)).map(|fault| count * fault)
 }
 
 /// The calls, the switch to the child and back, and what the kernel does for every task.
-fn task_part(inputs: &mut Inputs<'_>) -> Option<f64> {
-    let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+const TASK: &str = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
+
+fn task_part(inputs: &mut Inputs<'_>, clock: &Clock) -> Option<f64> {
     let trap = inputs.row("trap", system_call::cost_of("getppid"));
     let switch = inputs.row("switch", context_switch::switch("process", "same", "pipe"));
     let work = inputs.constant(
@@ -279,52 +289,40 @@ fn task_part(inputs: &mut Inputs<'_>) -> Option<f64> {
     );
     let per_cycle = inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "kernel code; 1 to 3");
     let calls = inputs.constant("calls", 3.0, Unit::Count, "make, exit, wait");
-    Some(calls * trap? + 2.0 * switch? + work / per_cycle * 1e9 / hertz?)
+    Some(calls * trap? + 2.0 * switch? + clock.ns(work / per_cycle)?)
 }
 
 fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
-    let software = task_part(&mut inputs);
-    let formula = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
-    inputs.sum(formula, Some(0.0), software)
+    let clock = Clock::ask(&mut inputs);
+    let software = task_part(&mut inputs, &clock);
+    inputs.sum(TASK, Some(0.0), software)
 }
 
 /// Beside the task: a page-table entry copied and dropped for each page, and the pages that parent
 /// and child write to afterwards.
 fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
-    let task = task_part(&mut inputs);
-    let hertz = inputs.fact("core_frequency", "core_hertz", Unit::Hertz);
-    let pages = inputs.constant(
-        "pages",
-        (resident_bytes / page_bytes()) as f64,
-        Unit::Count,
-        "the touched memory in base pages",
-    );
+    let clock = Clock::ask(&mut inputs);
+    let task = task_part(&mut inputs, &clock);
+    let pages = (resident_bytes / page_bytes()) as f64;
+    let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
     let entry = inputs.constant(
         "cycles_per_page",
         40.0,
         Unit::Count,
         "entry read, protected, written, its page counted up and down again: mm/memory.c, estimated",
     );
-    let fault = fault(&mut inputs);
     let faults =
-        inputs.constant("faults", 30.0, Unit::Count, "pages of stack and data written after the fork");
-    let hardware = hertz.map(|hz| pages * entry * 1e9 / hz);
-    let software = task.zip(fault).map(|(task, fault)| task + faults * fault);
-    let formula = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency + \
-                   faults * cycles_per_fault / frequency + pages * cycles_per_page / core_frequency";
-    inputs.sum(formula, hardware, software)
+        faults(&mut inputs, "minor_anonymous", 30.0, "pages of stack and data written after the fork");
+    let software = task.zip(faults).map(|(task, faults)| task + faults);
+    let formula = format!("{TASK} + faults * fault + pages * cycles_per_page / frequency");
+    inputs.sum(&formula, clock.ns(pages * entry), software)
 }
 
 /// The child, and a dynamically linked program that it becomes.
 fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> Account {
     let made = inputs.row("child", made);
-    let fault = fault(&mut inputs);
-    let faults = inputs.constant(
-        "faults",
-        200.0,
-        Unit::Count,
-        "pages of the program, its loader and C library, estimated",
-    );
-    let software = made.zip(fault).map(|(made, fault)| made + faults * fault);
-    inputs.sum("child + faults * cycles_per_fault / frequency", Some(0.0), software)
+    let faults =
+        faults(&mut inputs, "minor_file", 200.0, "pages of the program, its loader and C library, estimated");
+    let software = made.zip(faults).map(|(made, faults)| made + faults);
+    inputs.sum("child + faults * fault", Some(0.0), software)
 }

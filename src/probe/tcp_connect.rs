@@ -155,12 +155,12 @@ impl Probe for TcpConnect {
         Some(row.as_published(operation, path))
     }
 
-    /// The handshake is answered by the other side's kernel, as an echo is; a close sends one segment
-    /// and waits for none.
+    /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
+    /// and a close sends one and waits for none.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let echo = inputs.row("icmp_round_trip", icmp_round_trip::echo(point.text("path")?));
         if point.text("phase")? == SETUP {
-            return Some(inputs.sum("icmp_round_trip", Some(0.0), echo));
+            return Some(inputs.sum("3/2 * icmp_round_trip", Some(0.0), echo.map(|ns| 1.5 * ns)));
         }
         Some(inputs.sum("icmp_round_trip / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
     }

@@ -6,9 +6,8 @@
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, cost, icmp_round_trip, samples_of_one_role,
-};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
+use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
@@ -28,6 +27,8 @@ const PAIR: &str = "pair";
 const PING_REQUEST_BYTES: u64 = 56;
 const PING_RESPONSE_BYTES: u64 = 64;
 const WINDOW_NS: u64 = 8_000_000;
+/// The memory whose copying is a message's: it stays in the caches.
+const COPIED_BYTES: u64 = 256 << 10;
 /// The server checks every so many requests; the client checks every answer.
 const CHECK_EVERY: u64 = 16;
 
@@ -166,10 +167,26 @@ impl Probe for TcpRoundTrip {
         Some(if published { row.as_published("round_trip", path) } else { row })
     }
 
+    /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
+    /// server makes two calls. Every byte is copied in and out, both ways.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let path = point.text("path")?;
+        let (path, (request, response)) = (point.text("path")?, sizes(point)?);
+        let place = if point.text("placement") == Some("same") { "same" } else { "different" };
         let kernel = inputs.row("icmp_round_trip", icmp_round_trip::echo(path));
-        Some(inputs.sum("icmp_round_trip", Some(0.0), kernel))
+        let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
+        let read = inputs.row("read_call", system_call::cost_of("read"));
+        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
+        let bytes = inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
+        let copies = rate.map(|rate| 2.0 * bytes * 1e9 / rate);
+        let software = match (kernel, switch, read, write) {
+            (Some(kernel), Some(switch), Some(read), Some(write)) => {
+                Some(kernel + 2.0 * switch + read + write)
+            }
+            _ => None,
+        };
+        let formula = "2 * bytes / copy_rate + icmp_round_trip + 2 * switch + read_call + write_call";
+        Some(inputs.sum(formula, copies, software))
     }
 
     fn drawings(&self) -> Vec<Drawing> {

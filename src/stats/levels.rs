@@ -209,6 +209,27 @@ mod tests {
         assert_eq!(levels(&ramp), []);
     }
 
+    /// Dependent loads over huge pages on a virtual machine with caches of 48 KiB, 1 MiB and 32 MiB,
+    /// of which others use the last too: it ends early, and in a long ramp.
+    #[test]
+    fn a_real_curve_has_the_levels_of_its_machine() {
+        let fine = [
+            0.94, 0.95, 0.94, 0.94, 0.95, 0.95, 0.95, 1.01, 3.33, 3.35, 3.35, 3.36, 3.36, 3.39, 3.80, 4.19,
+            5.83, 9.81, 11.79, 12.45, 12.82, 13.74, 16.77, 63.08, 90.08, 120.25, 124.73, 140.81, 142.74,
+        ];
+        let coarse = [(128.0, 149.73), (256.0, 152.83), (512.0, 162.96)];
+        // 4, 6, 8, 12, 16, ... KiB to 64 MiB, then one point for each doubling.
+        let size = |i: usize| KIB * f64::from(4 << (i / 2)) * if i % 2 == 1 { 1.5 } else { 1.0 };
+        let mut curve: Vec<(f64, f64)> = fine.iter().enumerate().map(|(i, y)| (size(i), *y)).collect();
+        curve.extend(coarse.map(|(mib, y)| (mib * 1024.0 * KIB, y)));
+        let found = levels(&curve);
+        assert_eq!(found.len(), 4, "{found:#?}");
+        assert_eq!((found[0].value, found[0].to_x), (0.95, 48.0 * KIB), "{found:#?}");
+        assert!((3.3..3.9).contains(&found[1].value) && found[1].to_x <= 1024.0 * KIB, "{found:#?}");
+        assert!((11.0..15.0).contains(&found[2].value) && found[2].to_x <= 8192.0 * KIB, "{found:#?}");
+        assert!((120.0..160.0).contains(&found[3].value), "{found:#?}");
+    }
+
     #[test]
     fn one_wild_point_makes_no_level() {
         let curve: Vec<(f64, f64)> =

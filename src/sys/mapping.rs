@@ -1,6 +1,6 @@
-//! Mapped memory whose pages are chosen, counted and given back: anonymous, and of a file.
+//! Mapped memory whose pages are chosen and given back: anonymous, and of a file.
 //!
-//! Sources: mmap(2), madvise(2), mincore(2).
+//! Sources: mmap(2), madvise(2).
 
 use std::fs::File;
 use std::io;
@@ -205,29 +205,6 @@ impl FileMapping {
         // SAFETY: within a private, writable mapping of a file that was as long when it was mapped.
         unsafe { self.area.start.add(offset).as_ptr().write_volatile(1) }
     }
-
-    /// How many of its pages are in the page cache. A kernel that will not say (the file is not
-    /// ours) says "all".
-    pub fn cached_pages(&self) -> io::Result<usize> {
-        let mut pages = vec![0u8; self.area.bytes.div_ceil(page_bytes())];
-        // SAFETY: the range is a mapping of ours, and the vector has a byte for each of its pages.
-        let result =
-            unsafe { libc::mincore(self.area.start.as_ptr().cast(), self.area.bytes, pages.as_mut_ptr()) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(pages.iter().filter(|page| **page & 1 == 1).count())
-    }
-}
-
-/// Asks the kernel to drop this file's clean pages from the page cache: those that no process has
-/// mapped and that are written back. Source: posix_fadvise(2).
-pub fn drop_from_page_cache(file: &File) -> io::Result<()> {
-    // SAFETY: takes a descriptor and numbers.
-    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
 }
 
 /// The processor's base page as the kernel uses it.
@@ -278,7 +255,6 @@ mod tests {
         let mapping = FileMapping::of(&file, bytes).unwrap();
         mapping.expect_random_access().unwrap();
         assert_eq!(mapping.read(bytes - 1), 7);
-        assert_eq!(mapping.cached_pages().unwrap(), 4, "just written");
         assert!(FileMapping::of(&file, bytes + 1).is_err(), "beyond its end");
         let mut private = FileMapping::private_of(&file, bytes).unwrap();
         private.touch(0);

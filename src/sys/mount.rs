@@ -21,8 +21,9 @@ pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()
         check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
         // SAFETY: takes flags only; the child of fork(2) has one thread.
         check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-        mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE)?;
-        hidden.iter().try_for_each(|path| mount(c"tmpfs", path, libc::MS_NOSUID | libc::MS_NODEV))
+        mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE, c"")?;
+        let flags = libc::MS_NOSUID | libc::MS_NODEV;
+        hidden.iter().try_for_each(|path| mount(c"tmpfs", path, flags, c"mode=0700"))
     };
     // SAFETY: between fork and exec only system calls are made, on memory prepared before.
     unsafe { command.pre_exec(seclude) };
@@ -30,9 +31,10 @@ pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()
 }
 
 /// Mounts an empty tmpfs, or changes how a mount is shared.
-fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: the names are C strings, and no data is passed.
-    check(unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, std::ptr::null()) })
+fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong, options: &CStr) -> io::Result<()> {
+    let options = options.as_ptr().cast();
+    // SAFETY: all four are C strings, as these file systems want their options.
+    check(unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, options) })
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {

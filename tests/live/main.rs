@@ -5,6 +5,8 @@
 
 mod common;
 mod cleanup;
+mod remote;
 mod operations;
+mod page_cache;
 mod transfers;
 mod users;

@@ -34,7 +34,12 @@ fn suite_is_honest(restrict: impl FnOnce(&mut Command), program: &Path) -> Vec<S
 #[test]
 fn every_operation_does_its_work() {
     let directory = tempfile::tempdir().expect("a scratch directory");
-    suite_is_honest(|c| drop(c.current_dir(&directory)), Path::new(SYSCOST));
+    suite_is_honest(
+        |c| {
+            c.current_dir(&directory);
+        },
+        Path::new(SYSCOST),
+    );
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("readable").collect();
     assert!(left.is_empty(), "left behind: {left:?}");
 }
@@ -58,7 +63,9 @@ fn as_an_ordinary_user_where_nothing_may_be_written() {
         return;
     }
     let (_directory, program) = common::open_to_all();
-    let restrict = |command: &mut Command| drop(command.current_dir("/").uid(NOBODY).gid(NOBODY));
+    let restrict = |command: &mut Command| {
+        command.current_dir("/").uid(NOBODY).gid(NOBODY);
+    };
     let reasons = suite_is_honest(restrict, &program);
     assert!(reasons.iter().any(|r| r.contains("scratch file")), "file rows are skipped: {reasons:?}");
 }

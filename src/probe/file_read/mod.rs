@@ -9,6 +9,7 @@ mod predict;
 mod reads;
 
 pub use axes::FILE_BYTES;
+pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
@@ -58,6 +59,8 @@ fn directory_of(directory: &str) -> (&'static str, Value) {
 }
 
 const ID: &str = "file_read";
+/// The operation in published tables, which holds remote reads too.
+pub const PUBLISHED: &str = ID;
 /// From here on a file is large enough for the published rows.
 const LARGE_BYTES: u64 = 64 << 20;
 

@@ -4,6 +4,7 @@
 use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
 use super::super::prediction::{Account, Inputs};
+use super::super::{memory_bandwidth, system_call};
 use super::{Way, axes, cost_of};
 use crate::axis::Point;
 use crate::units::Unit;
@@ -13,7 +14,7 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
     let random = point.text("read_pattern") == Some(axes::RANDOM);
     let row = |way, random| cost_of(way, random, bytes, directory::of(point));
     match (point.text("read_mode")?, point.text("page_cache")) {
-        (axes::BUFFERED, Some(axes::WARM)) => None,
+        (axes::BUFFERED, Some(axes::WARM)) => Some(cached(inputs, bytes, BLOCK_BYTES)),
         (axes::BUFFERED, _) if random => {
             let device = inputs.row("direct_read", row(Way::Direct, true));
             let software = inputs.row("cached_read", row(Way::Cached, true));
@@ -34,4 +35,20 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
             Some(inputs.sum("4 KiB / device_rate", ns, Some(0.0)))
         }
     }
+}
+
+/// 4 KiB of a cached file: copied out of the page cache, at one system call for `call_bytes`.
+pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> Account {
+    // As large a working set as the file, of those that are measured and in a cache.
+    let set = if file_bytes <= 256 << 10 { 256 << 10 } else { 4 << 20 };
+    let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", set, 1));
+    let call = inputs.row("read_call", system_call::cost_of("read"));
+    let share = inputs.constant(
+        "calls",
+        BLOCK_BYTES as f64 / call_bytes as f64,
+        Unit::Ratio,
+        "system calls for 4 KiB: the case",
+    );
+    let copy = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
+    inputs.sum("4 KiB / copy_rate + calls * read_call", copy, call.map(|ns| share * ns))
 }

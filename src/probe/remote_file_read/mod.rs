@@ -115,7 +115,11 @@ impl Probe for RemoteFileRead {
         let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
         let row = Row::listed(format!("{}, {pattern}, {cached}", server.title));
         // The published report read over its one file server; NFS is the nearest to it.
-        Some(if server.published { row.as_published("file_read", format!("remote {pattern}")) } else { row })
+        Some(if server.published {
+            row.as_published(file_read::PUBLISHED, format!("remote {pattern}"))
+        } else {
+            row
+        })
     }
 
     /// A request goes to the server and 4 KiB come back; between, the server reads as a local

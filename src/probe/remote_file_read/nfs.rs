@@ -16,7 +16,7 @@ pub const SERVER: Server = Server {
     title: "NFS",
     published: true,
     program: "ganesha.nfsd",
-    packages: "nfs-ganesha nfs-ganesha-vfs libnfs13",
+    packages: "nfs-ganesha nfs-ganesha-vfs libnfs-utils",
     port: 2049,
     hidden: &["/run", "/var/lib/nfs"],
     parts,

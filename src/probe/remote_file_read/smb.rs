@@ -15,7 +15,7 @@ pub const SERVER: Server = Server {
     title: "SMB",
     published: false,
     program: "smbd",
-    packages: "samba libsmbclient",
+    packages: "samba smbclient",
     port: 445,
     hidden: &["/run"],
     parts: smb_client::available,
@@ -26,19 +26,20 @@ pub const SERVER: Server = Server {
 const SHARE: &str = "share";
 
 fn prepare(site: &Site, program: &Path) -> io::Result<Command> {
-    let state = site.directory.join("state");
-    fs::create_dir(&state)?;
     let file = site.directory.join("smb.conf");
-    fs::write(&file, configuration(site, &state))?;
+    fs::write(&file, configuration(site))?;
     let mut command = Command::new(program);
     // -i: in the foreground, one session, no child processes.
     command.arg("-i").arg("-s").arg(file);
     Ok(command)
 }
 
-fn configuration(site: &Site, state: &Path) -> String {
-    let (address, port) = (&site.address, SERVER.port);
-    let (export, state) = (site.export.display(), state.display());
+/// State goes below /run, which is an empty one of the server's own: names of sockets may not be
+/// long (unix(7)), as the scratch directory's may be.
+fn configuration(site: &Site) -> String {
+    let (address, port, export) = (&site.address, SERVER.port, site.export.display());
+    let log = site.directory.join("log");
+    let log = log.display();
     format!(
         "[global]
     server role = standalone server
@@ -56,14 +57,15 @@ fn configuration(site: &Site, state: &Path) -> String {
     printing = bsd
     printcap name = /dev/null
     usershare path =
-    private dir = {state}
-    state directory = {state}
-    cache directory = {state}
-    lock directory = {state}
-    pid directory = {state}
-    ncalrpc dir = {state}/ncalrpc
-    binddns dir = {state}
-    log file = {state}/log
+    private dir = /run
+    state directory = /run
+    cache directory = /run
+    lock directory = /run
+    pid directory = /run
+    ncalrpc dir = /run/ncalrpc
+    binddns dir = /run
+    log level = 1
+    log file = {log}
 [{SHARE}]
     path = {export}
     guest only = yes
