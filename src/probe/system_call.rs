@@ -284,6 +284,7 @@ impl Probe for SystemCall {
     fn row(&self, point: &Point) -> Option<Row> {
         let call = find(point)?;
         let row = Row::listed(call.label);
+        let row = if call.id == "getppid" { row.told_as("a system call (getppid)") } else { row };
         Some(match call.published {
             Some(variant) => row.as_published("system_call", variant),
             None => row,

@@ -205,7 +205,11 @@ impl Probe for PageFault {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let fault = find(point)?;
-        let row = Row::listed(fault.label);
+        let row = match fault.id {
+            "minor_anonymous" => Row::listed(fault.label).told_as("a minor page fault"),
+            "major_file" => Row::listed(fault.label).told_as("a major page fault"),
+            _ => Row::listed(fault.label),
+        };
         Some(match fault.published {
             Some(variant) => row.as_published("page_fault", variant),
             None => row,
