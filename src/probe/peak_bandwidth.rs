@@ -141,7 +141,11 @@ impl Probe for PeakBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text("path")?;
         let row = Row::listed(format!("one stream, {path}"));
-        Some(if path == LOOPBACK { row.as_published(ID, path) } else { row })
+        Some(if path == LOOPBACK {
+            row.as_published(ID, path).told_as("one TCP stream over loopback")
+        } else {
+            row
+        })
     }
 
     /// The sender copies every byte into the kernel and the receiver out of it; what one core wrote

@@ -164,7 +164,11 @@ impl Probe for TcpRoundTrip {
         }
         let row = Row::listed(format!("56 B out, 64 B back, {path}"));
         let published = path == network::LOOPBACK;
-        Some(if published { row.as_published("round_trip", path) } else { row })
+        Some(if published {
+            row.as_published("round_trip", path).told_as("a TCP round trip over loopback")
+        } else {
+            row
+        })
     }
 
     /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the

@@ -247,7 +247,7 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
             let note = numeric && text.chars().count() > 12;
-            html! { td.n[numeric] .w[wide && !note] .t[note] { (breakable(text)) } }
+            html! { td.n[numeric] .w[wide && !note] .t[note] { @if note { (breakable(text)) } @else { (visible(text)) } } }
         }
         Entry::Share { share, signed } => html! { td.n { (Entry::share(*share, *signed)) } },
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },

@@ -292,7 +292,9 @@ impl Probe for MemoryLatency {
         let bytes = working_set(point);
         let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
         let label = format!("{}, {pages}", Unit::Bytes.format(bytes as f64));
-        Some(if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) })
+        let row = if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) };
+        let telling = LISTED.last() == Some(&bytes) && !point.on(HUGE_PAGES);
+        Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
     }
 
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
