@@ -155,7 +155,7 @@ impl Probe for PeakBandwidth {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let shared = as_transfer(point).text("placement") == Some("same");
         let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", SHARED_CACHE_BYTES, 1));
-        let echo = inputs.row("icmp_round_trip", icmp_round_trip::echo(point.text("path")?));
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
         let turns = if shared { 2.0 } else { 1.0 };
         let copies = inputs.constant("copies_on_a_core", turns, Unit::Count, "where the two sides run");
         let gso = "the most that a segment holds before it is cut: Documentation/networking/segmentation-offloads.rst";
@@ -163,7 +163,7 @@ impl Probe for PeakBandwidth {
         let bits_per_second = |ns: f64| segment * 8e9 / ns;
         let copying = rate.map(|rate| copies * segment * 1e9 / rate);
         let predicted = copying.zip(echo).map(|(copying, echo)| bits_per_second(copying + echo / 2.0));
-        let formula = "8 * segment / (copies_on_a_core * segment / copy_rate + icmp_round_trip / 2)";
+        let formula = "8 * segment / (copies_on_a_core * segment / copy_rate + icmp_echo / 2)";
         Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
     }
 }

@@ -176,7 +176,7 @@ impl Probe for TcpRoundTrip {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let (path, (request, response)) = (point.text("path")?, sizes(point)?);
         let place = if point.text("placement") == Some("same") { "same" } else { "different" };
-        let kernel = inputs.row("icmp_round_trip", icmp_round_trip::echo(path));
+        let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));
         let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
         let read = inputs.row("read_call", system_call::cost_of("read"));
         let write = inputs.row("write_call", system_call::cost_of("write"));
@@ -189,7 +189,7 @@ impl Probe for TcpRoundTrip {
             }
             _ => None,
         };
-        let formula = "2 * bytes / copy_rate + icmp_round_trip + 2 * switch + read_call + write_call";
+        let formula = "2 * bytes / copy_rate + icmp_echo + 2 * switch + read_call + write_call";
         Some(inputs.sum(formula, copies, software))
     }
 
