@@ -26,7 +26,7 @@ const PAIR: &str = "pair";
 /// ping's 56 bytes of payload, and the 64 that come back.
 const PING_REQUEST_BYTES: u64 = 56;
 const PING_RESPONSE_BYTES: u64 = 64;
-const WINDOW_NS: u64 = 8_000_000;
+const WINDOW_NS: u64 = 5_000_000;
 /// The memory whose copying is a message's: it stays in the caches.
 const COPIED_BYTES: u64 = 256 << 10;
 /// The server checks every so many requests; the client checks every answer.
