@@ -106,7 +106,11 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         o.ratio.map_or(none(), |ratio| Entry::Estimate {
             estimate: ratio,
             cell: None,
-            standing: if accuracy::fit(&ratio) == Fit::Outside { Standing::Off } else { Standing::None },
+            standing: if accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside {
+                Standing::Off
+            } else {
+                Standing::None
+            },
         }),
     ];
     for beside in m.beside {
@@ -225,7 +229,7 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
 }
 
 /// Rows of one probe in the glance: more are under Operations.
-const OF_ONE: usize = 4;
+const OF_ONE: usize = 3;
 /// The tables of the glance: times by magnitude.
 const GROUPS: &[(&str, f64)] =
     &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];
