@@ -78,7 +78,7 @@ fn cpus() -> u64 {
 
 /// The largest size of which every CPU can have one within a quarter of the free memory.
 fn in_memory() -> u64 {
-    let most = memory::available_bytes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
+    let most = memory::for_default_sizes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
     std::iter::successors(Some(IN_MEMORY), |size| Some(size / 2))
         .find(|size| *size <= most || *size <= 8 << 20)
         .unwrap_or(8 << 20)

@@ -56,7 +56,7 @@ pub fn load_at(bytes: u64) -> RowRef {
 
 /// 4 KiB to 512 MiB, or as much as a quarter of the memory there is to give.
 fn sizes() -> Vec<Value> {
-    let most = memory::available_bytes().map_or(LARGEST, |bytes| bytes / 4);
+    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| bytes / 4);
     let octaves = std::iter::successors(Some(SMALLEST), |size| Some(size * 2));
     octaves
         .take_while(|size| *size <= LARGEST)
