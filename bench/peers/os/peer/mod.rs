@@ -63,6 +63,8 @@ pub struct Measure {
     pub cpus: Cpus,
     /// Beside the peer's own.
     pub environment: &'static [(&'static str, &'static str)],
+    /// `{file}` has to be in the page cache when the command starts, page by page.
+    pub of_cached_file: bool,
     pub figures: &'static [Figure],
     /// What it does otherwise than we do, and which way that moves the figure: the page's
     /// explanation where both disagree.
@@ -77,7 +79,15 @@ pub struct Figure {
 
 /// A command on one CPU without a server.
 const fn one(command: &'static str, figures: &'static [Figure], differs: &'static str) -> Measure {
-    Measure { command, server: None, cpus: Cpus::One, environment: &[], figures, differs }
+    Measure {
+        command,
+        server: None,
+        cpus: Cpus::One,
+        environment: &[],
+        of_cached_file: false,
+        figures,
+        differs,
+    }
 }
 
 const fn figure(row: &'static str, read: fn(&str) -> Result<f64, ParseError>) -> Figure {
