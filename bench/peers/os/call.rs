@@ -1,6 +1,7 @@
 //! Runs one measure of a peer: its server where it has one, the command, and what it printed.
 
 use super::peer::{Cpus, Figure, Measure, Peer};
+use super::props;
 use crate::external::{fresh_ports, successful, wait_until_listening};
 use crate::process::{self, Running};
 use anyhow::{Context, Result};
@@ -22,6 +23,9 @@ pub struct Setting<'a> {
 /// What the measure printed, on both streams: some of these tools report on standard error.
 pub fn run(peer: &dyn Peer, measure: &Measure, setting: &Setting<'_>) -> Result<String> {
     let _prop = peer.prepare(measure)?;
+    if measure.of_cached_file {
+        props::cache_by_page(setting.file)?;
+    }
     let port = fresh_ports();
     let (first, second) = setting.cpus;
     let _server = match measure.server {

@@ -8,8 +8,8 @@ pub struct Mbw;
 const MEASURES: &[Measure] = &[one(
     "mbw -q -t 0 -n 8 128",
     &[figure("copy_256m", bytes_per_second)],
-    "the C library's memcpy, which passes by the caches at this size: no line of the target is read first, so it may \
-         exceed ours, which stores through the caches as most programs do",
+    "the C library's memcpy, which may store past the caches at this size (its non-temporal threshold): no line of the \
+         target is then read first, so it may exceed ours, which stores through the caches as most programs do",
 )];
 
 impl Peer for Mbw {

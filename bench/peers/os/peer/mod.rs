@@ -2,7 +2,7 @@
 //! measures, with which command line, how its output is read, and what it does differently.
 
 use crate::parse::ParseError;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 mod core_to_core;
@@ -63,6 +63,8 @@ pub struct Measure {
     pub cpus: Cpus,
     /// Beside the peer's own.
     pub environment: &'static [(&'static str, &'static str)],
+    /// `{file}` has to be in the page cache when the command starts, page by page.
+    pub of_cached_file: bool,
     pub figures: &'static [Figure],
     /// What it does otherwise than we do, and which way that moves the figure: the page's
     /// explanation where both disagree.
@@ -77,7 +79,15 @@ pub struct Figure {
 
 /// A command on one CPU without a server.
 const fn one(command: &'static str, figures: &'static [Figure], differs: &'static str) -> Measure {
-    Measure { command, server: None, cpus: Cpus::One, environment: &[], figures, differs }
+    Measure {
+        command,
+        server: None,
+        cpus: Cpus::One,
+        environment: &[],
+        of_cached_file: false,
+        figures,
+        differs,
+    }
 }
 
 const fn figure(row: &'static str, read: fn(&str) -> Result<f64, ParseError>) -> Figure {
@@ -98,15 +108,23 @@ pub enum Cpus {
     Two,
 }
 
-/// A file that a program wants at a fixed place.
-pub struct Prop(PathBuf);
+/// A file that a program wants at a fixed place, and its folder if that was not there.
+pub struct Prop {
+    file: PathBuf,
+    folder: Option<PathBuf>,
+}
 
 impl Prop {
     /// A copy of `from` at `to`; refused where something is in the way.
     pub fn copy(from: &Path, to: &str) -> Result<Prop> {
         use std::os::unix::fs::OpenOptionsExt;
-        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(to)?;
-        let prop = Prop(to.into());
+        let file = PathBuf::from(to);
+        let folder = file.parent().filter(|folder| std::fs::create_dir(folder).is_ok()).map(PathBuf::from);
+        let mut prop = Prop { file: PathBuf::new(), folder };
+        let mut options = std::fs::OpenOptions::new();
+        let mut made =
+            options.write(true).create_new(true).mode(0o700).open(&file).with_context(|| to.to_string())?;
+        prop.file = file;
         std::io::copy(&mut std::fs::File::open(from)?, &mut made)?;
         Ok(prop)
     }
@@ -114,6 +132,10 @@ impl Prop {
 
 impl Drop for Prop {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        // An empty name is a file that was not made: nothing goes then.
+        let _ = std::fs::remove_file(&self.file);
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }

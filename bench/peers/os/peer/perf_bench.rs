@@ -24,8 +24,8 @@ const MEASURES: &[Measure] = &[
     one(
         "perf bench mem memcpy -s 128MB -l 4 -f default",
         &[figure("copy_256m", bytes_per_second)],
-        "the C library's memcpy, which passes by the caches at this size: no line of the target is read first, so it may \
-         exceed ours, which stores through the caches as most programs do",
+        "the C library's memcpy, which may store past the caches at this size (its non-temporal threshold): no line of the \
+         target is then read first, so it may exceed ours, which stores through the caches as most programs do",
     ),
 ];
 

@@ -10,7 +10,8 @@ const MEASURES: &[Measure] = &[
     one(
         "stress-ng --fork 1 -t 1 --metrics-brief",
         &[figure("fork", |output| nanoseconds_per_bogo_operation(output, "fork"))],
-        "its parent has more memory mapped, and its child does some work of its own before it ends: higher than a bare fork",
+        "its parent has more memory mapped, and every child makes nine system calls before it ends (setpgid, setsid, vhangup, \
+         sched_yield; seen with strace): higher than a bare fork",
     ),
     one(
         "stress-ng --vfork 1 -t 1 --metrics-brief",
@@ -20,8 +21,8 @@ const MEASURES: &[Measure] = &[
     one(
         "stress-ng --pthread 1 --pthread-max 1 -t 1 --metrics-brief",
         &[figure("thread", |output| nanoseconds_per_bogo_operation(output, "pthread"))],
-        "each thread also makes a dozen system calls (set_robust_list, signal masks, clocks) and a lock before it ends: \
-         an upper bound of create and join, not the same operation",
+        "each thread makes some forty system calls of its own (signals to itself, /proc, madvise; seen with strace) before it \
+         ends, and is waited for: far above create and join, another operation",
     ),
     one(
         "stress-ng --fault 1 -t 1 --metrics-brief",
