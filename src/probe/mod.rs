@@ -262,14 +262,14 @@ pub static ALL: &[&dyn Probe] = &[
     &memory_bandwidth::MemoryBandwidth,
     &memory_mountain::MemoryMountain,
     &page_fault::PageFault,
-    &tcp_round_trip::TcpRoundTrip,
     &icmp_round_trip::IcmpRoundTrip,
+    &tcp_round_trip::TcpRoundTrip,
     &tcp_connect::TcpConnect,
     &peak_bandwidth::PeakBandwidth,
-    &file_cache::FileCache,
     &file_read::FileRead,
     &remote_file_read::RemoteFileRead,
     &file_contention::FileContention,
+    &file_cache::FileCache,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Probe> {
