@@ -58,7 +58,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it
     Check(CheckArgs),
-    /// Count the copies that each way to move data makes, without timing it
+    /// Count how often each way to move data copies it, untimed
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Measure an experiment into a new directory and report on it

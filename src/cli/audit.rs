@@ -54,6 +54,8 @@ fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
 }
 
 const GAP: usize = 1;
+/// What is left of 80 columns.
+const WIDEST_NAME: usize = 16;
 /// Heading in two lines, and width; the name of the case stands before them.
 const COLUMNS: [(&str, &str, usize); 9] = [
     ("", "size", 5),
@@ -70,7 +72,8 @@ const COLUMNS: [(&str, &str, usize); 9] = [
 fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
     let labels = Labels::of(plan);
     let names: Vec<String> = found.audits.iter().map(|audit| name(&labels, plan, audit)).collect();
-    let width = names.iter().map(String::len).max().unwrap_or(0).max("mechanism".len());
+    let longest = names.iter().map(String::len).max().unwrap_or(0).max("mechanism".len());
+    let width = longest.min(WIDEST_NAME);
     let mut text = String::new();
     if !names.is_empty() {
         for (heading, name) in [(0, ""), (1, "mechanism")] {
@@ -80,7 +83,12 @@ fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
         }
     }
     for (audit, name) in found.audits.iter().zip(&names) {
-        text += &line(name, width, &cells(audit));
+        // A name too long for its column stands on a line of its own.
+        let beside = if name.len() > width { "" } else { name };
+        if beside.is_empty() {
+            text += &format!("{name}\n");
+        }
+        text += &line(beside, width, &cells(audit));
         text.push('\n');
     }
     text + &notes(plan, found, paint)

@@ -9,7 +9,7 @@ use crate::host::scratch::Scratch;
 use crate::ledger::{Counts, Ledger, Tier, Watched};
 use crate::plan::{Case, Plan, Skip};
 use crate::probe::{self, Copies, Timing};
-use crate::run::{Audit, Failure, State};
+use crate::run::{Audit, Failure, State, Warning};
 use crate::sys::{random, signals};
 use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, Standing, Terms};
@@ -99,7 +99,7 @@ pub fn audited(case: &Case) -> bool {
 }
 
 /// The cases that a run audits: of every way to move data the one that stands for it best.
-pub fn representatives(plan: &Plan) -> Vec<&Case> {
+fn representatives(plan: &Plan) -> Vec<&Case> {
     let mut chosen: Vec<(&Case, u64)> = Vec::new();
     for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && !plan.gave_up(case)) {
         let Some(copies) = copies(case) else { continue };
@@ -111,6 +111,39 @@ pub fn representatives(plan: &Plan) -> Vec<&Case> {
         }
     }
     chosen.into_iter().map(|(case, _)| case).collect()
+}
+
+/// The representatives whose way has no audit yet.
+pub fn due<'p>(plan: &'p Plan, done: &[Audit]) -> Vec<&'p Case> {
+    let known = |case: &&Case| {
+        let same = |audit: &Audit| {
+            audit.probe == case.probe && copies(case).is_some_and(|c| c.same_way(&audit.point, &case.point))
+        };
+        !done.iter().any(same)
+    };
+    representatives(plan).into_iter().filter(known).collect()
+}
+
+/// The time for audits was over.
+pub fn cut_short(left: usize) -> Warning {
+    Warning {
+        id: "audits_cut_short".into(),
+        observed: format!("the copies of {left} ways to move data were not counted"),
+        consequence: "a tenth of the time limit was over before them; no figure is touched by it".into(),
+        remedy: "syscost audit, or a longer --time-limit".into(),
+        cases: Vec::new(),
+    }
+}
+
+/// An audit that did not come to its end.
+pub fn broken(case: &Case, message: &str) -> Warning {
+    Warning {
+        id: "audit_failed".into(),
+        observed: format!("the copies of a case could not be counted: {message}"),
+        consequence: "how often its data is copied is not known; no figure is touched by it".into(),
+        remedy: "syscost audit".into(),
+        cases: vec![case.index],
+    }
 }
 
 /// What the audits of a plan brought.
@@ -151,4 +184,45 @@ pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> 
     let state = if signals::caught() { State::Interrupted } else { State::Complete };
     watch(&Event::Finished { state });
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_way_is_audited_once_at_the_size_that_stands_for_it() {
+        let mut spec = Spec::named(crate::spec::DEFAULT).expect("built in");
+        for (flag, values) in [("size", "64,48K,1M"), ("threads", "2,1"), ("path", "loopback")] {
+            spec.set_axis(flag, &[values]).expect("values of these axes");
+        }
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let chosen = due(&plan, &[]);
+        let ways = |cases: &mut dyn Iterator<Item = &Case>| -> BTreeSet<String> {
+            cases.map(|case| case.point.text("mechanism").unwrap_or_default().to_string()).collect()
+        };
+        assert_eq!(ways(&mut chosen.iter().copied()), ways(&mut plan.cases.iter()));
+        assert_eq!(chosen.len(), ways(&mut plan.cases.iter()).len());
+        for case in &chosen {
+            assert_eq!(
+                (case.point.int("message_bytes"), case.point.int("threads")),
+                (Some(48 << 10), Some(1))
+            );
+        }
+        let done = Audit {
+            probe: chosen[0].probe.clone(),
+            point: plan.cases[0].point.clone(),
+            delivered_bytes: 1,
+            tier: Tier::Told,
+            user_copied: 0,
+            uncopied_out: 0,
+            completions: 0,
+            completions_copied: 0,
+            counts: None,
+            uncounted: None,
+        };
+        assert_eq!(due(&plan, &[done]).len(), chosen.len() - 1, "a resumed run does not audit again");
+    }
 }
