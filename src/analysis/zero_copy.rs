@@ -7,9 +7,8 @@
 //! Source: Documentation/networking/msg_zerocopy.rst, "Notification".
 
 use super::cells::Cells;
-use super::copies;
 use super::words::{self, Words, count};
-use super::{CellRef, Statement};
+use super::{CellRef, Statement, data_path};
 use crate::axis::Value;
 use crate::run::Run;
 use std::collections::BTreeMap;
@@ -26,10 +25,10 @@ type Flagged = Vec<(usize, f64)>;
 pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
     let mut audited: BTreeMap<Place, Vec<String>> = BTreeMap::new();
-    for told in copies::copies(run) {
-        if let Some(text) = told.told() {
-            let mechanism = told.audit.point.text("mechanism").unwrap_or_default().to_string();
-            audited.entry((mechanism, told.path)).or_default().push(text);
+    for way in data_path::data_paths(run) {
+        if let Some(text) = way.told() {
+            let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
+            audited.entry((mechanism, way.path)).or_default().push(text);
         }
     }
     let mut flagged = completions(run, cells);
@@ -136,7 +135,7 @@ mod tests {
         run.record.audits = vec![audit("send", Some(counts), (40, 0))];
         let both = with(&told(&run), "send over veth: zero-copy asked, copied once by the orphan copy");
         assert!(
-            both.text.contains("0 % of 40 completions in that audit are flagged as copied, but 100 % of")
+            both.text.contains("; 0 % of the completions are flagged as copied, but 100 % of the bytes were")
         );
         assert!(both.text.ends_with("disagree, and in timed rounds 0 % at 10 points."), "{}", both.text);
         assert_eq!(both.cells.len(), 10);

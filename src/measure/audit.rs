@@ -25,7 +25,8 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    pub fn new() -> Auditor {
+    /// With the ledger, where this kernel and this user's rights allow it.
+    pub fn attach() -> Auditor {
         Auditor { ledger: Ledger::attach() }
     }
 
@@ -160,7 +161,7 @@ pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> 
     signals::catch().context("cannot catch Ctrl-C")?;
     let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
     let mut scratch = Scratch::default();
-    let mut auditor = Auditor::new();
+    let mut auditor = Auditor::attach();
     let mut found = Audited::default();
     watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
     for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && audited(case)) {

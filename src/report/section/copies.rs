@@ -3,8 +3,9 @@
 //!
 //! Ways that moved the payload alike share a drawing, whatever they are called.
 
-use super::{plural, unless_empty};
-use crate::analysis::copies::{self, Claim, Copies, Flow, Step};
+use super::{capital, plural, unless_empty};
+use crate::analysis::copies::{self, Claim};
+use crate::analysis::data_path::{self, DataPath, Flow, Step};
 use crate::analysis::words::{and, percent};
 use crate::report::escape::slug;
 use crate::report::material::Material;
@@ -17,7 +18,7 @@ use crate::units::{Unit, significant};
 const SHARED: &[&str] = &["message_bytes", "threads"];
 
 pub fn section(m: &Material) -> Option<Section> {
-    let told = copies::copies(m.run);
+    let told = data_path::data_paths(m.run);
     if told.is_empty() {
         return None;
     }
@@ -28,32 +29,28 @@ pub fn section(m: &Material) -> Option<Section> {
 
 /// A ledger with a hole is an error of the report, and not a rounding.
 pub fn errors(m: &Material) -> Vec<Notice> {
-    let told = copies::copies(m.run);
-    told.iter().filter(|c| c.audit.balanced() == Some(false)).map(imbalance).collect()
+    let ways = data_path::data_paths(m.run);
+    ways.iter().filter_map(|way| imbalance(m, way)).collect()
 }
 
-fn imbalance(told: &Copies) -> Notice {
-    let balance = told.audit.balance().map_or((0, 0), |b| (b.sent, b.delivered));
-    Notice {
-        title: format!("The copies of {} do not add up", told.name()),
+fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
+    let what = copies::imbalance(way.audit)?;
+    let cases = m.run.record.plan.cases.iter();
+    let audited = cases.filter(|c| c.probe == way.audit.probe && c.point == way.audit.point);
+    Some(Notice {
+        title: format!("The count of copies of {} does not add up", way.name()),
         text: format!(
-            "Of {} bytes of payload, {} sent and {} delivered are unexplained ({}; more than {} % is an error). Do \
-             not rely on the copies shown for it.",
-            told.audit.delivered_bytes,
-            balance.0,
-            balance.1,
-            balanced(told.audit),
+            "{}; more than {} % is an error. Nothing is claimed about its copies.",
+            capital(&what),
             significant(TOLERANCE * 100.0)
         ),
-        remedy: "count again with `syscost audit`, which is quick; if it repeats, this kernel or device moves data in \
-                 a way that the ledger does not know"
-            .into(),
-        cases: Vec::new(),
-    }
+        remedy: "`syscost audit` counts again; if it repeats, report it with the kernel's version".into(),
+        cases: audited.map(|c| c.index).collect(),
+    })
 }
 
-fn introduction(m: &Material, told: &[Copies]) -> String {
-    let shared = copies::shared(m.run, SHARED);
+fn introduction(m: &Material, told: &[DataPath]) -> String {
+    let shared = data_path::shared(m.run, SHARED);
     let at = if shared.is_empty() { String::new() } else { format!(", at {shared}") };
     let counted = told.iter().filter(|c| c.audit.counts.is_some()).count();
     let how = match counted {
@@ -74,13 +71,14 @@ fn introduction(m: &Material, told: &[Copies]) -> String {
     )
 }
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "mechanism",
     "path",
     "user copied",
     "copied in",
     "orphan copied",
     "copied out",
+    "copies in all",
     "not copied in",
     "not copied out",
     "completions flagged",
@@ -88,7 +86,7 @@ const COLUMNS: [&str; 11] = [
     "balance",
 ];
 
-fn table(told: &[Copies]) -> Table {
+fn table(told: &[DataPath]) -> Table {
     let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
     Table {
         id: "copies-table".into(),
@@ -99,7 +97,7 @@ fn table(told: &[Copies]) -> Table {
     }
 }
 
-fn row(told: &Copies) -> Vec<Entry> {
+fn row(told: &DataPath) -> Vec<Entry> {
     let audit = told.audit;
     let per = |bytes: u64| Entry::Number(audit.per_byte(bytes), Unit::Ratio);
     let counted = |bytes: Option<u64>| bytes.map_or(Entry::Missing, per);
@@ -113,6 +111,7 @@ fn row(told: &Copies) -> Vec<Entry> {
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
         counted(counts.map(|c| c.copied_out)),
+        counted(counts.map(|c| audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out)),
         counted(counts.map(|c| c.uncopied_in)),
         per(audit.uncopied_out),
         audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
@@ -136,12 +135,12 @@ fn difference(share: f64) -> String {
 }
 
 /// One drawing for all that moved the payload alike, and of which as much is known.
-fn drawings(told: &[Copies]) -> Vec<Diagram> {
-    let mut drawn: Vec<(Vec<&Copies>, Diagram)> = Vec::new();
+fn drawings(told: &[DataPath]) -> Vec<Diagram> {
+    let mut drawn: Vec<(Vec<&DataPath>, Diagram)> = Vec::new();
     for way in told {
         let diagram = drawing(way);
         let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
-        let same = |(ways, other): &&mut (Vec<&Copies>, Diagram)| {
+        let same = |(ways, other): &&mut (Vec<&DataPath>, Diagram)| {
             other.arrows == diagram.arrows
                 && other.claim == diagram.claim
                 && ways.first().is_some_and(|first| known(first.audit) == known(way.audit))
@@ -155,7 +154,7 @@ fn drawings(told: &[Copies]) -> Vec<Diagram> {
 }
 
 /// The names of those who share it: `send and sendmsg over loopback and veth`.
-fn named(ways: &[&Copies], mut diagram: Diagram) -> Diagram {
+fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     // Ways by the paths on which they are alike, in order of appearance.
     let mut paths: Vec<(&str, Vec<String>)> = Vec::new();
     for told in ways {
@@ -189,7 +188,7 @@ fn named(ways: &[&Copies], mut diagram: Diagram) -> Diagram {
     diagram
 }
 
-fn drawing(told: &Copies) -> Diagram {
+fn drawing(told: &DataPath) -> Diagram {
     let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
@@ -211,7 +210,7 @@ fn drawing(told: &Copies) -> Diagram {
 }
 
 /// How it is known, and whether it adds up, of ways that share a drawing: the worst of them counts.
-fn notes(ways: &[&Copies]) -> Vec<String> {
+fn notes(ways: &[&DataPath]) -> Vec<String> {
     let Some(first) = ways.first().map(|way| way.audit) else { return Vec::new() };
     let tier = first.tier.letter();
     let mut notes = vec![match (&first.uncounted, first.counts) {
@@ -219,14 +218,14 @@ fn notes(ways: &[&Copies]) -> Vec<String> {
         (None, None) => format!("tier {tier}, not verified"),
         (None, Some(_)) => format!("counted in the kernel (tier {tier})"),
     }];
-    let share = |way: &&Copies| way.audit.unexplained();
+    let share = |way: &&DataPath| way.audit.unexplained();
     let worst = ways.iter().filter_map(share).max_by(|a, b| a.abs().total_cmp(&b.abs()));
     notes.extend(worst.map(|share| match share {
         0.0 => "adds up to the byte".into(),
         s if s.abs() <= TOLERANCE => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
         s => format!("does not add up: {} unexplained", difference(s)),
     }));
-    let again = |way: &&Copies| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
+    let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
     let again = ways.iter().filter_map(again).fold(0.0, f64::max);
     if again >= RETRANSMITTED {
         let most = if ways.len() > 1 { "up to " } else { "" };
