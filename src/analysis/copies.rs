@@ -111,6 +111,7 @@ mod tests {
             completions_copied: completions,
             counts: Some(counts),
             uncounted: None,
+            cpu: None,
         }
     }
 
