@@ -39,10 +39,11 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
             let more = range(&timed).map_or(String::new(), |share| {
                 format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
             });
-            statements.push(Statement { text: format!("{text}{more}."), cells: refs(&timed) });
+            let text = format!("{text}{more}.{}", cannot_gather(run, &timed));
+            statements.push(Statement { text, cells: refs(&timed) });
         }
     }
-    let alone = |(place, found): (Place, Flagged)| from_completions(&words, place, found);
+    let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
     statements.extend(flagged.into_iter().filter_map(alone));
     statements
 }
@@ -74,7 +75,21 @@ fn range(found: &[(usize, f64)]) -> Option<String> {
     (!found.is_empty()).then(|| if low == high { words::percent(low) } else { several() })
 }
 
-fn from_completions(words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
+/// Why every byte is copied on some devices, where the run recorded such a one.
+fn cannot_gather(run: &Run, found: &[(usize, f64)]) -> &'static str {
+    let off = |case: &usize| {
+        let settings = run.record.settings.get(case);
+        settings.and_then(|told| told.get("sender_scatter_gather")).is_some_and(|told| told == "off")
+    };
+    if found.iter().any(|(case, _)| off(case)) {
+        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every packet \
+         together for it, whatever is flagged."
+    } else {
+        ""
+    }
+}
+
+fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
     let how = range(&found)?;
     let (low, high) = ends(&found);
     let what = if high == 0.0 {
@@ -90,8 +105,9 @@ fn from_completions(words: &Words, (mechanism, path): Place, found: Flagged) -> 
         format!(" over {}", words.value("path", &Value::text(path)))
     };
     let text = format!(
-        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.",
-        count(found.len(), "point")
+        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{}",
+        count(found.len(), "point"),
+        cannot_gather(run, &found)
     );
     Some(Statement { text, cells: refs(&found) })
 }
@@ -130,6 +146,13 @@ mod tests {
         assert_eq!(told_all.cells.len(), 10);
         copied(&mut run, 0.0);
         assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
+        let mut lying = run.clone();
+        for case in 0..lying.record.plan.cases.len() {
+            let told = lying.record.settings.entry(case).or_default();
+            told.insert("sender_scatter_gather".into(), "off".into());
+        }
+        assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
+        assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));
         // With an audit of the same way the bytes come first, and the flags beside them.
         let counts = Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };
         run.record.audits = vec![audit("send", Some(counts), (40, 0))];
