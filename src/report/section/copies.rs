@@ -2,6 +2,7 @@
 
 use super::unless_empty;
 use crate::analysis::copies;
+use crate::axis::Axis;
 use crate::ledger::Tier;
 use crate::report::context::Layout;
 use crate::report::material::Material;
@@ -28,6 +29,7 @@ pub fn section(m: &Material) -> Option<Section> {
     if !blocks.is_empty() {
         blocks.insert(0, Block::Text(METHOD.into()));
         blocks.extend(unverified(m).map(Block::Notice));
+        blocks.extend(super::payers::blocks(m));
     }
     unless_empty("copies", "Copies", "Copies", blocks)
 }
@@ -43,19 +45,10 @@ fn table(m: &Material, layout: &Layout) -> Option<Table> {
     if audits.is_empty() {
         return None;
     }
-    // The mechanism always; what else varies among the audits.
-    let axes = probe.axes().into_iter().enumerate().filter(|(position, axis)| {
-        let first = audits[0].point.get(axis.id);
-        *position == 0
-            || audits
-                .iter()
-                .any(|audit| audit.point.get(axis.id) != first && audit.point.get(axis.id).is_some())
-    });
-    let axes: Vec<_> = axes.map(|(_, axis)| axis).collect();
+    let axes = axes(m, audits.iter().copied());
     let columns = axes.iter().map(|axis| axis.title).chain(COLUMNS).map(String::from).collect();
     let row = |audit: &&Audit| {
-        let shown =
-            |axis: &crate::axis::Axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v));
+        let shown = |axis: &Axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v));
         axes.iter().map(|axis| Entry::Text(shown(axis))).chain(figures(audit)).collect()
     };
     Some(Table {
@@ -66,6 +59,19 @@ fn table(m: &Material, layout: &Layout) -> Option<Table> {
         shown_in: None,
         note: None,
     })
+}
+
+/// The axes that name an audit among others: the first of its probe, and each that varies.
+pub fn axes<'a>(m: &Material, audits: impl Iterator<Item = &'a Audit>) -> Vec<Axis> {
+    let audits: Vec<&Audit> = audits.collect();
+    let of = |l: &&Layout| audits.iter().any(|audit| audit.probe == l.probe.about().id);
+    let all = m.layouts.iter().filter(of).flat_map(|l| l.probe.axes().into_iter().enumerate());
+    let varies = |id: &str| {
+        let mut values = audits.iter().filter_map(|audit| audit.point.get(id));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    all.filter(|(position, axis)| *position == 0 || varies(axis.id)).map(|(_, axis)| axis).collect()
 }
 
 fn figures(audit: &Audit) -> [Entry; 9] {
