@@ -30,12 +30,12 @@ const MEASURES: &[Measure] = &[
     one(
         "lat_syscall -N 1 read",
         &[figure("read", microseconds)],
-        "mean of 0.2 s; calls the C library's read, which ours does not",
+        "mean of 0.2 s; with interrupts and its loop in it, by the C library's read",
     ),
     one(
         "lat_syscall -N 1 write",
         &[figure("write", microseconds)],
-        "mean of 0.2 s; calls the C library's write, which ours does not",
+        "mean of 0.2 s; with interrupts and its loop in it, by the C library's write",
     ),
     one(
         "lat_proc -N 1 procedure",
