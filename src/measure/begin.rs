@@ -27,6 +27,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         warnings: first_warnings(&options.plan),
         failures: Vec::new(),
         predictions: Vec::new(),
+        audits: Vec::new(),
     };
     let dir = RunDir::create(&options.out, &record)?;
     Ok((dir, Run { record, samples: Vec::new() }))

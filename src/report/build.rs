@@ -21,6 +21,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let mut sections: Vec<Section> = [
         section::machine::section(&material),
         section::operations::section(&material),
+        section::copies::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
         section::hardware::section(&material),
@@ -44,6 +45,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         subtitle: subtitle(run),
         verdict,
         glance: section::glance::tables(&material),
+        errors: section::copies::errors(&material),
         notices: section::problems::notices(&material),
         sections,
     }
