@@ -1,5 +1,7 @@
 //! Who pays for CPU time: the sender's and the receiver's own work, and softirqs by where they ran.
 
+use crate::axis::Axis;
+use crate::report::context::Layout;
 use crate::report::material::Material;
 use crate::report::{Block, Entry, Table};
 use crate::run::{Audit, Cpu};
@@ -28,7 +30,7 @@ pub fn blocks(m: &Material) -> Vec<Block> {
     if found.is_empty() {
         return Vec::new();
     }
-    let axes = super::copies::axes(m, found.iter().map(|(audit, _)| *audit));
+    let axes = axes(m, found.iter().map(|(audit, _)| *audit));
     let titles = axes.iter().map(|axis| axis.title).chain(COLUMNS);
     let row = |(audit, cpu): &(&Audit, &Cpu)| {
         let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
@@ -43,6 +45,19 @@ pub fn blocks(m: &Material) -> Vec<Block> {
         note: charged(found.iter().map(|(_, cpu)| *cpu)),
     };
     vec![Block::Text(METHOD.into()), Block::Table(table)]
+}
+
+/// The axes that name an audit among others: the first of its probe, and each that varies.
+fn axes<'a>(m: &Material, audits: impl Iterator<Item = &'a Audit>) -> Vec<Axis> {
+    let audits: Vec<&Audit> = audits.collect();
+    let of = |l: &&Layout| audits.iter().any(|audit| audit.probe == l.probe.about().id);
+    let all = m.layouts.iter().filter(of).flat_map(|l| l.probe.axes().into_iter().enumerate());
+    let varies = |id: &str| {
+        let mut values = audits.iter().filter_map(|audit| audit.point.get(id));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    all.filter(|(position, axis)| *position == 0 || varies(axis.id)).map(|(_, axis)| axis).collect()
 }
 
 fn figures(cpu: &Cpu) -> [Entry; 8] {
