@@ -12,7 +12,8 @@ use std::fmt::Write;
 const WIDTH: f64 = 500.0;
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 392.0;
+/// Leaves room for the longest short name (see `NAME`) in bold.
+const RIGHT: f64 = 378.0;
 pub const TOP: f64 = 30.0;
 pub const BOTTOM: f64 = 286.0;
 /// Room for one label at the end of a line.
