@@ -215,7 +215,7 @@ fn axis_of(probe: &str, wanted: impl Fn(&Axis) -> bool) -> Option<Axis> {
 /// Values separated by commas. Free text may hold commas itself (`0,2:1,3`): it is split only
 /// where the whole is not a value.
 fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
-    if let (Kind::Text { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
+    if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
         return Ok(vec![value]);
     }
     text.split(',').map(|part| axis.parse(part).map_err(|e| SpecError::Value(e.to_string()))).collect()
