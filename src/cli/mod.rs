@@ -8,6 +8,7 @@ mod axes;
 mod check;
 mod completions;
 mod doctor;
+mod lab;
 mod label;
 mod list;
 mod man;
@@ -81,6 +82,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Man { out } => man::run(out.as_deref()),
         Command::Check(args) => check::run(args, matches, global),
         Command::Run(args) => run::run(args, matches, global, command),
+        Command::Lab(args) => lab::run(args, matches, global),
         Command::Report(args) => report::run(args, global),
     }
 }

@@ -46,6 +46,7 @@ pub struct Spec {
 /// The experiments that come with the tool: name, file. Adding one is a file and a line.
 pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
+    (LAB, include_str!("../../specs/lab.toml")),
     ("os", include_str!("../../specs/os.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
@@ -54,6 +55,9 @@ pub static BUILT_IN: &[(&str, &str)] = &[
 
 /// What a bare `run` measures.
 pub const DEFAULT: &str = "default";
+
+/// What a bare `lab` measures.
+pub const LAB: &str = "lab";
 
 const PRECISION: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;
@@ -163,6 +167,16 @@ impl Spec {
             self.probes.iter().map(|p| p.probe.as_str()).collect::<Vec<_>>().join(", "),
             if owners.is_empty() { "no probe".to_string() } else { owners.join(", ") }
         )))
+    }
+
+    /// Gives an axis this value wherever no values were asked for and the axis takes it.
+    pub fn set_default(&mut self, flag: &str, text: &str) {
+        for entry in &mut self.probes {
+            let Some(axis) = axis_of(&entry.probe, |axis| axis.flag == flag) else { continue };
+            if let (false, Ok(value)) = (entry.axes.contains_key(axis.id), axis.parse(text)) {
+                entry.axes.insert(axis.id.to_string(), vec![value]);
+            }
+        }
     }
 
     /// Refuses what no run could keep.
