@@ -23,6 +23,10 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         let text = |axis| case.point.text(axis).unwrap_or("").to_string();
         groups.entry((text("mechanism"), text("path"))).or_default().push((case.index, cell.estimate.value));
     }
+    let gathers = |case: usize| {
+        let settings = run.record.settings.get(&case);
+        settings.and_then(|told| told.get("sender_scatter_gather")).is_none_or(|told| told != "off")
+    };
     let tell = |((mechanism, path), found): ((String, String), Vec<(usize, f64)>)| {
         let shares = found.iter().map(|(_, share)| *share);
         let low = shares.clone().fold(f64::INFINITY, f64::min);
@@ -44,8 +48,14 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         } else {
             format!(" over {}", words.value("path", &Value::text(path)))
         };
+        let device = if found.iter().all(|(case, _)| gathers(*case)) {
+            ""
+        } else {
+            " But the sending device cannot gather scattered memory (scatter-gather is off): the kernel \
+             copies every packet together for it, whatever it flags."
+        };
         let text = format!(
-            "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.",
+            "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{device}",
             count(found.len(), "point")
         );
         let cells = found.into_iter().map(|(case, _)| CellRef { case, metric }).collect();
@@ -86,6 +96,13 @@ mod tests {
         assert!(told_all.text.ends_with("zero-copy was asked for and the kernel copied."));
         assert_eq!(told_all.cells.len(), 10);
         copied(&mut run, 0.0);
+        let mut lying = run.clone();
+        for case in 0..lying.record.plan.cases.len() {
+            let told = lying.record.settings.entry(case).or_default();
+            told.insert("sender_scatter_gather".into(), "off".into());
+        }
+        assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
+        assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));
         assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
     }
 }

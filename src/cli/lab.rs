@@ -4,8 +4,9 @@
 use super::args::{Global, LabArgs};
 use super::output::{self, Paint};
 use super::{Verdict, asked, report, run as run_command};
-use crate::host::Unavailable;
-use crate::lab::{self, Order, Step};
+use crate::host::{Fact, Unavailable};
+use crate::lab::{self, Brought, Order, Step};
+use crate::run::Run;
 use crate::run::files::RunDir;
 use crate::spec::{LAB, Spec};
 use crate::sys::signals;
@@ -16,7 +17,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
     let mut asked = args.asked.clone();
     asked.experiment.get_or_insert_with(|| LAB.to_string());
     let mut spec = asked::spec(&asked, matches)?;
@@ -37,7 +38,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global) -> Result<Verd
         interrupted: &signals::caught,
     };
     let brought = lab::run(&order, &mut |step| show(&step, global)).map_err(with_remedy)?;
-    let run = RunDir::load(&out).context("the guest brought back a run that cannot be read")?;
+    let run = told_from_outside(&order, &brought, command)?;
     let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({
@@ -60,6 +61,26 @@ fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
         format_duration(spec.time_limit()),
         format_duration(limit)
     )
+}
+
+/// The run as a user of the lab repeats it, and what the guest itself cannot know.
+fn told_from_outside(order: &Order<'_>, brought: &Brought, command: Vec<String>) -> Result<Run> {
+    let about = "the guest brought back a run that cannot be read";
+    let (mut dir, mut run) = RunDir::resume(order.out).context(about)?;
+    run.record.command = command;
+    let fact = |id: &str, title: &str, value: String, source: &str| Fact {
+        id: id.into(),
+        title: title.into(),
+        value: Some(value),
+        source: source.into(),
+    };
+    run.record.host.extend([
+        fact("lab_device", "lab: network devices", order.nic.name().into(), "--nic"),
+        fact("lab_kernel_package", "lab: kernel", brought.kernel.clone(), "the package that was unpacked"),
+        fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
+    ]);
+    dir.write_record(&run.record)?;
+    Ok(run)
 }
 
 fn with_remedy(error: anyhow::Error) -> anyhow::Error {

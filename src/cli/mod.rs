@@ -82,7 +82,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Man { out } => man::run(out.as_deref()),
         Command::Check(args) => check::run(args, matches, global),
         Command::Run(args) => run::run(args, matches, global, command),
-        Command::Lab(args) => lab::run(args, matches, global),
+        Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
     }
 }

@@ -22,8 +22,6 @@ use std::time::{Duration, Instant};
 
 /// The hidden subcommand that makes this binary a guest's init.
 pub const SUBCOMMAND: &str = "lab-init";
-/// Tells whatever runs inside that every instruction is emulated: a boot option.
-pub const EMULATED: &str = "syscost.emulated=TCG";
 /// How a line of the console begins that is meant for who waits outside.
 pub const SAYS: &str = "lab: ";
 /// Modules that every guest needs: the driver of the outbox.

@@ -5,6 +5,7 @@
 
 use super::nic::{LINKS, Nic};
 use super::{guest, missing, outbox, tool};
+use crate::host::settings::EMULATED_OPTION;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Read;
@@ -40,6 +41,12 @@ pub fn find() -> Result<PathBuf> {
             "install the emulator: apt-get install --no-install-recommends qemu-system-x86 (Fedora: qemu-system-x86-core)",
         )
     })?)
+}
+
+/// `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`
+pub fn version(emulator: &Path) -> Result<String> {
+    let text = tool::output(tool::command(emulator).arg("--version"), "qemu-system-x86")?;
+    Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_string())
 }
 
 /// A guest that is ready to boot.
@@ -101,7 +108,7 @@ impl Guest<'_> {
             command.args(["-device", &format!("{},netdev=link{i}", self.nic.device())]);
         }
         command.arg("-kernel").arg(self.vmlinuz).args(["-initrd", INITRD, "-append"]);
-        command.arg(format!("console=ttyS0 quiet panic=-1 {} -- {}", guest::EMULATED, guest::SUBCOMMAND));
+        command.arg(format!("console=ttyS0 quiet panic=-1 {EMULATED_OPTION}=TCG -- {}", guest::SUBCOMMAND));
         command
     }
 }

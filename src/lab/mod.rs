@@ -66,6 +66,8 @@ pub struct Brought {
     pub status: i32,
     /// The package that the kernel is from.
     pub kernel: String,
+    /// The emulator as it names itself.
+    pub emulator: String,
 }
 
 /// The namespaces that hold the two devices in the guest.
@@ -107,7 +109,11 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
     match brought {
         Ok(brought) if brought.failure.is_none() => {
             keep(order.out, &brought.files)?;
-            Ok(Brought { status: brought.status, kernel: kernel.package.clone() })
+            Ok(Brought {
+                status: brought.status,
+                kernel: kernel.package.clone(),
+                emulator: machine::version(&emulator)?,
+            })
         }
         Ok(brought) => Err(with_console(
             anyhow::anyhow!("the guest says: {}", brought.failure.unwrap_or_default()),

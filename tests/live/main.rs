@@ -5,6 +5,7 @@
 
 mod common;
 mod cleanup;
+mod lab;
 mod remote;
 mod operations;
 mod page_cache;
