@@ -5,7 +5,8 @@
 mod formula;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use syscost::axis::{Point, Value};
 use syscost::host::topology::Topology;
 use syscost::probe::prediction::{Account, Found, Inputs, Known, RowRef};
@@ -108,22 +109,88 @@ fn on_one_cpu_what_needs_two_is_skipped_with_the_reason() {
     }
 }
 
+/// Processes by their parent, for all that are not yet reaped: (process, parent).
+fn parents() -> Vec<(u32, u32)> {
+    let processes = std::fs::read_dir("/proc").expect("/proc is mounted");
+    let parent = |entry: std::io::Result<std::fs::DirEntry>| {
+        let process: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name before it may hold anything, but no later parenthesis.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
+        (state != "Z").then_some((process, parent))
+    };
+    processes.filter_map(parent).collect()
+}
+
+fn child_of(process: u32) -> Option<u32> {
+    parents().into_iter().find(|(_, parent)| *parent == process).map(|(child, _)| child)
+}
+
+/// What `of` finds within some seconds.
+fn soon<T>(mut of: impl FnMut() -> Option<T>) -> Option<T> {
+    let limit = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < limit {
+        if let Some(found) = of() {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+#[test]
+fn a_killed_run_leaves_no_other_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let spec = dir.path().join("spec.toml");
+    let case = "[[probe]]\nid = \"context_switch\"\nbetween = [\"process\"]\nplacement = [\"same\"]\ntoken = [\"eventfd\"]\n";
+    std::fs::write(&spec, format!("name = \"t\"\n[timing]\nwindow = \"5s\"\n{case}")).expect("written");
+    let mut harness = Command::new(SYSCOST)
+        .args(["run", "-q"])
+        .arg(&spec)
+        .arg("--out")
+        .arg(dir.path().join("run"))
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let ends = soon(|| {
+        let worker = child_of(harness.id())?;
+        Some((worker, child_of(worker)?))
+    });
+    harness.kill().expect("ours");
+    harness.wait().expect("ours");
+    let (worker, other) = ends.expect("a worker with its other end");
+    let gone = soon(|| parents().iter().all(|(process, _)| ![worker, other].contains(process)).then_some(()));
+    assert!(gone.is_some(), "worker {worker} or its other end {other} is still there");
+}
+
+/// What a program of binutils says of the binary; `None`: it is not here.
+fn binutils(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).arg(SYSCOST).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 #[test]
 fn the_disassembly_of_a_call_loop_holds_its_call() {
-    let objdump = Command::new("objdump").args(["-d", "--no-show-raw-insn", SYSCOST]).output();
-    let Ok(listing) = objdump else {
-        return eprintln!("skipped: no objdump here");
+    let Some(symbols) = binutils("nm", &["-n"]) else {
+        return eprintln!("skipped: no binutils here");
     };
     if syscost::sys::procedure::calls(0).is_none() {
         return eprintln!("skipped: no loops for this processor");
     }
-    let listing = String::from_utf8_lossy(&listing.stdout);
+    let lines: Vec<&str> = symbols.lines().collect();
+    let address = |line: &str| format!("0x{}", line.split(' ').next().unwrap_or_default());
     for arguments in ["none", "one", "two", "three", "four", "five", "six", "seven"] {
         let symbol = format!("procedure4code{}call_{arguments}", arguments.len() + "call_".len());
-        let code =
-            listing.split("\n\n").find(|code| code.lines().next().is_some_and(|l| l.contains(&symbol)));
-        let code = code.unwrap_or_else(|| panic!("no {symbol} in the binary"));
-        let calls = code.lines().filter(|line| line.contains("\tcall") || line.contains("\tbl\t"));
+        let at = lines.iter().position(|line| line.contains(&symbol));
+        let at = at.unwrap_or_else(|| panic!("no {symbol} in the binary"));
+        let (start, stop) = (address(lines[at]), address(lines[at + 1]));
+        let range = ["-d", "--no-show-raw-insn", "--start-address", &start, "--stop-address", &stop];
+        let code = binutils("objdump", &range).expect("it came with nm");
+        let calls = code.lines().filter(|line| line.contains("\tcall ") || line.contains("\tbl\t"));
+        let target = format!("procedure4code{}{arguments}", arguments.len());
+        assert!(calls.clone().all(|line| line.contains(&target)), "it calls {target}: {code}");
         assert_eq!(calls.count(), 1, "{code}");
     }
 }

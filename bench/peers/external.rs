@@ -97,7 +97,7 @@ fn start(call: &Call, seat: process::Seat) -> Result<Running> {
     Running::start(command)
 }
 
-fn successful(role: &str, finished: Finished) -> Result<String> {
+pub fn successful(role: &str, finished: Finished) -> Result<String> {
     if finished.status.success() {
         return Ok(finished.stdout);
     }
@@ -109,7 +109,7 @@ fn shortened(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(240).collect()
 }
 
-fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> Result<()> {
+pub fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> Result<()> {
     let deadline = Instant::now() + SERVER_START_LIMIT;
     while !listening(server.id(), port) {
         if stop.load(Ordering::Relaxed) {

@@ -1,4 +1,5 @@
-//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms.
+//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms; and with
+//! the subcommand `os` its costs of operations with other benchmarks of operating systems.
 //!
 //! `cargo bench --bench peers -- --help`. Each round visits every cell once in a seeded random
 //! order and, in each cell, every tool once in a random order; each visit is a fresh pair of
@@ -11,6 +12,7 @@ mod external;
 mod machine;
 mod namespace;
 mod options;
+mod os;
 mod output;
 mod parse;
 mod peer;
@@ -21,16 +23,20 @@ mod session;
 
 use anyhow::Result;
 use clap::Parser;
-use options::Options;
+use options::{CommandLine, Options, What};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    if !options.bench {
+    let asked = CommandLine::parse();
+    if !asked.bench {
         eprintln!("skipped: a benchmark; run it with cargo bench --bench peers");
         return ExitCode::SUCCESS;
     }
-    match run(&options) {
+    let done = match &asked.what {
+        Some(What::Os(options)) => os::run(options),
+        None => run(&asked.transfers),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<session::Usage>() => {
             eprintln!("error: {error}");

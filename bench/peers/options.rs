@@ -1,7 +1,8 @@
 //! The command line of the comparison.
 
 use crate::cell::{Nodelay, Path};
-use clap::Parser;
+use crate::os;
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,26 @@ use std::time::Duration;
 /// same namespaces, message sizes, streams, CPUs, socket buffers (autotuned), congestion control
 /// and TCP_NODELAY, alternately in the same run.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "peers", version)]
+#[command(name = "peers", version, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    pub what: Option<What>,
+    #[command(flatten)]
+    pub transfers: Options,
+    /// Given by `cargo bench`
+    #[arg(long, hide = true, global = true)]
+    pub bench: bool,
+}
+
+/// Other comparisons than that of transfers.
+#[derive(Clone, Debug, Subcommand)]
+pub enum What {
+    /// Compares the costs of operations with lmbench, perf bench, fio and others
+    Os(os::Options),
+}
+
+/// The comparison of transfers.
+#[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Times that every tool visits every cell; six is the fewest with a 95 % interval
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -53,9 +73,6 @@ pub struct Options {
     /// Say which tools are here and end
     #[arg(long)]
     pub list: bool,
-    /// Given by `cargo bench`
-    #[arg(long, hide = true)]
-    pub bench: bool,
 }
 
 fn size(text: &str) -> Result<u64, String> {

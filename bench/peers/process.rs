@@ -38,24 +38,39 @@ pub struct Finished {
 
 /// A command that will run in a seat.
 pub fn command(program: impl AsRef<std::ffi::OsStr>, seat: Seat) -> Command {
+    let parent = std::process::id();
+    started_by(program, move || {
+        namespace::enter(seat.namespace)?;
+        pin(&[seat.cpu])?;
+        die_with(parent)
+    })
+}
+
+/// A command that will run on these CPUs, in the namespace of this program.
+pub fn command_on(program: impl AsRef<std::ffi::OsStr>, cpus: Vec<usize>) -> Command {
+    let parent = std::process::id();
+    started_by(program, move || {
+        pin(&cpus)?;
+        die_with(parent)
+    })
+}
+
+fn started_by(
+    program: impl AsRef<std::ffi::OsStr>,
+    enter: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).process_group(0).env("LC_ALL", "C");
-    let parent = std::process::id();
-    let enter = move || {
-        namespace::enter(seat.namespace)?;
-        pin(seat.cpu)?;
-        die_with(parent)
-    };
-    // SAFETY: between fork and exec the closure makes bare system calls and allocates nothing.
+    // SAFETY: between fork and exec the closures above make bare system calls and allocate nothing.
     unsafe { command.pre_exec(enter) };
     command
 }
 
-fn pin(cpu: usize) -> io::Result<()> {
+fn pin(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: a CPU set is plain bits, for which zero is a value; CPU_SET checks its bounds.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
+        cpus.iter().for_each(|cpu| libc::CPU_SET(*cpu, &mut set));
         set
     };
     // SAFETY: the pointer and size describe the set; 0 is the calling thread.

@@ -22,7 +22,7 @@ use syscost::units::{Unit, format_duration};
 /// Something that was asked for and does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Usage(String);
+pub struct Usage(pub String);
 
 /// A tool that is here.
 pub struct Tool {
@@ -269,7 +269,7 @@ fn failures(done: &[Visited]) -> Vec<(&'static str, usize, String)> {
 }
 
 /// The command line as a user would type it.
-fn command_line() -> String {
+pub fn command_line() -> String {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     format!("cargo bench --bench peers -- {}", arguments.join(" "))
         .trim_end_matches(" -- ")

@@ -22,10 +22,14 @@ pub enum Fit {
     Outside,
     /// The interval crosses the limit.
     Undecided,
+    /// There are too few rounds for an interval of the confidence asked.
+    TooFewRounds,
 }
 
-pub fn fit(ratio: &Estimate) -> Fit {
-    if ratio.low > FACTOR || ratio.high < 1.0 / FACTOR {
+pub fn fit(ratio: &Estimate, confidence: f64) -> Fit {
+    if !ratio.reaches(confidence) {
+        Fit::TooFewRounds
+    } else if ratio.low > FACTOR || ratio.high < 1.0 / FACTOR {
         Fit::Outside
     } else if ratio.high <= FACTOR && ratio.low >= 1.0 / FACTOR {
         Fit::Holds
@@ -35,9 +39,9 @@ pub fn fit(ratio: &Estimate) -> Fit {
 }
 
 /// `Of 40 predictions, 31 hold within a factor of 2 ..`: `None` where nothing was predicted.
-pub fn summary(operations: &[Operation]) -> Option<Statement> {
+pub fn summary(operations: &[Operation], confidence: f64) -> Option<Statement> {
     let told: Vec<(&Operation, Fit)> =
-        operations.iter().filter_map(|o| Some((o, fit(o.ratio.as_ref()?)))).collect();
+        operations.iter().filter_map(|o| Some((o, fit(o.ratio.as_ref()?, confidence)))).collect();
     if told.is_empty() {
         return None;
     }
@@ -48,6 +52,9 @@ pub fn summary(operations: &[Operation]) -> Option<Statement> {
     }
     if of(Fit::Undecided) > 0 {
         parts.push(format!("{} cannot be decided", of(Fit::Undecided)));
+    }
+    if of(Fit::TooFewRounds) > 0 {
+        parts.push(format!("{} have too few rounds to say", of(Fit::TooFewRounds)));
     }
     let unknown = operations.iter().filter(|o| o.prediction.is_some() && o.predicted().is_none()).count();
     let unknown = if unknown > 0 {
@@ -70,13 +77,13 @@ pub fn summary(operations: &[Operation]) -> Option<Statement> {
 }
 
 /// What lies outside its formula, by probe in the order of the run.
-pub fn findings(operations: &[Operation]) -> Vec<Statement> {
+pub fn findings(operations: &[Operation], confidence: f64) -> Vec<Statement> {
     let mut findings = Vec::new();
     for group in operations.chunk_by(|a, b| a.probe == b.probe) {
         let outside: Vec<(&Operation, Estimate)> = group
             .iter()
             .filter_map(|o| Some((o, o.ratio?)))
-            .filter(|(_, ratio)| fit(ratio) == Fit::Outside)
+            .filter(|(_, ratio)| fit(ratio, confidence) == Fit::Outside)
             .collect();
         if outside.len() > SINGLY || outside.iter().any(|(o, _)| !o.row.listed) {
             findings.extend(together(group, outside));
@@ -153,30 +160,35 @@ mod tests {
     fn an_interval_across_the_limit_decides_nothing() {
         let e =
             |low: f64, high: f64| Estimate { value: 0.0, low, high, level: 0.95, n: 8, unit: Unit::Ratio };
-        assert_eq!(fit(&e(0.6, 1.9)), Fit::Holds);
-        assert_eq!(fit(&e(1.9, 2.1)), Fit::Undecided);
-        assert_eq!(fit(&e(2.1, 2.3)), Fit::Outside);
-        assert_eq!(fit(&e(0.2, 0.4)), Fit::Outside);
-        assert_eq!(fit(&e(0.2, 0.6)), Fit::Undecided);
+        assert_eq!(fit(&e(0.6, 1.9), 0.95), Fit::Holds);
+        assert_eq!(fit(&e(1.9, 2.1), 0.95), Fit::Undecided);
+        assert_eq!(fit(&e(2.1, 2.3), 0.95), Fit::Outside);
+        assert_eq!(fit(&e(0.2, 0.4), 0.95), Fit::Outside);
+        assert_eq!(fit(&e(0.2, 0.6), 0.95), Fit::Undecided);
+        assert_eq!(fit(&e(5.0, 6.0), 0.99), Fit::TooFewRounds);
     }
 
     #[test]
     fn what_misses_its_formula_is_told_with_ratio_interval_and_formula() {
         let run = clocks(8, Some(1.0), 3.0);
         let mut all = operations(&run, &Cells::of(&run));
-        assert!(summary(&all).unwrap().text.contains("do not"));
-        let many = findings(&all);
+        assert!(summary(&all, 0.95).unwrap().text.contains("do not"));
+        let many = findings(&all, 0.95);
         assert_eq!(many.len(), 1, "one statement for many rows: {many:#?}");
         assert!(many[0].text.contains("outside a factor of 2") && many[0].cells.len() == 2, "{many:#?}");
         all.truncate(1);
-        let one = findings(&all);
+        let one = findings(&all, 0.95);
         assert!(
             one[0].text.starts_with("Reading the time (")
                 && one[0].text.contains("] times what its formula says: ")
         );
         assert!(one[0].text.ends_with("`10 / frequency`."), "{one:#?}");
+        let few = clocks(3, Some(1.0), 3.0);
+        let few = operations(&few, &Cells::of(&few));
+        assert!(findings(&few, 0.95).is_empty(), "three rounds claim nothing");
+        assert!(summary(&few, 0.95).unwrap().text.contains("too few rounds to say"));
         let fits = clocks(8, Some(1.0), 1.1);
-        assert!(findings(&operations(&fits, &Cells::of(&fits))).is_empty());
-        assert!(summary(&[]).is_none());
+        assert!(findings(&operations(&fits, &Cells::of(&fits)), 0.95).is_empty());
+        assert!(summary(&[], 0.95).is_none());
     }
 }

@@ -70,13 +70,17 @@ mod tests {
     fn each_sentence_names_its_cells() {
         let run = clocks(6, None, 30.0);
         let mut all = operations(&run, &Cells::of(&run));
+        for operation in &mut all {
+            operation.row.told_as = None;
+        }
         let said = verdict(&all);
         assert_eq!(said.len(), 1);
         assert!(said[0].text.starts_with("Below a microsecond: reading the time ("), "{said:?}");
-        assert_eq!(said[0].cells, [all[0].cell()]);
+        assert_eq!(said[0].cells, [all[0].cell()], "the first row, where a probe names none");
         all[2].row.told_as = Some("a look at the clock");
         all[2].measured.as_mut().unwrap().value = 5e4;
         let said = verdict(&all);
+        assert_eq!(said.len(), 1, "only what is named, where a probe names some");
         assert_eq!(said[0].text, "Microseconds: a look at the clock 50 us.");
         assert_eq!(said[0].cells, [all[2].cell()]);
         assert!(verdict(&[]).is_empty());

@@ -26,6 +26,9 @@ const CAPACITIES: &[(&str, &str)] = &[
 /// How far the end of a level may lie from the capacity that explains it.
 const NEAR: f64 = 4.0;
 
+/// Fewer points than this show no level, whatever the curve does: two plateaus of three.
+const FEWEST: usize = 6;
+
 /// What the machine says that something holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
@@ -85,6 +88,12 @@ fn tell(line: &Line, axis: &Axis, title: &str, known: &[Capacity]) -> Option<Sta
     let about = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
     let to = |x: f64| axis.unit.format(x);
     let text = match found.as_slice() {
+        [] if line.points.len() < FEWEST => format!(
+            "{title}{about}: {} from {} to {} are too few to find a level in.",
+            words::count(line.points.len(), "size"),
+            to(first.0),
+            to(last.0)
+        ),
         [] => format!(
             "{title}{about}: no level from {} to {}; the curve never stands still.",
             to(first.0),
@@ -213,6 +222,12 @@ mod tests {
         assert!(told.text.ends_with(
             "one level, 80 ns, and no knee up to 256 MiB: what holds the data holds at least that."
         ));
+        let short = Line { points: line(|x| x).points[..4].to_vec(), ..line(|x| x) };
+        let short = tell(&short, &axis(), "Short", &[]).unwrap();
+        assert_eq!(
+            short.text,
+            "Short (huge pages on): 4 sizes from 4 KiB to 32 KiB are too few to find a level in."
+        );
         let ramp = tell(&line(|x| x), &axis(), "Ramp", &[]).unwrap();
         assert!(ramp.text.contains("never stands still") && ramp.cells.len() == 2, "{}", ramp.text);
     }

@@ -43,6 +43,7 @@ impl Analysis {
         for (probe, metric) in judged(run) {
             problems.extend(quality::problems(run, &cells, probe, &metric));
         }
+        let confidence = run.record.spec.confidence;
         let operations = operations::operations(run, &cells);
         let unmeasured = operations.iter().all(|o| o.measured.is_none());
         let verdict = if unmeasured || !studies.is_empty() {
@@ -50,9 +51,14 @@ impl Analysis {
         } else {
             Vec::new()
         };
-        let costs = costs::verdict(&operations).into_iter().chain(accuracy::summary(&operations)).collect();
-        let findings =
-            accuracy::findings(&operations).into_iter().chain(levels::findings(run, &cells)).collect();
+        let costs = costs::verdict(&operations)
+            .into_iter()
+            .chain(accuracy::summary(&operations, confidence))
+            .collect();
+        let findings = accuracy::findings(&operations, confidence)
+            .into_iter()
+            .chain(levels::findings(run, &cells))
+            .collect();
         Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
     }
 

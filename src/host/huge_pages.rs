@@ -7,6 +7,9 @@ use super::Unavailable;
 use super::files::Root;
 use crate::sys::mapping::{Mapping, Pages};
 
+/// Making room by moving other pages can fail for a moment.
+const COLLAPSE_TRIES: usize = 3;
+
 /// The size of one; `None` where the kernel has none.
 pub fn bytes_of_one() -> Option<usize> {
     let size = Root::here().number("sys/kernel/mm/transparent_hugepage/hpage_pmd_size")?;
@@ -35,13 +38,17 @@ pub fn map(bytes: usize) -> Result<Mapping, Unavailable> {
     let mut memory = mapped.map_err(|error| refused(format!("no memory for huge pages: {error}")))?;
     memory.populate();
     // Memory was too fragmented at a fault: the kernel may still make room when asked to.
-    if huge_bytes_of(&memory).is_some_and(|got| got < memory.len() as u64) && memory.collapse().is_err() {
-        let got = huge_bytes_of(&memory).unwrap_or(0) / one as u64;
-        return Err(refused(format!("only {got} of {} pages became huge", memory.len() / one)));
+    let whole = memory.len() as u64;
+    for _ in 0..COLLAPSE_TRIES {
+        if huge_bytes_of(&memory).is_none_or(|got| got == whole) || memory.collapse().is_ok() {
+            break;
+        }
     }
     match huge_bytes_of(&memory) {
-        Some(got) if got == memory.len() as u64 => Ok(memory),
-        Some(got) => Err(refused(format!("only {got} of {} bytes became huge pages", memory.len()))),
+        Some(got) if got == whole => Ok(memory),
+        Some(got) => {
+            Err(refused(format!("only {} of {} pages became huge", got / one as u64, whole / one as u64)))
+        }
         None => Err(refused("the kernel does not say whether memory has huge pages".into())),
     }
 }

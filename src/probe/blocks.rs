@@ -12,11 +12,21 @@ use crate::sys::page_cache::{self, Advice};
 use anyhow::{Context, Result, ensure};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::time::Duration;
 
 /// The block that the published tables count in.
 pub const BLOCK_BYTES: u64 = 4096;
 /// O_DIRECT wants memory aligned to the device's block; a page is enough for every one.
 const ALIGN_BYTES: usize = 4096;
+
+/// More pages in the cache than this for each one read at random: something read ahead.
+pub const MOST_CACHED_PER_READ: f64 = 2.0;
+/// The mark of a window in which that happened.
+pub const READ_AHEAD: &str = "read_ahead";
+const TRIES: u32 = 5;
+const TRIAL_READS: usize = 8;
+/// The longest that a read under way may reasonably take.
+const UNDER_WAY: Duration = Duration::from_millis(5);
 
 /// A scratch file, opened by this worker with its own flags, and a buffer for its blocks.
 pub struct Blocks {
@@ -76,6 +86,36 @@ impl Blocks {
             .into());
         }
         Ok(())
+    }
+
+    /// Pages in the cache for each one of `read_bytes` that were read since it was empty.
+    pub fn cached_per_read(&self, read_bytes: u64) -> Result<f64> {
+        Ok(self.cached_bytes()? as f64 / read_bytes.max(1) as f64)
+    }
+
+    /// Makes sure that reads at random bring no other blocks. What an earlier sequential reader had
+    /// under way cannot be dropped and comes late: it is waited for and dropped.
+    pub fn refuse_read_ahead(&mut self, order: &[u64]) -> Result<()> {
+        let mut ratio = 0.0;
+        for _ in 0..TRIES {
+            self.drop_cached()?;
+            let mut read = 0;
+            for block in order.iter().take(TRIAL_READS) {
+                read += self.read(*block)?;
+            }
+            ratio = self.cached_per_read(read)?;
+            if ratio <= MOST_CACHED_PER_READ {
+                return self.drop_cached();
+            }
+            std::thread::sleep(UNDER_WAY);
+        }
+        Err(Unavailable {
+            reason: format!(
+                "the file system brings {ratio:.1} pages for each one read at random, though told not to read ahead"
+            ),
+            remedy: "name a directory on another file system with --dir, or read past the page cache".into(),
+        }
+        .into())
     }
 
     /// Bytes of this block that lie in what is read of the file.

@@ -27,7 +27,7 @@ const LARGEST: u64 = 64 << 20;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn sizes() -> Vec<Value> {
-    let most = memory::available_bytes().map_or(LARGEST, |bytes| (bytes / 4).max(1 << 20));
+    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| (bytes / 4).max(1 << 20));
     let octaves = std::iter::successors(Some(1 << 10), |size| Some(size * 2));
     octaves.take_while(|size| *size <= LARGEST.min(most)).map(Value::Int).collect()
 }

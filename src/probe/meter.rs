@@ -106,7 +106,8 @@ fn join_one<'a>(windows: impl Iterator<Item = &'a Window>) -> Window {
         }
     }
     let mean = elapsed / f64::max(count, 1.0);
-    joined.quantities.insert("elapsed_ns".into(), Some(mean));
+    // Where the windows record their length as a quantity, the sum above is no length.
+    joined.quantities.entry("elapsed_ns".into()).and_modify(|length| *length = Some(mean));
     joined.elapsed_ns = if rate > 0.0 { joined.ops / rate } else { mean };
     joined.marks.sort();
     joined.marks.dedup();
@@ -118,7 +119,8 @@ mod tests {
     use super::*;
 
     fn window(elapsed_ns: f64, ops: f64, multiplexing: Option<f64>) -> Window {
-        let quantities = [("multiplexing", multiplexing), ("cpu_ns", Some(10.0))];
+        let quantities =
+            [("multiplexing", multiplexing), ("cpu_ns", Some(10.0)), ("elapsed_ns", Some(elapsed_ns))];
         Window {
             elapsed_ns,
             ops,

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 const STRETCH_NS: u64 = 20_000;
 
 pub const QUANTITIES: &[Quantity] = &[
-    Quantity { id: "elapsed_ns", unit: Unit::Nanoseconds, help: "length of the window, mean over threads" },
     Quantity { id: "passes", unit: Unit::Count, help: "times that the working set was gone through" },
     Quantity {
         id: "involuntary_switches",
@@ -91,11 +90,7 @@ fn window(task: &Task, stretch: u64, bytes_per_pass: u64, run: &mut impl FnMut(u
     }
     let since = thread_usage().ok().zip(switches);
     let since = since.map(|(now, then)| now.involuntary_switches.saturating_sub(then) as f64);
-    let quantities = [
-        ("elapsed_ns", Some(elapsed as f64)),
-        ("passes", Some(passes as f64)),
-        ("involuntary_switches", since),
-    ];
+    let quantities = [("passes", Some(passes as f64)), ("involuntary_switches", since)];
     Window {
         elapsed_ns: elapsed as f64,
         ops: passes as f64,

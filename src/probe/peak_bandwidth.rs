@@ -7,7 +7,7 @@ use super::network::{self, LOOPBACK};
 use super::prediction::{Account, Inputs};
 use super::row::Row;
 use super::transfer::Transfer;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, memory_bandwidth, system_call};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, icmp_round_trip, memory_bandwidth};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::mechanism;
@@ -19,6 +19,10 @@ pub struct PeakBandwidth;
 const ID: &str = "peak_bandwidth";
 /// Large enough that the system call is a small part, small enough for the caches.
 const MESSAGE_BYTES: u64 = 256 << 10;
+/// A working set whose rate is that of the cache that cores share.
+const SHARED_CACHE_BYTES: u64 = 4 << 20;
+/// The largest segment that goes through the stack at once.
+const SEGMENT_BYTES: u64 = 64 << 10;
 /// As the study: a fresh connection needs this long to reach its rate.
 const WARMUP_NS: u64 = 60_000_000;
 const WINDOW_NS: u64 = 12_000_000;
@@ -137,22 +141,29 @@ impl Probe for PeakBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text("path")?;
         let row = Row::listed(format!("one stream, {path}"));
-        Some(if path == LOOPBACK { row.as_published(ID, path) } else { row })
+        Some(if path == LOOPBACK {
+            row.as_published(ID, path).told_as("one TCP stream over loopback")
+        } else {
+            row
+        })
     }
 
-    /// The sender copies every byte into the kernel and the receiver out of it. On two cores both
-    /// happen at once and one core's copying is the bound; on one they take turns.
+    /// The sender copies every byte into the kernel and the receiver out of it; what one core wrote
+    /// the other finds in the shared cache. Every segment goes through the stack once, as each of an
+    /// echo's two packets does, in the sender's context. On two cores the copies overlap; on one they
+    /// take turns.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let shared = as_transfer(point).text("placement") == Some("same");
-        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", MESSAGE_BYTES, 1));
-        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", SHARED_CACHE_BYTES, 1));
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
         let turns = if shared { 2.0 } else { 1.0 };
         let copies = inputs.constant("copies_on_a_core", turns, Unit::Count, "where the two sides run");
-        let message = inputs.constant("message", MESSAGE_BYTES as f64, Unit::Bytes, "the case");
-        let bits_per_second = |ns: f64| message * 8e9 / ns;
-        let copying = rate.map(|rate| copies * message * 1e9 / rate);
-        let predicted = copying.zip(write).map(|(copying, write)| bits_per_second(copying + write));
-        let formula = "8 * message / (copies_on_a_core * message / copy_rate + write_call)";
+        let gso = "the most that a segment holds before it is cut: Documentation/networking/segmentation-offloads.rst";
+        let segment = inputs.constant("segment", SEGMENT_BYTES as f64, Unit::Bytes, gso);
+        let bits_per_second = |ns: f64| segment * 8e9 / ns;
+        let copying = rate.map(|rate| copies * segment * 1e9 / rate);
+        let predicted = copying.zip(echo).map(|(copying, echo)| bits_per_second(copying + echo / 2.0));
+        let formula = "8 * segment / (copies_on_a_core * segment / copy_rate + icmp_echo / 2)";
         Some(inputs.account(formula, copying.map(bits_per_second), None, predicted))
     }
 }

@@ -231,7 +231,9 @@ impl Probe for ProcessCreate {
         let row =
             Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
         let published = how.published && resident_bytes == 1 << 20;
-        Some(if published { row.as_published("process_create", how.id) } else { row })
+        let row = if published { row.as_published("process_create", how.id) } else { row };
+        let telling = published && how.id == "fork";
+        Some(if telling { row.told_as("fork, exit and wait (1 MiB resident)") } else { row })
     }
 
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {

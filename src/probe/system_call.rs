@@ -8,7 +8,8 @@ use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, samples_of_one_role, timer};
 use crate::axis::{Axis, Kind, Point, Value};
-use crate::host::Unavailable;
+use crate::host::files::Root;
+use crate::host::{Unavailable, clock};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::sys::{call, timer as clocks};
 use crate::units::Unit;
@@ -72,7 +73,7 @@ const CALLS: &[Call] = &[
     },
     Call {
         id: "clock_gettime",
-        label: "clock_gettime, no system call (vDSO)",
+        label: "clock_gettime, by the vDSO where there is one",
         published: None,
         measure: clock_gettime,
         traps: 0,
@@ -200,6 +201,18 @@ fn futex_wake(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
     checked(task, stage, || call::futex_wake(&word, false) == 0)
 }
 
+/// What the kernel does against attacks on the processor, much of it at every entry: `spectre_v2:
+/// Retpolines; ...`.
+fn mitigations(root: &Root) -> String {
+    const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
+    let active = |name: String| {
+        let text = root.text(&format!("{FOLDER}/{name}"))?;
+        Some(format!("{name}: {}", text.strip_prefix("Mitigation: ")?.trim()))
+    };
+    let active: Vec<String> = root.names(FOLDER).into_iter().filter_map(active).collect();
+    if active.is_empty() { "none named by the kernel".into() } else { active.join(" | ") }
+}
+
 impl Probe for SystemCall {
     fn about(&self) -> About {
         About {
@@ -250,7 +263,13 @@ impl Probe for SystemCall {
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         let call = find(&task.point).with_context(|| format!("no call at {}", task.point))?;
-        let facts = batch::settle_on_one_cpu();
+        let mut facts = batch::settle_on_one_cpu();
+        if call.traps == 0 {
+            let by_vdso = clock::clock_reading().by_vdso;
+            facts.insert("by_vdso".into(), if by_vdso { "yes" } else { "no: a system call" }.into());
+        } else {
+            facts.insert("mitigations".into(), mitigations(&Root::here()));
+        }
         Ok(RoleReport { windows: (call.measure)(task, stage)?, facts, ..RoleReport::default() })
     }
 
@@ -265,6 +284,7 @@ impl Probe for SystemCall {
     fn row(&self, point: &Point) -> Option<Row> {
         let call = find(point)?;
         let row = Row::listed(call.label);
+        let row = if call.id == "getppid" { row.told_as("a system call (getppid)") } else { row };
         Some(match call.published {
             Some(variant) => row.as_published("system_call", variant),
             None => row,
@@ -325,4 +345,23 @@ fn predict_trap(
     );
     let formula = "entry_and_exit_cycles / frequency + instructions / instructions_per_cycle / frequency";
     Some(inputs.sum(formula, in_ns(entry), in_ns(path / per_cycle)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::fixture::Machine;
+
+    #[test]
+    fn only_what_is_active_is_a_mitigation() {
+        let machine = Machine::empty();
+        assert_eq!(mitigations(&machine.root()), "none named by the kernel");
+        let folder = "sys/devices/system/cpu/vulnerabilities";
+        machine.write(&format!("{folder}/l1tf"), "Not affected\n");
+        machine.write(&format!("{folder}/mds"), "Vulnerable\n");
+        machine.write(&format!("{folder}/spectre_v1"), "Mitigation: usercopy barriers\n");
+        machine.write(&format!("{folder}/spectre_v2"), "Mitigation: Retpolines; STIBP: disabled\n");
+        let said = mitigations(&machine.root());
+        assert_eq!(said, "spectre_v1: usercopy barriers | spectre_v2: Retpolines; STIBP: disabled");
+    }
 }

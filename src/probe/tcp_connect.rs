@@ -158,11 +158,11 @@ impl Probe for TcpConnect {
     /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
     /// and a close sends one and waits for none.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let echo = inputs.row("icmp_round_trip", icmp_round_trip::echo(point.text("path")?));
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
         if point.text("phase")? == SETUP {
-            return Some(inputs.sum("3/2 * icmp_round_trip", Some(0.0), echo.map(|ns| 1.5 * ns)));
+            return Some(inputs.sum("3/2 * icmp_echo", Some(0.0), echo.map(|ns| 1.5 * ns)));
         }
-        Some(inputs.sum("icmp_round_trip / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
+        Some(inputs.sum("icmp_echo / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
     }
 }
 

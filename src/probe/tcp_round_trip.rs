@@ -26,7 +26,7 @@ const PAIR: &str = "pair";
 /// ping's 56 bytes of payload, and the 64 that come back.
 const PING_REQUEST_BYTES: u64 = 56;
 const PING_RESPONSE_BYTES: u64 = 64;
-const WINDOW_NS: u64 = 8_000_000;
+const WINDOW_NS: u64 = 5_000_000;
 /// The memory whose copying is a message's: it stays in the caches.
 const COPIED_BYTES: u64 = 256 << 10;
 /// The server checks every so many requests; the client checks every answer.
@@ -164,7 +164,11 @@ impl Probe for TcpRoundTrip {
         }
         let row = Row::listed(format!("56 B out, 64 B back, {path}"));
         let published = path == network::LOOPBACK;
-        Some(if published { row.as_published("round_trip", path) } else { row })
+        Some(if published {
+            row.as_published("round_trip", path).told_as("a TCP round trip over loopback")
+        } else {
+            row
+        })
     }
 
     /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
@@ -172,7 +176,7 @@ impl Probe for TcpRoundTrip {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let (path, (request, response)) = (point.text("path")?, sizes(point)?);
         let place = if point.text("placement") == Some("same") { "same" } else { "different" };
-        let kernel = inputs.row("icmp_round_trip", icmp_round_trip::echo(path));
+        let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));
         let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
         let read = inputs.row("read_call", system_call::cost_of("read"));
         let write = inputs.row("write_call", system_call::cost_of("write"));
@@ -185,7 +189,7 @@ impl Probe for TcpRoundTrip {
             }
             _ => None,
         };
-        let formula = "2 * bytes / copy_rate + icmp_round_trip + 2 * switch + read_call + write_call";
+        let formula = "2 * bytes / copy_rate + icmp_echo + 2 * switch + read_call + write_call";
         Some(inputs.sum(formula, copies, software))
     }
 

@@ -110,7 +110,11 @@ impl Probe for ThreadCreate {
             Unit::Bytes.format(stack_bytes as f64)
         ));
         let usual = stack_bytes == USUAL_STACK_BYTES;
-        Some(if usual { row.as_published("thread_create", "pthread") } else { row })
+        Some(if usual {
+            row.as_published("thread_create", "pthread").told_as("a thread created and joined")
+        } else {
+            row
+        })
     }
 
     fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {

@@ -7,7 +7,7 @@ use super::{HeatCell, HeatMap, svg};
 use std::fmt::Write;
 
 const CELL: (f64, f64) = (56.0, 30.0);
-const TOP: f64 = 64.0;
+const TOP: f64 = 78.0;
 /// Width of a character of a label, about.
 const CHARACTER: f64 = 7.2;
 
@@ -46,7 +46,7 @@ pub fn standalone(map: &HeatMap) -> String {
         height * 1.4,
         svg::STYLE,
         xml(&map.title),
-        TOP - 8.0,
+        TOP - 30.0,
         xml(&map.y_title)
     );
     for (i, x) in map.x.iter().enumerate() {

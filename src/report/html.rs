@@ -224,7 +224,8 @@ fn table(table: &Table, ids: bool) -> Markup {
             table.rows.iter().any(|r| r.get(i).is_some_and(figure))
         })
         .collect();
-    let tall = table.rows.len() > 24;
+    // The glance is short, and is to be seen at once.
+    let tall = ids && table.rows.len() > 24;
     html! {
         div.scroll.tall[tall] tabindex="0" {
             table {
@@ -247,11 +248,11 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
             let note = numeric && text.chars().count() > 12;
-            html! { td.n[numeric] .w[wide && !note] .t[note] { (breakable(text)) } }
+            html! { td.n[numeric] .w[wide && !note] .t[note] { @if note { (breakable(text)) } @else { (visible(text)) } } }
         }
         Entry::Share { share, signed } => html! { td.n { (Entry::share(*share, *signed)) } },
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
-        Entry::Missing => html! { td.n[numeric].none title="not measured; see Not measured" { "–" } },
+        Entry::Missing => html! { td.none.n[numeric] title="not measured; see Not measured" { "–" } },
         Entry::Estimate { estimate, cell, standing } => {
             let id = cell.as_ref().filter(|_| ids).map(cell_id);
             let (value, range) = figures(estimate, table);

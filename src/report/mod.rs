@@ -4,7 +4,7 @@
 //! writes the figures. A renderer computes nothing: what it shows is already in the report.
 
 use crate::stats::Estimate;
-use crate::units::Unit;
+use crate::units::{self, Unit};
 
 use crate::analysis::words::percent;
 
@@ -24,6 +24,9 @@ pub mod terminal;
 
 /// Cells that one sentence is linked to; the rest are counted.
 pub const LINKS: usize = 6;
+
+/// From so many times on a difference is given as a factor.
+const MANY: f64 = 4.0;
 
 /// How a figure stands among those it competes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -226,8 +229,11 @@ pub enum Block {
 }
 
 impl Entry {
-    /// What a share looks like: `+12 %`.
+    /// What a share looks like: `+12 %`; a difference of many times is `x 18`.
     pub fn share(share: f64, signed: bool) -> String {
+        if signed && share >= MANY {
+            return format!("x {}", units::significant(1.0 + share));
+        }
         format!("{}{}", if signed && share > 0.0 { "+" } else { "" }, percent(share))
     }
 }

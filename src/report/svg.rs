@@ -367,7 +367,7 @@ fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
 }
 
 /// Characters of a name that fit beside the plot.
-const NAME: usize = 12;
+const NAME: usize = 14;
 
 /// Does the plot show this name in full?
 pub fn fits(name: &str) -> bool {
@@ -414,7 +414,7 @@ mod tests {
     fn long_names_keep_what_tells_them_apart() {
         assert_eq!(short_name("msg_zerocopy"), "msg_zerocopy");
         assert_eq!(short_name("msg_zerocopy in_flight=32"), "in_flight=32");
-        assert_eq!(short_name("msg_zerocopy_sleep"), "…ocopy_sleep");
+        assert_eq!(short_name("msg_zerocopy_sleep"), "…erocopy_sleep");
     }
 
     #[test]

@@ -102,8 +102,8 @@ fn flags_replace_values_and_split_at_commas_where_they_separate() {
     assert_eq!(axes["message_bytes"], [Value::Int(64), Value::Int(4096)]);
     assert_eq!(axes["placement"], [Value::text(explicit), Value::text("same"), Value::text("none")]);
     assert_eq!(axes["congestion_control"], [Value::text("cubic"), Value::text("bbr")]);
-    let error = spec.set_axis("stride", &["1"]).unwrap_err().to_string();
-    assert_eq!(error, "--stride does not apply to transfer: it belongs to no probe");
+    let error = spec.set_axis("swing", &["1"]).unwrap_err().to_string();
+    assert_eq!(error, "--swing does not apply to transfer: it belongs to no probe");
 }
 
 #[test]

@@ -11,6 +11,9 @@ use std::ptr;
 /// Status of a child that could not execute its program, as shells have it.
 const NOT_EXECUTED: c_int = 127;
 
+/// Status of a child whose parent was gone before it began.
+const ORPHANED: c_int = 3;
+
 /// A child that has not been waited for. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct Child {
@@ -45,12 +48,15 @@ impl Drop for Child {
 /// `body` runs in a copy of the calling thread alone: it may call only what is async-signal-safe,
 /// and must not unwind.
 pub unsafe fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
+    let parent = i64::from(std::process::id());
     // SAFETY: the caller vouches for what the child does; it never returns from here.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             super::process::die_with_parent();
-            super::process::exit_now(body())
+            // A parent that ended before it could be asked for leaves nobody to wait for.
+            let orphaned = super::call::getppid() != parent;
+            super::process::exit_now(if orphaned { ORPHANED } else { body() })
         }
         pid => Ok(Child { pid: Some(pid) }),
     }

@@ -7,6 +7,7 @@ use super::library::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 /// `struct nfs_url`: the part that is read here. The names in it belong to the url.
 #[repr(C)]
@@ -55,8 +56,13 @@ fn functions(library: &Library) -> Result<Functions, String> {
     }
 }
 
-/// Is the library here, with every function? Otherwise what the loader says.
+/// Is the library here, with every function? Otherwise what the loader says. Looked for once.
 pub fn available() -> Result<(), String> {
+    static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
+    ANSWER.get_or_init(look).clone()
+}
+
+fn look() -> Result<(), String> {
     let library = Library::open(NAMES)?;
     let found = functions(&library).map(|_| ());
     library.close();

@@ -7,6 +7,7 @@
 use super::library::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::io;
+use std::sync::OnceLock;
 
 type Authenticate =
     extern "C" fn(*const c_char, *const c_char, *mut c_char, c_int, *mut c_char, c_int, *mut c_char, c_int);
@@ -34,8 +35,13 @@ fn functions(library: &Library) -> Result<Functions, String> {
     }
 }
 
-/// Is the library here, with every function? Otherwise what the loader says.
+/// Is the library here, with every function? Otherwise what the loader says. Looked for once.
 pub fn available() -> Result<(), String> {
+    static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
+    ANSWER.get_or_init(look).clone()
+}
+
+fn look() -> Result<(), String> {
     let library = Library::open(NAMES)?;
     let found = functions(&library).map(|_| ());
     library.close();

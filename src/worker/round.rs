@@ -60,6 +60,7 @@ pub fn round(
     let samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    declared(probe, &samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
     for (role, report) in probe.roles().iter().zip(reports) {
@@ -70,6 +71,19 @@ pub fn round(
         }));
     }
     Ok(Round { samples, settings, missing })
+}
+
+/// A probe records what it declares: a file of samples has no column for anything else.
+fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
+    let known = probe.quantities();
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.keys());
+    match recorded.into_iter().find(|id| !known.iter().any(|quantity| quantity.id == **id)) {
+        Some(id) => Err(RoundError::Failed(format!(
+            "{} records {id:?}, which is none of its quantities",
+            probe.about().id
+        ))),
+        None => Ok(()),
+    }
 }
 
 struct Direction<'a> {

@@ -150,7 +150,10 @@ fn every_row_of_the_suite_is_on_the_page_with_its_prediction() {
     let page = html::page(&build::report(&run, &analysis));
     let shown = section(&page, "operations");
     assert!(!analysis.operations.is_empty());
-    for operation in analysis.operations.iter().filter(|o| o.row.listed) {
+    // A probe may refuse figures that are made up.
+    let measured = analysis.operations.iter().filter(|o| o.measured.is_some()).count();
+    assert!(measured * 10 >= analysis.operations.len() * 9, "{measured} of {}", analysis.operations.len());
+    for operation in analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()) {
         let id = format!("id=\"c{}-{}\"", operation.case, operation.metric.id);
         assert!(shown.contains(&id), "{} is not among the operations", operation.name());
         assert_eq!(page.matches(&id).count(), 1, "{id}");
@@ -265,7 +268,9 @@ fn results_hold_predictions_on_headlines_only() {
             filled += 1;
         }
     }
-    assert_eq!(filled, operations(&run, &analysis.cells).iter().filter(|o| o.predicted().is_some()).count());
+    let all = operations(&run, &analysis.cells);
+    let both = all.iter().filter(|o| o.measured.is_some() && o.predicted().is_some());
+    assert_eq!(filled, both.count());
 }
 
 #[test]

@@ -4,13 +4,20 @@
 //! Each reader takes the receiver's figure (goodput) where the tool prints one, and asks for an
 //! exact field: a tool that changes its output fails with what was missing, never with a 0.
 
+pub mod core_to_core;
 pub mod fio;
 pub mod iperf3;
+pub mod lmbench;
+pub mod mbw;
 pub mod neper;
 pub mod netperf;
 pub mod nuttcp;
+pub mod perf_bench;
+pub mod ping;
 pub mod qperf;
 pub mod sockperf;
+pub mod stress_ng;
+pub mod sysbench;
 
 /// Why an output could not be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -16,3 +16,19 @@ pub fn bits_per_second(output: &str) -> Result<f64, ParseError> {
     };
     Ok(scale * rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)?)
 }
+
+/// TCP_RR with `-k TRANSACTION_RATE`: nanoseconds a transaction.
+pub fn transaction_ns(output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "TRANSACTION_RATE";
+    Ok(1e9 / rate(FIELD, value_of(output, FIELD).ok_or_else(|| missing(FIELD, output))?)?)
+}
+
+/// TCP_CC, the old table of six columns: nanoseconds a connection.
+pub fn connection_ns(output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "Trans. Rate per sec";
+    let columns = output.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let numbers =
+        |columns: &Vec<&str>| columns.len() == 6 && columns.iter().all(|c| c.parse::<f64>().is_ok());
+    let row = columns.into_iter().find(numbers).ok_or_else(|| missing(FIELD, output))?;
+    Ok(1e9 / rate(FIELD, row[5])?)
+}

@@ -161,7 +161,7 @@ impl<T: External> Peer for T {
 }
 
 /// The programs of these names on the PATH.
-fn on_path(names: &[&str]) -> Result<Vec<PathBuf>, String> {
+pub fn on_path(names: &[&str]) -> Result<Vec<PathBuf>, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let find = |name: &&str| {
         std::env::split_paths(&path)
@@ -178,7 +178,7 @@ fn is_executable(program: &Path) -> bool {
 }
 
 /// The first line that a program prints about itself.
-fn version(program: &Path, arguments: &[&str]) -> Result<String, String> {
+pub fn version(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())

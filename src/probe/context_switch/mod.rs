@@ -213,7 +213,9 @@ impl Probe for ContextSwitch {
             _ => format!("{kinds}, wake-up on another core, by {by}"),
         });
         let published = (place, by) == ("same", "pipe");
-        Some(if published { row.as_published("context_switch", kind) } else { row })
+        let row = if published { row.as_published("context_switch", kind) } else { row };
+        let telling = published && kind == "process";
+        Some(if telling { row.told_as("a switch of processes on one CPU") } else { row })
     }
 
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {

@@ -8,7 +8,6 @@ use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{RoleReport, Stage, Task, Window};
 use super::{FILE_BYTES, PROCESSES};
-use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
 use crate::sample::Quantity;
 use crate::stats;
@@ -34,8 +33,6 @@ pub const QUANTITIES: &[Quantity] = &[
 ];
 
 const READ_BLOCKS: usize = (FILE_BYTES / BLOCK_BYTES) as usize;
-/// More pages cached than this for each one read: the file system read ahead, though told not to.
-const MOST_CACHED_PER_READ: f64 = 2.0;
 /// Exit status of a child that could not read, or read something else.
 const WRONG: i32 = 2;
 /// The deadline that means: no more windows.
@@ -75,17 +72,20 @@ fn window(task: &Task, readers: &mut [Reader], overhead_ns: f64) -> Result<Windo
     for reader in readers.iter_mut() {
         reader.commands.write_all(&deadline.to_le_bytes()).context("a reading process is gone")?;
     }
-    let (mut medians, mut rate) = (Vec::new(), 0.0);
+    let (mut medians, mut rate, mut read_ahead) = (Vec::new(), 0.0, false);
     for reader in readers.iter_mut() {
         let done = reader.hear()?;
         let times: Vec<f64> = done.times.iter().map(|ns| f64::from(*ns)).collect();
         times.iter().for_each(|ns| recorder.record(*ns, 1));
-        let bytes = (times.len() as u64 * BLOCK_BYTES) as f64;
-        rate += bytes * 1e9 / done.elapsed_ns.max(1) as f64;
+        let bytes = times.len() as u64 * BLOCK_BYTES;
+        rate += bytes as f64 * 1e9 / done.elapsed_ns.max(1) as f64;
         medians.push(stats::median(&times).context("a process came to no read in its window")?);
-        reader.not_read_ahead(bytes)?;
+        read_ahead |= reader.file.cached_per_read(bytes)? > blocks::MOST_CACHED_PER_READ;
     }
     let mut window = recorder.window(task, 1.0, Some(overhead_ns));
+    if read_ahead {
+        window.marks.push(blocks::READ_AHEAD.into());
+    }
     window.bytes = window.ops * BLOCK_BYTES as f64;
     let quantities = &mut window.quantities;
     // Each process counts once, however many reads it came to.
@@ -115,6 +115,7 @@ impl Reader {
         let (file, mut own) = (open()?, open()?);
         own.advise(Advice::Random)?;
         let order = own.shuffled(blocks::seed(task).wrapping_add(number as u64));
+        own.refuse_read_ahead(&order)?;
         let mut times = vec![0u8; READ_BLOCKS * size_of::<u32>()];
         let (mut commanded, commands) = std::io::pipe().context("cannot make a pipe")?;
         let (results, mut told) = std::io::pipe().context("cannot make a pipe")?;
@@ -136,20 +137,6 @@ impl Reader {
         self.results.read_exact(&mut bytes).context("a reading process ended early")?;
         let times = bytes.chunks_exact(4).map(|ns| u32::from_le_bytes([ns[0], ns[1], ns[2], ns[3]]));
         Ok(Done { elapsed_ns, times: times.collect() })
-    }
-
-    fn not_read_ahead(&self, read_bytes: f64) -> Result<()> {
-        let ratio = self.file.cached_bytes()? as f64 / read_bytes;
-        if ratio <= MOST_CACHED_PER_READ {
-            return Ok(());
-        }
-        Err(Unavailable {
-            reason: format!(
-                "the file system brings {ratio:.1} pages for each one read at random, though told not to read ahead"
-            ),
-            remedy: "name a directory on another file system with --dir".into(),
-        }
-        .into())
     }
 
     fn end(mut self) -> Result<()> {

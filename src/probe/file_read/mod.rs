@@ -177,6 +177,8 @@ impl Probe for FileRead {
             (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
             _ => return Some(row),
         };
+        let random = published == "local random";
+        let row = if random { row.told_as("a random 4 KiB read from the disk") } else { row };
         Some(row.as_published(ID, published))
     }
 

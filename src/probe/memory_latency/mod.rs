@@ -56,7 +56,7 @@ pub fn load_at(bytes: u64) -> RowRef {
 
 /// 4 KiB to 512 MiB, or as much as a quarter of the memory there is to give.
 fn sizes() -> Vec<Value> {
-    let most = memory::available_bytes().map_or(LARGEST, |bytes| bytes / 4);
+    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| bytes / 4);
     let octaves = std::iter::successors(Some(SMALLEST), |size| Some(size * 2));
     octaves
         .take_while(|size| *size <= LARGEST)
@@ -292,7 +292,9 @@ impl Probe for MemoryLatency {
         let bytes = working_set(point);
         let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
         let label = format!("{}, {pages}", Unit::Bytes.format(bytes as f64));
-        Some(if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) })
+        let row = if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) };
+        let telling = LISTED.last() == Some(&bytes) && !point.on(HUGE_PAGES);
+        Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
     }
 
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {

@@ -18,6 +18,8 @@ pub const SERVER: Server = Server {
     program: "ganesha.nfsd",
     packages: "nfs-ganesha nfs-ganesha-vfs libnfs-utils",
     port: 2049,
+    // Files are opened by handle.
+    rights: &[(2, "CAP_DAC_READ_SEARCH")],
     hidden: &["/run", "/var/lib/nfs"],
     parts,
     prepare,

@@ -29,6 +29,8 @@ pub struct Server {
     pub packages: &'static str,
     /// The protocol's own: in a namespace of one's own every port is free.
     pub port: u16,
+    /// Capabilities that it does not work without: bit and name.
+    pub rights: &'static [(u32, &'static str)],
     /// Directories that it must not see: sockets of this machine's services, its own old state.
     pub hidden: &'static [&'static str],
     /// Is what it needs beside the program here?
@@ -68,12 +70,7 @@ impl Server {
 
     /// Can it be started here, and its client be loaded?
     pub fn available(&self) -> Result<(), Unavailable> {
-        if !is_host_root(&Root::here()) {
-            return Err(Unavailable {
-                reason: format!("the {} server opens files in ways that only root may", self.title),
-                remedy: "run as root, outside a user namespace".into(),
-            });
-        }
+        may_start(&Root::here(), self)?;
         let missing = |reason: String| Unavailable {
             reason,
             remedy: format!(
@@ -93,10 +90,27 @@ impl Server {
     }
 }
 
-/// Root of this machine: root of a user namespace may not open files by handle (open_by_handle_at(2)).
-fn is_host_root(root: &Root) -> bool {
+/// A mount namespace of its own, namespaces of the network that root made, and ids of every user.
+const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
+
+/// Is this root of the machine, with what the server needs? Root of a user namespace may not open
+/// files by handle (open_by_handle_at(2)), and has no other users to become.
+fn may_start(root: &Root, server: &Server) -> Result<(), Unavailable> {
+    let refuse = |reason: String, remedy: &str| Err(Unavailable { reason, remedy: remedy.into() });
     let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
-    settings::effective_uid(root) == Some(0) && root.text("proc/self/uid_map").is_none_or(everybody)
+    if settings::effective_uid(root) != Some(0) || !root.text("proc/self/uid_map").is_none_or(everybody) {
+        let reason = format!("the {} server acts for every user, which only root may", server.title);
+        return refuse(reason, "run as root, outside a user namespace");
+    }
+    let held = settings::status(root, "CapEff").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    let lacks = |(bit, _): &&(u32, &str)| held.is_some_and(|held| held >> bit & 1 == 0);
+    match server.rights.iter().chain([&SYS_ADMIN]).find(lacks) {
+        None => Ok(()),
+        Some((_, name)) => refuse(
+            format!("the {} server cannot be started without {name}", server.title),
+            "give the container that capability (docker run --cap-add), or measure outside it",
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -105,17 +119,24 @@ mod tests {
     use crate::host::files::fixture::Machine;
 
     #[test]
-    fn root_of_a_user_namespace_is_not_enough() {
-        let machine = Machine::empty();
-        assert!(!is_host_root(&machine.root()), "nobody says who we are");
-        machine.write("proc/self/status", "Uid:\t0\t0\t0\t0\n");
-        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
-        assert!(is_host_root(&machine.root()));
-        machine.write("proc/self/uid_map", "         0     100000      65536\n");
-        assert!(!is_host_root(&machine.root()));
-        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
-        machine.write("proc/self/status", "Uid:\t9\t9\t9\t9\n");
-        assert!(!is_host_root(&machine.root()));
+    fn root_of_the_machine_with_its_capabilities_may_start_a_server() {
+        let whole = "         0          0 4294967295\n";
+        let all = "Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n";
+        let may = |status: &str, uid_map: &str| {
+            let machine = Machine::empty();
+            machine.write("proc/self/status", status);
+            machine.write("proc/self/uid_map", uid_map);
+            may_start(&machine.root(), &nfs::SERVER).map_err(|why| why.reason)
+        };
+        assert_eq!(may(all, whole), Ok(()));
+        assert!(may(all, "         0     100000      65536\n").unwrap_err().contains("only root"));
+        let ordinary = "Uid:\t9\t9\t9\t9\nCapEff:\t0000000000000000\n";
+        assert!(may(ordinary, whole).unwrap_err().contains("only root"));
+        // What Docker gives root of a container, and the same with DAC_READ_SEARCH.
+        for (mask, name) in [("00000000a80425fb", "DAC_READ_SEARCH"), ("00000000a80425ff", "SYS_ADMIN")] {
+            let why = may(&format!("Uid:\t0\t0\t0\t0\nCapEff:\t{mask}\n"), whole).unwrap_err();
+            assert!(why.contains(name), "{why}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub const SERVER: Server = Server {
     program: "smbd",
     packages: "samba smbclient",
     port: 445,
+    rights: &[],
     hidden: &["/run"],
     parts: smb_client::available,
     prepare,

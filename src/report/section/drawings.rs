@@ -172,10 +172,9 @@ impl<'a> Canvas<'a> {
                 let every = |p: &&Placed| p.case.point.get(axis.id) == Some(if across { &p.x } else { &p.y });
                 at.is_some() && placed.iter().all(every)
             };
-            match (self.layout.axes.iter().find(holds), value) {
-                (Some(axis), Value::Int(n)) if axis.unit == Unit::Bytes => units::short_bytes(*n),
-                (Some(axis), _) => axis.show(value),
-                (None, _) => value.to_string(),
+            match self.layout.axes.iter().find(holds) {
+                Some(axis) => axis.show(value),
+                None => value.to_string(),
             }
         };
         values.iter().map(name).collect()

@@ -14,7 +14,13 @@ const FIRST: &[&str] = &[
     "smt",
     "cpu_governor",
     "turbo",
+    "cpu_base_hertz",
+    "tick_counter_hertz",
     "memory_bytes",
+    "numa_nodes",
+    "directory_disk_model",
+    "directory_disk_rotational",
+    "directory_file_system",
     "kernel_release",
     "distribution",
     "hypervisor",
@@ -35,7 +41,10 @@ pub fn section(m: &Material) -> Option<Section> {
         blocks.push(Block::Facts { folded: None, facts: shown(&first) });
     }
     if !rest.is_empty() {
-        let title = format!("{} more facts: caches, mitigations, TCP settings, rights", rest.len());
+        let title = format!(
+            "{} more facts: caches, pages, disks, network devices, mitigations, TCP settings, rights",
+            rest.len()
+        );
         blocks.push(Block::Facts { folded: Some(title), facts: shown(&rest) });
     }
     if !unknown.is_empty() {

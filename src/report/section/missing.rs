@@ -7,6 +7,9 @@ use crate::probe;
 use crate::report::material::Material;
 use crate::report::{Block, Entry, Section, Table};
 
+/// Names listed of quantities that share their reason.
+const NAMES: usize = 8;
+
 pub fn section(m: &Material) -> Option<Section> {
     let mut rows = Vec::new();
     for (reason, remedy, skips) in reasons(&m.run.record.plan.skips) {
@@ -14,9 +17,8 @@ pub fn section(m: &Material) -> Option<Section> {
         rows.push([what, reason.to_string(), remedy.to_string()].map(Entry::Text).to_vec());
     }
     for missing in &m.run.record.missing {
-        let what =
-            format!("{}: {}", plural(missing.quantities.len(), "quantity"), missing.quantities.join(", "))
-                .replace("quantitys", "quantities");
+        let what = format!("{}: {}", plural(missing.quantities.len(), "quantity"), some(&missing.quantities))
+            .replace("quantitys", "quantities");
         rows.push([what, missing.why.reason.clone(), missing.why.remedy.clone()].map(Entry::Text).to_vec());
     }
     let table = Table {
@@ -28,6 +30,12 @@ pub fn section(m: &Material) -> Option<Section> {
     };
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     unless_empty("not-measured", "Not measured", "Not measured", blocks)
+}
+
+/// The first names of a list, and how many more there are.
+fn some(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMES { format!("{shown} and {} more, in run.json", names.len() - NAMES) } else { shown }
 }
 
 /// Skips by probe and reason, in order of appearance.

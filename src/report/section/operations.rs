@@ -22,16 +22,12 @@ pub fn section(m: &Material) -> Option<Section> {
 }
 
 fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
-    let mut text = String::from(
-        "Predicted is base hardware plus software overhead where both are known; each formula was recorded before the \
+    let text = "Predicted is base hardware plus software overhead where both are known; each formula was recorded before the \
          first sample of its row. Measured is the median over rounds with its interval; spread is the interquartile \
          range within a round (median over rounds) and between rounds, as a share of the median; farthest is the \
-         window that lies farthest from the median.",
-    );
-    for beside in m.beside {
-        text.push_str(&format!(" {}: {}", beside.name, beside.about));
-    }
-    let mut all = vec![Block::Text(text)];
+         window that lies farthest from the median.";
+    let mut all = vec![Block::Text(text.into())];
+    all.extend(m.beside.iter().map(|b| Block::Text(format!("{}: {}", b.name, b.about))));
     all.extend(blocks);
     all.extend(m.beside.iter().filter_map(|b| unmatched(m, b)));
     all
@@ -55,30 +51,40 @@ fn probe(m: &Material, layout: &Layout) -> Vec<Block> {
     blocks
 }
 
-const COLUMNS: &[&str] = &[
-    "operation",
-    "base hardware",
-    "software overhead",
-    "predicted",
-    "measured",
-    "TSC cycles",
-    "measured / predicted",
-    "spread within",
-    "between",
-    "farthest",
-    "rounds x samples",
-];
+/// Columns before those of figures from elsewhere, and after them.
+const COLUMNS: &[&str] =
+    &["operation", "base hardware", "software overhead", "predicted", "measured", "measured / predicted"];
+const TRUST: &[&str] = &["TSC cycles", "spread within", "between", "farthest", "rounds x samples"];
 
 fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
     let mut columns: Vec<String> = COLUMNS.iter().map(|c| c.to_string()).collect();
     for beside in m.beside {
         columns.extend([beside.name.clone(), format!("ours / {}", beside.name)]);
     }
-    Table {
+    columns.extend(TRUST.iter().map(|c| c.to_string()));
+    let mut table = Table {
         id: slug(&format!("operations {}", layout.probe.about().id)),
         columns,
         rows: listed.iter().map(|o| row(m, layout, o)).collect(),
         ..Table::default()
+    };
+    without_empty_columns(&mut table);
+    table
+}
+
+/// A rate has no cycles, and its parts no sum: what applies to no row is no column.
+fn without_empty_columns(table: &mut Table) {
+    let says = |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|e| *e != none()));
+    let kept: Vec<bool> = (0..table.columns.len()).map(says).collect();
+    let keep = |column: &mut usize| {
+        *column += 1;
+        kept[*column - 1]
+    };
+    let mut column = 0;
+    table.columns.retain(|_| keep(&mut column));
+    for row in &mut table.rows {
+        let mut column = 0;
+        row.retain(|_| keep(&mut column));
     }
 }
 
@@ -97,14 +103,16 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
             cell: Some(o.cell()),
             standing: Standing::None,
         }),
-        layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)),
         o.ratio.map_or(none(), |ratio| Entry::Estimate {
             estimate: ratio,
             cell: None,
-            standing: if accuracy::fit(&ratio) == Fit::Outside { Standing::Off } else { Standing::None },
+            standing: if accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside {
+                Standing::Off
+            } else {
+                Standing::None
+            },
         }),
     ];
-    row.extend(spread(o.spread.as_ref()));
     for beside in m.beside {
         let found = beside.find(o);
         row.push(match &found {
@@ -113,6 +121,8 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         });
         row.push(found.and_then(|f| f.ratio).map_or(none(), plain));
     }
+    row.push(layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
+    row.extend(spread(o.spread.as_ref()));
     row
 }
 
@@ -219,7 +229,7 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
 }
 
 /// Rows of one probe in the glance: more are under Operations.
-const OF_ONE: usize = 4;
+const OF_ONE: usize = 3;
 /// The tables of the glance: times by magnitude.
 const GROUPS: &[(&str, f64)] =
     &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];

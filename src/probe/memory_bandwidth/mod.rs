@@ -4,6 +4,8 @@
 //! write to. Bandwidth counts payload: the bytes that a copy copies count once (STREAM counts them
 //! twice, once read and once written). Sources: McCalpin, STREAM; lmbench bw_mem.
 
+mod words;
+
 use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
 use super::passes::{self, Timed, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
@@ -13,13 +15,13 @@ use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::topology::{Topology, pin_this_thread};
 use crate::host::{Unavailable, memory};
 use crate::sample::{Metric, Quantity, Sample};
-use crate::sys::mapping::{Mapping, Pages};
-use crate::sys::stream::{BLOCK_WORDS, Loops};
+use crate::sys::stream::Loops;
 use crate::units::Unit;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
+use words::{BLOCK, Words};
 
 pub struct MemoryBandwidth;
 
@@ -33,13 +35,6 @@ const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 const IN_MEMORY: u64 = 128 << 20;
 /// The latency of memory is that of the listed row.
 const LATENCY_AT: u64 = 256 << 20;
-const WORD: usize = size_of::<u64>();
-const BLOCK: usize = BLOCK_WORDS * WORD;
-/// The halves of a copy lie this far from a multiple of 4 KiB apart: a load that follows a store to
-/// the same offset in another page would wait for it (Intel, Optimization Reference Manual, 4 KiB
-/// aliasing).
-const APART: usize = 2048;
-
 /// One way of moving data.
 struct Operation {
     id: &'static str,
@@ -48,33 +43,13 @@ struct Operation {
     /// Lines that cross to or from a cache for each line of payload: a store reads its line first
     /// and writes it back later.
     crossings: f64,
-    /// Bytes that the core moves a cycle while all is in the first level.
-    bytes_per_cycle: f64,
 }
 
 const OPERATIONS: &[Operation] = &[
-    Operation {
-        id: "read",
-        label: "read",
-        published: Some("memory_read_bandwidth"),
-        crossings: 1.0,
-        bytes_per_cycle: 64.0,
-    },
-    Operation {
-        id: "write",
-        label: "write",
-        published: Some("memory_write_bandwidth"),
-        crossings: 2.0,
-        bytes_per_cycle: 32.0,
-    },
-    Operation { id: "copy", label: "copy", published: None, crossings: 3.0, bytes_per_cycle: 32.0 },
-    Operation {
-        id: "nt_write",
-        label: "write past the caches",
-        published: None,
-        crossings: 1.0,
-        bytes_per_cycle: 32.0,
-    },
+    Operation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
+    Operation { id: "write", label: "write", published: Some("memory_write_bandwidth"), crossings: 2.0 },
+    Operation { id: "copy", label: "copy", published: None, crossings: 3.0 },
+    Operation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
 ];
 
 fn operation(point: &Point) -> Option<&'static Operation> {
@@ -103,7 +78,7 @@ fn cpus() -> u64 {
 
 /// The largest size of which every CPU can have one within a quarter of the free memory.
 fn in_memory() -> u64 {
-    let most = memory::available_bytes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
+    let most = memory::for_default_sizes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
     std::iter::successors(Some(IN_MEMORY), |size| Some(size / 2))
         .find(|size| *size <= most || *size <= 8 << 20)
         .unwrap_or(8 << 20)
@@ -123,72 +98,6 @@ fn coordinates(point: &Point) -> (u64, u64) {
     (point.int(WORKING_SET).unwrap_or(BLOCK as u64), point.int(THREADS).unwrap_or(1))
 }
 
-/// The words of one thread.
-struct Words {
-    memory: Mapping,
-    /// Words of the whole working set, or of each half of a copy.
-    count: usize,
-    /// Where the half that is written begins.
-    written_from: usize,
-}
-
-impl Words {
-    /// Touched by the thread that uses them, so that they lie on its NUMA node.
-    fn prepare(bytes: usize, operation: &Operation) -> Result<Words> {
-        let halves = if operation.id == "copy" { 2 } else { 1 };
-        let count = bytes / BLOCK / halves * BLOCK_WORDS;
-        let written_from = if halves == 2 { (count * WORD).next_multiple_of(4096) + APART } else { 0 };
-        let mapped = Mapping::anonymous(written_from + count * WORD, Pages::Base);
-        let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
-        memory.populate();
-        (1u64..).zip(&mut memory.words()[..count]).for_each(|(n, word)| *word = n);
-        Ok(Words { memory, count, written_from: written_from / WORD })
-    }
-
-    /// Goes through the words for every window, and checks what became of them.
-    fn measure(&mut self, loops: &Loops, operation: &Operation, task: &Task) -> Result<Timed> {
-        let count = self.count;
-        let bytes = (count * WORD) as u64;
-        let (head, tail) = self.memory.words().split_at_mut(self.written_from.max(count));
-        let words = &mut head[..count];
-        match operation.id {
-            "read" => {
-                let mut sum = 0u64;
-                let timed = passes::windows(task, bytes, |n| sum = sum.wrapping_add(loops.read(words, n)));
-                let once = (count as u128 * (count as u128 + 1) / 2) as u64;
-                match sum == once.wrapping_mul(timed.passes) {
-                    true => Ok(timed),
-                    false => bail!("the words do not add up: not every one was read"),
-                }
-            }
-            "copy" => {
-                let to = &mut tail[..count];
-                let timed = passes::windows(task, bytes, |n| loops.copy(to, words, n));
-                match to == words {
-                    true => Ok(timed),
-                    false => bail!("the copy is not what was copied"),
-                }
-            }
-            id => {
-                let mut last = 0u64;
-                let mut lacking = false;
-                let timed = passes::windows(task, bytes, |n| {
-                    let written = match id {
-                        "write" => Some(loops.write(words, last.wrapping_add(1), n)),
-                        _ => loops.write_past_caches(words, last.wrapping_add(1), n),
-                    };
-                    lacking |= written.is_none();
-                    last = written.unwrap_or(last);
-                });
-                if lacking || last != timed.passes || words.iter().any(|word| *word != last) {
-                    bail!("not every word was written in each pass");
-                }
-                Ok(timed)
-            }
-        }
-    }
-}
-
 /// Runs a thread on each of these CPUs; they begin together, when the stage is ready.
 fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result<Vec<Timed>> {
     let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
@@ -200,14 +109,14 @@ fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result
     let body = |cpu: Option<usize>| -> Result<Timed> {
         let prepared = cpu
             .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
-            .and_then(|()| Words::prepare(bytes, operation));
+            .and_then(|()| Words::prepare(bytes, operation.id));
         set_up.wait();
         begin.wait();
         let mut words = prepared?;
         if !go.load(Ordering::Acquire) {
             bail!("the round did not start");
         }
-        words.measure(&loops, operation, task)
+        words.measure(&loops, operation.id, task)
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| body(*cpu))).collect();
@@ -352,6 +261,9 @@ impl Probe for MemoryBandwidth {
         let whole = bytes > CACHED[CACHED.len() - 1];
         let row = if threads == 1 || whole { Row::listed(label) } else { Row::drawn(label) };
         Some(match operation.published.filter(|_| threads == 1 && whole) {
+            Some(published) if operation.id == "read" => {
+                row.as_published(published, "").told_as("reading memory with one thread")
+            }
             Some(published) => row.as_published(published, ""),
             None => row,
         })
@@ -361,11 +273,11 @@ impl Probe for MemoryBandwidth {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
         let caches = Hierarchy::ask(&mut inputs);
-        let source =
-            "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455), vectors of 32 bytes";
-        let l1 = inputs.constant("l1_bytes_per_cycle", operation.bytes_per_cycle, Unit::Bytes, source);
-        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, source);
-        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, source);
+        let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455): two loads and two stores of 32 bytes a cycle";
+        let l1 = inputs.constant("l1_bytes_per_cycle", 64.0, Unit::Bytes, source);
+        let guide = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
+        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, guide);
+        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, guide);
         let crossings = inputs.constant(
             "crossings",
             operation.crossings,

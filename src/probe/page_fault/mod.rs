@@ -5,6 +5,8 @@
 //! looked up to be gone. Sources: lmbench lat_pagefault; mmap(2), madvise(2), posix_fadvise(2),
 //! getrusage(2).
 
+mod ground;
+
 use super::batch::{self, settle_on_one_cpu};
 use super::file_read::{self, Way};
 use super::prediction::{Account, Inputs, RowRef};
@@ -14,17 +16,14 @@ use super::{
     system_call,
 };
 use crate::axis::{Axis, Kind, Point, Value};
-use crate::host::clock::{ThreadUsage, monotonic_ns, thread_usage};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, huge_pages};
 use crate::sample::{Metric, Quantity, Sample};
-use crate::stats::random::Random;
-use crate::sys::mapping::{FileMapping, Mapping, Pages, page_bytes};
-use crate::sys::page_cache::{Advice, advise, cached_bytes};
+use crate::sys::mapping::{Mapping, Pages, page_bytes};
 use crate::units::Unit;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
+use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
-use std::hint::black_box;
 
 pub struct PageFault;
 
@@ -33,13 +32,10 @@ const FAULT: &str = "fault";
 
 const ANONYMOUS_PAGES: usize = 1024;
 const HUGE_PAGES: usize = 8;
-const FILE_BYTES: u64 = 8 << 20;
 /// Pages that were given back are given out again: they are still in a cache of this size.
 const CACHED_BYTES: u64 = 4 << 20;
 /// The file whose random reads stand for those of a major fault.
 const READ_BYTES: u64 = 64 << 20;
-/// Dropping pages may have to wait for others to let go of them.
-const DROP_TRIES: usize = 5;
 
 /// One kind of fault.
 struct Fault {
@@ -74,173 +70,6 @@ pub fn fault(kind: &'static str) -> RowRef {
     RowRef { probe: ID, coordinates: vec![(FAULT, Value::text(kind))], metric: "cost" }
 }
 
-/// Pages that can be made to fault, all of them, again and again.
-trait Ground {
-    /// Makes every page fault at its next touch.
-    fn clear(&mut self) -> Result<()>;
-
-    /// Touches one page.
-    fn touch(&mut self, offset: usize);
-
-    /// Faults of the right kind among those of a thread.
-    fn faults(&self, usage: ThreadUsage) -> u64;
-}
-
-struct Anonymous(Mapping);
-
-impl Ground for Anonymous {
-    fn clear(&mut self) -> Result<()> {
-        self.0.discard().context("the kernel takes no pages back")
-    }
-
-    fn touch(&mut self, offset: usize) {
-        self.0.touch(offset);
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.minor_faults
-    }
-}
-
-/// A file whose pages are dropped from the page cache: each touch reads one from the disk.
-struct Cold {
-    file: File,
-    mapping: Option<FileMapping>,
-}
-
-impl Cold {
-    /// Drops the file's pages, and looks whether they are gone.
-    fn chill(&mut self) -> Result<()> {
-        // Pages that somebody has mapped are not dropped.
-        self.mapping = None;
-        for _ in 0..DROP_TRIES {
-            advise(&self.file, Advice::DontNeed).context("posix_fadvise")?;
-            if cached_bytes(&self.file, FILE_BYTES)? == 0 {
-                return Ok(());
-            }
-            self.file.sync_all()?;
-        }
-        Err(Unavailable {
-            reason:
-                "the file's pages stay in memory when they are dropped from the page cache (a file system in \
-                     memory, or other users of the file)"
-                    .into(),
-            remedy: "name a directory on a disk with --dir".into(),
-        }
-        .into())
-    }
-}
-
-impl Ground for Cold {
-    fn clear(&mut self) -> Result<()> {
-        self.chill()?;
-        let mapping = FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        mapping.expect_random_access()?;
-        self.mapping = Some(mapping);
-        Ok(())
-    }
-
-    fn touch(&mut self, offset: usize) {
-        if let Some(mapping) = &self.mapping {
-            black_box(mapping.read(offset));
-        }
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.major_faults
-    }
-}
-
-/// A file in the page cache, of which each touched page becomes a private copy. (A page that is
-/// only read is no measure of a fault: the kernel maps its neighbours, or the whole of a large
-/// folio, at once.)
-struct Cached {
-    file: File,
-    mapping: Option<FileMapping>,
-}
-
-impl Ground for Cached {
-    fn clear(&mut self) -> Result<()> {
-        // The copies of the turn before go first.
-        self.mapping = None;
-        let mapping =
-            FileMapping::private_of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
-        let cached = cached_bytes(&self.file, FILE_BYTES)?;
-        if cached < FILE_BYTES {
-            bail!("only {cached} of the file's {FILE_BYTES} bytes are in the page cache");
-        }
-        self.mapping = Some(mapping);
-        Ok(())
-    }
-
-    fn touch(&mut self, offset: usize) {
-        if let Some(mapping) = &mut self.mapping {
-            mapping.touch(offset);
-        }
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.minor_faults
-    }
-}
-
-/// Touches pages in random order, one after another, and starts over when all have been touched.
-struct Toucher<'a> {
-    ground: &'a mut dyn Ground,
-    offsets: Vec<usize>,
-    next: usize,
-    random: Random,
-    /// The thread's faults when this turn over the pages began.
-    before: ThreadUsage,
-}
-
-impl<'a> Toucher<'a> {
-    fn new(ground: &'a mut dyn Ground, bytes: usize, step: usize, seed: u64) -> Result<Toucher<'a>> {
-        let offsets: Vec<usize> = (0..bytes).step_by(step).collect();
-        let next = offsets.len();
-        let before = thread_usage()?;
-        Ok(Toucher { ground, offsets, next, random: Random::new(seed), before })
-    }
-
-    /// Time of one touch.
-    fn touch(&mut self) -> Result<u64> {
-        if self.next == self.offsets.len() {
-            self.start_over()?;
-        }
-        let offset = self.offsets[self.next];
-        self.next += 1;
-        let start = monotonic_ns();
-        self.ground.touch(offset);
-        let ns = monotonic_ns() - start;
-        if self.next == self.offsets.len() {
-            self.check()?;
-        }
-        Ok(ns)
-    }
-
-    fn start_over(&mut self) -> Result<()> {
-        self.ground.clear()?;
-        self.random.shuffle(&mut self.offsets);
-        self.next = 0;
-        self.before = thread_usage()?;
-        Ok(())
-    }
-
-    /// Every touch of this turn was one fault. The thread may have had a few others: its stack, the
-    /// list of times.
-    fn check(&self) -> Result<()> {
-        let faults = self.ground.faults(thread_usage()?.since(self.before));
-        let touches = self.next as u64;
-        if faults < touches {
-            bail!("{touches} touches made only {faults} faults of the right kind");
-        }
-        if faults > touches + touches / 4 + 16 {
-            bail!("{touches} touches made {faults} faults");
-        }
-        Ok(())
-    }
-}
-
 /// The pages of a case, how far apart they are touched, and how many bytes there are.
 fn ground(fault: &Fault, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)> {
     match fault.id {
@@ -250,20 +79,17 @@ fn ground(fault: &Fault, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)>
         }
         "huge_anonymous" => {
             let one = huge_pages::bytes_of_one().unwrap_or(2 << 20);
-            // Mapped whole and looked up: what is given back comes again as it was.
-            let memory = huge_pages::map(HUGE_PAGES * one)?;
-            let bytes = memory.len();
-            Ok((Box::new(Anonymous(memory)), bytes, one))
+            // Mapped whole and looked up once, so that what is missing is said with its reason.
+            let huge = Huge::new(huge_pages::map(HUGE_PAGES * one)?, one);
+            let bytes = huge.bytes();
+            Ok((Box::new(huge), bytes, one))
         }
         kind => {
             let path = task.files.first().ok_or_else(|| anyhow!("no file to map"))?;
             let file = File::open(path).with_context(|| format!("cannot open {path}"))?;
-            let ground: Box<dyn Ground> = if kind == "major_file" {
-                Box::new(Cold { file, mapping: None })
-            } else {
-                // Reading it puts it into the page cache.
-                std::io::copy(&mut &file, &mut std::io::sink())?;
-                Box::new(Cached { file, mapping: None })
+            let ground: Box<dyn Ground> = match kind {
+                "major_file" => Box::new(Cold::new(file)),
+                _ => Box::new(Cached::new(file)?),
             };
             Ok((ground, FILE_BYTES as usize, page_bytes()))
         }
@@ -379,7 +205,11 @@ impl Probe for PageFault {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let fault = find(point)?;
-        let row = Row::listed(fault.label);
+        let row = match fault.id {
+            "minor_anonymous" => Row::listed(fault.label).told_as("a minor page fault"),
+            "major_file" => Row::listed(fault.label).told_as("a major page fault"),
+            _ => Row::listed(fault.label),
+        };
         Some(match fault.published {
             Some(variant) => row.as_published("page_fault", variant),
             None => row,
@@ -413,91 +243,5 @@ impl Probe for PageFault {
             }
         };
         Some(inputs.sum(formula, filled, trap))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    fn file_of(dir: &std::path::Path) -> File {
-        let path = dir.join("pages");
-        let mut file = File::create_new(&path).unwrap();
-        file.write_all(&vec![7; FILE_BYTES as usize]).unwrap();
-        file.sync_all().unwrap();
-        File::open(path).unwrap()
-    }
-
-    fn turn(ground: &mut dyn Ground, bytes: usize, step: usize) -> Result<()> {
-        let mut toucher = Toucher::new(ground, bytes, step, 1)?;
-        for _ in 0..bytes / step {
-            toucher.touch()?;
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn every_touch_of_fresh_memory_is_a_fault() {
-        let bytes = 256 * page_bytes();
-        let mut ground = Anonymous(Mapping::anonymous(bytes, Pages::Base).unwrap());
-        turn(&mut ground, bytes, page_bytes()).unwrap();
-    }
-
-    /// The trap: memory that is there already costs nothing to touch.
-    #[test]
-    fn touches_that_are_no_faults_are_an_error() {
-        struct Warm(Mapping);
-        impl Ground for Warm {
-            fn clear(&mut self) -> Result<()> {
-                self.0.populate();
-                Ok(())
-            }
-            fn touch(&mut self, offset: usize) {
-                self.0.touch(offset);
-            }
-            fn faults(&self, usage: ThreadUsage) -> u64 {
-                usage.minor_faults
-            }
-        }
-        let bytes = 256 * page_bytes();
-        let mut warm = Warm(Mapping::anonymous(bytes, Pages::Base).unwrap());
-        let error = turn(&mut warm, bytes, page_bytes()).unwrap_err();
-        assert!(error.to_string().contains("faults"), "{error}");
-    }
-
-    /// The trap: a page cache that is still warm.
-    #[test]
-    fn a_cold_file_is_really_cold_or_refused() {
-        let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).unwrap();
-        let mut cold = Cold { file: file_of(dir.path()), mapping: None };
-        match cold.clear() {
-            Ok(()) => assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), 0),
-            Err(error) => {
-                assert!(error.is::<Unavailable>(), "{error}");
-                eprintln!("skipped: {error}");
-                return;
-            }
-        }
-        cold.touch(0);
-        assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), page_bytes() as u64, "no readahead");
-    }
-
-    #[test]
-    fn a_file_that_lives_in_memory_is_refused() {
-        let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
-            eprintln!("skipped: no /dev/shm to make a file in");
-            return;
-        };
-        let mut cold = Cold { file: file_of(dir.path()), mapping: None };
-        let error = cold.clear().unwrap_err();
-        assert!(error.is::<Unavailable>(), "{error}");
-    }
-
-    #[test]
-    fn every_touch_of_a_cached_file_is_a_fault() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut cached = Cached { file: file_of(dir.path()), mapping: None };
-        turn(&mut cached, FILE_BYTES as usize, page_bytes()).unwrap();
     }
 }

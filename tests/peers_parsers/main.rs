@@ -1,9 +1,12 @@
-//! The readers of the peers' outputs, over what each tool really printed (tests/fixtures/peers).
+//! The readers of the peers' outputs, over what each tool really printed (tests/fixtures/peers), and the
+//! rows of ours that they are compared with.
 //!
 //! Bench targets have no tests of their own, so the module is included here.
 
-#[path = "../bench/peers/parse/mod.rs"]
+mod operations;
+#[path = "../../bench/peers/parse/mod.rs"]
 mod parse;
+mod rows;
 
 use parse::ParseError;
 use proptest::prelude::*;
@@ -19,35 +22,40 @@ const RECORDED: &[(&str, Reader, &str, f64)] = &[
     (
         "iperf3 3.12, two streams",
         parse::iperf3::bits_per_second,
-        include_str!("fixtures/peers/iperf3-3.12.json"),
+        include_str!("../fixtures/peers/iperf3-3.12.json"),
         7_261_100_936.536_91,
     ),
     (
         "iperf3 3.21",
         parse::iperf3::bits_per_second,
-        include_str!("fixtures/peers/iperf3-3.21.json"),
+        include_str!("../fixtures/peers/iperf3-3.21.json"),
         16_254_530_451.505_45,
     ),
     (
         "netperf",
         parse::netperf::bits_per_second,
-        include_str!("fixtures/peers/netperf.txt"),
+        include_str!("../fixtures/peers/netperf.txt"),
         26_019_353_500.0,
     ),
-    ("neper", parse::neper::bits_per_second, include_str!("fixtures/peers/neper.txt"), 12_392_164_916.0),
-    ("nuttcp", parse::nuttcp::bits_per_second, include_str!("fixtures/peers/nuttcp.txt"), 180_642_200.0),
+    ("neper", parse::neper::bits_per_second, include_str!("../fixtures/peers/neper.txt"), 12_392_164_916.0),
+    ("nuttcp", parse::nuttcp::bits_per_second, include_str!("../fixtures/peers/nuttcp.txt"), 180_642_200.0),
     (
         "nuttcp, two streams",
         parse::nuttcp::bits_per_second,
-        include_str!("fixtures/peers/nuttcp-2-streams.txt"),
+        include_str!("../fixtures/peers/nuttcp-2-streams.txt"),
         16_515_390_400.0,
     ),
-    ("qperf", parse::qperf::bits_per_second, include_str!("fixtures/peers/qperf.txt"), 1_944_477_696.0 * 8.0),
-    ("sockperf", sockperf_4096, include_str!("fixtures/peers/sockperf.txt"), 718_559.0 * 4096.0 * 8.0),
+    (
+        "qperf",
+        parse::qperf::bits_per_second,
+        include_str!("../fixtures/peers/qperf.txt"),
+        1_944_477_696.0 * 8.0,
+    ),
+    ("sockperf", sockperf_4096, include_str!("../fixtures/peers/sockperf.txt"), 718_559.0 * 4096.0 * 8.0),
     (
         "fio",
         parse::fio::bits_per_second,
-        include_str!("fixtures/peers/fio-receiver.json"),
+        include_str!("../fixtures/peers/fio-receiver.json"),
         1_650_575_089.0 * 8.0,
     ),
 ];
@@ -76,18 +84,18 @@ fn figures_agree_with_the_tools_other_lines() {
 
 #[test]
 fn a_tools_own_error_is_passed_on() {
-    let refused = parse::iperf3::bits_per_second(include_str!("fixtures/peers/iperf3-refused.json"));
+    let refused = parse::iperf3::bits_per_second(include_str!("../fixtures/peers/iperf3-refused.json"));
     assert_eq!(refused, Err(ParseError::Tool("unable to connect to server: Connection refused".into())));
 }
 
 #[test]
 fn units_that_lie_or_round_are_refused() {
-    let bytes_called_bits = include_str!("fixtures/peers/netperf-unit-b.txt");
+    let bytes_called_bits = include_str!("../fixtures/peers/netperf-unit-b.txt");
     assert!(matches!(
         parse::netperf::bits_per_second(bytes_called_bits),
         Err(ParseError::NotARate { field: "THROUGHPUT_UNITS", .. })
     ));
-    let prefixed = include_str!("fixtures/peers/qperf-prefixed.txt");
+    let prefixed = include_str!("../fixtures/peers/qperf-prefixed.txt");
     assert!(matches!(parse::qperf::bits_per_second(prefixed), Err(ParseError::Missing { .. })));
 }
 

@@ -1,0 +1,105 @@
+//! The raw record, `operations.csv`: one line per figure, written as it happens, below comment
+//! lines with the machine, the programs and the command. The page is made from this file alone.
+
+use super::row;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// The name of our side in the record.
+pub const OURS: &str = "syscost";
+
+/// One figure of one tool in one round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visited {
+    pub round: u32,
+    pub row: String,
+    pub tool: String,
+    /// What was run, as a person would type it.
+    pub command: String,
+    /// In the row's unit, or why there is no figure.
+    pub outcome: Result<f64, String>,
+}
+
+/// A whole record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Label and value: machine, programs, command.
+    pub facts: Vec<(String, String)>,
+    pub visits: Vec<Visited>,
+}
+
+const COLUMNS: [&str; 8] = ["sequence", "round", "row", "tool", "value", "unit", "failure", "command"];
+
+pub struct Recorder {
+    file: csv::Writer<File>,
+    sequence: u64,
+}
+
+impl Recorder {
+    pub fn create(path: &Path, facts: &[(String, String)]) -> Result<Recorder> {
+        let cannot = || format!("cannot write {}", path.display());
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).with_context(cannot)?;
+        }
+        let mut file = File::create(path).with_context(cannot)?;
+        for (label, value) in facts {
+            writeln!(file, "# {label}: {}", value.replace('\n', " "))?;
+        }
+        let mut file = csv::Writer::from_writer(file);
+        file.write_record(COLUMNS)?;
+        file.flush()?;
+        Ok(Recorder { file, sequence: 0 })
+    }
+
+    pub fn add(&mut self, visited: &Visited) -> Result<()> {
+        let unit = row::find(&visited.row).map_or("", |row| row.unit.symbol());
+        let (value, failure) = match &visited.outcome {
+            Ok(value) => (value.to_string(), ""),
+            Err(reason) => (String::new(), reason.as_str()),
+        };
+        let (sequence, round) = (self.sequence.to_string(), visited.round.to_string());
+        self.file.write_record([
+            &sequence,
+            &round,
+            &visited.row,
+            &visited.tool,
+            &value,
+            unit,
+            failure,
+            &visited.command,
+        ])?;
+        self.sequence += 1;
+        self.file.flush()?;
+        Ok(())
+    }
+}
+
+pub fn read(path: &Path) -> Result<Record> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let facts = text
+        .lines()
+        .map_while(|line| line.strip_prefix("# ")?.split_once(": "))
+        .map(|(label, value)| (label.to_string(), value.to_string()))
+        .collect();
+    let body: String =
+        text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    let mut reader = csv::Reader::from_reader(body.as_bytes());
+    if reader.headers()? != COLUMNS.as_slice() {
+        bail!("{} is not a record of this comparison", path.display());
+    }
+    let visits = reader.records().map(|line| visit(&line?)).collect::<Result<_>>()?;
+    Ok(Record { facts, visits })
+}
+
+fn visit(line: &csv::StringRecord) -> Result<Visited> {
+    let field = |index: usize| line.get(index).unwrap_or_default();
+    let (round, value) = (field(1).parse()?, field(4));
+    let outcome = if value.is_empty() { Err(field(6).to_string()) } else { Ok(value.parse()?) };
+    let (row, tool, command) = (field(2).to_string(), field(3).to_string(), field(7).to_string());
+    if row::find(&row).is_some_and(|known| known.unit.symbol() != field(5)) {
+        bail!("row {row} is recorded in {:?}", field(5));
+    }
+    Ok(Visited { round, row, tool, command, outcome })
+}
