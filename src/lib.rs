@@ -15,6 +15,7 @@ pub mod units;
 pub mod sys;
 pub mod host;
 pub mod stats;
+pub mod ledger;
 pub mod message;
 pub mod axis;
 pub mod sample;

@@ -170,6 +170,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         warnings: Vec::new(),
         failures: Vec::new(),
         predictions: Vec::new(),
+        audits: Vec::new(),
     };
     Run { record, samples }
 }

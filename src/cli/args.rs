@@ -60,6 +60,9 @@ pub enum Command {
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it
     Check(CheckArgs),
+    /// Count how often each way to move data copies it, untimed
+    #[command(after_help = AUDIT_EXAMPLES)]
+    Audit(AuditArgs),
     /// Measure an experiment into a new directory and report on it
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
@@ -81,6 +84,15 @@ pub enum Command {
         out: Option<PathBuf>,
     },
 }
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  syscost audit                                  64 KiB on loopback and veth
+  syscost audit --mechanism zero-copy --size 4K,1M --path veth
+
+Copies are bytes per byte of payload, counted in the kernel: needs root, or a
+binary with CAP_BPF and CAP_PERFMON. Without, what completions say is shown and
+the rest is \"not verified\".";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -148,6 +160,17 @@ pub struct PlanArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub asked: Asked,
+    /// A skipped case is a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct AuditArgs {
+    /// A TOML file, or the name of a built-in experiment or probe [default: every mechanism of the
+    /// default study at 64 KiB with 1 thread, on loopback and veth]
+    #[arg(value_name = "SPEC.toml|NAME")]
+    pub experiment: Option<String>,
     /// A skipped case is a failure
     #[arg(long)]
     pub strict: bool,
@@ -223,7 +246,7 @@ pub struct ReportArgs {
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.
 pub fn command() -> clap::Command {
-    ["plan", "check", "run", "lab"]
+    ["plan", "check", "audit", "run", "lab"]
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
 }

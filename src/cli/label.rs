@@ -28,17 +28,18 @@ impl Labels {
         Labels { varying }
     }
 
+    /// What tells a case from the others, axes in `known` left out.
+    pub fn words(&self, case: &Case, known: &[&str]) -> Vec<String> {
+        let axes = self.varying.get(&case.probe).map(Vec::as_slice).unwrap_or_default();
+        let others = axes.iter().filter(|axis| !known.contains(&axis.id));
+        others.filter_map(|axis| case.point.get(axis.id).map(|value| worded(axis, value))).collect()
+    }
+
     /// `sendmsg 64 KiB 2 threads`, after the probe's id where the plan has several.
     pub fn case(&self, case: &Case) -> String {
-        let mut words = Vec::new();
-        let axes = self.varying.get(&case.probe).map(Vec::as_slice).unwrap_or_default();
-        if self.varying.len() > 1 || axes.is_empty() {
-            words.push(case.probe.clone());
-        }
-        for axis in axes {
-            if let Some(value) = case.point.get(axis.id) {
-                words.push(worded(axis, value));
-            }
+        let mut words = self.words(case, &[]);
+        if self.varying.len() > 1 || words.is_empty() {
+            words.insert(0, case.probe.clone());
         }
         if case.twin_of.is_some() {
             words.push("(A/A)".into());

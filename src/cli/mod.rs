@@ -4,6 +4,7 @@
 
 mod args;
 mod asked;
+mod audit;
 mod axes;
 mod check;
 mod completions;
@@ -81,6 +82,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { out } => man::run(out.as_deref()),
         Command::Check(args) => check::run(args, matches, global),
+        Command::Audit(args) => audit::run(args, matches, global),
         Command::Run(args) => run::run(args, matches, global, command),
         Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),

@@ -32,7 +32,7 @@ impl Progress {
         Progress::new(plan, global, false)
     }
 
-    /// For a check: the line counts cases.
+    /// For a check or an audit: the line counts cases.
     pub fn checking(plan: &Plan, global: &Global) -> Progress {
         Progress::new(plan, global, true)
     }
@@ -68,7 +68,9 @@ impl Progress {
         match event {
             Event::Started { cases, .. } => self.planned = *cases,
             Event::RoundStarted { round, .. } => self.round = *round,
-            Event::CaseDone { case, .. } => self.visited(self.labels.case(case)),
+            Event::CaseDone { case, .. } | Event::CaseAudited { case, .. } => {
+                self.visited(self.labels.case(case))
+            }
             Event::CaseFailed { case, message, .. } => {
                 let label = self.labels.case(case);
                 // A check lists its failures at its end.

@@ -28,6 +28,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         warnings: first_warnings(&options.plan),
         failures: Vec::new(),
         predictions: Vec::new(),
+        audits: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
     let dir = RunDir::create(&options.out, &record)?;

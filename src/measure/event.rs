@@ -2,7 +2,7 @@
 
 use crate::host::Unavailable;
 use crate::plan::Case;
-use crate::run::{State, Warning};
+use crate::run::{Audit, State, Warning};
 use crate::stats::Estimate;
 use serde::Serialize;
 
@@ -28,6 +28,11 @@ pub enum Event<'a> {
         /// The first decisive metric so far.
         metric: &'static str,
         estimate: Option<Estimate>,
+    },
+    /// The copies of one case were counted, in an untimed round.
+    CaseAudited {
+        case: &'a Case,
+        audit: &'a Audit,
     },
     CaseFailed {
         round: u32,

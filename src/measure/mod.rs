@@ -3,6 +3,7 @@
 //!
 //! It owns processes and files; it computes nothing that a report shows.
 
+pub mod audit;
 mod begin;
 mod check;
 mod event;
@@ -24,6 +25,7 @@ use crate::sys::signals;
 use crate::worker::path::Paths;
 use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
+use audit::Auditor;
 use schedule::Schedule;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,6 +35,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far past the time limit a last round may run before it is cut off.
 const GRACE: Duration = Duration::from_secs(2);
+/// The share of the time limit that counting copies may take before the first round.
+const AUDIT_SHARE: u32 = 10;
 /// Steal time above this share of a round's CPU time marks its samples.
 const STEAL_LIMIT: f64 = 0.10;
 
@@ -88,7 +92,11 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
         stages: forecast::stages(&plan),
         forecast: BTreeSet::new(),
     };
-    let state = session.rounds(&plan, &spec, &mut schedule, watch)?;
+    let state = if session.audits(&plan, watch)? {
+        session.rounds(&plan, &spec, &mut schedule, watch)?
+    } else {
+        State::Interrupted
+    };
     session.close(state)?;
     watch(&Event::Finished { state });
     Ok(Outcome { run })
@@ -139,6 +147,41 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Counts the copies of one case of each way to move data, before anything is timed; false when
+    /// the user interrupted it.
+    fn audits(&mut self, plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<bool> {
+        let due = audit::due(plan, &self.run.record.audits);
+        if due.is_empty() {
+            return Ok(true);
+        }
+        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / AUDIT_SHARE;
+        let mut auditor = Auditor::new();
+        for (done, case) in due.iter().enumerate() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.warn(audit::cut_short(due.len() - done), watch);
+                break;
+            }
+            match auditor.audit(case, &mut self.paths, &mut self.scratch, PATIENCE.min(left + GRACE)) {
+                Ok(audit) => {
+                    watch(&Event::CaseAudited { case, audit: &audit });
+                    self.run.record.audits.push(audit);
+                }
+                Err(RoundError::Interrupted) => return Ok(false),
+                // The rounds of the case meet the same, and say so.
+                Err(RoundError::Unavailable(_)) => {}
+                Err(RoundError::Failed(message)) => self.warn(audit::broken(case, &message), watch),
+            }
+        }
+        self.keep_record()?;
+        Ok(true)
+    }
+
+    fn warn(&mut self, warning: Warning, watch: &mut dyn FnMut(&Event<'_>)) {
+        watch(&Event::Warning { warning: &warning });
+        self.run.record.warnings.push(warning);
+    }
+
     fn rounds(
         &mut self,
         plan: &Plan,
@@ -360,7 +403,12 @@ mod tests {
 
     #[test]
     fn a_round_without_samples_is_a_failure() {
-        let round = |samples| Round { samples, settings: Default::default(), missing: Vec::new() };
+        let round = |samples| Round {
+            samples,
+            settings: Default::default(),
+            missing: Vec::new(),
+            totals: Default::default(),
+        };
         assert!(with_samples(round(vec![Sample::default()])).is_ok());
         assert!(matches!(with_samples(round(Vec::new())), Err(RoundError::Failed(_))));
     }

@@ -44,6 +44,8 @@ pub struct Tally {
     pub completions_copied: u64,
     /// Times the kernel refused for want of buffers (ENOBUFS) and the sender had to wait.
     pub enobufs: u64,
+    /// Payload bytes copied from user memory to user memory: nobody else can see such a copy.
+    pub user_copied_bytes: u64,
 }
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.

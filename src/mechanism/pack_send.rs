@@ -39,6 +39,7 @@ impl Sender for Packer {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         for _ in 0..messages {
             self.message.pack_into(&mut self.packed);
+            self.tally.user_copied_bytes += self.packed.len() as u64;
             self.tally.system_calls += socket::send_all(self.socket, &self.packed, 0)?;
         }
         Ok(())

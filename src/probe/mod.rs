@@ -200,6 +200,11 @@ pub trait Probe: Sync {
         base
     }
 
+    /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.
+    fn copies(&self) -> Option<&'static dyn Copies> {
+        None
+    }
+
     /// The collections of probes that this one belongs to: `suite = "os"` of a spec.
     fn suite(&self) -> Option<&'static str> {
         None
@@ -226,6 +231,34 @@ pub trait Probe: Sync {
     fn drawings(&self) -> Vec<Drawing> {
         Vec::new()
     }
+}
+
+/// What an audit of a probe's copies has to know of it.
+pub trait Copies: Sync {
+    /// Do these points move data in the same way, so that one of them stands for both?
+    fn same_way(&self, one: &Point, other: &Point) -> bool;
+
+    /// How far this point is from the one that stands for its way best.
+    fn distance(&self, point: &Point) -> u64;
+
+    /// The port that the data connections go to, on the far side; from what the roles offered.
+    fn port(&self, offers: &[serde_json::Value]) -> Option<u16>;
+
+    /// What the roles themselves know, from their totals (`sender.bytes`).
+    fn known(&self, totals: &BTreeMap<String, f64>) -> Option<Known>;
+}
+
+/// The part of an audit that is not the kernel's to tell, in bytes of the whole round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Received, verified and equal to what was sent.
+    pub delivered_bytes: u64,
+    /// Copied from user memory to user memory.
+    pub user_copied: u64,
+    /// Taken by the receiver without a copy to its memory.
+    pub uncopied_out: u64,
+    pub completions: u64,
+    pub completions_copied: u64,
 }
 
 /// The samples of a probe with a single role: one for each window.

@@ -31,6 +31,12 @@ pub trait Receiver {
     /// The bytes that the last call delivered, where this receiver can see them (one that
     /// truncates or splices cannot). The harness verifies them outside timed windows.
     fn last(&self) -> Option<&[u8]>;
+
+    /// Of all that was delivered so far: bytes that were not copied to this receiver's memory (dropped,
+    /// mapped, or moved on inside the kernel).
+    fn uncopied_bytes(&self) -> u64 {
+        0
+    }
 }
 
 pub trait Receive: Sync {

@@ -1,8 +1,10 @@
 //! The record of a run and its files: `run.json` and `samples.csv`.
 //!
 //! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
-//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`.
+//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`; an [`Audit`] is
+//! what was counted of a case's copies.
 
+pub mod audit;
 pub mod files;
 pub mod rows;
 
@@ -14,6 +16,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use audit::Audit;
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 
 /// Version of the directory's format; readers refuse a newer one.
@@ -97,6 +100,9 @@ pub struct Record {
     /// Each written before the first sample of its case.
     #[serde(default)]
     pub predictions: Vec<Prediction>,
+    /// The copies of one case of each way to move data.
+    #[serde(default)]
+    pub audits: Vec<Audit>,
 }
 
 impl Record {

@@ -12,6 +12,7 @@ pub mod disk;
 pub mod ethtool;
 pub mod icmp;
 pub mod library;
+pub mod limit;
 pub mod lock;
 pub mod mapping;
 pub mod mount;

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -39,6 +40,12 @@ pub fn current_net() -> io::Result<OwnedFd> {
 /// The user namespace of this process, held open.
 pub fn current_user() -> io::Result<OwnedFd> {
     Ok(File::open("/proc/self/ns/user")?.into())
+}
+
+/// The inode number of a namespace: unique while it lives. The kernel keeps it in 32 bits.
+pub fn number(namespace: BorrowedFd<'_>) -> io::Result<u32> {
+    let file = File::from(namespace.try_clone_to_owned()?);
+    u32::try_from(file.metadata()?.ino()).map_err(io::Error::other)
 }
 
 /// Moves the calling thread into this network namespace.

@@ -11,4 +11,4 @@ pub mod path;
 pub mod protocol;
 mod round;
 
-pub use round::{Round, RoundError, Terms, round};
+pub use round::{Observer, Round, RoundError, Standing, Terms, observed_round, round};

@@ -3,7 +3,10 @@
 use crate::axis::Point;
 use crate::host::Unavailable;
 use crate::host::namespaces::{LinkSettings, Pair, Side, named};
+use crate::sys::namespace;
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
 
 /// Where a worker runs.
 #[derive(Clone, Copy)]
@@ -11,6 +14,16 @@ pub enum Place<'a> {
     /// This host, this namespace.
     Here,
     Namespace(&'a Side),
+}
+
+impl Place<'_> {
+    /// The number by which the kernel tells its network namespace from others.
+    pub fn net_namespace(&self) -> io::Result<u32> {
+        match self {
+            Place::Here => namespace::number(namespace::current_net()?.as_fd()),
+            Place::Namespace(side) => namespace::number(side.net_ns.as_fd()),
+        }
+    }
 }
 
 /// The place and address of a role.

@@ -28,6 +28,17 @@ pub struct Round {
     /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
     pub settings: BTreeMap<String, String>,
     pub missing: Vec<probe::Missing>,
+    /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
+    pub totals: BTreeMap<String, f64>,
+}
+
+/// The moment when every role is set up and none has begun: what an observer may want to know.
+pub struct Standing<'a> {
+    /// What the roles offered, in their order.
+    pub offers: &'a [serde_json::Value],
+    /// Inode numbers of the network namespaces on both sides of the path.
+    pub near_namespace: u32,
+    pub far_namespace: u32,
 }
 
 /// What is the same for every round of a run.
@@ -40,12 +51,26 @@ pub struct Terms<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
+/// Called between setting up and beginning; its error ends the round.
+pub type Observer<'a> = &'a mut dyn FnMut(&Standing<'_>) -> Result<(), RoundError>;
+
 /// Runs one round of a case.
 pub fn round(
     case: &Case,
     terms: &Terms<'_>,
     paths: &mut Paths,
     scratch: &mut Scratch,
+) -> Result<Round, RoundError> {
+    observed_round(case, terms, paths, scratch, None)
+}
+
+/// Runs one round of a case, and calls `observe` when all is set up and nothing has begun.
+pub fn observed_round(
+    case: &Case,
+    terms: &Terms<'_>,
+    paths: &mut Paths,
+    scratch: &mut Scratch,
+    observe: Option<Observer<'_>>,
 ) -> Result<Round, RoundError> {
     let probe = probe::find(&case.probe)
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
@@ -55,7 +80,15 @@ pub fn round(
     let files = scratch.paths(&probe.files(&case.point))?;
     let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
     let mut workers = stage.start(probe, paths)?;
-    stage.cast(probe, timing, &mut workers, paths, &files)?;
+    let offers = stage.cast(probe, timing, &mut workers, paths, &files)?;
+    if let Some(observe) = observe {
+        let mut namespace = |far| -> Result<u32, RoundError> {
+            let place = paths.seat(&case.point, far)?.place;
+            place.net_namespace().map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
+        };
+        let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
+        observe(&Standing { offers: &offers, near_namespace, far_namespace })?;
+    }
     let reports = stage.perform(probe, &mut workers)?;
     let samples = probe
         .merge(&case.point, &reports)
@@ -63,14 +96,16 @@ pub fn round(
     declared(probe, &samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
+    let mut totals = BTreeMap::new();
     for (role, report) in probe.roles().iter().zip(reports) {
+        totals.extend(report.totals.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
         settings.extend(report.facts.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
         missing.extend(report.missing.into_iter().map(|m| probe::Missing {
             quantity: if probe.roles().len() > 1 { format!("{role}_{}", m.quantity) } else { m.quantity },
             why: m.why,
         }));
     }
-    Ok(Round { samples, settings, missing })
+    Ok(Round { samples, settings, missing, totals })
 }
 
 /// A probe records what it declares: a file of samples has no column for anything else.
@@ -106,7 +141,8 @@ impl Direction<'_> {
         Ok(workers)
     }
 
-    /// Gives each role its task, with the offer of the one before, until all are ready.
+    /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
+    /// offers.
     fn cast(
         &mut self,
         probe: &dyn Probe,
@@ -114,9 +150,9 @@ impl Direction<'_> {
         workers: &mut [Worker],
         paths: &mut Paths,
         files: &[String],
-    ) -> Result<(), RoundError> {
+    ) -> Result<Vec<serde_json::Value>, RoundError> {
         let token = crate::sys::random::token().map_err(|e| RoundError::Failed(e.to_string()))?;
-        let mut peer = None;
+        let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
             let task = Task {
@@ -128,14 +164,14 @@ impl Direction<'_> {
                 tsc_hz: self.terms.tsc_hz,
                 verify_all: self.terms.verify_all,
                 address: paths.seat(&self.case.point, probe.far(role))?.address,
-                peer: peer.take(),
+                peer: offers.last().cloned(),
                 files: files.to_vec(),
             };
             let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
             worker.tell(&task).map_err(|error| self.lost(role, &error))?;
             if i < last {
                 match self.hear(role, worker)? {
-                    FromWorker::Offer { offer } => peer = Some(offer),
+                    FromWorker::Offer { offer } => offers.push(offer),
                     other => return Err(self.unexpected(role, &other)),
                 }
             }
@@ -147,7 +183,7 @@ impl Direction<'_> {
                 other => return Err(self.unexpected(role, &other)),
             }
         }
-        Ok(())
+        Ok(offers)
     }
 
     /// Starts all roles and collects their reports, in role order.

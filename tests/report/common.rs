@@ -253,5 +253,6 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         }],
         failures: vec![Failure { case: 3, round: 2, message: "the receiver closed early".into() }],
         predictions: Vec::new(),
+        audits: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
+mod audit;
 pub mod available;
 pub mod axes;
 pub mod connection;
@@ -8,7 +9,7 @@ mod receiver;
 mod sender;
 mod threads;
 
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
+use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing, Window};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
@@ -97,6 +98,10 @@ impl Probe for Transfer {
 
     fn compared(&self) -> bool {
         true
+    }
+
+    fn copies(&self) -> Option<&'static dyn Copies> {
+        Some(&audit::TransferCopies)
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -5,7 +5,7 @@
 //! both sides are compared when the round is merged.
 
 use super::super::{RoleReport, Stage, Task, meter::Meter};
-use super::{connection, threads};
+use super::{audit, connection, threads};
 use crate::host::clock;
 use crate::message;
 use crate::receiver::{self, Receiver, Setup};
@@ -125,5 +125,6 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         bail!("the stream ended inside a message, after {} bytes", stream.bytes);
     }
     done.bytes = stream.bytes;
+    done.totals = vec![(audit::UNCOPIED, stream.receiver.uncopied_bytes())];
     Ok(done)
 }

@@ -1,7 +1,7 @@
 //! The sender's side of a transfer: streams messages by the case's mechanism.
 
 use super::super::{RoleReport, Stage, Task, Timing, Window, meter::Meter};
-use super::{connection, threads};
+use super::{audit, connection, threads};
 use crate::host::clock;
 use crate::mechanism::{self, Sender, Setup, Tally};
 use crate::message::{Alignment, Message};
@@ -83,6 +83,12 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
     pump.until(from.ns + TAIL_NS)?;
     pump.sender.settle()?;
     done.bytes = pump.messages * bytes;
+    let tally = pump.sender.tally();
+    done.totals = vec![
+        (audit::USER_COPIED, tally.user_copied_bytes),
+        (audit::COMPLETIONS, tally.completions),
+        (audit::COMPLETIONS_COPIED, tally.completions_copied),
+    ];
     drop(pump);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
     Ok(done)

@@ -37,6 +37,8 @@ impl Gate {
 pub struct Done {
     pub windows: Vec<Window>,
     pub bytes: u64,
+    /// Other counts of the whole round, by name; the same names on every thread of a side.
+    pub totals: Vec<(&'static str, u64)>,
     pub missing: Vec<Missing>,
 }
 
@@ -104,6 +106,9 @@ pub fn run<'a>(
     });
     let done = done.into_iter().collect::<Result<Vec<Done>>>()?;
     report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
+    for (id, count) in done.iter().flat_map(|d| &d.totals) {
+        *report.totals.entry(id.to_string()).or_default() += *count as f64;
+    }
     if let Some(bytes) = process::peak_resident_bytes() {
         report.facts.insert("peak_resident_bytes".into(), bytes.to_string());
     }

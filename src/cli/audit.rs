@@ -1,0 +1,194 @@
+//! `audit`: how often each way to move data copies it, counted and not claimed.
+
+use super::args::{Asked, AuditArgs, Global};
+use super::label::Labels;
+use super::output::{self, Paint, entry};
+use super::progress::Progress;
+use super::{Verdict, asked, plan as plan_command, run as run_command};
+use crate::ledger::Tier;
+use crate::measure::{self, audit::Audited};
+use crate::plan::{Case, Plan};
+use crate::run::Audit;
+use crate::units::short_bytes;
+use anyhow::Result;
+use clap::ArgMatches;
+use serde_json::json;
+
+/// What is audited where neither an experiment nor the axis is named.
+const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
+
+pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+    let plan = plan(args, matches)?;
+    run_command::refuse_nothing(&plan)?;
+    let mut progress = Progress::checking(&plan, global);
+    let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
+    found.skips.splice(0..0, plan.skips.iter().cloned());
+    if global.json {
+        let Audited { audits, failures, skips } = &found;
+        let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips });
+        output::print(&format!("{line}\n"))?;
+    } else {
+        output::print(&text(&plan, &found, Paint::stdout(global.color)))?;
+    }
+    let wrong = found.audits.iter().any(|audit| audit.balanced() == Some(false));
+    let missed = found.audits.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
+    let skipped = args.strict && !found.skips.is_empty();
+    Ok(if wrong || missed || skipped { Verdict::Bad } else { Verdict::Good })
+}
+
+/// The cases asked for, without the ones that only repeat another.
+fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
+    let asked = Asked { experiment: args.experiment.clone(), ..Asked::default() };
+    let mut spec = asked::spec(&asked, matches)?;
+    if args.experiment.is_none() {
+        for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag)) {
+            spec.set_axis(flag, &[values])?;
+        }
+    }
+    let mut plan = Plan::make(&spec)?;
+    plan.cases.retain(|case| case.twin_of.is_none() && measure::audit::audited(case));
+    for (index, case) in plan.cases.iter_mut().enumerate() {
+        case.index = index;
+    }
+    Ok(plan)
+}
+
+const GAP: usize = 1;
+/// What is left of 80 columns.
+const WIDEST_NAME: usize = 16;
+/// Heading in two lines, and width; the name of the case stands before them.
+const COLUMNS: [(&str, &str, usize); 9] = [
+    ("", "size", 5),
+    ("", "path", 8),
+    ("copied", "user", 6),
+    ("copied", "in", 6),
+    ("orphan", "copied", 6),
+    ("copied", "out", 6),
+    ("not", "copied", 6),
+    ("flag-", "ged", 5),
+    ("", "balance", 7),
+];
+
+fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
+    let labels = Labels::of(plan);
+    let names: Vec<String> = found.audits.iter().map(|audit| name(&labels, plan, audit)).collect();
+    let longest = names.iter().map(String::len).max().unwrap_or(0).max("mechanism".len());
+    let width = longest.min(WIDEST_NAME);
+    let mut text = String::new();
+    if !names.is_empty() {
+        for (heading, name) in [(0, ""), (1, "mechanism")] {
+            let cells = COLUMNS.map(|column| if heading == 0 { column.0 } else { column.1 }.to_string());
+            text += &paint.bold(&line(name, width, &cells));
+            text.push('\n');
+        }
+    }
+    for (audit, name) in found.audits.iter().zip(&names) {
+        // A name too long for its column stands on a line of its own.
+        let beside = if name.len() > width { "" } else { name };
+        if beside.is_empty() {
+            text += &format!("{name}\n");
+        }
+        text += &line(beside, width, &cells(audit));
+        text.push('\n');
+    }
+    text + &notes(plan, found, paint)
+}
+
+/// The mechanism, and what else varies beside size and path.
+fn name(labels: &Labels, plan: &Plan, audit: &Audit) -> String {
+    let case = plan.cases.iter().find(|case| case.probe == audit.probe && case.point == audit.point);
+    let others = |case: &Case| labels.words(case, &["mechanism", "message_bytes", "path"]);
+    let mechanism = audit.point.text("mechanism").unwrap_or(&audit.probe).to_string();
+    std::iter::once(mechanism).chain(case.map(others).unwrap_or_default()).collect::<Vec<_>>().join(" ")
+}
+
+fn line(name: &str, width: usize, cells: &[String; 9]) -> String {
+    let mut line = format!("{name:width$}");
+    for (index, (cell, (_, _, width))) in cells.iter().zip(COLUMNS).enumerate() {
+        let gap = GAP;
+        // Names to the left, figures to the right.
+        line += &if index == 1 {
+            format!("{:gap$}{cell:<width$}", "")
+        } else {
+            format!("{:gap$}{cell:>width$}", "")
+        };
+    }
+    line.trim_end().to_string()
+}
+
+fn cells(audit: &Audit) -> [String; 9] {
+    let per = |bytes: u64| format!("{:.2}", audit.per_byte(bytes));
+    let counted = |bytes: Option<u64>| bytes.map_or("?".to_string(), per);
+    let counts = audit.counts;
+    [
+        audit.point.int("message_bytes").map_or(String::new(), short_bytes),
+        audit.point.text("path").unwrap_or_default().to_string(),
+        per(audit.user_copied),
+        counted(counts.map(|c| c.copied_in)),
+        counted(counts.map(|c| c.orphan_copied)),
+        counted(counts.map(|c| c.copied_out)),
+        counted(counts.map(|c| c.uncopied_in)),
+        audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
+        balance(audit),
+    ]
+}
+
+/// Nothing is rounded away: `exact` is to the byte.
+fn balance(audit: &Audit) -> String {
+    match audit.unexplained() {
+        None => "?".into(),
+        Some(0.0) => "exact".into(),
+        Some(share) => format!("{:+.2}%", share * 100.0),
+    }
+}
+
+/// How it is known, what is wrong, and what could not be audited.
+fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
+    const INDENT: usize = 14;
+    let labels = Labels::of(plan);
+    let mut text = String::new();
+    if let Some(first) = found.audits.first() {
+        text.push('\n');
+        let tier = format!("tier {}", first.tier.letter());
+        text += &entry(&tier, INDENT, meaning(first.tier));
+    }
+    if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
+        text += &entry(&paint.yellow("not verified"), INDENT, &format!("{} -> {}", why.reason, why.remedy));
+    }
+    for audit in found.audits.iter().filter(|audit| audit.balanced() == Some(false)) {
+        let name = name(&labels, plan, audit);
+        text += &entry(&paint.red("error"), INDENT, &format!("{name}: {}", imbalance(audit)));
+    }
+    for failure in &found.failures {
+        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
+    }
+    for (why, count) in plan_command::reasons(&found.skips) {
+        let what = format!("{count} cases: {} -> {}", why.reason, why.remedy);
+        text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    text
+}
+
+fn meaning(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Traced => {
+            "bytes per byte of payload, counted in the kernel; \"not copied\" left in the sender's own pages, \
+             \"orphan\" was copied between two sockets of this machine, \"flagged\" is the share of completions \
+             that the kernel calls copied"
+        }
+        Tier::Told => {
+            "the kernel's copies were not counted (?): only what the mechanism itself copies, and the share of \
+             completions that the kernel flags as copied"
+        }
+    }
+}
+
+/// What the ledger cannot explain, in words.
+fn imbalance(audit: &Audit) -> String {
+    let balance = audit.balance().unwrap_or(crate::run::audit::Balance { sent: 0, delivered: 0 });
+    format!(
+        "the ledger does not balance: of {} bytes, {} sent and {} delivered are unexplained",
+        audit.delivered_bytes, balance.sent, balance.delivered
+    )
+}

@@ -1,0 +1,203 @@
+//! The ledger that is traced in the kernel: loads the committed eBPF program, attaches it to raw
+//! tracepoints, tells it which connections to watch, and reads its counters.
+//!
+//! Nothing is pinned: programs, their attachment and their maps are descriptors of this process, so
+//! the kernel removes all of it however this process ends.
+//! Sources: program/ledger.bpf.c; bpf(2); the aya crate, which relocates the program by the running
+//! kernel's BTF.
+
+use super::Counts;
+use crate::host::Unavailable;
+use crate::sys::limit::LockedMemory;
+use aya::maps::{Array, MapData};
+use aya::programs::RawTracePoint;
+use aya::{Ebpf, EbpfError};
+use std::error::Error;
+use std::io;
+
+/// Rebuilt by program/build; a test compares.
+static PROGRAM: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger/program/ledger.bpf.o"));
+
+/// Functions of the program, and the tracepoints that call them.
+const TRACEPOINTS: [(&str, &str); 3] =
+    [("left", "net_dev_start_xmit"), ("arrived", "tcp_probe"), ("copied_out", "skb_copy_datagram_iovec")];
+
+/// The program's counters, in the order of its `enum counter`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    left_kernel: u64,
+    left_lent: u64,
+    left_shared: u64,
+    left_again: u64,
+    near_kernel: u64,
+    near_lent: u64,
+    fetched: u64,
+    arrived_kernel: u64,
+    copied_out: u64,
+}
+
+impl Reading {
+    fn counts_since(&self, before: &Reading) -> Counts {
+        let since = |get: fn(&Reading) -> u64| get(self) - get(before);
+        // What came to lie in the kernel's memory on the way. A segment that was dropped before it
+        // arrived only left: then the smaller figure is the one that was really copied.
+        let turned = since(|r| r.arrived_kernel).saturating_sub(since(|r| r.near_kernel));
+        Counts {
+            copied_in: since(|r| r.left_kernel),
+            uncopied_in: since(|r| r.left_lent) + since(|r| r.left_shared),
+            orphan_copied: since(|r| r.near_lent).min(turned),
+            copied_out: since(|r| r.copied_out),
+            retransmitted: since(|r| r.left_again),
+            device_fetched: since(|r| r.fetched),
+        }
+    }
+}
+
+/// Which connections to count: every one to this port between these namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The port that the receiver listens on.
+    pub port: u16,
+    /// Inode numbers of both ends' network namespaces; equal on loopback.
+    pub sender_namespace: u32,
+    pub receiver_namespace: u32,
+}
+
+/// An attached ledger. Dropping it detaches everything.
+pub struct Ledger {
+    watched: Array<MapData, [u32; 4]>,
+    counted: Array<MapData, u64>,
+    /// Of the choice of connections: sockets' addresses come back in the kernel.
+    generation: u32,
+    /// When the connections were chosen.
+    before: Reading,
+    /// Keeps the programs and their attachment alive.
+    _programs: Ebpf,
+}
+
+impl Ledger {
+    /// Loads and attaches the program, where this kernel and this user's rights allow it.
+    pub fn attach() -> Result<Ledger, Unavailable> {
+        let _kept = LockedMemory::keep();
+        let mut programs = Ebpf::load(PROGRAM).map_err(|error| refusal(&error))?;
+        for (function, tracepoint) in TRACEPOINTS {
+            attach_one(&mut programs, function, tracepoint).map_err(|error| refusal(&error))?;
+        }
+        let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
+        let watched = Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| refusal(&error))?;
+        let counted = Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| refusal(&error))?;
+        Ok(Ledger { watched, counted, generation: 0, before: Reading::default(), _programs: programs })
+    }
+
+    /// Counts these connections from now on, and no others.
+    pub fn watch(&mut self, watched: &Watched) -> io::Result<()> {
+        self.generation += 1;
+        self.before = self.read()?;
+        let Watched { port, sender_namespace, receiver_namespace } = *watched;
+        let value = [sender_namespace, receiver_namespace, u32::from(port), self.generation];
+        self.watched.set(0, value, 0).map_err(io::Error::other)
+    }
+
+    /// What was counted since the connections were chosen.
+    pub fn counts(&self) -> io::Result<Counts> {
+        Ok(self.read()?.counts_since(&self.before))
+    }
+
+    fn read(&self) -> io::Result<Reading> {
+        let mut sums = [0; 9];
+        for (index, sum) in (0..).zip(&mut sums) {
+            *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
+        }
+        let [
+            left_kernel,
+            left_lent,
+            left_shared,
+            left_again,
+            near_kernel,
+            near_lent,
+            fetched,
+            arrived_kernel,
+            copied_out,
+        ] = sums;
+        Ok(Reading {
+            left_kernel,
+            left_lent,
+            left_shared,
+            left_again,
+            near_kernel,
+            near_lent,
+            fetched,
+            arrived_kernel,
+            copied_out,
+        })
+    }
+}
+
+fn attach_one(programs: &mut Ebpf, function: &str, tracepoint: &str) -> Result<(), EbpfError> {
+    let program = programs.program_mut(function).expect("the program has this function");
+    let program: &mut RawTracePoint = program.try_into()?;
+    program.load()?;
+    program.attach(tracepoint)?;
+    Ok(())
+}
+
+/// Why the program cannot be used here. Told from the errors of the calls, not from versions.
+fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
+    let mut causes: Vec<&(dyn Error + 'static)> = Vec::new();
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        causes.push(cause);
+        next = cause.source();
+    }
+    let errno = causes.iter().find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
+    if matches!(errno, Some(libc::EPERM | libc::EACCES)) {
+        return Unavailable {
+            reason: "counting copies needs rights that this user lacks (the kernel refuses to load a tracing program)"
+                .into(),
+            remedy: "run as root, or give the binary its rights: sudo setcap cap_bpf,cap_perfmon+ep syscost \
+                     (where the kernel is locked down, /sys/kernel/security/lockdown, even root is refused)"
+                .into(),
+        };
+    }
+    // The first line: a verifier's log has thousands.
+    let told: Vec<String> = causes
+        .iter()
+        .map(|e| e.to_string().lines().next().unwrap_or_default().to_string())
+        .filter(|line| !line.is_empty())
+        .collect();
+    Unavailable {
+        reason: format!("the kernel does not take the program that counts copies: {}", told.join(": ")),
+        remedy: "use Linux 5.15 or later with BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orphan_copies_are_what_turned_into_the_kernels_memory_on_the_way() {
+        let before = Reading { near_lent: 7, left_lent: 7, arrived_kernel: 7, ..Reading::default() };
+        let lent = Reading { near_lent: 107, left_lent: 107, ..before };
+        let counted = |reading: Reading| reading.counts_since(&before);
+        assert_eq!(counted(lent).orphan_copied, 0, "it arrived in the pages that it left in");
+        assert_eq!(counted(Reading { arrived_kernel: 107, ..lent }).orphan_copied, 100);
+        assert_eq!(
+            counted(Reading { arrived_kernel: 97, ..lent }).orphan_copied,
+            90,
+            "10 bytes were dropped"
+        );
+        let shared = Reading { left_shared: 100, arrived_kernel: 107, ..before };
+        assert_eq!(counted(shared).orphan_copied, 0, "nobody waits for these pages: none is copied");
+        assert_eq!(counted(shared).uncopied_in, 100);
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_missing() {
+        let denied = refusal(&io::Error::from_raw_os_error(libc::EPERM));
+        assert!(denied.reason.contains("rights") && denied.remedy.contains("cap_bpf"));
+        let other = refusal(&io::Error::other("unknown func\nR1 type=inv\n"));
+        assert!(other.reason.ends_with("unknown func") && other.remedy.contains("BTF"));
+    }
+}

@@ -1,0 +1,228 @@
+//! An audit: an untimed round of a case with the copy ledger attached.
+//!
+//! Tracing slows what it watches, so nothing of such a round is a sample. Where the kernel does not
+//! let this user trace, what the workers themselves know is kept and the rest is said to be unknown.
+
+use super::{Event, PATIENCE};
+use crate::host::Unavailable;
+use crate::host::scratch::Scratch;
+use crate::ledger::{Counts, Ledger, Tier, Watched};
+use crate::plan::{Case, Plan, Skip};
+use crate::probe::{self, Copies, Timing};
+use crate::run::{Audit, Failure, State, Warning};
+use crate::sys::{random, signals};
+use crate::worker::path::Paths;
+use crate::worker::{self, RoundError, Standing, Terms};
+use anyhow::{Context, Result};
+use std::time::Duration;
+
+/// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
+const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, windows: 1 };
+
+/// Counts copies in case after case; the tracing program is loaded once.
+pub struct Auditor {
+    ledger: Result<Ledger, Unavailable>,
+}
+
+impl Auditor {
+    pub fn new() -> Auditor {
+        Auditor { ledger: Ledger::attach() }
+    }
+
+    /// Runs one untimed round of the case and counts its copies.
+    pub fn audit(
+        &mut self,
+        case: &Case,
+        paths: &mut Paths,
+        scratch: &mut Scratch,
+        patience: Duration,
+    ) -> Result<Audit, RoundError> {
+        let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
+        let terms = Terms {
+            timing: TIMING,
+            tsc_hz: None,
+            verify_all: false,
+            patience,
+            interrupted: &signals::caught,
+        };
+        let ledger = &mut self.ledger;
+        let mut observe = |standing: &Standing<'_>| match ledger {
+            Ok(ledger) => choose(ledger, copies, standing),
+            Err(_) => Ok(()),
+        };
+        let round = worker::observed_round(case, &terms, paths, scratch, Some(&mut observe))?;
+        let known =
+            copies.known(&round.totals).ok_or_else(|| failed("the workers did not say what they did"))?;
+        Ok(Audit {
+            probe: case.probe.clone(),
+            point: case.point.clone(),
+            delivered_bytes: known.delivered_bytes,
+            tier: if self.ledger.is_ok() { Tier::Traced } else { Tier::Told },
+            user_copied: known.user_copied,
+            uncopied_out: known.uncopied_out,
+            completions: known.completions,
+            completions_copied: known.completions_copied,
+            counts: self.counts()?,
+            uncounted: self.ledger.as_ref().err().cloned(),
+        })
+    }
+
+    fn counts(&self) -> Result<Option<Counts>, RoundError> {
+        let Ok(ledger) = &self.ledger else { return Ok(None) };
+        ledger.counts().map(Some).map_err(|error| failed(&format!("cannot read the ledger: {error}")))
+    }
+}
+
+/// Watches the connections of a round that stands ready: what set them up is not payload.
+fn choose(ledger: &mut Ledger, copies: &dyn Copies, standing: &Standing<'_>) -> Result<(), RoundError> {
+    let port =
+        copies.port(standing.offers).ok_or_else(|| failed("the receiver did not say where it listens"))?;
+    let watched = Watched {
+        port,
+        sender_namespace: standing.near_namespace,
+        receiver_namespace: standing.far_namespace,
+    };
+    ledger.watch(&watched).map_err(|error| failed(&format!("cannot direct the ledger: {error}")))
+}
+
+fn failed(why: &str) -> RoundError {
+    RoundError::Failed(why.to_string())
+}
+
+fn copies(case: &Case) -> Option<&'static dyn Copies> {
+    probe::find(&case.probe)?.copies()
+}
+
+/// Does the case move data whose copies can be counted?
+pub fn audited(case: &Case) -> bool {
+    copies(case).is_some()
+}
+
+/// The cases that a run audits: of every way to move data the one that stands for it best.
+fn representatives(plan: &Plan) -> Vec<&Case> {
+    let mut chosen: Vec<(&Case, u64)> = Vec::new();
+    for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && !plan.gave_up(case)) {
+        let Some(copies) = copies(case) else { continue };
+        let distance = copies.distance(&case.point);
+        match chosen.iter_mut().find(|(known, _)| copies.same_way(&known.point, &case.point)) {
+            Some(known) if known.1 <= distance => {}
+            Some(known) => *known = (case, distance),
+            None => chosen.push((case, distance)),
+        }
+    }
+    chosen.into_iter().map(|(case, _)| case).collect()
+}
+
+/// The representatives whose way has no audit yet.
+pub fn due<'p>(plan: &'p Plan, done: &[Audit]) -> Vec<&'p Case> {
+    let known = |case: &&Case| {
+        let same = |audit: &Audit| {
+            audit.probe == case.probe && copies(case).is_some_and(|c| c.same_way(&audit.point, &case.point))
+        };
+        !done.iter().any(same)
+    };
+    representatives(plan).into_iter().filter(known).collect()
+}
+
+/// The time for audits was over.
+pub fn cut_short(left: usize) -> Warning {
+    Warning {
+        id: "audits_cut_short".into(),
+        observed: format!("the copies of {left} ways to move data were not counted"),
+        consequence: "a tenth of the time limit was over before them; no figure is touched by it".into(),
+        remedy: "syscost audit, or a longer --time-limit".into(),
+        cases: Vec::new(),
+    }
+}
+
+/// An audit that did not come to its end.
+pub fn broken(case: &Case, message: &str) -> Warning {
+    Warning {
+        id: "audit_failed".into(),
+        observed: format!("the copies of a case could not be counted: {message}"),
+        consequence: "how often its data is copied is not known; no figure is touched by it".into(),
+        remedy: "syscost audit".into(),
+        cases: vec![case.index],
+    }
+}
+
+/// What the audits of a plan brought.
+#[derive(Debug, Default)]
+pub struct Audited {
+    pub audits: Vec<Audit>,
+    pub failures: Vec<Failure>,
+    /// Cases that turned out to be impossible here.
+    pub skips: Vec<Skip>,
+}
+
+/// Audits every case of a plan that moves data; writes nothing.
+pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> {
+    signals::catch().context("cannot catch Ctrl-C")?;
+    let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
+    let mut scratch = Scratch::default();
+    let mut auditor = Auditor::new();
+    let mut found = Audited::default();
+    watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
+    for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && audited(case)) {
+        match auditor.audit(case, &mut paths, &mut scratch, PATIENCE) {
+            Ok(audit) => {
+                watch(&Event::CaseAudited { case, audit: &audit });
+                found.audits.push(audit);
+            }
+            Err(RoundError::Interrupted) => break,
+            Err(RoundError::Unavailable(why)) => {
+                watch(&Event::CaseSkipped { case, why: &why });
+                found.skips.push(Skip { probe: case.probe.clone(), point: case.point.clone(), why });
+            }
+            Err(error) => {
+                let message = error.to_string();
+                watch(&Event::CaseFailed { round: 0, case, message: &message });
+                found.failures.push(Failure { case: case.index, round: 0, message });
+            }
+        }
+    }
+    let state = if signals::caught() { State::Interrupted } else { State::Complete };
+    watch(&Event::Finished { state });
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_way_is_audited_once_at_the_size_that_stands_for_it() {
+        let mut spec = Spec::named(crate::spec::DEFAULT).expect("built in");
+        for (flag, values) in [("size", "64,48K,1M"), ("threads", "2,1"), ("path", "loopback")] {
+            spec.set_axis(flag, &[values]).expect("values of these axes");
+        }
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let chosen = due(&plan, &[]);
+        let ways = |cases: &mut dyn Iterator<Item = &Case>| -> BTreeSet<String> {
+            cases.map(|case| case.point.text("mechanism").unwrap_or_default().to_string()).collect()
+        };
+        assert_eq!(ways(&mut chosen.iter().copied()), ways(&mut plan.cases.iter()));
+        assert_eq!(chosen.len(), ways(&mut plan.cases.iter()).len());
+        for case in &chosen {
+            assert_eq!(
+                (case.point.int("message_bytes"), case.point.int("threads")),
+                (Some(48 << 10), Some(1))
+            );
+        }
+        let done = Audit {
+            probe: chosen[0].probe.clone(),
+            point: plan.cases[0].point.clone(),
+            delivered_bytes: 1,
+            tier: Tier::Told,
+            user_copied: 0,
+            uncopied_out: 0,
+            completions: 0,
+            completions_copied: 0,
+            counts: None,
+            uncounted: None,
+        };
+        assert_eq!(due(&plan, &[done]).len(), chosen.len() - 1, "a resumed run does not audit again");
+    }
+}

@@ -1,0 +1,78 @@
+//! What of a transfer's copies only its own two sides know: where the connections go, and what each
+//! side did with memory of its own.
+
+use super::{RECEIVER, SENDER};
+use crate::axis::Point;
+use crate::probe::{Copies, Known};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Totals of the sender.
+pub const USER_COPIED: &str = "user_copied_bytes";
+pub const COMPLETIONS: &str = "completions";
+pub const COMPLETIONS_COPIED: &str = "completions_copied";
+/// A total of the receiver.
+pub const UNCOPIED: &str = "uncopied_bytes";
+
+/// The axes that decide which copies are made; a device without segmentation may need others.
+const WAY: [&str; 5] = ["mechanism", "receiver", "path", "mtu", "offloads"];
+/// 64 KiB: large enough that zero-copy is worth asking for.
+const TYPICAL_LOG2: u64 = 16;
+
+pub struct TransferCopies;
+
+impl Copies for TransferCopies {
+    fn same_way(&self, one: &Point, other: &Point) -> bool {
+        WAY.iter().all(|axis| one.get(axis) == other.get(axis))
+    }
+
+    fn distance(&self, point: &Point) -> u64 {
+        let size = u64::from(point.int("message_bytes").unwrap_or(1).max(1).ilog2());
+        let threads = point.int("threads").unwrap_or(1);
+        // A size one step away is nearer than a thread more.
+        size.abs_diff(TYPICAL_LOG2) + (threads - 1) * 64
+    }
+
+    fn port(&self, offers: &[serde_json::Value]) -> Option<u16> {
+        let address: SocketAddr = offers.first()?["address"].as_str()?.parse().ok()?;
+        Some(address.port())
+    }
+
+    fn known(&self, totals: &BTreeMap<String, f64>) -> Option<Known> {
+        let total = |role: &str, id: &str| totals.get(&format!("{role}.{id}")).map(|n| *n as u64);
+        Some(Known {
+            delivered_bytes: total(RECEIVER, "bytes")?,
+            user_copied: total(SENDER, USER_COPIED)?,
+            uncopied_out: total(RECEIVER, UNCOPIED)?,
+            completions: total(SENDER, COMPLETIONS)?,
+            completions_copied: total(SENDER, COMPLETIONS_COPIED)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_the_receivers_and_the_totals_are_those_of_their_sides() {
+        let offer = |text: &str| serde_json::json!({ "address": text });
+        assert_eq!(TransferCopies.port(&[offer("127.0.0.1:4711")]), Some(4711));
+        assert_eq!(TransferCopies.port(&[offer("[::1]:4712")]), Some(4712));
+        assert_eq!(TransferCopies.port(&[]), None);
+        let names = [
+            ("receiver.bytes", 64.0),
+            ("receiver.uncopied_bytes", 1.0),
+            ("sender.bytes", 65.0),
+            ("sender.user_copied_bytes", 2.0),
+            ("sender.completions", 3.0),
+            ("sender.completions_copied", 4.0),
+        ];
+        let mut totals: BTreeMap<String, f64> = names.map(|(id, n)| (id.to_string(), n)).into();
+        let known = TransferCopies.known(&totals).expect("every total is there");
+        assert_eq!((known.delivered_bytes, known.uncopied_out, known.user_copied), (64, 1, 2));
+        assert_eq!((known.completions, known.completions_copied), (3, 4));
+        totals.remove("sender.user_copied_bytes");
+        assert_eq!(TransferCopies.known(&totals), None, "what a side did not say is not known");
+    }
+}

@@ -1,0 +1,108 @@
+//! An audit: what was counted in an untimed round of a case, and whether the parts add up.
+
+use crate::axis::Point;
+use crate::host::Unavailable;
+use crate::ledger::{Counts, Tier};
+use serde::{Deserialize, Serialize};
+
+/// A difference above this share of what was delivered is an error of the ledger, and is shown.
+pub const TOLERANCE: f64 = 0.001;
+
+/// The copies of one case. Bytes are those of the whole round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Audit {
+    pub probe: String,
+    pub point: Point,
+    /// Payload that the receiver got; the sender sent as much, and it was verified.
+    pub delivered_bytes: u64,
+    pub tier: Tier,
+    /// Copied from user memory to user memory, by the mechanism's own count: nobody else sees it.
+    pub user_copied: u64,
+    /// What the receiver took without having it copied to its memory, by its own count.
+    pub uncopied_out: u64,
+    /// Zero-copy completions, and how many of them the kernel flagged as copied.
+    pub completions: u64,
+    pub completions_copied: u64,
+    /// The kernel's copies; absent where nobody counted them.
+    pub counts: Option<Counts>,
+    /// Why they were not counted.
+    pub uncounted: Option<Unavailable>,
+}
+
+/// What a ledger leaves unexplained, in bytes; negative: it counted more than there was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// Sent, less copied in, less sent without a copy.
+    pub sent: i64,
+    /// Delivered, less copied out, less taken without a copy.
+    pub delivered: i64,
+}
+
+impl Audit {
+    /// Bytes per byte of payload.
+    pub fn per_byte(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.delivered_bytes.max(1) as f64
+    }
+
+    /// The share of completions that the kernel flagged as copied.
+    pub fn flagged(&self) -> Option<f64> {
+        (self.completions > 0).then(|| self.completions_copied as f64 / self.completions as f64)
+    }
+
+    pub fn balance(&self) -> Option<Balance> {
+        let counts = self.counts?;
+        let left = |parts: u64| self.delivered_bytes as i64 - parts as i64;
+        Some(Balance {
+            sent: left(counts.copied_in + counts.uncopied_in),
+            delivered: left(counts.copied_out + self.uncopied_out),
+        })
+    }
+
+    /// The larger of both differences per byte delivered: 0 where every byte is accounted for.
+    pub fn unexplained(&self) -> Option<f64> {
+        let Balance { sent, delivered } = self.balance()?;
+        let larger = if sent.abs() > delivered.abs() { sent } else { delivered };
+        Some(larger as f64 / self.delivered_bytes.max(1) as f64)
+    }
+
+    /// Do the parts add up? `None`: nothing was counted.
+    pub fn balanced(&self) -> Option<bool> {
+        self.unexplained().map(|share| share.abs() <= TOLERANCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audit(counts: Option<Counts>) -> Audit {
+        Audit {
+            probe: "p".into(),
+            point: Point::default(),
+            delivered_bytes: 100_000,
+            tier: Tier::Traced,
+            user_copied: 0,
+            uncopied_out: 0,
+            completions: 8,
+            completions_copied: 2,
+            counts,
+            uncounted: None,
+        }
+    }
+
+    #[test]
+    fn an_imbalance_is_an_error_and_not_a_rounding() {
+        let counts =
+            Counts { copied_in: 60_000, uncopied_in: 40_000, copied_out: 99_900, ..Counts::default() };
+        let almost = audit(Some(counts));
+        assert_eq!(almost.balance(), Some(Balance { sent: 0, delivered: 100 }));
+        assert_eq!(almost.balanced(), Some(true));
+        let short = audit(Some(Counts { copied_out: 99_899, ..counts }));
+        assert_eq!(short.balanced(), Some(false));
+        let too_much = audit(Some(Counts { copied_in: 60_102, ..counts }));
+        assert_eq!(too_much.balanced(), Some(false));
+        assert_eq!(too_much.unexplained(), Some(-0.00102));
+        assert_eq!(audit(None).balanced(), None, "nothing counted is neither right nor wrong");
+        assert_eq!(almost.flagged(), Some(0.25));
+    }
+}

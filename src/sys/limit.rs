@@ -1,0 +1,40 @@
+//! The limit on locked memory, kept while something else may change it. Source: getrlimit(2).
+
+/// Puts the limit back as it was when dropped: workers inherit it, and zero-copy senders are bound
+/// by it, so a library that raises it would change what is measured.
+pub struct LockedMemory(libc::rlimit);
+
+impl LockedMemory {
+    /// Remembers the limit as it is.
+    pub fn keep() -> Option<LockedMemory> {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: getrlimit fills the live struct that it is given.
+        let got = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
+        (got == 0).then_some(LockedMemory(limit))
+    }
+}
+
+impl Drop for LockedMemory {
+    fn drop(&mut self) {
+        // Lowering needs no right. SAFETY: setrlimit only reads the live struct that it is given.
+        unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_limit_comes_back() {
+        let now = || LockedMemory::keep().map(|kept| (kept.0.rlim_cur, kept.0.rlim_max));
+        let before = now().expect("a limit");
+        let kept = LockedMemory::keep();
+        let lower = libc::rlimit { rlim_cur: before.0 / 2, rlim_max: before.1 };
+        // SAFETY: setrlimit only reads the live struct that it is given.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &lower) }, 0);
+        assert_ne!(now(), Some(before));
+        drop(kept);
+        assert_eq!(now(), Some(before));
+    }
+}

@@ -1,0 +1,174 @@
+//! `syscost audit`: the table of every mechanism, to the byte; and the honest one of an ordinary user.
+
+use crate::{SYSCOST, is_root, ledger, open_to_all, said, skipped, turn};
+use aya::programs::loaded_programs;
+use std::collections::BTreeSet;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use syscost::host::namespaces;
+use syscost::ledger::Tier;
+use syscost::mechanism;
+use syscost::run::Audit;
+use syscost::run::audit::Balance;
+use syscost::sys::program;
+
+const NOBODY: u32 = 65534;
+
+fn audits(command: &mut Command, arguments: &[&str]) -> Vec<Audit> {
+    let output = command.args(["audit", "--json"]).args(arguments).output().expect("the binary starts");
+    assert!(output.status.success(), "{}", said(&output));
+    let last = output.stdout.split(|b| *b == b'\n').rfind(|line| !line.is_empty()).expect("a last line");
+    let document: serde_json::Value = serde_json::from_slice(last).expect("one JSON object a line");
+    assert_eq!(document["failures"], serde_json::json!([]), "{document}");
+    serde_json::from_value(document["audits"].clone()).expect("audits")
+}
+
+/// Every mechanism, whatever it is called: a new one has to balance as well.
+fn every_mechanism() -> String {
+    let available = mechanism::ALL.iter().filter(|m| m.available().is_ok());
+    available.map(|m| m.about().id).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn every_mechanism_is_counted_to_the_byte() {
+    const TEST: &str = "every_mechanism_is_counted_to_the_byte";
+    let _turn = turn();
+    if ledger(TEST).is_none() {
+        return;
+    }
+    program::set(SYSCOST);
+    let mut paths = vec!["loopback"];
+    match namespaces::available() {
+        Ok(_) => paths.push("veth"),
+        Err(why) => skipped(TEST, &format!("veth: {}", why.reason)),
+    }
+    let mechanisms = every_mechanism();
+    for path in paths {
+        let arguments = ["--mechanism", &mechanisms, "--size", "64,4K,64K,1M", "--path", path];
+        let audits = audits(&mut Command::new(SYSCOST), &arguments);
+        assert_eq!(audits.len(), mechanisms.split(',').count() * 4);
+        for audit in &audits {
+            let place = audit.point.to_string();
+            let (all, counts) = (audit.delivered_bytes, audit.counts.expect("counted"));
+            assert!(all > 0, "{place}");
+            assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0 }), "{place}: {audit:?}");
+            assert_eq!(counts.device_fetched, 0, "{place}: no device has hardware");
+            if counts.retransmitted == 0 {
+                // Lent pages are all copied on the way to a socket of the same machine, and no others.
+                assert_eq!(counts.orphan_copied, counts.uncopied_in, "{place}: {audit:?}");
+            }
+        }
+        let of = |id: &str| {
+            let audits: Vec<&Audit> =
+                audits.iter().filter(|audit| audit.point.text("mechanism") == Some(id)).collect();
+            assert_eq!(audits.len(), 4, "{id}");
+            audits.into_iter().map(|audit| (audit, audit.delivered_bytes, audit.counts.expect("counted")))
+        };
+        for (audit, all, counts) in of("pack_send") {
+            assert_eq!((audit.user_copied, counts.copied_in, counts.copied_out), (all, all, all));
+        }
+        for id in ["send", "sendmsg", "send_fields"] {
+            for (audit, all, counts) in of(id) {
+                assert_eq!((audit.user_copied, counts.copied_in, counts.copied_out), (0, all, all), "{id}");
+            }
+        }
+        for (audit, all, counts) in of("msg_zerocopy") {
+            assert_eq!((audit.user_copied, counts.copied_in, counts.uncopied_in), (0, 0, all));
+            assert_eq!(audit.completions_copied, audit.completions, "every completion is flagged copied");
+        }
+    }
+}
+
+#[test]
+fn threads_and_links_without_offloads_balance_too() {
+    const TEST: &str = "threads_and_links_without_offloads_balance_too";
+    let _turn = turn();
+    if ledger(TEST).is_none() {
+        return;
+    }
+    program::set(SYSCOST);
+    if let Err(why) = namespaces::available() {
+        return skipped(TEST, &why.reason);
+    }
+    let arguments = ["--mechanism", "send,msg_zerocopy", "--path", "veth", "--threads", "1,3"];
+    let links = ["--mtu", "1500,4148", "--offloads", "on,off"];
+    for audit in audits(&mut Command::new(SYSCOST), &[&arguments[..], &links].concat()) {
+        assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0 }), "{audit:?}");
+    }
+}
+
+#[test]
+fn an_ordinary_user_is_told_what_is_not_verified() {
+    const TEST: &str = "an_ordinary_user_is_told_what_is_not_verified";
+    if !is_root(TEST) {
+        return;
+    }
+    let (_directory, program) = open_to_all();
+    let as_nobody = || {
+        let mut command = Command::new(&program);
+        command.current_dir("/").uid(NOBODY).gid(NOBODY);
+        command
+    };
+    let arguments = ["--mechanism", "pack_send,msg_zerocopy", "--path", "loopback"];
+    let audits = audits(&mut as_nobody(), &arguments);
+    assert_eq!(audits.len(), 2);
+    for audit in &audits {
+        assert_eq!((audit.tier, audit.counts, audit.balanced()), (Tier::Told, None, None));
+        assert!(audit.uncounted.as_ref().is_some_and(|why| why.remedy.contains("cap_bpf")), "{audit:?}");
+    }
+    assert_eq!(audits[0].user_copied, audits[0].delivered_bytes, "the mechanism counts its own copy");
+    assert!(audits[1].completions > 0);
+    let output = as_nobody().arg("audit").args(arguments).output().expect("the binary starts");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("not verified") && table.contains('?'), "{table}");
+    assert!(!table.contains("exact"), "nothing that was not counted balances: {table}");
+}
+
+#[test]
+fn the_table_fits_eighty_columns() {
+    let _turn = turn();
+    let arguments =
+        ["audit", "--mechanism", "send,msg_zerocopy_sleep", "--threads", "1,2", "--path", "loopback"];
+    let output = Command::new(SYSCOST).args(arguments).output().expect("the binary starts");
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("msg_zerocopy_sleep"), "{}", said(&output));
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+}
+
+/// Programs of a ledger that the kernel holds.
+fn programs() -> BTreeSet<u32> {
+    let ours =
+        |name: Option<&str>| name.is_some_and(|name| ["left", "arrived", "copied_out"].contains(&name));
+    let loaded = loaded_programs().filter_map(Result::ok);
+    loaded.filter(|p| ours(p.name_as_str())).map(|p| p.id()).collect()
+}
+
+fn wait_for(what: &str, done: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !done() {
+        assert!(Instant::now() < end, "no {what} within 20 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn nothing_stays_in_the_kernel_after_kill_9() {
+    const TEST: &str = "nothing_stays_in_the_kernel_after_kill_9";
+    let _turn = turn();
+    if ledger(TEST).is_none() {
+        return;
+    }
+    wait_for("end of that ledger", || programs().is_empty());
+    let mut child = Command::new(SYSCOST)
+        .args(["audit", "--size", "64,4K,64K,1M", "--threads", "1,2,4", "--path", "loopback"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    wait_for("ledger in the kernel", || programs().len() == 3);
+    child.kill().expect("it still runs");
+    child.wait().expect("it ended");
+    wait_for("end of the killed one's programs", || programs().is_empty());
+    assert!(!Path::new("/sys/fs/bpf/syscost").exists());
+}
