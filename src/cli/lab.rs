@@ -3,7 +3,7 @@
 
 use super::args::{Global, LabArgs};
 use super::output::{self, Paint};
-use super::{Verdict, asked, report, run as run_command};
+use super::{Verdict, asked, audit, report, run as run_command};
 use crate::host::{Fact, Unavailable};
 use crate::lab::{self, Brought, Order, Step};
 use crate::run::Run;
@@ -47,6 +47,8 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         output::print(&format!("{line}\n"))?;
     } else {
         report::show(&written, global)?;
+        let table = audit::recorded(&run.record, Paint::stdout(global.color));
+        output::print(&format!("\n{table}"))?;
     }
     Ok(if brought.status == 0 { Verdict::Good } else { Verdict::Bad })
 }

@@ -15,8 +15,7 @@ const PT_INTERP: u32 = 3;
 pub fn of(program: &Path) -> Result<Vec<PathBuf>> {
     // The loader that is asked has a "self" of its own.
     let named_by_process = format!("/proc/{}/exe", std::process::id());
-    let program =
-        if program == Path::new("/proc/self/exe") { Path::new(&named_by_process) } else { program };
+    let program = if program == Path::new("/proc/self/exe") { Path::new(&named_by_process) } else { program };
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let Some(loader) = loader(&bytes)? else { return Ok(Vec::new()) };
     let listed = tool::output(tool::command(&loader).arg("--list").arg(program), "libc6")?;

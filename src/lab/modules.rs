@@ -72,7 +72,7 @@ fn visit(
     let module = module.ok_or_else(|| {
         missing(
             format!("this kernel has no module {name}"),
-            "take another kernel package, or another device with --nic",
+            "choose another device with --nic, or remove the kernel from the cache, so that it is fetched again",
         )
     })?;
     above.push(name.to_string());

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use syscost::run::Run;
 use syscost::run::files::RunDir;
+use syscost::run::{Audit, Run};
 
 /// One guest at a time: each keeps two CPUs busy.
 static ONE: Mutex<()> = Mutex::new(());
@@ -56,6 +56,17 @@ fn completions(run: &Run, path: &str) -> (f64, f64) {
     (sum("sender_completions"), sum("sender_completions_copied"))
 }
 
+/// What the ledger counted of zero-copy on this path, in bytes per byte delivered: copied in, not
+/// copied, copied again for the receiver.
+fn counted(run: &Run, path: &str) -> [f64; 3] {
+    let text = |audit: &Audit, axis: &str| audit.point.text(axis).map(str::to_string);
+    let zero_copy = |audit: &&Audit| text(audit, "path").as_deref() == Some(path) && audit.completions > 0;
+    let audit = run.record.audits.iter().find(zero_copy).expect("zero-copy was audited on this path");
+    assert_eq!(audit.balanced(), Some(true), "{audit:?}");
+    let counts = audit.counts.expect("a guest's root may trace");
+    [counts.copied_in, counts.uncopied_in, counts.orphan_copied].map(|bytes| audit.per_byte(bytes))
+}
+
 fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, |entries| entries.count())
 }
@@ -78,6 +89,11 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
     assert!(between_devices > 0.0 && copied == 0.0, "{copied} of {between_devices} were copied");
     let (on_veth, copied) = completions(&run, "veth");
     assert!(on_veth > 0.0 && copied == on_veth, "{copied} of {on_veth} were copied");
+    assert_eq!(counted(&run, &devices), [0.0, 1.0, 0.0], "between devices the sender's pages leave");
+    // A segment that an emulated machine sends again is also copied again.
+    let [copied_in, uncopied, orphaned] = counted(&run, "veth");
+    assert_eq!([copied_in, uncopied], [0.0, 1.0]);
+    assert!((1.0..1.1).contains(&orphaned), "on veth the receiver gets copies: {orphaned}");
     let measured = |case: usize| run.samples.iter().any(|s| s.case == case && s.verified);
     assert!(run.record.plan.cases.iter().all(|case| measured(case.index)), "every case was measured");
     let results = std::fs::read_to_string(out.join("results.csv")).unwrap();
@@ -105,6 +121,9 @@ fn a_device_without_scatter_gather_is_found_out() {
     let settings = run.record.settings.values().next().expect("the case has settings");
     assert_eq!(settings["sender_driver"], "virtio_net");
     assert_eq!(settings["sender_scatter_gather"], "off");
+    assert_eq!(counted(&run, &syscost::lab::path()), [1.0, 0.0, 0.0], "everything is copied");
+    let (completions, copied) = completions(&run, &syscost::lab::path());
+    assert!(copied < completions, "{copied} of {completions} are flagged: the flag does not say so");
     assert!(String::from_utf8_lossy(&output.stdout).contains("cannot gather"), "{}", said(&output));
 }
 
