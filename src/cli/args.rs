@@ -3,7 +3,7 @@
 
 use super::axes;
 use super::output::Color;
-use crate::lab::Nic;
+use crate::lab::{Arch, Nic};
 use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -198,6 +198,12 @@ pub struct LabArgs {
     /// The network device that the guest has two of
     #[arg(long, value_name = "MODEL", default_value = "vmxnet3")]
     pub nic: Model,
+    /// The guest's architecture [default: that of this build]
+    #[arg(long)]
+    pub arch: Option<Machine>,
+    /// A syscost built for the guest's architecture, statically linked
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
     /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -219,6 +225,21 @@ pub struct Model(pub Nic);
 impl ValueEnum for Model {
     fn value_variants<'a>() -> &'a [Model] {
         const ALL: [Model; Nic::ALL.len()] = [Model(Nic::ALL[0]), Model(Nic::ALL[1]), Model(Nic::ALL[2])];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.help()))
+    }
+}
+
+/// An architecture by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine(pub Arch);
+
+impl ValueEnum for Machine {
+    fn value_variants<'a>() -> &'a [Machine] {
+        const ALL: [Machine; Arch::ALL.len()] = [Machine(Arch::ALL[0]), Machine(Arch::ALL[1])];
         &ALL
     }
 

@@ -5,7 +5,7 @@ use super::args::{Global, LabArgs};
 use super::output::{self, Paint};
 use super::{Verdict, asked, audit, report, run as run_command};
 use crate::host::{Fact, Unavailable};
-use crate::lab::{self, Brought, Order, Step};
+use crate::lab::{self, Arch, Brought, Order, Step};
 use crate::run::Run;
 use crate::run::files::RunDir;
 use crate::spec::{LAB, Spec};
@@ -27,10 +27,15 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let cache = args.cache.clone().map_or_else(cache, Ok)?;
     let limit = parse_duration(&args.limit).map_err(|e| anyhow!("--limit: {e}"))?;
     refuse_short(&spec, limit)?;
+    let here =
+        || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
+    let arch = args.arch.map_or_else(here, |machine| Ok(machine.0))?;
     signals::catch().context("cannot catch Ctrl-C")?;
     let order = Order {
         spec: &spec,
         nic: args.nic.0,
+        arch,
+        program: args.binary.as_deref(),
         out: &out,
         cache: &cache,
         offline: args.offline,

@@ -3,7 +3,7 @@
 
 use super::archive::Writer;
 use super::kernel::Kernel;
-use super::{guest, libraries};
+use super::{Arch, guest, libraries};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,6 +14,7 @@ use std::path::Path;
 pub struct Contents<'a> {
     pub at: &'a Path,
     pub program: &'a Path,
+    pub arch: Arch,
     pub kernel: &'a Kernel,
     pub modules: &'a [String],
     pub orders: &'a guest::Orders,
@@ -30,7 +31,7 @@ pub fn write(contents: &Contents<'_>) -> Result<()> {
     archive.archive.character_device("dev/console", 5, 1)?;
     archive.archive.character_device("dev/null", 1, 3)?;
     archive.copy(contents.program, "/init", true)?;
-    for library in libraries::of(contents.program)? {
+    for library in libraries::of(contents.program, contents.arch)? {
         archive.copy(&library, &library.to_string_lossy(), true)?;
     }
     for module in contents.modules {

@@ -4,20 +4,28 @@
 //! The loader itself is asked (`ld.so --list`), which is what ldd(1) does. A static program has no
 //! loader and needs nothing. Source: elf(5), ld.so(8).
 
-use super::tool;
+use super::{Arch, tool};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const PT_INTERP: u32 = 3;
 
-/// The files that the program needs at these same paths.
-pub fn of(program: &Path) -> Result<Vec<PathBuf>> {
+/// The files that the program needs at these same paths, in a guest of this kind.
+pub fn of(program: &Path, arch: Arch) -> Result<Vec<PathBuf>> {
     // The loader that is asked has a "self" of its own.
     let named_by_process = format!("/proc/{}/exe", std::process::id());
     let program = if program == Path::new("/proc/self/exe") { Path::new(&named_by_process) } else { program };
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    let Some(loader) = loader(&bytes)? else { return Ok(Vec::new()) };
+    let loader = loader(&bytes).with_context(|| format!("cannot use {} in a guest", program.display()))?;
+    let machine = bytes.get(18..20).map(|field| u16::from_le_bytes([field[0], field[1]]));
+    if machine != Some(arch.elf_machine()) {
+        bail!("{} is no program for {}: {}", program.display(), arch.name(), arch.build_command());
+    }
+    let Some(loader) = loader else { return Ok(Vec::new()) };
+    if Arch::here() != Some(arch) {
+        bail!("{} is not static: {}", program.display(), arch.build_command());
+    }
     let listed = tool::output(tool::command(&loader).arg("--list").arg(program), "libc6")?;
     let mut files = listed_files(&String::from_utf8_lossy(&listed))?;
     files.insert(PathBuf::from(loader));
@@ -74,7 +82,11 @@ mod tests {
 
     #[test]
     fn this_test_needs_a_libc_or_is_static() {
-        let needed = of(Path::new("/proc/self/exe")).unwrap();
+        let here = Arch::here().expect("a kind that can be emulated");
+        let other = Arch::ALL.into_iter().find(|arch| *arch != here).unwrap();
+        let error = of(Path::new("/proc/self/exe"), other).unwrap_err().to_string();
+        assert!(error.contains("--binary"), "{error}");
+        let needed = of(Path::new("/proc/self/exe"), here).unwrap();
         let libc = |path: &PathBuf| {
             path.to_string_lossy().contains("libc") || path.to_string_lossy().contains("musl")
         };

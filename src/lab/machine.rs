@@ -4,7 +4,7 @@
 //! network but the two devices', and dies with us. Source: qemu-system(1).
 
 use super::nic::{LINKS, Nic};
-use super::{guest, missing, outbox, tool};
+use super::{Arch, guest, missing, outbox, tool};
 use crate::host::settings::EMULATED_OPTION;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -17,35 +17,30 @@ use std::time::{Duration, Instant};
 pub const INITRD: &str = "initrd";
 pub const OUTBOX: &str = "outbox";
 pub const CONSOLE: &str = "console.log";
-const EMULATOR: &str = "qemu-system-x86_64";
 const MEMORY_MIB: u32 = 1024;
 const CPUS: u32 = 2;
 /// How often the console is read.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The emulator's path.
-pub fn find() -> Result<PathBuf> {
-    if !cfg!(target_arch = "x86_64") {
-        return Err(missing(
-            "the lab's guest is an x86-64 machine, in which this build of syscost cannot run",
-            "run the lab on an x86-64 machine",
-        )
-        .into());
-    }
+pub fn find(arch: Arch) -> Result<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found =
-        std::env::split_paths(&folders).map(|folder| folder.join(EMULATOR)).find(|path| path.is_file());
+    let name = arch.emulator();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
     Ok(found.ok_or_else(|| {
         missing(
-            format!("there is no {EMULATOR}"),
-            "install the emulator: apt-get install --no-install-recommends qemu-system-x86 (Fedora: qemu-system-x86-core)",
+            format!("there is no {name}"),
+            format!(
+                "install the emulator: apt-get install --no-install-recommends {} (Fedora: {0}-core)",
+                arch.package()
+            ),
         )
     })?)
 }
 
 /// `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`
 pub fn version(emulator: &Path) -> Result<String> {
-    let text = tool::output(tool::command(emulator).arg("--version"), "qemu-system-x86")?;
+    let text = tool::output(tool::command(emulator).arg("--version"), "qemu-system-x86 or -arm")?;
     Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_string())
 }
 
@@ -56,6 +51,7 @@ pub struct Guest<'a> {
     pub folder: &'a Path,
     pub vmlinuz: &'a Path,
     pub nic: Nic,
+    pub arch: Arch,
 }
 
 impl Guest<'_> {
@@ -98,7 +94,7 @@ impl Guest<'_> {
             "-monitor",
             "none",
         ]);
-        command.args(["-accel", "tcg,thread=multi", "-cpu", "max"]);
+        command.args(self.arch.machine());
         command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
         command.args(["-serial", &format!("file:{CONSOLE}")]);
         command.args(["-drive", &format!("file={OUTBOX},format=raw,if=none,id=outbox")]);

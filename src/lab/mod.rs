@@ -7,6 +7,7 @@
 //! the receiver reads the same pages, must copy. Counts made there are right, times mean nothing.
 //! Sources: qemu-system(1), Documentation/networking/msg_zerocopy.rst.
 
+mod arch;
 mod archive;
 pub mod guest;
 mod image;
@@ -30,12 +31,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use arch::Arch;
 pub use nic::Nic;
 
 /// What is wanted of the lab.
 pub struct Order<'a> {
     pub spec: &'a Spec,
     pub nic: Nic,
+    pub arch: Arch,
+    /// The program that runs in the guest; this one, unless the guest is of another kind.
+    pub program: Option<&'a Path>,
     /// Where the run's directory goes; new or empty.
     pub out: &'a Path,
     /// Where kernels are kept.
@@ -81,15 +86,17 @@ pub fn path() -> String {
 
 /// Boots, runs the spec inside, and writes its run directory.
 pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought> {
-    let emulator = machine::find()?;
+    let program = program_for(order)?;
+    let emulator = machine::find(order.arch)?;
     refuse_used(order.out)?;
-    let kernel = kernel::get(order.cache, order.nic.flavour(), order.offline, watch)?;
+    let kernel = kernel::get(order.cache, &order.nic.flavour(order.arch), order.offline, watch)?;
     let modules = kernel.load_order(order.nic.modules(), guest::OPTIONAL_MODULES)?;
     let folder = Kept::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
     let orders = guest::Orders { modules: modules.clone(), links: nic::LINKS };
     image::write(&image::Contents {
         at: &folder.path().join(machine::INITRD),
-        program: &program::path(),
+        program: &program,
+        arch: order.arch,
         kernel: &kernel,
         modules: &modules,
         orders: &orders,
@@ -102,6 +109,7 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
         folder: folder.path(),
         vmlinuz: &kernel.vmlinuz(),
         nic: order.nic,
+        arch: order.arch,
     };
     let mut heard = |line: &str| watch(Step::Guest(line));
     let ended = guest.run(order.limit, order.interrupted, &mut heard);
@@ -121,6 +129,17 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
             order.cache,
         )),
         Err(error) => Err(with_console(error, folder.path(), order.cache)),
+    }
+}
+
+fn program_for(order: &Order<'_>) -> Result<PathBuf, Unavailable> {
+    match order.program {
+        Some(program) => Ok(program.to_path_buf()),
+        None if Arch::here() == Some(order.arch) => Ok(program::path()),
+        None => Err(missing(
+            format!("a guest of {} cannot run this build of syscost", order.arch.name()),
+            format!("build one for it: {}", order.arch.build_command()),
+        )),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The network devices that the emulator has, and what their drivers do with scattered memory.
 
+use super::Arch;
+
 /// How many of them the guest gets: a sender's and a receiver's.
 pub const LINKS: usize = 2;
 
@@ -54,10 +56,10 @@ impl Nic {
     }
 
     /// Which build of Debian's kernel has that driver: the smallest that does.
-    pub fn flavour(self) -> &'static str {
+    pub fn flavour(self, arch: Arch) -> String {
         match self {
-            Nic::E1000e => "amd64",
-            _ => "cloud-amd64",
+            Nic::E1000e => arch.debian().to_string(),
+            _ => format!("cloud-{}", arch.debian()),
         }
     }
 }

@@ -33,21 +33,31 @@ enum Source {
 /// A package whose content is known beforehand, for machines without Debian's apt.
 struct Pin {
     flavour: &'static str,
-    name: &'static str,
-    version: &'static str,
+    /// From Debian's signed index.
     sha256: &'static str,
+    /// By which the archive of all packages finds it, also when it has left the pool.
     sha1: &'static str,
-    pool: &'static str,
 }
 
-const PINS: &[Pin] = &[Pin {
-    flavour: "cloud-amd64",
-    name: "linux-image-6.12.117+deb12-cloud-amd64-unsigned",
-    version: "6.12.117-1~deb12u1",
-    sha256: "670b2688bcf94c24693f7c7e1fc9776ff2e202ff15553a2614f79415d48a6607",
-    sha1: "997acecb6b344ae0c6703844e37fb933c3986a07",
-    pool: "debian-security/pool/updates/main/l/linux-6.12/linux-image-6.12.117+deb12-cloud-amd64-unsigned_6.12.117-1~deb12u1_amd64.deb",
-}];
+const PINS: &[Pin] = &[
+    Pin {
+        flavour: "cloud-amd64",
+        sha256: "670b2688bcf94c24693f7c7e1fc9776ff2e202ff15553a2614f79415d48a6607",
+        sha1: "997acecb6b344ae0c6703844e37fb933c3986a07",
+    },
+    Pin {
+        flavour: "amd64",
+        sha256: "5de3e329c887173debec07ff1325c975cf4f286d364929d17fecb1e1325c5c46",
+        sha1: "d9eec5ee7e148b0f0c7a6296af4eaabd146399b9",
+    },
+    Pin {
+        flavour: "cloud-arm64",
+        sha256: "2ed41c63574acc921cd58b5934cdd5c03d0e988ab6630357c2b61ac58040f5fb",
+        sha1: "d770ab29f2b4bbd15e4fb58075d0c54fbee820e7",
+    },
+];
+const PINNED_RELEASE: &str = "6.12.117+deb12";
+const PINNED_VERSION: &str = "6.12.117-1~deb12u1";
 
 /// Packages that depend on the newest kernel of their kind, the better first: several kernels are
 /// in Debian 12, and the first of these is the newest there.
@@ -137,14 +147,21 @@ impl Package {
 }
 
 impl Pin {
+    fn name(&self) -> String {
+        format!("linux-image-{PINNED_RELEASE}-{}-unsigned", self.flavour)
+    }
+
+    fn url(&self) -> String {
+        let arch = self.flavour.rsplit('-').next().unwrap_or_default();
+        let pool = "https://deb.debian.org/debian-security/pool/updates/main/l/linux-6.12";
+        format!("{pool}/{}_{PINNED_VERSION}_{arch}.deb", self.name())
+    }
+
     fn package(&self) -> Package {
-        let urls = vec![
-            format!("https://deb.debian.org/{}", self.pool),
-            format!("https://snapshot.debian.org/file/{}", self.sha1),
-        ];
+        let urls = vec![self.url(), format!("https://snapshot.debian.org/file/{}", self.sha1)];
         Package {
-            name: self.name.into(),
-            version: self.version.into(),
+            name: self.name(),
+            version: PINNED_VERSION.into(),
             sha256: self.sha256.into(),
             source: Source::Urls(urls),
         }
@@ -154,9 +171,8 @@ impl Pin {
 /// What to do where nothing can be downloaded.
 pub fn by_hand(cache: &Path, flavour: &str) -> crate::host::Unavailable {
     let example = PINS.iter().find(|pin| pin.flavour == flavour);
-    let example = example.map_or(String::new(), |pin| {
-        format!(": for instance https://deb.debian.org/{} (SHA-256 {})", pin.pool, pin.sha256)
-    });
+    let example =
+        example.map_or(String::new(), |pin| format!(": for instance {} (SHA-256 {})", pin.url(), pin.sha256));
     missing(
         format!("there is no kernel ({flavour}) for the guest in {}", cache.display()),
         format!(
