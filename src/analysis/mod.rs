@@ -8,6 +8,7 @@ pub mod advice;
 pub mod beside;
 pub mod cells;
 pub mod compare;
+pub mod copies;
 pub mod costs;
 pub mod crossover;
 pub mod curves;

@@ -1,13 +1,15 @@
-//! Whether zero-copy was zero-copy, from the completions and from nothing else.
+//! Whether zero-copy was zero-copy: from counted copies where there are any, else from completions.
 //!
 //! The share of completions that the kernel flagged as copied (SO_EE_CODE_ZEROCOPY_COPIED) is a cell
-//! of every case that has completions. The flag is the kernel's word, not a count of copies.
+//! of every case that has completions. The flag is the kernel's word, not a count of copies; it can be
+//! wrong in either direction, and an audit's count goes before it.
 //! Source: Documentation/networking/msg_zerocopy.rst, "Notification".
 
 use super::cells::Cells;
 use super::words::{self, Words, count};
-use super::{CellRef, Statement};
+use super::{CellRef, Statement, copies};
 use crate::axis::Value;
+use crate::plan::Case;
 use crate::run::Run;
 use std::collections::BTreeMap;
 
@@ -36,13 +38,9 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         } else {
             format!("{} to {}", words::percent(low), words::percent(high))
         };
-        let what = if high == 0.0 {
-            "no completion is flagged copied: the kernel reports that it sent the caller's pages"
-        } else if low >= 0.999 {
-            "zero-copy was asked for and the kernel copied"
-        } else {
-            "the kernel copied that share of the messages"
-        };
+        let first = found.first().and_then(|(case, _)| run.case(*case));
+        let what =
+            first.and_then(|case| counted(run, case, &words)).unwrap_or_else(|| flagged(low, high).into());
         let over = if path.is_empty() {
             String::new()
         } else {
@@ -51,8 +49,8 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         let device = if found.iter().all(|(case, _)| gathers(*case)) {
             ""
         } else {
-            " But the sending device cannot gather scattered memory (scatter-gather is off): the kernel \
-             copies every packet together for it, whatever it flags."
+            " The sending device cannot gather scattered memory (scatter-gather is off): the kernel \
+             copies every packet together for it, whatever is flagged."
         };
         let text = format!(
             "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{device}",
@@ -62,6 +60,32 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         Statement { text, cells }
     };
     groups.into_iter().map(tell).collect()
+}
+
+/// What an audit counted, which decides; and what it has against the flag.
+fn counted(run: &Run, case: &Case, words: &Words) -> Option<String> {
+    let audit = copies::of_case(run, case).filter(|audit| audit.balanced() == Some(true))?;
+    let size = audit.point.get("message_bytes").map_or(String::new(), |v| words.value("message_bytes", v));
+    let mut text = format!(
+        "counted at {size}: {} (per byte of payload {})",
+        copies::label(audit)?,
+        copies::places(audit)?
+    );
+    if let Some(against) = copies::contradiction(audit) {
+        text += &format!("; the flag is wrong here: {against}");
+    }
+    Some(text)
+}
+
+/// What the flag alone says.
+fn flagged(low: f64, high: f64) -> &'static str {
+    if high == 0.0 {
+        "no completion is flagged copied: the kernel reports that it sent the caller's pages"
+    } else if low >= 0.999 {
+        "zero-copy was asked for and the kernel copied"
+    } else {
+        "the kernel copied that share of the messages"
+    }
 }
 
 #[cfg(test)]

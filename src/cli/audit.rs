@@ -5,6 +5,7 @@ use super::label::Labels;
 use super::output::{self, Paint, entry};
 use super::progress::Progress;
 use super::{Verdict, asked, plan as plan_command, run as run_command};
+use crate::analysis::copies;
 use crate::host::namespaces::named;
 use crate::ledger::Tier;
 use crate::measure::{self, audit::Audited};
@@ -167,9 +168,15 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
     if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
         text += &entry(&paint.yellow("not verified"), INDENT, &format!("{} -> {}", why.reason, why.remedy));
     }
-    for audit in found.audits.iter().filter(|audit| audit.balanced() == Some(false)) {
+    for audit in &found.audits {
         let name = name(&labels, plan, audit);
-        text += &entry(&paint.red("error"), INDENT, &format!("{name}: {}", imbalance(audit)));
+        if let Some(what) = copies::imbalance(audit) {
+            text +=
+                &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
+        }
+        if let Some(what) = copies::contradiction(audit) {
+            text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
+        }
     }
     for failure in &found.failures {
         let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
@@ -194,13 +201,4 @@ fn meaning(tier: Tier) -> &'static str {
              completions that the kernel flags as copied"
         }
     }
-}
-
-/// What the ledger cannot explain, in words.
-fn imbalance(audit: &Audit) -> String {
-    let balance = audit.balance().unwrap_or(crate::run::audit::Balance { sent: 0, delivered: 0 });
-    format!(
-        "the ledger does not balance: of {} bytes, {} sent and {} delivered are unexplained",
-        audit.delivered_bytes, balance.sent, balance.delivered
-    )
 }

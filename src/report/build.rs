@@ -26,6 +26,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::hardware::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
+        section::copies::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()

@@ -4,12 +4,12 @@
 //! every group. FORMAT.md documents the columns.
 
 use crate::analysis::cells::Cells;
-use crate::analysis::operations;
+use crate::analysis::{copies, operations};
 use crate::axis::Axis;
 use crate::probe;
 use crate::probe::prediction::Account;
-use crate::run::Run;
 use crate::run::rows::Column;
+use crate::run::{Audit, Run};
 use std::collections::BTreeMap;
 
 const fn column(id: &'static str, help: &'static str) -> Column {
@@ -42,6 +42,22 @@ pub const AFTER: &[Column] = &[
     column("base_hardware", "the part of `predicted` that the hardware alone would take"),
     column("software_overhead", "the part of `predicted` that software adds"),
     column("measured_over_predicted", "`value` over `predicted`"),
+    column(
+        "user_copied",
+        "bytes per byte of payload that the mechanism copied in user memory; this and the next from the audit of the same way to move data (see `audits`), empty where there is none",
+    ),
+    column("copied_in", "bytes per byte of payload copied into the kernel; empty where nobody counted"),
+    column("orphan_copied", "bytes per byte of payload copied again inside the kernel"),
+    column("copied_out", "bytes per byte of payload copied to the receiver's memory"),
+    column("uncopied", "bytes per byte of payload sent from the sender's own pages or the page cache"),
+    column(
+        "ledger_tier",
+        "how that is known: `B` traced in the kernel, `C` only what an ordinary user is told",
+    ),
+    column(
+        "ledger_balance",
+        "bytes per byte of payload that the ledger leaves unexplained; beyond 0.001 either way it is an error",
+    ),
 ];
 
 /// Every axis of the run's probes, in registry order, each once.
@@ -70,6 +86,7 @@ pub fn results(run: &Run, cells: &Cells) -> String {
     writer.write_record(header).expect("in memory");
     let predictions: BTreeMap<(usize, &str), &Account> = predictions(run);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        let copied = copied(copies::of_case(run, case));
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;
             let mut row = vec![case.index.to_string(), case.probe.clone()];
@@ -78,6 +95,7 @@ pub fn results(run: &Run, cells: &Cells) -> String {
             row.extend([e.value, e.low, e.high, e.level].map(|n| n.to_string()));
             row.push(e.n.to_string());
             row.extend(foreseen(predictions.get(&(case.index, cell.metric)).copied(), e.value));
+            row.extend(copied.iter().cloned());
             writer.write_record(&row).expect("in memory");
         }
     }
@@ -90,7 +108,23 @@ fn predictions(run: &Run) -> BTreeMap<(usize, &str), &Account> {
     in_time.map(|p| ((p.case, p.metric.as_str()), &p.account)).collect()
 }
 
-/// The last four columns.
+/// The columns of an audit.
+fn copied(audit: Option<&Audit>) -> [String; 7] {
+    let Some(audit) = audit else { return Default::default() };
+    let per = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| audit.per_byte(bytes).to_string());
+    let counts = audit.counts;
+    [
+        per(Some(audit.user_copied)),
+        per(counts.map(|c| c.copied_in)),
+        per(counts.map(|c| c.orphan_copied)),
+        per(counts.map(|c| c.copied_out)),
+        per(counts.map(|c| c.uncopied_in)),
+        audit.tier.letter().to_string(),
+        audit.unexplained().map_or(String::new(), |share| share.to_string()),
+    ]
+}
+
+/// The columns of a prediction.
 fn foreseen(account: Option<&Account>, value: f64) -> [String; 4] {
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
     let part = |part: fn(&Account) -> Option<f64>| account.and_then(part);

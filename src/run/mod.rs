@@ -16,7 +16,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use audit::Audit;
+pub use audit::{Audit, Cpu};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 
 /// Version of the directory's format; readers refuse a newer one.
