@@ -278,5 +278,6 @@ pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -
         completions_copied: completions.1,
         counts,
         uncounted: None,
+        cpu: None,
     }
 }

@@ -3,8 +3,11 @@
 //! A mechanism's name is a promise; this room counts what was kept of it. It changes nothing, times
 //! nothing and never runs beside a timed round: tracing slows what it watches.
 
+mod load;
+mod softirq;
 mod traced;
 
+pub use softirq::{Pids, Softirqs, Spent};
 pub use traced::{Ledger, Watched};
 
 use serde::{Deserialize, Serialize};

@@ -1,18 +1,11 @@
 //! The ledger that is traced in the kernel: loads the committed eBPF program, attaches it to raw
 //! tracepoints, tells it which connections to watch, and reads its counters.
-//!
-//! Nothing is pinned: programs, their attachment and their maps are descriptors of this process, so
-//! the kernel removes all of it however this process ends.
-//! Sources: program/ledger.bpf.c; bpf(2); the aya crate, which relocates the program by the running
-//! kernel's BTF.
+//! Source: program/ledger.bpf.c.
 
-use super::Counts;
+use super::{Counts, load};
 use crate::host::Unavailable;
-use crate::sys::limit::LockedMemory;
+use aya::Ebpf;
 use aya::maps::{Array, MapData};
-use aya::programs::RawTracePoint;
-use aya::{Ebpf, EbpfError};
-use std::error::Error;
 use std::io;
 
 /// Rebuilt by program/build; a test compares.
@@ -79,14 +72,12 @@ pub struct Ledger {
 impl Ledger {
     /// Loads and attaches the program, where this kernel and this user's rights allow it.
     pub fn attach() -> Result<Ledger, Unavailable> {
-        let _kept = LockedMemory::keep();
-        let mut programs = Ebpf::load(PROGRAM).map_err(|error| refusal(&error))?;
-        for (function, tracepoint) in TRACEPOINTS {
-            attach_one(&mut programs, function, tracepoint).map_err(|error| refusal(&error))?;
-        }
+        let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
         let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
-        let watched = Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| refusal(&error))?;
-        let counted = Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| refusal(&error))?;
+        let watched =
+            Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
+        let counted =
+            Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| load::refusal(&error))?;
         Ok(Ledger { watched, counted, generation: 0, before: Reading::default(), _programs: programs })
     }
 
@@ -97,6 +88,11 @@ impl Ledger {
         let Watched { port, sender_namespace, receiver_namespace } = *watched;
         let value = [sender_namespace, receiver_namespace, u32::from(port), self.generation];
         self.watched.set(0, value, 0).map_err(io::Error::other)
+    }
+
+    /// Looks at no connection any more; its tracepoints cost next to nothing then.
+    pub fn rest(&mut self) -> io::Result<()> {
+        self.watched.set(0, [0; 4], 0).map_err(io::Error::other)
     }
 
     /// What was counted since the connections were chosen.
@@ -134,44 +130,6 @@ impl Ledger {
     }
 }
 
-fn attach_one(programs: &mut Ebpf, function: &str, tracepoint: &str) -> Result<(), EbpfError> {
-    let program = programs.program_mut(function).expect("the program has this function");
-    let program: &mut RawTracePoint = program.try_into()?;
-    program.load()?;
-    program.attach(tracepoint)?;
-    Ok(())
-}
-
-/// Why the program cannot be used here. Told from the errors of the calls, not from versions.
-fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
-    let mut causes: Vec<&(dyn Error + 'static)> = Vec::new();
-    let mut next = Some(error);
-    while let Some(cause) = next {
-        causes.push(cause);
-        next = cause.source();
-    }
-    let errno = causes.iter().find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
-    if matches!(errno, Some(libc::EPERM | libc::EACCES)) {
-        return Unavailable {
-            reason: "counting copies needs rights that this user lacks (the kernel refuses to load a tracing program)"
-                .into(),
-            remedy: "run as root, or give the binary its rights: sudo setcap cap_bpf,cap_perfmon+ep syscost \
-                     (where the kernel is locked down, /sys/kernel/security/lockdown, even root is refused)"
-                .into(),
-        };
-    }
-    // The first line: a verifier's log has thousands.
-    let told: Vec<String> = causes
-        .iter()
-        .map(|e| e.to_string().lines().next().unwrap_or_default().to_string())
-        .filter(|line| !line.is_empty())
-        .collect();
-    Unavailable {
-        reason: format!("the kernel does not take the program that counts copies: {}", told.join(": ")),
-        remedy: "use Linux 5.15 or later with BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)".into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,13 +149,5 @@ mod tests {
         let shared = Reading { left_shared: 100, arrived_kernel: 107, ..before };
         assert_eq!(counted(shared).orphan_copied, 0, "nobody waits for these pages: none is copied");
         assert_eq!(counted(shared).uncopied_in, 100);
-    }
-
-    #[test]
-    fn a_refusal_says_what_is_missing() {
-        let denied = refusal(&io::Error::from_raw_os_error(libc::EPERM));
-        assert!(denied.reason.contains("rights") && denied.remedy.contains("cap_bpf"));
-        let other = refusal(&io::Error::other("unknown func\nR1 type=inv\n"));
-        assert!(other.reason.ends_with("unknown func") && other.remedy.contains("BTF"));
     }
 }

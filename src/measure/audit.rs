@@ -5,15 +5,18 @@
 
 use super::{Event, PATIENCE};
 use crate::host::Unavailable;
+use crate::host::files::Root;
 use crate::host::scratch::Scratch;
-use crate::ledger::{Counts, Ledger, Tier, Watched};
+use crate::host::settings;
+use crate::ledger::{Counts, Ledger, Pids, Softirqs, Tier, Watched};
 use crate::plan::{Case, Plan, Skip};
-use crate::probe::{self, Copies, Timing};
-use crate::run::{Audit, Failure, State, Warning};
+use crate::probe::{self, Copies, Known, Timing};
+use crate::run::{Audit, Cpu, Failure, State, Warning};
 use crate::sys::{random, signals};
 use crate::worker::path::Paths;
-use crate::worker::{self, RoundError, Standing, Terms};
+use crate::worker::{self, Observer, RoundError, Standing, Terms};
 use anyhow::{Context, Result};
+use std::io;
 use std::time::Duration;
 
 /// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
@@ -22,15 +25,21 @@ const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, win
 /// Counts copies in case after case; the tracing program is loaded once.
 pub struct Auditor {
     ledger: Result<Ledger, Unavailable>,
+    softirqs: Option<Softirqs>,
+    softirqs_charged: Option<bool>,
 }
 
 impl Auditor {
     /// With the ledger, where this kernel and this user's rights allow it.
     pub fn attach() -> Auditor {
-        Auditor { ledger: Ledger::attach() }
+        let charged = settings::irq_time_accounting(&Root::here()).map(|(apart, _)| !apart);
+        let ledger = Ledger::attach();
+        // What refuses one refuses the other, and is said once.
+        let softirqs = Softirqs::attach().ok();
+        Auditor { ledger, softirqs, softirqs_charged: charged }
     }
 
-    /// Runs one untimed round of the case and counts its copies.
+    /// Runs untimed rounds of the case: counts its copies in one, who pays for CPU time in another.
     pub fn audit(
         &mut self,
         case: &Case,
@@ -39,33 +48,54 @@ impl Auditor {
         patience: Duration,
     ) -> Result<Audit, RoundError> {
         let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
-        let terms = Terms {
-            timing: TIMING,
-            tsc_hz: None,
-            verify_all: false,
-            patience,
-            interrupted: &signals::caught,
+        let mut known = |observe: Observer<'_>| {
+            let interrupted = &signals::caught;
+            let terms = Terms { timing: TIMING, tsc_hz: None, verify_all: false, patience, interrupted };
+            let round = worker::observed_round(case, &terms, paths, scratch, Some(observe))?;
+            copies.known(&round.totals).ok_or_else(|| failed("the workers did not say what they did"))
         };
         let ledger = &mut self.ledger;
-        let mut observe = |standing: &Standing<'_>| match ledger {
+        let counted = known(&mut |standing| match ledger {
             Ok(ledger) => choose(ledger, copies, standing),
             Err(_) => Ok(()),
-        };
-        let round = worker::observed_round(case, &terms, paths, scratch, Some(&mut observe))?;
-        let known =
-            copies.known(&round.totals).ok_or_else(|| failed("the workers did not say what they did"))?;
+        })?;
+        let counts = self.counts()?;
+        let cpu = self.cpu(&mut known)?;
         Ok(Audit {
             probe: case.probe.clone(),
             point: case.point.clone(),
-            delivered_bytes: known.delivered_bytes,
+            delivered_bytes: counted.delivered_bytes,
             tier: if self.ledger.is_ok() { Tier::Traced } else { Tier::Told },
-            user_copied: known.user_copied,
-            uncopied_out: known.uncopied_out,
-            completions: known.completions,
-            completions_copied: known.completions_copied,
-            counts: self.counts()?,
+            user_copied: counted.user_copied,
+            uncopied_out: counted.uncopied_out,
+            completions: counted.completions,
+            completions_copied: counted.completions_copied,
+            counts,
             uncounted: self.ledger.as_ref().err().cloned(),
+            cpu,
         })
+    }
+
+    /// A round with softirqs traced and nothing else.
+    fn cpu(
+        &mut self,
+        known: &mut dyn FnMut(Observer<'_>) -> Result<Known, RoundError>,
+    ) -> Result<Option<Cpu>, RoundError> {
+        let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
+        let unread = |error: io::Error| failed(&format!("cannot read the time of softirqs: {error}"));
+        if let Ok(ledger) = &mut self.ledger {
+            ledger.rest().map_err(unread)?;
+        }
+        let known = known(&mut |standing| {
+            softirqs.watch(Pids { sender: standing.near_pid, receiver: standing.far_pid }).map_err(unread)
+        })?;
+        Ok(Some(Cpu {
+            bytes: known.delivered_bytes,
+            sender_cpu_ns: known.sender_cpu_ns,
+            receiver_cpu_ns: known.receiver_cpu_ns,
+            softirqs: softirqs.spent().map_err(unread)?,
+            softirqs_charged: self.softirqs_charged,
+        }))
     }
 
     fn counts(&self) -> Result<Option<Counts>, RoundError> {
@@ -223,6 +253,7 @@ mod tests {
             completions_copied: 0,
             counts: None,
             uncounted: None,
+            cpu: None,
         };
         assert_eq!(due(&plan, &[done]).len(), chosen.len() - 1, "a resumed run does not audit again");
     }

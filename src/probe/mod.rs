@@ -248,7 +248,7 @@ pub trait Copies: Sync {
     fn known(&self, totals: &BTreeMap<String, f64>) -> Option<Known>;
 }
 
-/// The part of an audit that is not the kernel's to tell, in bytes of the whole round.
+/// The part of an audit that is not the kernel's to tell; of the whole round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Received, verified and equal to what was sent.
@@ -259,6 +259,9 @@ pub struct Known {
     pub uncopied_out: u64,
     pub completions: u64,
     pub completions_copied: u64,
+    /// CPU time of each side's data threads, by their own clocks.
+    pub sender_cpu_ns: u64,
+    pub receiver_cpu_ns: u64,
 }
 
 /// The samples of a probe with a single role: one for each window.

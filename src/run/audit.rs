@@ -2,7 +2,7 @@
 
 use crate::axis::Point;
 use crate::host::Unavailable;
-use crate::ledger::{Counts, Tier};
+use crate::ledger::{Counts, Spent, Tier};
 use serde::{Deserialize, Serialize};
 
 /// A difference above this share of what was delivered is an error of the ledger, and is shown.
@@ -27,6 +27,60 @@ pub struct Audit {
     pub counts: Option<Counts>,
     /// Why they were not counted.
     pub uncounted: Option<Unavailable>,
+    /// Who paid for the CPU time, from a round of its own.
+    #[serde(default)]
+    pub cpu: Option<Cpu>,
+}
+
+/// CPU time of a whole round, and what of it was work of softirqs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// Payload that this time was spent on.
+    pub bytes: u64,
+    /// CPU time of each side's data threads, by their own clocks.
+    pub sender_cpu_ns: u64,
+    pub receiver_cpu_ns: u64,
+    pub softirqs: Spent,
+    /// Do those clocks contain the softirqs that ran on top of the threads? `None`: the kernel's
+    /// configuration cannot be read; they do in most kernels.
+    pub softirqs_charged: Option<bool>,
+}
+
+impl Cpu {
+    /// The threads' own part: without softirqs.
+    fn process_ns(&self, cpu_ns: u64, softirqs_ns: u64) -> u64 {
+        if self.softirqs_charged == Some(false) { cpu_ns } else { cpu_ns.saturating_sub(softirqs_ns) }
+    }
+
+    pub fn sender_process_ns(&self) -> u64 {
+        self.process_ns(self.sender_cpu_ns, self.softirqs.sender_net_rx_ns + self.softirqs.sender_other_ns)
+    }
+
+    pub fn receiver_process_ns(&self) -> u64 {
+        self.process_ns(
+            self.receiver_cpu_ns,
+            self.softirqs.receiver_net_rx_ns + self.softirqs.receiver_other_ns,
+        )
+    }
+
+    /// Both sides' own work and all softirqs of the machine, in its time.
+    pub fn total_ns(&self) -> u64 {
+        let s = &self.softirqs;
+        let net_rx = s.sender_net_rx_ns + s.receiver_net_rx_ns + s.elsewhere_net_rx_ns;
+        let other = s.sender_other_ns + s.receiver_other_ns + s.elsewhere_other_ns;
+        self.sender_process_ns() + self.receiver_process_ns() + net_rx + other
+    }
+
+    /// The share of the receive path that ran in the sender; `None`: none was seen at all.
+    pub fn net_rx_in_sender(&self) -> Option<f64> {
+        let s = &self.softirqs;
+        let all = s.sender_net_rx_ns + s.receiver_net_rx_ns + s.elsewhere_net_rx_ns;
+        (all > 0).then(|| s.sender_net_rx_ns as f64 / all as f64)
+    }
+
+    pub fn per_byte(&self, ns: u64) -> f64 {
+        ns as f64 / self.bytes.max(1) as f64
+    }
 }
 
 /// What a ledger leaves unexplained, in bytes; negative: it counted more than there was.
@@ -87,7 +141,29 @@ mod tests {
             completions_copied: 2,
             counts,
             uncounted: None,
+            cpu: None,
         }
+    }
+
+    #[test]
+    fn softirqs_are_counted_once_whoever_is_charged_for_them() {
+        let softirqs = Spent {
+            sender_net_rx_ns: 30,
+            sender_other_ns: 5,
+            receiver_net_rx_ns: 10,
+            elsewhere_net_rx_ns: 20,
+            ..Spent::default()
+        };
+        let (sender_cpu_ns, receiver_cpu_ns) = (100, 50);
+        let charged =
+            Cpu { bytes: 10, sender_cpu_ns, receiver_cpu_ns, softirqs, softirqs_charged: Some(true) };
+        assert_eq!((charged.sender_process_ns(), charged.receiver_process_ns()), (65, 40));
+        assert_eq!(charged.total_ns(), 100 + 50 + 20);
+        assert_eq!(charged.net_rx_in_sender(), Some(0.5));
+        let apart = Cpu { softirqs_charged: Some(false), ..charged };
+        assert_eq!(apart.total_ns(), 100 + 50 + 65, "clocks that leave softirqs out");
+        let none = Cpu { softirqs: Spent::default(), ..charged };
+        assert_eq!(none.net_rx_in_sender(), None);
     }
 
     #[test]

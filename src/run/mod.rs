@@ -16,7 +16,7 @@ use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use audit::Audit;
+pub use audit::{Audit, Cpu};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 
 /// Version of the directory's format; readers refuse a newer one.
@@ -103,6 +103,15 @@ pub struct Record {
     /// The copies of one case of each way to move data.
     #[serde(default)]
     pub audits: Vec<Audit>,
+}
+
+impl Record {
+    /// What emulated every instruction of the machine that was measured: its times mean nothing, its
+    /// counts hold.
+    pub fn emulator(&self) -> Option<&str> {
+        let fact = self.host.iter().find(|fact| fact.id == "emulated")?;
+        fact.value.as_deref().filter(|value| *value != "no")
+    }
 }
 
 /// A record with its samples: all that estimates and reports are computed from.

@@ -48,6 +48,20 @@ pub fn number(namespace: BorrowedFd<'_>) -> io::Result<u32> {
     u32::try_from(file.metadata()?.ino()).map_err(io::Error::other)
 }
 
+/// The device and inode of a namespace, as the kernel itself writes them.
+pub fn identity(namespace: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
+    let metadata = File::from(namespace.try_clone_to_owned()?).metadata()?;
+    let device = metadata.dev();
+    // stat(2) packs the device otherwise than the kernel does (MKDEV).
+    let device = u64::from(libc::major(device)) << 20 | u64::from(libc::minor(device));
+    Ok((device, metadata.ino()))
+}
+
+/// The PID namespace of this process, held open.
+pub fn current_pid() -> io::Result<OwnedFd> {
+    Ok(File::open("/proc/self/ns/pid")?.into())
+}
+
 /// Moves the calling thread into this network namespace.
 pub fn enter_net(namespace: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: setns takes a descriptor, which is open while borrowed, and a flag.

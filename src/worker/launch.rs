@@ -34,6 +34,11 @@ impl Worker {
         Ok(Worker { child, input, output })
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn tell(&mut self, frame: &ToWorker) -> io::Result<()> {
         protocol::write(&mut self.input, frame)
     }

@@ -39,6 +39,9 @@ pub struct Standing<'a> {
     /// Inode numbers of the network namespaces on both sides of the path.
     pub near_namespace: u32,
     pub far_namespace: u32,
+    /// Process ids of the last role on each side.
+    pub near_pid: u32,
+    pub far_pid: u32,
 }
 
 /// What is the same for every round of a run.
@@ -87,7 +90,11 @@ pub fn observed_round(
             place.net_namespace().map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
         };
         let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
-        observe(&Standing { offers: &offers, near_namespace, far_namespace })?;
+        let (mut near_pid, mut far_pid) = (0, 0);
+        for (role, worker) in probe.roles().iter().zip(&workers) {
+            *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid();
+        }
+        observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
     }
     let reports = stage.perform(probe, &mut workers)?;
     let samples = probe

@@ -52,6 +52,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 ..Counts::default()
             }),
             uncounted: None,
+            cpu: None,
         });
     }
     audits

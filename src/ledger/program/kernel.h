@@ -23,8 +23,14 @@ typedef __u32 __wsum;
 
 #define BY_NAME __attribute__((preserve_access_index))
 
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_LRU_HASH = 9 };
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_LRU_HASH = 9 };
 enum { BPF_ANY = 0 };
+
+/* Not by name: filled by a helper (include/uapi/linux/bpf.h). */
+struct bpf_pidns_info {
+	__u32 pid;
+	__u32 tgid;
+};
 
 /* Not by name: the arguments are where the tracepoint's prototype has them. */
 struct bpf_raw_tracepoint_args {

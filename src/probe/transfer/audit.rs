@@ -11,6 +11,8 @@ use std::net::SocketAddr;
 pub const USER_COPIED: &str = "user_copied_bytes";
 pub const COMPLETIONS: &str = "completions";
 pub const COMPLETIONS_COPIED: &str = "completions_copied";
+/// A total of both sides: CPU time of their data threads, by the threads' own clocks.
+pub const CPU: &str = "cpu_ns";
 /// A total of the receiver.
 pub const UNCOPIED: &str = "uncopied_bytes";
 
@@ -46,6 +48,8 @@ impl Copies for TransferCopies {
             uncopied_out: total(RECEIVER, UNCOPIED)?,
             completions: total(SENDER, COMPLETIONS)?,
             completions_copied: total(SENDER, COMPLETIONS_COPIED)?,
+            sender_cpu_ns: total(SENDER, CPU)?,
+            receiver_cpu_ns: total(RECEIVER, CPU)?,
         })
     }
 }
@@ -67,11 +71,14 @@ mod tests {
             ("sender.user_copied_bytes", 2.0),
             ("sender.completions", 3.0),
             ("sender.completions_copied", 4.0),
+            ("sender.cpu_ns", 5.0),
+            ("receiver.cpu_ns", 6.0),
         ];
         let mut totals: BTreeMap<String, f64> = names.map(|(id, n)| (id.to_string(), n)).into();
         let known = TransferCopies.known(&totals).expect("every total is there");
         assert_eq!((known.delivered_bytes, known.uncopied_out, known.user_copied), (64, 1, 2));
         assert_eq!((known.completions, known.completions_copied), (3, 4));
+        assert_eq!((known.sender_cpu_ns, known.receiver_cpu_ns), (5, 6));
         totals.remove("sender.user_copied_bytes");
         assert_eq!(TransferCopies.known(&totals), None, "what a side did not say is not known");
     }

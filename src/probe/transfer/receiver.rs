@@ -87,6 +87,7 @@ impl Stream {
 }
 
 fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
+    let began = clock::thread_cpu_ns();
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
@@ -125,6 +126,9 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         bail!("the stream ended inside a message, after {} bytes", stream.bytes);
     }
     done.bytes = stream.bytes;
-    done.totals = vec![(audit::UNCOPIED, stream.receiver.uncopied_bytes())];
+    done.totals = vec![
+        (audit::UNCOPIED, stream.receiver.uncopied_bytes()),
+        (audit::CPU, clock::thread_cpu_ns() - began),
+    ];
     Ok(done)
 }

@@ -63,6 +63,7 @@ fn message_bytes(task: &Task) -> Result<u64> {
 fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> Result<threads::Done> {
     let bytes = message_bytes(task)?;
     let Timing { warmup_ns, window_ns, windows } = task.timing;
+    let began = clock::thread_cpu_ns();
     let mut meter = Meter::open(task.tsc_hz);
     let mut pump = Pump { sender, chunk: 1, messages: 0 };
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
@@ -88,6 +89,7 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
         (audit::USER_COPIED, tally.user_copied_bytes),
         (audit::COMPLETIONS, tally.completions),
         (audit::COMPLETIONS_COPIED, tally.completions_copied),
+        (audit::CPU, clock::thread_cpu_ns() - began),
     ];
     drop(pump);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;

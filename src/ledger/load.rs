@@ -1,0 +1,73 @@
+//! Loads committed eBPF programs and attaches them to raw tracepoints; says why where it cannot.
+//!
+//! Nothing is pinned: programs, their attachment and their maps are descriptors of this process, so
+//! the kernel removes all of it however this process ends.
+//! Sources: bpf(2); the aya crate, which relocates a program by the running kernel's BTF.
+
+use crate::host::Unavailable;
+use crate::sys::limit::LockedMemory;
+use aya::programs::RawTracePoint;
+use aya::{Ebpf, EbpfError};
+use std::error::Error;
+use std::io;
+
+/// Loads an object and attaches each function of it to its tracepoint.
+pub fn attach(object: &[u8], tracepoints: &[(&str, &str)]) -> Result<Ebpf, Unavailable> {
+    let _kept = LockedMemory::keep();
+    let mut programs = Ebpf::load(object).map_err(|error| refusal(&error))?;
+    for (function, tracepoint) in tracepoints {
+        attach_one(&mut programs, function, tracepoint).map_err(|error| refusal(&error))?;
+    }
+    Ok(programs)
+}
+
+fn attach_one(programs: &mut Ebpf, function: &str, tracepoint: &str) -> Result<(), EbpfError> {
+    let program = programs.program_mut(function).expect("the program has this function");
+    let program: &mut RawTracePoint = program.try_into()?;
+    program.load()?;
+    program.attach(tracepoint)?;
+    Ok(())
+}
+
+/// Why the program cannot be used here. Told from the errors of the calls, not from versions.
+pub fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
+    let mut causes: Vec<&(dyn Error + 'static)> = Vec::new();
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        causes.push(cause);
+        next = cause.source();
+    }
+    let errno = causes.iter().find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
+    if matches!(errno, Some(libc::EPERM | libc::EACCES)) {
+        return Unavailable {
+            reason: "counting copies needs rights that this user lacks (the kernel refuses to load a tracing program)"
+                .into(),
+            remedy: "run as root, or give the binary its rights: sudo setcap cap_bpf,cap_perfmon+ep syscost \
+                     (where the kernel is locked down, /sys/kernel/security/lockdown, even root is refused)"
+                .into(),
+        };
+    }
+    // The first line: a verifier's log has thousands.
+    let told: Vec<String> = causes
+        .iter()
+        .map(|e| e.to_string().lines().next().unwrap_or_default().to_string())
+        .filter(|line| !line.is_empty())
+        .collect();
+    Unavailable {
+        reason: format!("the kernel does not take the tracing program: {}", told.join(": ")),
+        remedy: "use Linux 5.15 or later with BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_is_missing() {
+        let denied = refusal(&io::Error::from_raw_os_error(libc::EPERM));
+        assert!(denied.reason.contains("rights") && denied.remedy.contains("cap_bpf"));
+        let other = refusal(&io::Error::other("unknown func\nR1 type=inv\n"));
+        assert!(other.reason.ends_with("unknown func") && other.remedy.contains("BTF"));
+    }
+}
