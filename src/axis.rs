@@ -58,8 +58,28 @@ pub enum Kind {
     /// One of a list of names, computed so that registries stay the only list; with aliases
     /// (alias, name) that the command line accepts.
     Name { names: fn() -> Vec<&'static str>, aliases: fn() -> Vec<(&'static str, &'static str)> },
+    /// One of a list of names, or text of the given form, checked by the function.
+    NameOr {
+        names: fn() -> Vec<&'static str>,
+        aliases: fn() -> Vec<(&'static str, &'static str)>,
+        form: &'static str,
+        /// Does this text begin like the form? What does not is a wrong name.
+        begins: fn(&str) -> bool,
+        check: fn(&str) -> Result<(), String>,
+    },
     /// Free text checked by the function (an error says what would be valid).
     Text { check: fn(&str) -> Result<(), String> },
+}
+
+impl Kind {
+    /// The names that it allows; none where it takes numbers or text only.
+    pub fn names(self) -> Vec<&'static str> {
+        match self {
+            Kind::Name { names, .. } | Kind::NameOr { names, .. } => names(),
+            Kind::Switch => vec!["on", "off"],
+            Kind::Bytes { .. } | Kind::Int { .. } | Kind::Text { .. } => Vec::new(),
+        }
+    }
 }
 
 /// One dimension of a probe's cases.
@@ -110,6 +130,13 @@ impl Axis {
                 "off" | "false" | "no" | "0" => Ok(Value::text("off")),
                 _ => Err(bad("write on or off".into())),
             },
+            Kind::NameOr { begins, check, .. } if begins(text) => {
+                check(text).map(|()| Value::text(text)).map_err(bad)
+            }
+            Kind::NameOr { names, aliases, form, .. } => {
+                let named = Axis { kind: Kind::Name { names, aliases }, ..*self };
+                named.parse(text).map_err(|error| bad(format!("{}, or {form}", error.reason)))
+            }
             Kind::Name { names, aliases } => {
                 let wanted = text.to_ascii_lowercase().replace(' ', "-");
                 let underscored = wanted.replace('-', "_");

@@ -29,4 +29,5 @@ pub mod worker;
 pub mod measure;
 pub mod analysis;
 pub mod report;
+pub mod lab;
 pub mod cli;

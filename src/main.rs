@@ -5,12 +5,14 @@
 
 use std::process::ExitCode;
 use syscost::host::{janitor, namespaces};
+use syscost::lab::guest;
 use syscost::worker::{child, launch};
 
 fn main() -> ExitCode {
     match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
         Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
         Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
+        Some(guest::SUBCOMMAND) => exit_code(guest::main()),
         Some(janitor::SUBCOMMAND) => exit_code(janitor::main()),
         _ => syscost::cli::main(std::env::args_os()),
     }

@@ -78,6 +78,13 @@ pub struct Metric {
     pub of: fn(&Sample, &Point) -> Option<f64>,
 }
 
+impl Metric {
+    /// A count or a share of counts: it holds on a machine whose times mean nothing.
+    pub fn is_count(&self) -> bool {
+        matches!(self.unit, Unit::Count | Unit::Ratio)
+    }
+}
+
 /// A metric's value in one round: the median over the round's usable samples. Rounds, not samples,
 /// are the independent replicates.
 pub fn round_value(samples: &[&Sample], metric: &Metric, point: &Point) -> Option<f64> {

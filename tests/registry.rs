@@ -156,7 +156,9 @@ fn the_axes_of_ways_belong_to_a_probe_and_agree() {
 fn names_of_an_axis_and_its_aliases_are_unique() {
     for probe in probe::ALL {
         for axis in probe.axes() {
-            let Kind::Name { names, aliases } = axis.kind else { continue };
+            let (Kind::Name { names, aliases } | Kind::NameOr { names, aliases, .. }) = axis.kind else {
+                continue;
+            };
             unique(axis.id, names().into_iter().chain(aliases().iter().map(|(alias, _)| *alias)));
             for (alias, name) in aliases() {
                 assert!(names().contains(&name), "{}: {alias} = {name}", axis.id);

@@ -10,7 +10,7 @@ use super::sanity::Limits;
 use crate::axis::Point;
 use crate::plan::Case;
 use crate::probe;
-use crate::run::Run;
+use crate::run::{Record, Run};
 use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
@@ -51,7 +51,7 @@ impl Cells {
             let limits = Limits::of(case, run.record.spec.timing);
             let sound = |s: &&&Sample| limits.fault(s).is_none();
             let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
-            (case.index, cells_of_case(case, &samples, run.record.spec.confidence))
+            (case.index, cells_of_case(case, &samples, &run.record))
         }) {
             per_case[index] = cells;
         }
@@ -118,15 +118,18 @@ fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec
     })
 }
 
-fn cells_of_case(case: &Case, samples: &[&Sample], confidence: f64) -> Vec<Cell> {
+/// Of an emulated machine only what was counted: nothing that is made of its times may be shown,
+/// compared or drawn.
+fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Vec<Cell> {
     let Some(probe) = probe::find(&case.probe) else { return Vec::new() };
     let cell = |metric: &Metric| {
         let rounds = round_values(metric, &case.point, samples);
         let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
-        let estimate = median_interval(&values, confidence, metric.unit)?;
+        let estimate = median_interval(&values, record.spec.confidence, metric.unit)?;
         Some(Cell { case: case.index, metric: metric.id, estimate, rounds })
     };
-    probe.metrics().iter().filter_map(cell).collect()
+    let counts_only = record.emulator().is_some();
+    probe.metrics().iter().filter(|metric| metric.is_count() || !counts_only).filter_map(cell).collect()
 }
 
 /// `samples` are usable and in order of rounds.
@@ -139,7 +142,9 @@ fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32
 mod tests {
     use super::*;
     use crate::analysis::synthetic::{self, Synthetic};
+    use crate::host::Fact;
     use crate::plan::Plan;
+    use crate::units::Unit;
 
     fn one_case(costs: &[(u32, &[f64])]) -> Run {
         let case = synthetic::case(0, synthetic::point("send", 1024, 1));
@@ -177,6 +182,20 @@ mod tests {
         assert!(cells.cell(0, "cycles_per_byte").is_none(), "no counter, no cell");
         assert!(cells.cell(0, "copied_fraction").is_none(), "no completions, no cell");
         assert!(cells.cell(7, "throughput").is_none());
+    }
+
+    #[test]
+    fn an_emulated_machine_has_counts_only() {
+        let mut run = one_case(&[(0, &[100.0]), (1, &[120.0])]);
+        let times = |run: &Run| Cells::of(run).iter().filter(|c| c.estimate.unit != Unit::Count).count();
+        assert!(times(&run) > 0);
+        let (id, title, source) = ("emulated".to_string(), String::new(), String::new());
+        run.record.host.push(Fact { id, title, value: Some("TCG".into()), source });
+        for sample in &mut run.samples {
+            sample.quantities.insert("sender_system_calls".into(), Some(8.0));
+        }
+        assert_eq!(times(&run), 0);
+        assert!(Cells::of(&run).cell(0, "sender_system_calls_per_message").is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! zero-copy mechanism beside plain send) belongs to that value and does not keep cases apart,
 //! unless both cases of a pair have it. Twins repeat a case and are never compared.
 
-use crate::axis::{Kind, Point, Value};
+use crate::axis::{Point, Value};
 use crate::probe::{self, Probe};
 use crate::run::Run;
 use std::collections::BTreeMap;
@@ -84,11 +84,8 @@ fn values(run: &Run, axis: &str) -> Vec<Value> {
 
 fn names(run: &Run, axis: &str) -> Vec<&'static str> {
     let probes = run.record.plan.cases.first().and_then(|c| probe::find(&c.probe));
-    let kind = probes.and_then(|p| p.axes().into_iter().find(|a| a.id == axis)).map(|a| a.kind);
-    match kind {
-        Some(Kind::Name { names, .. }) => names(),
-        _ => Vec::new(),
-    }
+    let found = probes.and_then(|p| p.axes().into_iter().find(|a| a.id == axis));
+    found.map(|axis| axis.kind.names()).unwrap_or_default()
 }
 
 /// The point without the axis and without what belongs to its own value of that axis only.

@@ -42,7 +42,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
             statements.push(Statement { text: format!("{text}{more}."), cells: refs(&timed) });
         }
     }
-    let alone = |(place, found): (Place, Flagged)| from_completions(&words, place, found);
+    let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
     statements.extend(flagged.into_iter().filter_map(alone));
     statements
 }
@@ -74,7 +74,13 @@ fn range(found: &[(usize, f64)]) -> Option<String> {
     (!found.is_empty()).then(|| if low == high { words::percent(low) } else { several() })
 }
 
-fn from_completions(words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
+/// Can the sending device of a case gather scattered memory? Yes, unless the kernel says otherwise.
+fn gathers(run: &Run, case: usize) -> bool {
+    let told = run.record.settings.get(&case).and_then(|told| told.get("sender_scatter_gather"));
+    told.is_none_or(|told| told != "off")
+}
+
+fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
     let how = range(&found)?;
     let (low, high) = ends(&found);
     let what = if high == 0.0 {
@@ -89,8 +95,14 @@ fn from_completions(words: &Words, (mechanism, path): Place, found: Flagged) -> 
     } else {
         format!(" over {}", words.value("path", &Value::text(path)))
     };
+    let device = if found.iter().all(|(case, _)| gathers(run, *case)) {
+        ""
+    } else {
+        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every \
+         packet together for it, whatever is flagged."
+    };
     let text = format!(
-        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.",
+        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{device}",
         count(found.len(), "point")
     );
     Some(Statement { text, cells: refs(&found) })
@@ -129,6 +141,13 @@ mod tests {
         assert!(told_all.text.ends_with("zero-copy was asked for and the kernel copied."));
         assert_eq!(told_all.cells.len(), 10);
         copied(&mut run, 0.0);
+        let mut lying = run.clone();
+        for case in 0..lying.record.plan.cases.len() {
+            let told = lying.record.settings.entry(case).or_default();
+            told.insert("sender_scatter_gather".into(), "off".into());
+        }
+        assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
+        assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));
         assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
         // With an audit of the same way the bytes come first, and the flags beside them.
         let counts = Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };

@@ -6,10 +6,11 @@ use super::output::{self, Paint, entry};
 use super::progress::Progress;
 use super::{Verdict, asked, plan as plan_command, run as run_command};
 use crate::analysis::copies;
+use crate::host::namespaces::named;
 use crate::ledger::Tier;
 use crate::measure::{self, audit::Audited};
 use crate::plan::{Case, Plan};
-use crate::run::{Audit, Cpu};
+use crate::run::{Audit, Cpu, Record};
 use crate::units::short_bytes;
 use anyhow::Result;
 use clap::ArgMatches;
@@ -69,6 +70,12 @@ const COLUMNS: [(&str, &str, usize); 9] = [
     ("flag-", "ged", 5),
     ("", "balance", 7),
 ];
+
+/// The table of a recorded run; empty where it counted no copies.
+pub fn recorded(record: &Record, paint: Paint) -> String {
+    let found = Audited { audits: record.audits.clone(), ..Audited::default() };
+    if found.audits.is_empty() { String::new() } else { text(&record.plan, &found, paint) }
+}
 
 fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
     let labels = Labels::of(plan);
@@ -168,7 +175,7 @@ fn cells(audit: &Audit) -> [String; 9] {
     let counts = audit.counts;
     [
         audit.point.int("message_bytes").map_or(String::new(), short_bytes),
-        audit.point.text("path").unwrap_or_default().to_string(),
+        path(audit.point.text("path").unwrap_or_default()),
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
@@ -177,6 +184,11 @@ fn cells(audit: &Audit) -> [String; 9] {
         audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
         balance(audit),
     ]
+}
+
+/// Names that a user gave are too long for a column.
+fn path(path: &str) -> String {
+    if named::is_meant(path) { "netns".into() } else { path.into() }
 }
 
 /// Nothing is rounded away: `exact` is to the byte.

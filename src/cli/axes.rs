@@ -30,7 +30,7 @@ pub fn add(mut command: Command) -> Command {
             .long(axis.flag)
             .value_name(value_name(&axis))
             .action(ArgAction::Append)
-            .value_parser(Names(names(&axis)))
+            .value_parser(Names(axis.kind.names()))
             .hide_possible_values(true)
             .help(help(&axis))
             .help_heading(format!("Axes of {probe} (values separated by commas)"));
@@ -64,21 +64,12 @@ pub fn typed(axis: &Axis, values: &[crate::axis::Value]) -> String {
     values.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
-/// The names that an axis allows; empty where it takes numbers or text.
-pub fn names(axis: &Axis) -> Vec<&'static str> {
-    match axis.kind {
-        Kind::Name { names, .. } => names(),
-        Kind::Switch => vec!["on", "off"],
-        Kind::Bytes { .. } | Kind::Int { .. } | Kind::Text { .. } => Vec::new(),
-    }
-}
-
 fn value_name(axis: &Axis) -> &'static str {
     match axis.kind {
         Kind::Bytes { .. } => "BYTES,..",
         Kind::Int { .. } => "N,..",
         Kind::Switch => "on|off",
-        Kind::Name { .. } => "NAME,..",
+        Kind::Name { .. } | Kind::NameOr { .. } => "NAME,..",
         Kind::Text { .. } => "TEXT",
     }
 }
@@ -91,12 +82,15 @@ fn help(axis: &Axis) -> String {
     // A flag that is its own title needs it once.
     let titled = axis.title.to_lowercase().replace(' ', "-") == axis.flag;
     let mut text = if titled { axis.help.to_string() } else { format!("{}: {}", axis.title, axis.help) };
-    if let Kind::Name { names, aliases } = axis.kind {
+    if let Kind::Name { names, aliases } | Kind::NameOr { names, aliases, .. } = axis.kind {
         text += &format!(" [{}", names().join(", "));
         let aliases: Vec<String> =
             aliases().iter().map(|(alias, name)| format!("{alias} = {name}")).collect();
         if !aliases.is_empty() {
             text += &format!("; {}", aliases.join(", "));
+        }
+        if let Kind::NameOr { form, .. } = axis.kind {
+            text += &format!("; or {form}");
         }
         text += "]";
     }

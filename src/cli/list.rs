@@ -143,7 +143,7 @@ fn probe_entry(probe: &dyn Probe) -> ProbeEntry {
         unit: axis.unit.symbol(),
         default: (axis.default)(),
         quick: (axis.quick)(),
-        names: axes::names(axis),
+        names: axis.kind.names(),
         unavailable: base.as_ref().map(|base| unavailable(probe, axis, base)).unwrap_or_default(),
         shown_default: axes::typed(axis, &(axis.default)()),
         shown_quick: axes::typed(axis, &(axis.quick)()),
@@ -180,7 +180,7 @@ fn possible_point(probe: &dyn Probe, axes: &[Axis]) -> Option<Point> {
     }
     let changed = axes.iter().flat_map(|axis| {
         let first = &first;
-        axes::names(axis).into_iter().map(move |name| with(first, axis, name))
+        axis.kind.names().into_iter().map(move |name| with(first, axis, name))
     });
     let possible = std::iter::once(first.clone()).chain(changed).find(|p| probe.available(p).is_ok());
     Some(possible.unwrap_or(first))
@@ -188,11 +188,11 @@ fn possible_point(probe: &dyn Probe, axes: &[Axis]) -> Option<Point> {
 
 /// The names of an axis that cannot run here although the rest of the point could.
 fn unavailable(probe: &dyn Probe, axis: &Axis, base: &Point) -> Vec<UnavailableValue> {
-    if !matches!(axis.kind, Kind::Name { .. }) {
+    if !matches!(axis.kind, Kind::Name { .. } | Kind::NameOr { .. }) {
         return Vec::new();
     }
-    axes::names(axis)
-        .into_iter()
+    let names = axis.kind.names().into_iter();
+    names
         .filter_map(|name| {
             let why = probe.available(&with(base, axis, name)).err()?;
             Some(UnavailableValue { value: name, why })

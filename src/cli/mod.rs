@@ -9,6 +9,7 @@ mod axes;
 mod check;
 mod completions;
 mod doctor;
+mod lab;
 mod label;
 mod list;
 mod man;
@@ -83,6 +84,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Check(args) => check::run(args, matches, global),
         Command::Audit(args) => audit::run(args, matches, global),
         Command::Run(args) => run::run(args, matches, global, command),
+        Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
     }
 }

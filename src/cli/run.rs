@@ -87,7 +87,7 @@ fn verdict(run: &Run, strict: bool) -> Verdict {
 }
 
 /// `syscost-runs/20261121T090000Z-default`
-fn default_dir(name: &str) -> PathBuf {
+pub fn default_dir(name: &str) -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Path::new(RUNS).join(format!("{}-{name}", stamp(now.as_secs())))
 }

@@ -72,6 +72,8 @@ impl Facts {
         self.add("distribution", "distribution", "/etc/os-release", name);
         let hypervisor = settings::hypervisor(&self.root).unwrap_or_else(|| "none seen".into());
         self.add("hypervisor", "hypervisor", "/proc/cpuinfo, /sys/class/dmi/id", Some(hypervisor));
+        let emulator = settings::emulator(&self.root);
+        self.add("emulated", "emulated instruction by instruction", "/proc/cmdline", emulator);
         let container = settings::container(&self.root).unwrap_or_else(|| "none seen".into());
         self.add("container", "container", "/run, /proc/self/cgroup", Some(container));
         let quota = noise::cpu_quota(&self.root).map_or("none".into(), |n| format!("{n:.2}"));

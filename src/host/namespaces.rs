@@ -8,6 +8,7 @@
 
 mod build;
 mod keeper;
+pub mod named;
 mod refusal;
 
 use super::Unavailable;

@@ -66,6 +66,16 @@ pub fn hypervisor(root: &Root) -> Option<String> {
     Some(if text.is_empty() { "of an unknown kind".into() } else { text })
 }
 
+/// The boot option by which whoever starts an emulated machine says so where no instruction does.
+pub const EMULATED_OPTION: &str = "syscost.emulated";
+
+/// What emulates every instruction of this machine, as its boot options say.
+pub fn emulator(root: &Root) -> Option<String> {
+    let options = root.text("proc/cmdline")?;
+    let mut named = options.split_whitespace().filter_map(|option| option.split_once('='));
+    named.find(|(name, _)| *name == EMULATED_OPTION).map(|(_, emulator)| emulator.to_string())
+}
+
 /// The kind of container we are in, if any.
 pub fn container(root: &Root) -> Option<String> {
     if let Some(kind) = root.text("run/systemd/container").filter(|t| !t.is_empty()) {
@@ -206,6 +216,9 @@ mod tests {
         arm.write("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
         arm.write("sys/class/dmi/id/product_name", "c7g.large\n");
         assert_eq!(hypervisor(&arm.root()).as_deref(), Some("Amazon EC2 c7g.large"));
+        assert_eq!(emulator(&machine.root()), None);
+        machine.write("proc/cmdline", "quiet syscost.emulated=TCG panic=-1\n");
+        assert_eq!(emulator(&machine.root()).as_deref(), Some("TCG"));
         machine.write("proc/self/cgroup", "0::/kubepods/pod1\n");
         assert_eq!(container(&machine.root()).as_deref(), Some("kubepods"));
     }

@@ -11,7 +11,8 @@ use crate::sys::{program, random};
 use anyhow::{Context, Result};
 
 pub fn create(options: &Options) -> Result<(RunDir, Run)> {
-    let record = Record {
+    let host = fingerprint::facts();
+    let mut record = Record {
         schema: SCHEMA,
         id: random::token().context("the kernel gives no random numbers")?,
         tool: tool()?,
@@ -19,7 +20,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         elapsed_ns: 0,
         state: State::Running,
         command: options.command.clone(),
-        host: fingerprint::facts(),
+        host,
         spec: options.spec.clone(),
         plan: options.plan.clone(),
         settings: Default::default(),
@@ -29,6 +30,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         predictions: Vec::new(),
         audits: Vec::new(),
     };
+    record.warnings.extend(emulated(&record));
     let dir = RunDir::create(&options.out, &record)?;
     Ok((dir, Run { record, samples: Vec::new() }))
 }
@@ -64,6 +66,18 @@ fn tool() -> Result<Tool> {
         version: env!("CARGO_PKG_VERSION").into(),
         profile: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
         binary_sha256: program::sha256().context("cannot read this program's own file")?,
+    })
+}
+
+/// An emulated machine executes the same instructions and takes any time for them.
+fn emulated(record: &Record) -> Option<Warning> {
+    let emulator = record.emulator()?;
+    Some(Warning {
+        id: "emulated".into(),
+        observed: format!("this machine is emulated in software ({emulator}): counts only"),
+        consequence: "what was counted holds; times and rates mean nothing and are left out".into(),
+        remedy: "for times, run syscost on the machine itself".into(),
+        cases: Vec::new(),
     })
 }
 

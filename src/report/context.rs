@@ -3,7 +3,7 @@
 
 use crate::analysis::CellRef;
 use crate::analysis::cells::Cells;
-use crate::axis::{Axis, Kind, Point, Value};
+use crate::axis::{Axis, Point, Value};
 use crate::plan::Case;
 use crate::probe::Probe;
 use crate::run::Run;
@@ -206,10 +206,7 @@ impl<'a> Layout<'a> {
     }
 
     fn make_series(&self) -> Vec<String> {
-        let order: Vec<&str> = match self.axis(SERIES).map(|a| a.kind) {
-            Some(Kind::Name { names, .. }) => names(),
-            _ => Vec::new(),
-        };
+        let order: Vec<&str> = self.axis(SERIES).map(|a| a.kind.names()).unwrap_or_default();
         let mut names: Vec<(usize, Point, String)> = Vec::new();
         for case in &self.cases {
             let Some(name) = self.series_name(&case.point) else { continue };

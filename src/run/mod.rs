@@ -105,6 +105,15 @@ pub struct Record {
     pub audits: Vec<Audit>,
 }
 
+impl Record {
+    /// What emulated every instruction of the machine that was measured: its times mean nothing, its
+    /// counts hold.
+    pub fn emulator(&self) -> Option<&str> {
+        let fact = self.host.iter().find(|fact| fact.id == "emulated")?;
+        fact.value.as_deref().filter(|value| *value != "no")
+    }
+}
+
 /// A record with its samples: all that estimates and reports are computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {

@@ -46,6 +46,7 @@ pub struct Spec {
 /// The experiments that come with the tool: name, file. Adding one is a file and a line.
 pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
+    (LAB, include_str!("../../specs/lab.toml")),
     ("os", include_str!("../../specs/os.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
@@ -54,6 +55,9 @@ pub static BUILT_IN: &[(&str, &str)] = &[
 
 /// What a bare `run` measures.
 pub const DEFAULT: &str = "default";
+
+/// What a bare `lab` measures.
+pub const LAB: &str = "lab";
 
 const PRECISION: f64 = 0.05;
 const CONFIDENCE: f64 = 0.95;
@@ -165,6 +169,16 @@ impl Spec {
         )))
     }
 
+    /// Gives an axis this value wherever no values were asked for and the axis takes it.
+    pub fn set_default(&mut self, flag: &str, text: &str) {
+        for entry in &mut self.probes {
+            let Some(axis) = axis_of(&entry.probe, |axis| axis.flag == flag) else { continue };
+            if let (false, Ok(value)) = (entry.axes.contains_key(axis.id), axis.parse(text)) {
+                entry.axes.insert(axis.id.to_string(), vec![value]);
+            }
+        }
+    }
+
     /// Refuses what no run could keep.
     pub fn validate(&self) -> Result<(), SpecError> {
         let refuse = |message: String| Err(SpecError::Value(message));
@@ -215,7 +229,7 @@ fn axis_of(probe: &str, wanted: impl Fn(&Axis) -> bool) -> Option<Axis> {
 /// Values separated by commas. Free text may hold commas itself (`0,2:1,3`): it is split only
 /// where the whole is not a value.
 fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
-    if let (Kind::Text { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
+    if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
         return Ok(vec![value]);
     }
     text.split(',').map(|part| axis.parse(part).map_err(|e| SpecError::Value(e.to_string()))).collect()

@@ -1,4 +1,4 @@
-//! What the processor, or a hypervisor in its place, says of its own clocks (CPUID).
+//! What the processor, or a hypervisor in its place, says of itself and its clocks (CPUID).
 //!
 //! It only decodes: whether the counter keeps to what is said, is measured elsewhere. Processors
 //! without the instruction say nothing. Sources: Intel SDM vol. 2A, CPUID leaves 0x15 and 0x16;
@@ -23,6 +23,18 @@ pub fn tick_counter() -> Option<Declared> {
 /// The processor's nominal frequency.
 pub fn nominal() -> Option<Declared> {
     nominal_of(&leaf)
+}
+
+/// What the hypervisor calls itself: `KVMKVMKVM`, or `TCGTCGTCGTCG` where qemu emulates.
+pub fn hypervisor() -> Option<String> {
+    hypervisor_of(&leaf)
+}
+
+fn hypervisor_of(leaf: &impl Fn(u32) -> Option<Leaf>) -> Option<String> {
+    let [_, b, c, d] = leaf(0x4000_0000)?;
+    let bytes: Vec<u8> = [b, c, d].into_iter().flat_map(u32::to_le_bytes).collect();
+    let name: String = bytes.into_iter().filter(u8::is_ascii_graphic).map(char::from).collect();
+    (!name.is_empty()).then_some(name)
 }
 
 fn tick_counter_of(leaf: &impl Fn(u32) -> Option<Leaf>) -> Option<Declared> {
@@ -86,6 +98,14 @@ mod tests {
     fn the_hypervisor_has_the_last_word() {
         let guest = with(&[(0x15, [2, 216, 24_000_000, 0]), (0x4000_0010, [2_000_000, 0, 0, 0])]);
         assert_eq!(tick_counter_of(&guest).unwrap().hertz, 2e9);
+    }
+
+    #[test]
+    fn a_hypervisor_names_itself() {
+        let word = |text: &[u8; 4]| u32::from_le_bytes(*text);
+        let tcg = move |leaf| (leaf == 0x4000_0000).then(|| [1, word(b"TCGT"), word(b"CGTC"), word(b"GTCG")]);
+        assert_eq!(hypervisor_of(&tcg).as_deref(), Some("TCGTCGTCGTCG"));
+        assert_eq!(hypervisor_of(&with(&[(0x4000_0000, [1, 0, 0, 0])])), None);
     }
 
     #[test]

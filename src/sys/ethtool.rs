@@ -55,6 +55,13 @@ pub fn set(interface: &str, offload: Offload, on: bool) -> io::Result<()> {
     ioctl(interface, EthtoolValue { command: offload.commands().1, data: u32::from(on) }).map(drop)
 }
 
+/// Can the device gather a packet from scattered memory? One that cannot has every packet copied
+/// together before it is sent, whatever was asked for.
+pub fn scatter_gather(interface: &str) -> io::Result<bool> {
+    const ETHTOOL_GSG: u32 = 0x18;
+    Ok(ioctl(interface, EthtoolValue { command: ETHTOOL_GSG, data: 0 })? != 0)
+}
+
 /// `struct ethtool_drvinfo`.
 #[repr(C)]
 struct DriverInfo {

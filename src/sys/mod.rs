@@ -1,6 +1,7 @@
 //! Thin safe wrappers over raw system calls and instructions; the unsafe code lives here.
 
 pub mod affinity;
+pub mod boot;
 pub mod buffer;
 pub mod call;
 pub mod chase;

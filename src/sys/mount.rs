@@ -30,7 +30,26 @@ pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()
     Ok(())
 }
 
-/// Mounts an empty tmpfs, or changes how a mount is shared.
+/// Mounts a new file system of this kind (`proc`, `tmpfs`), for the init of a guest.
+pub fn mount_new(kind: &str, target: &Path) -> io::Result<()> {
+    mount(&CString::new(kind)?, &c_path(target)?, 0, c"")
+}
+
+/// Makes a file appear in place of another, and stay as long as that is mounted.
+pub fn bind(what: &Path, target: &Path) -> io::Result<()> {
+    let (what, target) = (c_path(what)?, c_path(target)?);
+    // SAFETY: both are C strings; a bind mount takes neither a kind nor options.
+    check(unsafe {
+        libc::mount(what.as_ptr(), target.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null())
+    })
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// Mounts a file system, or changes how a mount is shared.
 fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong, options: &CStr) -> io::Result<()> {
     let options = options.as_ptr().cast();
     // SAFETY: all four are C strings, as these file systems want their options.

@@ -4,7 +4,8 @@
 //! Source: rtnetlink(7), veth(4), include/uapi/linux/if_link.h.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
@@ -23,6 +24,27 @@ pub struct Link {
     pub mtu_bytes: u32,
     /// Administratively up, with a carrier, and its queue started.
     pub running: bool,
+}
+
+/// A link with the addresses that it has: each with the length of its prefix in bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addressed {
+    pub name: String,
+    pub addresses: Vec<(IpAddr, u8)>,
+}
+
+/// This side's address: `Local` on a link between two points, where `Address` is the other's.
+fn own_address(message: &AddressMessage) -> Option<IpAddr> {
+    let local = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(address) => Some(*address),
+        _ => None,
+    });
+    local.or_else(|| {
+        message.attributes.iter().find_map(|attribute| match attribute {
+            AddressAttribute::Address(address) => Some(*address),
+            _ => None,
+        })
+    })
 }
 
 /// A socket in the network namespace that the thread was in when it opened it.
@@ -95,6 +117,39 @@ impl Netlink {
         link.header.flags = LinkFlags::Up;
         link.header.change_mask = LinkFlags::Up;
         self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+    }
+
+    /// Moves a link into another network namespace, where it arrives down and without addresses.
+    pub fn move_to(&mut self, name: &str, namespace: BorrowedFd<'_>) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.link(name)?.index;
+        link.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+        self.call(RouteNetlinkMessage::SetLink(link), 0).map(drop)
+    }
+
+    /// Every link and its addresses, loopback excluded, in the kernel's order.
+    pub fn addresses(&mut self) -> io::Result<Vec<Addressed>> {
+        let links = self.call(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
+        let addresses = self.call(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP)?;
+        let mut found = Vec::new();
+        for message in links {
+            let RouteNetlinkMessage::NewLink(link) = message else { continue };
+            let name = link.attributes.iter().find_map(|attribute| match attribute {
+                LinkAttribute::IfName(name) => Some(name.clone()),
+                _ => None,
+            });
+            let Some(name) = name.filter(|_| !link.header.flags.contains(LinkFlags::Loopback)) else {
+                continue;
+            };
+            let of_this_link = |message: &RouteNetlinkMessage| match message {
+                RouteNetlinkMessage::NewAddress(address) if address.header.index == link.header.index => {
+                    Some((own_address(address)?, address.header.prefix_len))
+                }
+                _ => None,
+            };
+            found.push(Addressed { name, addresses: addresses.iter().filter_map(of_this_link).collect() });
+        }
+        Ok(found)
     }
 
     pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {

@@ -11,6 +11,17 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
+/// Makes the command end when the thread that starts it does, whatever it ends of.
+pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let ask = || {
+        die_with_parent();
+        Ok(())
+    };
+    // SAFETY: between fork and exec only prctl is called, with numbers.
+    unsafe { command.pre_exec(ask) };
+}
+
 /// Ends the process at once, without running destructors (from a thread that is not the main one).
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: _exit never returns and needs nothing.

@@ -2,7 +2,7 @@
 
 use crate::axis::Point;
 use crate::host::Unavailable;
-use crate::host::namespaces::{LinkSettings, Pair, Side};
+use crate::host::namespaces::{LinkSettings, Pair, Side, named};
 use crate::sys::namespace;
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,16 @@ pub struct Seat<'a> {
 /// a namespace that nothing holds).
 pub struct Paths {
     run_id: String,
-    pairs: BTreeMap<(u64, bool), Pair>,
+    pairs: BTreeMap<Link, Pair>,
+}
+
+/// What tells the links of a run apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    /// Made by us.
+    Veth { mtu: u32, offloads: bool },
+    /// Two namespaces that were there before us.
+    Named(String),
 }
 
 impl Paths {
@@ -46,35 +55,47 @@ impl Paths {
 
     /// Uses a link that was made elsewhere for points with these settings.
     pub fn lend(&mut self, settings: &LinkSettings, pair: Pair) {
-        self.pairs.insert((settings.mtu.into(), settings.offloads), pair);
+        self.pairs.insert(Link::Veth { mtu: settings.mtu, offloads: settings.offloads }, pair);
     }
 
     /// Where a role of a case at this point runs, on this side of the path or the far one. A point
     /// without a path runs here.
     pub fn seat(&mut self, point: &Point, far: bool) -> Result<Seat<'_>, Unavailable> {
-        if point.text("path") != Some("veth") {
+        let Some(link) = link(point) else {
             return Ok(Seat { place: Place::Here, address: "127.0.0.1".into() });
-        }
-        let pair = self.pair(point)?;
+        };
+        let pair = self.pair(link)?;
         let side = if far { &pair.receiver } else { &pair.sender };
         Ok(Seat { place: Place::Namespace(side), address: side.address.to_string() })
     }
 
     /// The link of this point as the kernel reports it back.
     pub fn facts(&self, point: &Point) -> BTreeMap<String, String> {
-        self.pairs.get(&key(point)).map(|pair| pair.facts.clone()).unwrap_or_default()
+        let pair = link(point).and_then(|link| self.pairs.get(&link));
+        pair.map(|pair| pair.facts.clone()).unwrap_or_default()
     }
 
-    fn pair(&mut self, point: &Point) -> Result<&Pair, Unavailable> {
-        let key = key(point);
-        if !self.pairs.contains_key(&key) {
-            let settings = LinkSettings { mtu: key.0 as u32, offloads: key.1 };
-            self.pairs.insert(key, Pair::create(&self.run_id, &settings)?);
+    fn pair(&mut self, link: Link) -> Result<&Pair, Unavailable> {
+        if !self.pairs.contains_key(&link) {
+            let pair = match &link {
+                Link::Veth { mtu, offloads } => {
+                    Pair::create(&self.run_id, &LinkSettings { mtu: *mtu, offloads: *offloads })?
+                }
+                Link::Named(path) => named::open(path)?,
+            };
+            self.pairs.insert(link.clone(), pair);
         }
-        Ok(&self.pairs[&key])
+        Ok(&self.pairs[&link])
     }
 }
 
-fn key(point: &Point) -> (u64, bool) {
-    (point.int("mtu").unwrap_or(1500), point.text("offloads") != Some("off"))
+/// The link of this point, if its roles are not both here.
+fn link(point: &Point) -> Option<Link> {
+    match point.text("path")? {
+        "veth" => {
+            let mtu = point.int("mtu").unwrap_or(1500) as u32;
+            Some(Link::Veth { mtu, offloads: point.text("offloads") != Some("off") })
+        }
+        path => named::is_meant(path).then(|| Link::Named(path.to_string())),
+    }
 }

@@ -5,6 +5,7 @@
 
 mod common;
 mod cleanup;
+mod lab;
 mod mounted;
 mod remote;
 mod operations;

@@ -171,7 +171,7 @@ fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<Link, Refused
     }
 }
 
-fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, Refused> {
+pub fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, Refused> {
     let read = |offload| ethtool::get(name, offload).map(|on| (offload, on));
     let all: io::Result<Vec<_>> = Offload::ALL.into_iter().map(read).collect();
     all.at(Step::Configure, &format!("read the offloads of {name} back"))
@@ -192,13 +192,13 @@ fn verify(request: &Request, links: &[Link], offloads: &[&[(Offload, bool)]]) ->
 }
 
 /// `tso on, gso on, gro off`
-fn show(offloads: &[(Offload, bool)]) -> String {
+pub fn show(offloads: &[(Offload, bool)]) -> String {
     let each = offloads.iter().map(|(o, on)| format!("{} {}", o.name(), if *on { "on" } else { "off" }));
     each.collect::<Vec<_>>().join(", ")
 }
 
 /// TCP settings of the namespace that this thread is in: a new one copies some and not others.
-fn tcp_settings() -> BTreeMap<String, String> {
+pub fn tcp_settings() -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     for name in ["tcp_rmem", "tcp_wmem", "tcp_timestamps", "tcp_sack", "tcp_congestion_control"] {
         if let Ok(text) = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")) {

@@ -1,12 +1,17 @@
 //! What of a transfer this machine allows: tried, not guessed.
 
 use super::connection;
+use crate::host::namespaces::named;
 use crate::host::topology::{Placement, Topology};
 use crate::host::{Unavailable, namespaces};
 
-/// Namespaces for the veth path; loopback always is.
+/// Namespaces for the veth path, those that are named for the others; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
-    if path == VETH { namespaces::available().map(|_| ()) } else { Ok(()) }
+    match path {
+        VETH => namespaces::available().map(|_| ()),
+        path if named::is_meant(path) => named::open(path).map(|_| ()),
+        _ => Ok(()),
+    }
 }
 
 /// CPUs for the placement of one pair.

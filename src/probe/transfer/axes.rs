@@ -1,6 +1,7 @@
 //! The axes of a transfer.
 
 use crate::axis::{Axis, Kind, Value};
+use crate::host::namespaces::named;
 use crate::host::topology::Placement;
 use crate::message;
 use crate::units::Unit;
@@ -97,11 +98,14 @@ pub const COMMON: &[Axis] = &[
         id: "path",
         flag: "path",
         title: "path",
-        help: "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1",
+        help: "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1; netns: in two of your own, by their addresses",
         unit: Unit::Name,
-        kind: Kind::Name {
+        kind: Kind::NameOr {
             names: || vec!["veth", "loopback"],
             aliases: || vec![("netns", "veth"), ("lo", "loopback")],
+            form: named::FORM,
+            begins: named::is_meant,
+            check: named::check,
         },
         default: || one("veth"),
         quick: || one("veth"),

@@ -39,7 +39,7 @@ fn block(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Option<Block>
 }
 
 fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
-    let metrics = columns(layout, referenced);
+    let metrics = columns(m, layout, referenced);
     let named: BTreeSet<usize> = referenced.iter().map(|c| c.case).collect();
     let mine: Vec<&Case> =
         m.run.record.plan.cases.iter().filter(|c| c.probe == layout.probe.about().id).collect();
@@ -92,8 +92,12 @@ fn note(layout: &Layout, left: usize, pictured: usize) -> String {
 }
 
 /// The probe's key figures that were measured, and whatever sentences stand on.
-fn columns(layout: &Layout, referenced: &[CellRef]) -> Vec<Metric> {
+fn columns(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Vec<Metric> {
     let measured: Vec<Metric> = layout.probe.metrics().into_iter().filter(|m| layout.has(m.id)).collect();
+    // Counts are all that there is of an emulated machine.
+    if m.run.record.emulator().is_some() {
+        return measured;
+    }
     let has_key = measured.iter().any(|m| KEY.contains(&m.id));
     let first: Vec<&str> = if has_key {
         KEY.to_vec()
@@ -163,6 +167,9 @@ pub fn judge(m: &Material, case: &Case) -> Option<Precision> {
 }
 
 fn precision(m: &Material, case: &Case) -> String {
+    if m.run.record.emulator().is_some() {
+        return "counts only".into();
+    }
     match judge(m, case) {
         None => "no usable sample".into(),
         Some(p) if p.reached => format!("±{:.1} %", p.half_width * 100.0),

@@ -1,0 +1,107 @@
+//! What a dynamically linked program needs to run in a guest that has no libraries: its loader and
+//! its shared libraries, from this machine.
+//!
+//! The loader itself is asked (`ld.so --list`), which is what ldd(1) does. A static program has no
+//! loader and needs nothing. Source: elf(5), ld.so(8).
+
+use super::{Arch, tool};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const PT_INTERP: u32 = 3;
+
+/// The files that the program needs at these same paths, in a guest of this kind.
+pub fn of(program: &Path, arch: Arch) -> Result<Vec<PathBuf>> {
+    // The loader that is asked has a "self" of its own.
+    let named_by_process = format!("/proc/{}/exe", std::process::id());
+    let program = if program == Path::new("/proc/self/exe") { Path::new(&named_by_process) } else { program };
+    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let loader = loader(&bytes).with_context(|| format!("cannot use {} in a guest", program.display()))?;
+    let machine = bytes.get(18..20).map(|field| u16::from_le_bytes([field[0], field[1]]));
+    if machine != Some(arch.elf_machine()) {
+        bail!("{} is no program for {}: {}", program.display(), arch.name(), arch.build_command());
+    }
+    let Some(loader) = loader else { return Ok(Vec::new()) };
+    if Arch::here() != Some(arch) {
+        bail!("{} is not static: {}", program.display(), arch.build_command());
+    }
+    let listed = tool::output(tool::command(&loader).arg("--list").arg(program), "libc6")?;
+    let mut files = listed_files(&String::from_utf8_lossy(&listed))?;
+    files.insert(PathBuf::from(loader));
+    Ok(files.into_iter().collect())
+}
+
+/// The program that loads this one, if it is dynamically linked.
+fn loader(elf: &[u8]) -> Result<Option<String>> {
+    let field = |at: usize, bytes: usize| -> Option<u64> {
+        let mut number = [0; 8];
+        number[..bytes].copy_from_slice(elf.get(at..at.checked_add(bytes)?)?);
+        Some(u64::from_le_bytes(number))
+    };
+    // Little-endian, 64 bits: the only ones that this program is built for.
+    if !elf.starts_with(b"\x7fELF\x02\x01") {
+        bail!("it is no 64-bit little-endian ELF program");
+    }
+    let header = || Some((field(32, 8)? as usize, field(54, 2)? as usize, field(56, 2)? as usize));
+    let (table, entry_bytes, entries) = header().context("its ELF header is cut off")?;
+    for entry in (0..entries).map(|i| table.saturating_add(i * entry_bytes)) {
+        if field(entry, 4) != Some(u64::from(PT_INTERP)) {
+            continue;
+        }
+        let place = || Some((field(entry + 8, 8)? as usize, field(entry + 32, 8)? as usize));
+        let (start, length) = place().context("its program header is cut off")?;
+        let text =
+            elf.get(start..start.saturating_add(length)).context("the name of its loader is cut off")?;
+        let text = std::str::from_utf8(text).context("the name of its loader is no text")?;
+        return Ok(Some(text.trim_end_matches('\0').to_string()));
+    }
+    Ok(None)
+}
+
+/// `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f..)`, or a path alone; the kernel's own
+/// library has no file.
+fn listed_files(text: &str) -> Result<BTreeSet<PathBuf>> {
+    let mut files = BTreeSet::new();
+    for line in text.lines().map(str::trim) {
+        if line.ends_with("not found") {
+            bail!("a shared library is missing: {line}");
+        }
+        let place = line.split_once(" => ").map_or(line, |(_, place)| place);
+        let path = place.rsplit_once(" (").map_or(place, |(path, _)| path);
+        if path.starts_with('/') {
+            files.insert(PathBuf::from(path));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_test_needs_a_libc_or_is_static() {
+        let here = Arch::here().expect("a kind that can be emulated");
+        let other = Arch::ALL.into_iter().find(|arch| *arch != here).unwrap();
+        let error = of(Path::new("/proc/self/exe"), other).unwrap_err().to_string();
+        assert!(error.contains("--binary"), "{error}");
+        let needed = of(Path::new("/proc/self/exe"), here).unwrap();
+        let libc = |path: &PathBuf| {
+            path.to_string_lossy().contains("libc") || path.to_string_lossy().contains("musl")
+        };
+        assert!(needed.is_empty() || needed.iter().any(libc), "{needed:?}");
+        assert!(needed.iter().all(|path| path.is_file()), "{needed:?}");
+    }
+
+    #[test]
+    fn a_listing_is_read_and_a_missing_library_is_an_error() {
+        let text =
+            "\tlinux-vdso.so.1 (0x7f)\n\tlibm.so.6 => /lib/libm.so.6 (0x7f)\n\t/lib64/ld-linux.so.2 (0x7f)\n";
+        let files: Vec<String> =
+            listed_files(text).unwrap().iter().map(|p| p.display().to_string()).collect();
+        assert_eq!(files, ["/lib/libm.so.6", "/lib64/ld-linux.so.2"]);
+        assert!(listed_files("libx.so => not found").is_err());
+        assert!(loader(b"#!/bin/sh").is_err());
+    }
+}

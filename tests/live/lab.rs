@@ -1,0 +1,256 @@
+//! The lab: a real guest boots, really does not copy between its devices, and leaves nothing behind;
+//! and two namespaces that a user made are a path on any machine.
+//!
+//! The kernel is fetched once into the build directory. Without the emulator, or without a network
+//! at the first time, these tests say so and are no pass.
+
+use crate::common::{SYSCOST, is_root, said, skipped};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use syscost::run::files::RunDir;
+use syscost::run::{Audit, Run};
+
+/// One guest at a time: each keeps two CPUs busy.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab")
+}
+
+fn lab(temporary: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(SYSCOST);
+    command.args(["lab", "--threads", "1", "--size", "64K", "--cache"]).arg(cache()).args(arguments);
+    command.env("TMPDIR", temporary);
+    command
+}
+
+/// Does the lab lack something that this machine would have to bring?
+fn lacks_something(test: &str, output: &Output) -> bool {
+    let words = String::from_utf8_lossy(&output.stderr);
+    let lacking = [
+        "there is no qemu",
+        "there is no kernel",
+        "is not there ->",
+        "only on x86-64",
+        "apt cannot download",
+    ];
+    let lacks = output.status.code() == Some(2) && lacking.iter().any(|words_of| words.contains(words_of));
+    if lacks {
+        skipped(test, words.trim());
+    }
+    lacks
+}
+
+/// Completions, and those flagged copied, of the cases that have any on this path.
+fn completions(run: &Run, path: &str) -> (f64, f64) {
+    let of_path = |case: usize| run.case(case).is_some_and(|c| c.point.text("path") == Some(path));
+    let sum = |quantity: &str| {
+        run.samples.iter().filter(|s| of_path(s.case)).filter_map(|s| s.get(quantity)).sum::<f64>()
+    };
+    (sum("sender_completions"), sum("sender_completions_copied"))
+}
+
+/// What the ledger counted of zero-copy on this path, in bytes per byte delivered: copied in, not
+/// copied, copied again for the receiver.
+fn counted(run: &Run, path: &str) -> [f64; 3] {
+    let text = |audit: &Audit, axis: &str| audit.point.text(axis).map(str::to_string);
+    let zero_copy = |audit: &&Audit| text(audit, "path").as_deref() == Some(path) && audit.completions > 0;
+    let audit = run.record.audits.iter().find(zero_copy).expect("zero-copy was audited on this path");
+    assert_eq!(audit.balanced(), Some(true), "{audit:?}");
+    let counts = audit.counts.expect("a guest's root may trace");
+    [counts.copied_in, counts.uncopied_in, counts.orphan_copied].map(|bytes| audit.per_byte(bytes))
+}
+
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, |entries| entries.count())
+}
+
+#[test]
+fn between_devices_nothing_is_copied_and_on_veth_everything() {
+    let _one = one_at_a_time();
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("run");
+    let devices = syscost::lab::path();
+    let paths = ["--mechanism", "sendmsg,zero-copy", "--path", &devices, "--path", "veth", "--out"];
+    let output = lab(temporary.path(), &paths).arg(&out).output().unwrap();
+    if lacks_something("the lab", &output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let run = RunDir::load(&out).unwrap();
+    assert_eq!(run.record.emulator(), Some("TCG"));
+    let (between_devices, copied) = completions(&run, &devices);
+    assert!(between_devices > 0.0 && copied == 0.0, "{copied} of {between_devices} were copied");
+    let (on_veth, copied) = completions(&run, "veth");
+    assert!(on_veth > 0.0 && copied == on_veth, "{copied} of {on_veth} were copied");
+    assert_eq!(counted(&run, &devices), [0.0, 1.0, 0.0], "between devices the sender's pages leave");
+    // A segment that an emulated machine sends again is also copied again.
+    let [copied_in, uncopied, orphaned] = counted(&run, "veth");
+    assert_eq!([copied_in, uncopied], [0.0, 1.0]);
+    assert!((1.0..1.1).contains(&orphaned), "on veth the receiver gets copies: {orphaned}");
+    let measured = |case: usize| run.samples.iter().any(|s| s.case == case && s.verified);
+    assert!(run.record.plan.cases.iter().all(|case| measured(case.index)), "every case was measured");
+    let results = std::fs::read_to_string(out.join("results.csv")).unwrap();
+    assert!(results.contains("copied_fraction") && !results.contains("throughput"), "counts only");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("counts only") && !page.contains("Gbit/s"), "no rate of an emulated machine");
+    assert!(run.record.command.iter().any(|word| word == "lab"), "repeated as it was asked for");
+    assert_eq!(entries(temporary.path()), 1, "only the run is left");
+}
+
+#[test]
+fn a_device_without_scatter_gather_is_found_out() {
+    let _one = one_at_a_time();
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("run");
+    let output = lab(temporary.path(), &["--nic", "virtio", "--mechanism", "zero-copy", "--out"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    if lacks_something("a virtio device", &output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let run = RunDir::load(&out).unwrap();
+    let settings = run.record.settings.values().next().expect("the case has settings");
+    assert_eq!(settings["sender_driver"], "virtio_net");
+    assert_eq!(settings["sender_scatter_gather"], "off");
+    assert_eq!(counted(&run, &syscost::lab::path()), [1.0, 0.0, 0.0], "everything is copied");
+    let (completions, copied) = completions(&run, &syscost::lab::path());
+    assert!(copied < completions, "{copied} of {completions} are flagged: the flag does not say so");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("cannot gather"), "{}", said(&output));
+}
+
+#[test]
+fn a_guest_that_takes_too_long_is_ended_and_its_console_kept() {
+    let _one = one_at_a_time();
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("run");
+    let late = ["--limit", "2s", "--time-limit", "1s", "--mechanism", "send", "--out"];
+    let output = lab(temporary.path(), &late).arg(&out).output().unwrap();
+    if lacks_something("a time limit", &output) {
+        return;
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(words.contains("was ended after 2 s") && words.contains("console.log"), "{words}");
+    assert!(cache().join("console.log").exists() && !out.exists());
+    assert_eq!(entries(temporary.path()), 0, "nothing is left");
+}
+
+/// Processes that work in a directory below this one.
+fn inside(folder: &Path) -> Vec<u32> {
+    let numbers = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &u32| {
+            std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+        })
+        .collect()
+}
+
+fn soon(what: &str, mut happened: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_killed_lab_leaves_no_guest_and_no_file() {
+    let _one = one_at_a_time();
+    let temporary = tempfile::tempdir().unwrap();
+    // Fetches the kernel, if no other test has, and tells what is missing.
+    let late = ["--limit", "2s", "--time-limit", "1s", "--mechanism", "send", "--out", "/nowhere/run"];
+    let output = lab(temporary.path(), &late).output().unwrap();
+    if lacks_something("a killed lab", &output) {
+        return;
+    }
+    let mut child = lab(temporary.path(), &["--out", "/nowhere/run"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    soon("the guest", || !inside(temporary.path()).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    soon("the end of the guest", || inside(temporary.path()).is_empty());
+    soon("an empty directory", || entries(temporary.path()) == 0);
+}
+
+#[test]
+fn without_a_kernel_it_says_what_to_place_where() {
+    let empty = tempfile::tempdir().unwrap();
+    let mut command = Command::new(SYSCOST);
+    let output =
+        command.args(["lab", "--offline", "--cache"]).arg(empty.path().join("cache")).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    let of_qemu = words.contains("qemu-system-x86");
+    assert!(of_qemu || words.contains("SHA-256") && words.contains("put a file"), "{words}");
+}
+
+/// Namespaces as a user makes them; dropping it removes them.
+struct Made([String; 2]);
+
+impl Made {
+    fn ip(arguments: &str) -> bool {
+        let mut ip = Command::new("ip");
+        ip.args(arguments.split(' ')).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+
+    fn new() -> Option<Made> {
+        let names = ["s", "r"].map(|side| format!("sctest{}{side}", std::process::id()));
+        let made = Made(names);
+        let [s, r] = &made.0;
+        let steps = [
+            format!("netns add {s}"),
+            format!("netns add {r}"),
+            format!("link add v0 netns {s} type veth peer name v1 netns {r}"),
+            format!("-n {s} address add 203.0.113.1/24 dev v0"),
+            format!("-n {r} address add 203.0.113.2/24 dev v1"),
+            format!("-n {s} link set v0 up"),
+            format!("-n {r} link set v1 up"),
+        ];
+        steps.iter().all(|step| Made::ip(step)).then_some(made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for name in &self.0 {
+            Made::ip(&format!("netns delete {name}"));
+        }
+    }
+}
+
+#[test]
+fn namespaces_that_a_user_made_are_a_path() {
+    if !is_root("namespaces of one's own") {
+        return;
+    }
+    let Some(made) = Made::new() else {
+        return skipped("namespaces of one's own", "ip(8) cannot make them here");
+    };
+    let path = format!("netns:{},{}", made.0[0], made.0[1]);
+    let arguments =
+        ["check", "--path", &path, "--mechanism", "send", "--size", "4K", "--threads", "2", "--strict"];
+    let output = Command::new(SYSCOST).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let reversed = format!("netns:{},no-such-namespace", made.0[1]);
+    let output = Command::new(SYSCOST).args(["check", "--path", &reversed]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("ip netns add no-such-namespace"),
+        "{}",
+        said(&output)
+    );
+}
