@@ -155,7 +155,7 @@ impl Session<'_> {
             return Ok(true);
         }
         let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / AUDIT_SHARE;
-        let mut auditor = Auditor::attach();
+        let mut auditor = Auditor::attach(self.run.record.emulator().is_some());
         for (done, case) in due.iter().enumerate() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
