@@ -1,16 +1,20 @@
 //! How often data was copied, from the audits of the run: counted where the kernel could be traced.
 //!
-//! A mechanism's name is a promise; the label here says what was counted of it. Nothing is inferred:
-//! where nobody counted, there is no label.
+//! A mechanism's name is a promise; what is said here is what was counted of it. Nothing is inferred:
+//! where nobody counted, or the count does not add up, nothing is claimed.
 
-use super::words;
+use super::study::RIVALS;
+use super::words::{self, and};
+use crate::mechanism;
 use crate::plan::Case;
 use crate::probe;
-use crate::run::audit::Balance;
+use crate::run::audit::{Balance, TOLERANCE};
 use crate::run::{Audit, Run};
+use crate::units::significant;
 
-/// Above this many copies of a byte it was copied, below one less this it was not: retransmissions and
-/// the few bytes around them move a count off the whole number.
+/// So near a whole number of copies it is called that, and so near the share of flagged completions the
+/// share of copied bytes agrees: retransmissions and the few bytes around them move a count, and a
+/// completion covers whole messages.
 const SLACK: f64 = 0.02;
 
 /// The audit that stands for a case: of the same way to move data.
@@ -19,50 +23,82 @@ pub fn of_case<'r>(run: &'r Run, case: &Case) -> Option<&'r Audit> {
     run.record.audits.iter().find(|a| a.probe == case.probe && copies.same_way(&a.point, &case.point))
 }
 
-/// What was counted, in the words of a report: `zero-copy asked, copied once`.
-pub fn label(audit: &Audit) -> Option<String> {
-    let counts = audit.counts?;
-    let sent = audit.per_byte(counts.copied_in) + audit.per_byte(counts.orphan_copied);
-    let all = audit.per_byte(audit.user_copied) + sent + audit.per_byte(counts.copied_out);
-    if audit.flagged().is_none() {
-        return Some(format!("{} from the sender's memory to the receiver's", times(all)));
-    }
-    Some(if sent <= SLACK {
-        "zero-copy asked, not copied on the way".to_string()
-    } else {
-        format!("zero-copy asked, {} on the way", times(sent))
-    })
+/// What a name says of copying, and what was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Was no more copied than the name says? `None`: not known.
+    pub kept: Option<bool>,
+    /// `zero-copy asked, copied once by the orphan copy`
+    pub text: String,
 }
 
-/// `copied once`, `copied 1.3 times`.
+/// What a name says of the copies on the sender's side.
+struct Promise {
+    words: &'static str,
+    copies: f64,
+}
+
+/// From the title that a mechanism gives itself; whoever waits for completions asked for zero-copy.
+fn promise(audit: &Audit) -> Option<Promise> {
+    const PROMISES: [(&str, f64); 3] = [("zero-copy", 0.0), ("one-copy", 1.0), ("two-copy", 2.0)];
+    let title = audit.point.text(RIVALS).and_then(mechanism::find).map(|m| m.about().title).unwrap_or("");
+    let named = PROMISES.into_iter().find(|(words, _)| title.starts_with(words));
+    let (words, copies) = named.or((audit.completions > 0).then_some(PROMISES[0]))?;
+    Some(Promise { words, copies })
+}
+
+/// Was it to be sent without copying?
+pub fn zero_copy_asked(audit: &Audit) -> bool {
+    promise(audit).is_some_and(|promise| promise.copies == 0.0)
+}
+
+/// What is to be said beside the name: of zero-copy always, of the others where there was more copying
+/// than they speak of.
+pub fn claim(audit: &Audit) -> Option<Claim> {
+    let promise = promise(audit)?;
+    let zero = promise.copies == 0.0;
+    let asked = if zero { "zero-copy asked" } else { promise.words };
+    let unknown = |why: &str| Claim { kept: None, text: format!("{asked}, {why}") };
+    let Some(counts) = audit.counts else { return zero.then(|| unknown("copies not verified")) };
+    if imbalance(audit).is_some() {
+        return zero.then(|| unknown("but the count of its copies does not add up"));
+    }
+    let parts = [
+        (audit.user_copied, "in user space"),
+        (counts.copied_in, "into the kernel"),
+        (counts.orphan_copied, "by the orphan copy"),
+    ];
+    let parts = parts.map(|(bytes, place)| (audit.per_byte(bytes), place));
+    let total: f64 = parts.iter().map(|part| part.0).sum();
+    if total > promise.copies + TOLERANCE {
+        let told: Vec<String> = parts
+            .iter()
+            .filter(|(copies, _)| *copies > TOLERANCE)
+            .map(|(copies, place)| format!("{} {place}", times(*copies)))
+            .collect();
+        let text = format!("{asked}, copied {}{}", and(&told), sent_again(audit));
+        return Some(Claim { kept: Some(false), text });
+    }
+    let kept = "zero-copy: nothing was copied up to the receiver's socket";
+    zero.then(|| Claim { kept: Some(true), text: kept.into() })
+}
+
+/// Why there are more orphan copies than bytes.
+fn sent_again(audit: &Audit) -> String {
+    let counts = audit.counts.unwrap_or_default();
+    let excess = audit.per_byte(counts.orphan_copied) > 1.0 + SLACK;
+    let again = audit.per_byte(counts.retransmitted);
+    let told = || format!(", as {} was sent again", words::percent(again));
+    (excess && again > 0.0).then(told).unwrap_or_default()
+}
+
+/// `once`, `twice`, `0.4 times`
 fn times(copies: f64) -> String {
-    const WORDS: [&str; 5] =
-        ["not copied", "copied once", "copied twice", "copied three times", "copied four times"];
-    let whole = copies.round();
-    if (copies - whole).abs() <= SLACK
-        && let Some(word) = WORDS.get(whole as usize)
-    {
-        return word.to_string();
+    match copies {
+        n if (n - 1.0).abs() <= SLACK => "once".into(),
+        n if (n - 2.0).abs() <= SLACK => "twice".into(),
+        n => format!("{} times", significant(n)),
     }
-    format!("copied {copies:.2} times")
-}
-
-/// Where each copy was made, per byte of payload: `0 into the kernel, 1 inside it, 1 out of it`.
-pub fn places(audit: &Audit) -> Option<String> {
-    let counts = audit.counts?;
-    let mut places = Vec::new();
-    if audit.user_copied > 0 {
-        places.push(format!("{} in user memory", per_byte(audit, audit.user_copied)));
-    }
-    places.push(format!("{} into the kernel", per_byte(audit, counts.copied_in)));
-    places.push(format!("{} inside it", per_byte(audit, counts.orphan_copied)));
-    places.push(format!("{} out of it", per_byte(audit, counts.copied_out)));
-    Some(places.join(", "))
-}
-
-fn per_byte(audit: &Audit, bytes: u64) -> String {
-    let text = format!("{:.2}", audit.per_byte(bytes));
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// Do the completions' flag and the count contradict each other? The flag is known to say copied
@@ -70,7 +106,7 @@ fn per_byte(audit: &Audit, bytes: u64) -> String {
 pub fn contradiction(audit: &Audit) -> Option<String> {
     let (flagged, counts) = (audit.flagged()?, audit.counts?);
     let sent = audit.per_byte(counts.copied_in) + audit.per_byte(counts.orphan_copied);
-    let differ = (flagged - sent.min(1.0)).abs() > 0.1;
+    let differ = (flagged - sent.min(1.0)).abs() > SLACK;
     differ.then(|| {
         format!(
             "{} of the completions are flagged as copied, but {} of the bytes were",
@@ -96,59 +132,80 @@ pub fn imbalance(audit: &Audit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::axis::Point;
-    use crate::ledger::{Counts, Tier};
+    use crate::analysis::synthetic::audit;
+    use crate::ledger::Counts;
 
-    fn audit(user_copied: u64, completions: u64, counts: Counts) -> Audit {
-        Audit {
-            probe: "p".into(),
-            point: Point::default(),
-            delivered_bytes: 1000,
-            tier: Tier::Traced,
-            user_copied,
-            uncopied_out: 0,
-            completions,
-            completions_copied: completions,
-            counts: Some(counts),
-            uncounted: None,
-            cpu: None,
-        }
+    const LENT: Counts = Counts {
+        copied_in: 0,
+        uncopied_in: 1000,
+        orphan_copied: 0,
+        copied_out: 1000,
+        retransmitted: 0,
+        device_fetched: 0,
+    };
+    const COPIED: Counts = Counts { copied_in: 1000, uncopied_in: 0, ..LENT };
+
+    /// Of a way that waits for completions, all of them flagged.
+    fn asked(counts: Counts) -> Audit {
+        audit("msg_zerocopy", Some(counts), (8, 8))
+    }
+
+    fn said(audit: &Audit) -> (Option<bool>, String) {
+        let claim = claim(audit).expect("something is claimed");
+        (claim.kept, claim.text)
     }
 
     #[test]
-    fn labels_come_from_counts() {
-        let copied = Counts { copied_in: 1000, copied_out: 1000, ..Counts::default() };
-        let lent = Counts { uncopied_in: 1000, copied_out: 1000, ..Counts::default() };
-        let orphaned = Counts { orphan_copied: 1000, ..lent };
-        let told = |audit: &Audit| label(audit).expect("counted");
+    fn what_a_name_promises_is_held_against_the_bytes() {
+        let orphaned = Counts { orphan_copied: 1000, ..LENT };
+        let broken = |text: &str| (Some(false), text.to_string());
+        assert_eq!(said(&asked(orphaned)), broken("zero-copy asked, copied once by the orphan copy"));
+        assert_eq!(said(&asked(COPIED)), broken("zero-copy asked, copied once into the kernel"));
+        let mixed = Counts { copied_in: 400, uncopied_in: 600, orphan_copied: 600, ..LENT };
+        let text = "zero-copy asked, copied 0.4 times into the kernel and 0.6 times by the orphan copy";
+        assert_eq!(said(&asked(mixed)), broken(text));
+        let again = Counts { orphan_copied: 1170, retransmitted: 170, ..LENT };
+        let text = "zero-copy asked, copied 1.17 times by the orphan copy, as 17 % was sent again";
+        assert_eq!(said(&asked(again)), broken(text));
+        let kept = said(&asked(LENT));
+        assert_eq!(kept, (Some(true), "zero-copy: nothing was copied up to the receiver's socket".into()));
+    }
+
+    #[test]
+    fn names_that_ask_for_copies_are_told_where_there_are_more() {
+        let plain = audit("sendmsg", Some(COPIED), (0, 0));
+        assert_eq!(claim(&plain), None, "one copy was promised");
+        let gathered = said(&Audit { user_copied: 1000, ..plain });
+        assert_eq!(gathered.1, "one-copy, copied once in user space and once into the kernel");
+        let packed = Audit { user_copied: 1000, ..audit("pack_send", Some(COPIED), (0, 0)) };
+        assert_eq!(claim(&packed), None, "two copies were promised");
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_what_was_not_counted_or_does_not_add_up() {
+        let untold = audit("msg_zerocopy", None, (8, 8));
+        assert_eq!(said(&untold), (None, "zero-copy asked, copies not verified".into()));
+        assert_eq!(claim(&audit("sendmsg", None, (0, 0))), None);
+        let hole = asked(Counts { uncopied_in: 900, ..LENT });
         assert_eq!(
-            told(&audit(1000, 0, copied)),
-            "copied three times from the sender's memory to the receiver's"
+            said(&hole),
+            (None, "zero-copy asked, but the count of its copies does not add up".into())
         );
-        assert_eq!(told(&audit(0, 0, copied)), "copied twice from the sender's memory to the receiver's");
-        assert_eq!(told(&audit(0, 0, lent)), "copied once from the sender's memory to the receiver's");
-        assert_eq!(told(&audit(0, 8, orphaned)), "zero-copy asked, copied once on the way");
-        assert_eq!(told(&audit(0, 8, lent)), "zero-copy asked, not copied on the way");
-        let half = Counts { orphan_copied: 500, ..lent };
-        assert_eq!(told(&audit(0, 8, half)), "zero-copy asked, copied 0.50 times on the way");
-        assert_eq!(
-            places(&audit(1000, 0, copied)).unwrap(),
-            "1 in user memory, 1 into the kernel, 0 inside it, 1 out of it"
-        );
-        let uncounted = Audit { counts: None, ..audit(0, 8, lent) };
-        assert_eq!((label(&uncounted), places(&uncounted)), (None, None));
     }
 
     #[test]
     fn the_flag_is_held_against_the_count() {
-        let lent = Counts { uncopied_in: 1000, copied_out: 1000, ..Counts::default() };
-        let lie = audit(0, 8, lent);
-        assert!(
-            contradiction(&lie).unwrap().contains("100 % of the completions are flagged as copied, but 0 %")
-        );
-        assert_eq!(contradiction(&audit(0, 8, Counts { orphan_copied: 1003, ..lent })), None);
-        assert_eq!(imbalance(&lie), None);
-        let wrong = audit(0, 8, Counts { copied_out: 990, ..lent });
+        let lie = contradiction(&asked(LENT)).expect("flagged and not copied");
+        assert!(lie.contains("100 % of the completions are flagged as copied, but 0 %"));
+        assert_eq!(contradiction(&asked(Counts { orphan_copied: 1003, ..LENT })), None);
+        let half = Audit { completions: 100, completions_copied: 52, ..asked(COPIED) };
+        assert!(contradiction(&half).is_some(), "every byte was copied");
+    }
+
+    #[test]
+    fn an_imbalance_is_told_in_bytes() {
+        assert_eq!(imbalance(&asked(LENT)), None);
+        let wrong = asked(Counts { copied_out: 990, ..LENT });
         assert_eq!(
             imbalance(&wrong).unwrap(),
             "of 1000 bytes, 0 sent and 10 delivered are unexplained (+1.00 %)"

@@ -12,6 +12,7 @@ pub mod copies;
 pub mod costs;
 pub mod crossover;
 pub mod curves;
+pub mod data_path;
 pub mod groups;
 pub mod levels;
 pub mod limiter;

@@ -5,10 +5,11 @@
 
 use super::cells::{Cell, Cells};
 use crate::axis::{Point, Value};
+use crate::ledger::{Counts, Tier};
 use crate::plan::{Case, Plan, Skip};
 use crate::probe::prediction::{Account, Input, Prediction};
 use crate::probe::{self, Timing};
-use crate::run::{Record, Run, SCHEMA, State, Tool};
+use crate::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use crate::stats::median_interval;
@@ -262,4 +263,21 @@ pub fn aa_cells(
         vec![Cell { case: case.index, metric, estimate, rounds }]
     };
     Cells::from_cases(run.record.plan.cases.iter().map(&mut cell).collect())
+}
+
+/// An audit of 1000 bytes at 64 KiB over veth with 1 thread; completions, and those flagged copied.
+pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -> Audit {
+    Audit {
+        probe: "transfer".into(),
+        point: point(mechanism, 65536, 1),
+        delivered_bytes: 1000,
+        tier: if counts.is_some() { Tier::Traced } else { Tier::Told },
+        user_copied: 0,
+        uncopied_out: 0,
+        completions: completions.0,
+        completions_copied: completions.1,
+        counts,
+        uncounted: None,
+        cpu: None,
+    }
 }

@@ -1,100 +1,122 @@
-//! Whether zero-copy was zero-copy: from counted copies where there are any, else from completions.
+//! Whether zero-copy was zero-copy: what the bytes show where an audit counted them, and what the
+//! completions say, beside each other.
 //!
 //! The share of completions that the kernel flagged as copied (SO_EE_CODE_ZEROCOPY_COPIED) is a cell
-//! of every case that has completions. The flag is the kernel's word, not a count of copies; it can be
-//! wrong in either direction, and an audit's count goes before it.
+//! of every case that has completions. The flag is the kernel's word, not a count of copies; where both
+//! are known and differ, the sentence says so.
 //! Source: Documentation/networking/msg_zerocopy.rst, "Notification".
 
 use super::cells::Cells;
 use super::words::{self, Words, count};
-use super::{CellRef, Statement, copies};
+use super::{CellRef, Statement, data_path};
 use crate::axis::Value;
-use crate::plan::Case;
 use crate::run::Run;
 use std::collections::BTreeMap;
 
 const METRIC: &str = "copied_fraction";
 
-/// One statement per mechanism and path that has completions.
+/// A mechanism and a path: empty where the probe has none.
+type Place = (String, String);
+/// Shares of completions flagged as copied, with their cases.
+type Flagged = Vec<(usize, f64)>;
+
+/// For each mechanism and path that was asked for zero-copy: one statement per audit, or one from the
+/// completions alone where nothing was audited.
 pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
-    let metric = METRIC;
-    let mut groups: BTreeMap<(String, String), Vec<(usize, f64)>> = BTreeMap::new();
+    let mut audited: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+    for way in data_path::data_paths(run) {
+        if let Some(text) = way.told() {
+            let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
+            audited.entry((mechanism, way.path)).or_default().push(text);
+        }
+    }
+    let mut flagged = completions(run, cells);
+    let mut statements = Vec::new();
+    for (place, texts) in audited {
+        let timed = flagged.remove(&place).unwrap_or_default();
+        for text in texts {
+            let more = range(&timed).map_or(String::new(), |share| {
+                format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
+            });
+            let text = format!("{text}{more}.{}", device(run, &timed));
+            statements.push(Statement { text, cells: refs(&timed) });
+        }
+    }
+    let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
+    statements.extend(flagged.into_iter().filter_map(alone));
+    statements
+}
+
+/// The completions of the timed rounds.
+fn completions(run: &Run, cells: &Cells) -> BTreeMap<Place, Flagged> {
+    let mut groups: BTreeMap<Place, Flagged> = BTreeMap::new();
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-        let Some(cell) = cells.cell(case.index, metric) else { continue };
+        let Some(cell) = cells.cell(case.index, METRIC) else { continue };
         let text = |axis| case.point.text(axis).unwrap_or("").to_string();
         groups.entry((text("mechanism"), text("path"))).or_default().push((case.index, cell.estimate.value));
     }
-    let gathers = |case: usize| {
-        let settings = run.record.settings.get(&case);
-        settings.and_then(|told| told.get("sender_scatter_gather")).is_none_or(|told| told != "off")
-    };
-    let tell = |((mechanism, path), found): ((String, String), Vec<(usize, f64)>)| {
-        let shares = found.iter().map(|(_, share)| *share);
-        let low = shares.clone().fold(f64::INFINITY, f64::min);
-        let high = shares.fold(f64::NEG_INFINITY, f64::max);
-        let how = if low == high {
-            words::percent(low)
-        } else {
-            format!("{} to {}", words::percent(low), words::percent(high))
-        };
-        let first = found.first().and_then(|(case, _)| run.case(*case));
-        let what =
-            first.and_then(|case| counted(run, case, &words)).unwrap_or_else(|| flagged(low, high).into());
-        let over = if path.is_empty() {
-            String::new()
-        } else {
-            format!(" over {}", words.value("path", &Value::text(path)))
-        };
-        let device = if found.iter().all(|(case, _)| gathers(*case)) {
-            ""
-        } else {
-            " The sending device cannot gather scattered memory (scatter-gather is off): the kernel \
-             copies every packet together for it, whatever is flagged."
-        };
-        let text = format!(
-            "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{device}",
-            count(found.len(), "point")
-        );
-        let cells = found.into_iter().map(|(case, _)| CellRef { case, metric }).collect();
-        Statement { text, cells }
-    };
-    groups.into_iter().map(tell).collect()
+    groups
 }
 
-/// What an audit counted, which decides; and what it has against the flag.
-fn counted(run: &Run, case: &Case, words: &Words) -> Option<String> {
-    let audit = copies::of_case(run, case).filter(|audit| audit.balanced() == Some(true))?;
-    let size = audit.point.get("message_bytes").map_or(String::new(), |v| words.value("message_bytes", v));
-    let mut text = format!(
-        "counted at {size}: {} (per byte of payload {})",
-        copies::label(audit)?,
-        copies::places(audit)?
-    );
-    if let Some(against) = copies::contradiction(audit) {
-        text += &format!("; the flag is wrong here: {against}");
+fn refs(found: &[(usize, f64)]) -> Vec<CellRef> {
+    found.iter().map(|(case, _)| CellRef { case: *case, metric: METRIC }).collect()
+}
+
+fn ends(found: &[(usize, f64)]) -> (f64, f64) {
+    let shares = found.iter().map(|(_, share)| *share);
+    (shares.clone().fold(f64::INFINITY, f64::min), shares.fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// `100 %`, `29 % to 76 %`
+fn range(found: &[(usize, f64)]) -> Option<String> {
+    let (low, high) = ends(found);
+    let several = || format!("{} to {}", words::percent(low), words::percent(high));
+    (!found.is_empty()).then(|| if low == high { words::percent(low) } else { several() })
+}
+
+/// Why a device has the kernel copy, as it said itself.
+fn device(run: &Run, found: &[(usize, f64)]) -> &'static str {
+    let told = |case: &usize| run.record.settings.get(case)?.get("sender_scatter_gather");
+    if found.iter().any(|(case, _)| told(case).is_some_and(|told| told == "off")) {
+        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every \
+         packet together for it, whatever is flagged."
+    } else {
+        ""
     }
-    Some(text)
 }
 
-/// What the flag alone says.
-fn flagged(low: f64, high: f64) -> &'static str {
-    if high == 0.0 {
+fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
+    let how = range(&found)?;
+    let (low, high) = ends(&found);
+    let what = if high == 0.0 {
         "no completion is flagged copied: the kernel reports that it sent the caller's pages"
     } else if low >= 0.999 {
         "zero-copy was asked for and the kernel copied"
     } else {
         "the kernel copied that share of the messages"
-    }
+    };
+    let over = if path.is_empty() {
+        String::new()
+    } else {
+        format!(" over {}", words.value("path", &Value::text(path)))
+    };
+    let text = format!(
+        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{}",
+        count(found.len(), "point"),
+        device(run, &found)
+    );
+    Some(Statement { text, cells: refs(&found) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::synthetic::Synthetic;
+    use crate::analysis::synthetic::{Synthetic, audit};
+    use crate::ledger::Counts;
 
     #[test]
-    fn zero_copy_is_told_from_completions_only() {
+    fn zero_copy_is_told_from_bytes_and_completions() {
         let mut run = Synthetic::default().run();
         let told = |run: &Run| statements(run, &Cells::of(run));
         let with = |statements: &[Statement], start: &str| {
@@ -120,6 +142,7 @@ mod tests {
         assert!(told_all.text.ends_with("zero-copy was asked for and the kernel copied."));
         assert_eq!(told_all.cells.len(), 10);
         copied(&mut run, 0.0);
+        assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
         let mut lying = run.clone();
         for case in 0..lying.record.plan.cases.len() {
             let told = lying.record.settings.entry(case).or_default();
@@ -127,6 +150,15 @@ mod tests {
         }
         assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
         assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));
-        assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
+        // With an audit of the same way the bytes come first, and the flags beside them.
+        let counts = Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };
+        run.record.audits = vec![audit("send", Some(counts), (40, 0))];
+        let both = with(&told(&run), "send over veth: zero-copy asked, copied once by the orphan copy");
+        assert!(
+            both.text.contains("; 0 % of the completions are flagged as copied, but 100 % of the bytes were")
+        );
+        assert!(both.text.ends_with("disagree, and in timed rounds 0 % at 10 points."), "{}", both.text);
+        assert_eq!(both.cells.len(), 10);
+        assert_eq!(told(&run).len(), 1, "said once");
     }
 }

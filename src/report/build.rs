@@ -21,12 +21,12 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let mut sections: Vec<Section> = [
         section::machine::section(&material),
         section::operations::section(&material),
+        section::copies::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
         section::hardware::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
-        section::copies::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()
@@ -45,6 +45,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         subtitle: subtitle(run),
         verdict,
         glance: section::glance::tables(&material),
+        errors: section::copies::errors(&material),
         notices: section::problems::notices(&material),
         sections,
     }

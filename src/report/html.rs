@@ -5,8 +5,8 @@
 
 use super::escape::visible;
 use super::{
-    Block, CellRef, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, Report, Section, Standing,
-    Statement, Table, WinnerMap, heat, svg,
+    Block, CellRef, Diagram, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, Report, Section,
+    Standing, Statement, Table, WinnerMap, diagram, heat, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
@@ -40,6 +40,7 @@ pub fn page(report: &Report) -> String {
                 } }
                 (navigation(report))
                 main.wrap {
+                    @for error in &report.errors { div.error role="alert" { (notice(error)) } }
                     (verdict(report, &targets))
                     @for section in &report.sections { (self::section(section, &targets)) }
                     footer { "Made by syscost from the recorded samples; nothing on this page was loaded from anywhere else." }
@@ -111,9 +112,10 @@ fn section(section: &Section, targets: &Targets) -> Markup {
     // Neighbouring plots and maps share a grid.
     let mut groups: Vec<Vec<&Block>> = Vec::new();
     for block in &section.blocks {
-        let figure = |b: &Block| matches!(b, Block::Plot(_) | Block::Map(_) | Block::Heat(_));
+        let alike =
+            |group: &[&Block]| grid(block).is_some() && group.first().and_then(|b| grid(b)) == grid(block);
         match groups.last_mut() {
-            Some(group) if figure(block) && group.first().is_some_and(|b| figure(b)) => group.push(block),
+            Some(group) if alike(group) => group.push(block),
             _ => groups.push(vec![block]),
         }
     }
@@ -121,11 +123,20 @@ fn section(section: &Section, targets: &Targets) -> Markup {
         section id=(section.id) {
             h2 { (visible(&section.title)) }
             @for group in &groups {
-                @if group.len() > 1 || matches!(group[0], Block::Plot(_) | Block::Map(_) | Block::Heat(_)) {
-                    div.grid { @for b in group { (block(b, targets)) } }
+                @if let Some(class) = grid(group[0]) {
+                    div class=(class) { @for b in group { (block(b, targets)) } }
                 } @else { (block(group[0], targets)) }
             }
         }
+    }
+}
+
+/// The grid that a figure stands in.
+fn grid(block: &Block) -> Option<&'static str> {
+    match block {
+        Block::Plot(_) | Block::Map(_) | Block::Heat(_) => Some("grid"),
+        Block::Diagram(_) => Some("grid paths"),
+        _ => None,
     }
 }
 
@@ -150,6 +161,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Plot(plot) => figure(plot),
         Block::Map(map) => winner_map(map),
         Block::Heat(map) => heat_map(map),
+        Block::Diagram(diagram) => data_path(diagram),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }
@@ -374,6 +386,19 @@ fn heat_map(map: &HeatMap) -> Markup {
                 } } }
             } }
             p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; figures in " (visible(&map.unit)) ", colours from " (visible(&heat::legend(map))) ". Hover a cell for its interval." }
+        }
+    }
+}
+
+fn data_path(diagram: &Diagram) -> Markup {
+    html! {
+        figure id=(diagram.id) {
+            figcaption { (breakable(&diagram.title)) }
+            @if let Some((kept, claim)) = &diagram.claim {
+                p.claim.broken[*kept == Some(false)].kept[*kept == Some(true)] { (visible(claim)) }
+            }
+            (PreEscaped(diagram::inline(diagram)))
+            p.note { (visible(&diagram.notes.join("; "))) }
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod build;
 pub mod context;
 pub mod material;
 pub mod csv;
+pub mod diagram;
 pub mod escape;
 pub mod heat;
 pub mod html;
@@ -189,6 +190,68 @@ pub struct MapCell {
     pub cells: Vec<CellRef>,
 }
 
+/// What is to be seen of the boxes of a [`Diagram`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    User,
+    Kernel,
+    /// Between two machines, or two sockets of one.
+    Between,
+}
+
+/// A place where data lies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    pub area: Area,
+    pub name: String,
+    /// In a word, for a line of text.
+    pub short: String,
+}
+
+/// How data goes from one place to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// So many bytes are copied per byte of payload.
+    Copied(f64),
+    /// Nothing is copied: it is handed on where it lies.
+    Reference,
+    /// A device moves it.
+    Device,
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrow {
+    pub kind: Kind,
+    /// `1x`; may be empty.
+    pub amount: String,
+    /// `copied in`
+    pub what: String,
+    /// Of the part that is not: `0.4 by reference`.
+    pub rest: Option<String>,
+}
+
+impl Arrow {
+    pub fn new(kind: Kind, amount: &str, what: &str) -> Arrow {
+        Arrow { kind, amount: amount.into(), what: what.into(), rest: None }
+    }
+}
+
+/// Where data lies on its way, and how it goes from each place to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagram {
+    /// File name of the SVG without ending.
+    pub id: String,
+    pub title: String,
+    /// What a name says and what was found; does it hold?
+    pub claim: Option<(Option<bool>, String)>,
+    /// From the first to the last.
+    pub stages: Vec<Stage>,
+    /// One fewer.
+    pub arrows: Vec<Arrow>,
+    pub notes: Vec<String>,
+}
+
 /// Something that weakens figures or is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Notice {
@@ -221,6 +284,7 @@ pub enum Block {
     Plot(Plot),
     Map(WinnerMap),
     Heat(HeatMap),
+    Diagram(Diagram),
     /// What few readers want, folded away under a title.
     Folded {
         title: String,
@@ -267,6 +331,8 @@ pub struct Report {
     pub verdict: Vec<Statement>,
     /// The figures behind the verdict in the least space: what a terminal shows.
     pub glance: Vec<Table>,
+    /// What is wrong, rather than weak: shown before anything else.
+    pub errors: Vec<Notice>,
     pub notices: Vec<Notice>,
     pub sections: Vec<Section>,
 }
@@ -281,6 +347,14 @@ impl Report {
     pub fn plots(&self) -> impl Iterator<Item = &Plot> {
         self.blocks().filter_map(|block| match block {
             Block::Plot(plot) => Some(plot),
+            _ => None,
+        })
+    }
+
+    /// Every diagram, in order.
+    pub fn diagrams(&self) -> impl Iterator<Item = &Diagram> {
+        self.blocks().filter_map(|block| match block {
+            Block::Diagram(diagram) => Some(diagram),
             _ => None,
         })
     }

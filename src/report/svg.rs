@@ -4,7 +4,7 @@
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
 use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series, heat, marks};
+use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks};
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use std::fmt::Write;
@@ -12,7 +12,8 @@ use std::fmt::Write;
 const WIDTH: f64 = 500.0;
 const HEIGHT: f64 = 330.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 392.0;
+/// Leaves room for the longest short name (see `NAME`) in bold.
+const RIGHT: f64 = 378.0;
 pub const TOP: f64 = 30.0;
 pub const BOTTOM: f64 = 286.0;
 /// Room for one label at the end of a line.
@@ -29,10 +30,12 @@ pub fn style_class(style: usize) -> String {
     format!("s{}{dashed}", style % COLOURS)
 }
 
-/// Each plot and heat map as a file: (name without directory, content).
+/// Each plot, heat map and diagram as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let plots = report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot)));
-    plots.chain(report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)))).collect()
+    let heats = report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)));
+    let diagrams = report.diagrams().map(|d| (format!("{}.svg", d.id), diagram::standalone(d)));
+    plots.chain(heats).chain(diagrams).collect()
 }
 
 fn standalone(plot: &Plot) -> String {

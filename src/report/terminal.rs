@@ -3,7 +3,7 @@
 //! Colour only where the caller says so; recorded text cannot drive the terminal.
 
 use super::escape::visible;
-use super::{Entry, Notice, Report, Standing, Table};
+use super::{Diagram, Entry, Notice, Report, Standing, Table, diagram};
 use crate::units;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
 use std::path::Path;
@@ -23,6 +23,9 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
     let mut out = String::new();
     let width = usize::from(look.width.max(20));
     heading(&mut out, &report.title, look);
+    for error in &report.errors {
+        notice(&mut out, ("error", "31"), error, width, look);
+    }
     for statement in &report.verdict {
         wrap(&mut out, &statement.text, width, "", "");
     }
@@ -48,9 +51,10 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
             "",
         );
     }
-    for notice in &report.notices {
+    data_paths(&mut out, report, width, look);
+    for warning in &report.notices {
         out.push('\n');
-        warning(&mut out, notice, width, look);
+        notice(&mut out, ("warning", "33"), warning, width, look);
     }
     if let Some(page) = page {
         out.push_str(&format!("\nReport: {}\n", visible(&page.display().to_string())));
@@ -135,9 +139,26 @@ fn legend(tables: &[&Table]) -> String {
     }
 }
 
-fn warning(out: &mut String, notice: &Notice, width: usize, look: Look) {
-    let label = if look.colour { "\x1b[33mwarning:\x1b[0m " } else { "warning: " };
-    out.push_str(label);
+/// A line for each diagram, under the names of what takes that way.
+fn data_paths(out: &mut String, report: &Report, width: usize, look: Look) {
+    let diagrams: Vec<&Diagram> = report.diagrams().collect();
+    if diagrams.is_empty() {
+        return;
+    }
+    out.push('\n');
+    heading(out, "Copies per byte of payload", look);
+    for diagram in diagrams {
+        let claim = diagram.claim.as_ref().map_or(String::new(), |(_, claim)| format!(": {claim}"));
+        wrap(out, &format!("{}{claim}", diagram.title), width, "", "  ");
+        wrap(out, &diagram::line(diagram), width, "  ", "    ");
+    }
+    wrap(out, diagram::LEGEND, width, "", "");
+}
+
+/// A label with its colour, then what there is to say.
+fn notice(out: &mut String, (label, colour): (&str, &str), notice: &Notice, width: usize, look: Look) {
+    let label = if look.colour { format!("\x1b[{colour}m{label}:\x1b[0m ") } else { format!("{label}: ") };
+    out.push_str(&label);
     wrap(out, &format!("{}: {}", notice.title, notice.text), width, "", "  ");
     if !notice.remedy.is_empty() {
         wrap(out, &format!("what to do: {}", notice.remedy), width, "  ", "    ");

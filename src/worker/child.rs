@@ -17,8 +17,7 @@ const ORPHANED: i32 = 3;
 /// The whole life of a worker process; returns its exit status.
 pub fn main() -> i32 {
     process::die_with_parent();
-    let frames = listen_to_harness();
-    match play(&frames) {
+    match play() {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
         Err(error) => said(match error.downcast::<Unavailable>() {
             Ok(why) => FromWorker::Unavailable { why },
@@ -32,6 +31,20 @@ fn said(frame: FromWorker) -> i32 {
         Ok(()) => 0,
         Err(_) => ORPHANED,
     }
+}
+
+fn play() -> Result<RoleReport> {
+    let task =
+        match protocol::read(&mut io::stdin().lock())?.context("the harness closed before giving a task")? {
+            ToWorker::Task { version, task } if version == protocol::VERSION => task,
+            ToWorker::Task { version, .. } => bail!(
+                "this worker speaks protocol {}, the harness {version}: use the same syscost on both sides",
+                protocol::VERSION
+            ),
+            ToWorker::Go => bail!("the harness said go before giving a task"),
+        };
+    let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
+    probe.play(&task, &mut Line { frames: (probe.roles().len() > 1).then(listen_to_harness) })
 }
 
 /// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.
@@ -49,25 +62,24 @@ fn listen_to_harness() -> Receiver<ToWorker> {
     frames
 }
 
-fn play(frames: &Receiver<ToWorker>) -> Result<RoleReport> {
-    let task = match frames.recv().context("the harness closed before giving a task")? {
-        ToWorker::Task { version, task } if version == protocol::VERSION => task,
-        ToWorker::Task { version, .. } => bail!(
-            "this worker speaks protocol {}, the harness {version}: use the same syscost on both sides",
-            protocol::VERSION
-        ),
-        ToWorker::Go => bail!("the harness said go before giving a task"),
-    };
-    let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
-    probe.play(&task, &mut Line { frames })
-}
-
 /// A role's line to the harness, over standard input and output.
-struct Line<'a> {
-    frames: &'a Receiver<ToWorker>,
+struct Line {
+    /// `None`: a role that plays alone stays the only thread of its process. A second thread makes
+    /// the kernel count references to every file that a call uses, a fifth of a one-byte read; only
+    /// the death signal of the parent then ends an orphan.
+    frames: Option<Receiver<ToWorker>>,
 }
 
-impl Stage for Line<'_> {
+impl Line {
+    fn hear(&self) -> Option<ToWorker> {
+        match &self.frames {
+            Some(frames) => frames.recv().ok(),
+            None => protocol::read(&mut io::stdin().lock()).ok().flatten(),
+        }
+    }
+}
+
+impl Stage for Line {
     fn offer(&mut self, offer: serde_json::Value) -> Result<()> {
         protocol::write(&mut io::stdout().lock(), &FromWorker::Offer { offer })?;
         Ok(())
@@ -75,7 +87,7 @@ impl Stage for Line<'_> {
 
     fn ready(&mut self) -> Result<()> {
         protocol::write(&mut io::stdout().lock(), &FromWorker::Ready)?;
-        match self.frames.recv().context("the harness closed before the start")? {
+        match self.hear().context("the harness closed before the start")? {
             ToWorker::Go => Ok(()),
             ToWorker::Task { .. } => bail!("the harness gave a second task"),
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syscost::analysis::whole::Analysis;
 use syscost::report::terminal::{self, Look};
-use syscost::report::{Block, Entry, Report, build, csv, html, svg};
+use syscost::report::{Block, Entry, Report, build, csv, diagram, html, svg};
 use syscost::run::RunDir;
 
 /// Small on purpose: it is read in diffs.
@@ -91,6 +91,10 @@ fn block_outline(block: &Block) -> String {
                 .map(|(r, y)| format!("{y}: {}\n", r.iter().map(label).collect::<Vec<_>>().join(", ")))
                 .collect();
             format!("heat {}: {} in {}: {}\n{rows}", map.id, map.title, map.unit, map.x.join(", "))
+        }
+        Block::Diagram(d) => {
+            let claim = d.claim.as_ref().map_or("", |(_, claim)| claim);
+            format!("path {}: {}: {} | {claim} | {}\n", d.id, d.title, diagram::line(d), d.notes.join("; "))
         }
         Block::Folded { title, blocks } => {
             format!("> {title}\n{}", blocks.iter().map(block_outline).collect::<String>())

@@ -3,6 +3,7 @@
 
 mod browser;
 mod common;
+mod copies;
 mod run_files;
 mod golden;
 mod operations;

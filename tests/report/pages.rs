@@ -43,6 +43,7 @@ fn a_report_has_its_sections_in_order_and_no_link_without_a_target() {
     let wanted = [
         "glance",
         "machine",
+        "copies",
         "by-size",
         "by-threads",
         "cycles",
@@ -207,7 +208,7 @@ fn lines_fit_the_terminal() {
 fn plots_are_files_of_their_own() {
     let report = report(&common::small_run());
     let files = svg::files(&report);
-    assert_eq!(files.len(), report.plots().count());
+    assert_eq!(files.len(), report.plots().count() + report.diagrams().count());
     let names: BTreeSet<&String> = files.iter().map(|f| &f.0).collect();
     assert_eq!(names.len(), files.len(), "names are unique");
     for (name, file) in &files {

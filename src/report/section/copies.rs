@@ -1,141 +1,274 @@
-//! Copies: how often each way to move data copied it, as counted, and what was only told.
+//! Where the copies happen: what was counted of each way to move data, its data path drawn, and what
+//! does not add up.
+//!
+//! Ways that moved the payload alike share a drawing, whatever they are called.
 
-use super::unless_empty;
-use crate::analysis::copies;
-use crate::ledger::Tier;
-use crate::report::context::Layout;
+use super::{capital, plural, unless_empty};
+use crate::analysis::copies::{self, Claim};
+use crate::analysis::data_path::{self, DataPath, Flow, Step};
+use crate::analysis::words::{and, percent};
+use crate::report::escape::slug;
 use crate::report::material::Material;
-use crate::report::{Block, Entry, Notice, Section, Table};
+use crate::report::{Area, Arrow, Block, Diagram, Entry, Kind, Notice, Section, Stage, Table};
 use crate::run::Audit;
-use crate::units::Unit;
+use crate::run::audit::TOLERANCE;
+use crate::units::{Unit, significant};
 
-/// Columns after the names.
-const COLUMNS: [&str; 9] = [
-    "copied in user memory",
-    "copied in",
-    "copied inside the kernel",
-    "copied out",
-    "sent without a copy",
-    "completions flagged copied",
-    "known by",
-    "balance",
-    "what it was",
-];
+/// What is said once of all audits.
+const SHARED: &[&str] = &["message_bytes", "threads"];
 
 pub fn section(m: &Material) -> Option<Section> {
-    let blocks = m.layouts.iter().filter_map(|layout| table(m, layout)).map(Block::Table);
-    let mut blocks: Vec<Block> = blocks.collect();
-    if !blocks.is_empty() {
-        blocks.insert(0, Block::Text(METHOD.into()));
-        blocks.extend(unverified(m).map(Block::Notice));
-    }
-    unless_empty("copies", "Copies", "Copies", blocks)
-}
-
-const METHOD: &str = "Bytes per byte of payload, counted in an untimed round of one case of each way to move data: \
-    tier B in the kernel, where every segment's memory was looked at as it left and as it arrived; tier C only from \
-    what an ordinary user is told. Copied inside the kernel: pages that the sender lent, and that had to be copied \
-    because they arrived at a socket of the same machine. The balance is what the ledger cannot explain.";
-
-fn table(m: &Material, layout: &Layout) -> Option<Table> {
-    let probe = layout.probe;
-    let audits: Vec<&Audit> = m.run.record.audits.iter().filter(|a| a.probe == probe.about().id).collect();
-    if audits.is_empty() {
+    let told = data_path::data_paths(m.run);
+    if told.is_empty() {
         return None;
     }
-    // The mechanism always; what else varies among the audits.
-    let axes = probe.axes().into_iter().enumerate().filter(|(position, axis)| {
-        let first = audits[0].point.get(axis.id);
-        *position == 0
-            || audits
-                .iter()
-                .any(|audit| audit.point.get(axis.id) != first && audit.point.get(axis.id).is_some())
-    });
-    let axes: Vec<_> = axes.map(|(_, axis)| axis).collect();
-    let columns = axes.iter().map(|axis| axis.title).chain(COLUMNS).map(String::from).collect();
-    let row = |audit: &&Audit| {
-        let shown =
-            |axis: &crate::axis::Axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v));
-        axes.iter().map(|axis| Entry::Text(shown(axis))).chain(figures(audit)).collect()
-    };
-    Some(Table {
-        id: format!("copies-{}", probe.about().id),
-        title: format!("Copies of {}", probe.about().title),
-        columns,
-        rows: audits.iter().map(row).collect(),
-        shown_in: None,
-        note: None,
+    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(&told))];
+    blocks.extend(drawings(&told).into_iter().map(Block::Diagram));
+    unless_empty("copies", "Where the copies happen", "Copies", blocks)
+}
+
+/// A ledger with a hole is an error of the report, and not a rounding.
+pub fn errors(m: &Material) -> Vec<Notice> {
+    let ways = data_path::data_paths(m.run);
+    ways.iter().filter_map(|way| imbalance(m, way)).collect()
+}
+
+fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
+    let what = copies::imbalance(way.audit)?;
+    let cases = m.run.record.plan.cases.iter();
+    let audited = cases.filter(|c| c.probe == way.audit.probe && c.point == way.audit.point);
+    Some(Notice {
+        title: format!("The count of copies of {} does not add up", way.name()),
+        text: format!(
+            "{}; more than {} % is an error. Nothing is claimed about its copies.",
+            capital(&what),
+            significant(TOLERANCE * 100.0)
+        ),
+        remedy: "`syscost audit` counts again; if it repeats, report it with the kernel's version".into(),
+        cases: audited.map(|c| c.index).collect(),
     })
 }
 
-fn figures(audit: &Audit) -> [Entry; 9] {
+fn introduction(m: &Material, told: &[DataPath]) -> String {
+    let shared = data_path::shared(m.run, SHARED);
+    let at = if shared.is_empty() { String::new() } else { format!(", at {shared}") };
+    let counted = told.iter().filter(|c| c.audit.counts.is_some()).count();
+    let how = match counted {
+        0 => {
+            "The kernel's copies were not counted: what is known is what each side did itself and what completions \
+             say."
+        }
+        n if n == told.len() => {
+            "Counted in the kernel, segment by segment; a copy in user space is the mechanism's own count."
+        }
+        _ => "Counted in the kernel where the tier is not C; there, only what each side did itself is known.",
+    };
+    format!(
+        "Bytes copied per byte of payload, in an untimed round of {} with the copy ledger attached{at}. {how} The \
+         orphan copy is the one that the kernel makes of lent pages before a receiver on the same machine may keep \
+         them.",
+        plural(told.len(), "case")
+    )
+}
+
+const COLUMNS: [&str; 12] = [
+    "mechanism",
+    "path",
+    "user copied",
+    "copied in",
+    "orphan copied",
+    "copied out",
+    "copies in all",
+    "not copied in",
+    "not copied out",
+    "completions flagged",
+    "tier",
+    "balance",
+];
+
+fn table(told: &[DataPath]) -> Table {
+    let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
+    Table {
+        id: "copies-table".into(),
+        columns: COLUMNS.map(String::from).to_vec(),
+        rows: told.iter().map(row).collect(),
+        note: reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)),
+        ..Table::default()
+    }
+}
+
+fn row(told: &DataPath) -> Vec<Entry> {
+    let audit = told.audit;
     let per = |bytes: u64| Entry::Number(audit.per_byte(bytes), Unit::Ratio);
     let counted = |bytes: Option<u64>| bytes.map_or(Entry::Missing, per);
     let counts = audit.counts;
-    [
+    // What did not ask for zero-copy has no completions to flag: not a missing figure.
+    let none = || Entry::Text("none".into());
+    vec![
+        Entry::Text(told.way.clone()),
+        Entry::Text(told.path.clone()),
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
         counted(counts.map(|c| c.copied_out)),
+        counted(counts.map(|c| audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out)),
         counted(counts.map(|c| c.uncopied_in)),
-        audit.flagged().map_or(Entry::Text(String::new()), |share| Entry::Share { share, signed: false }),
-        Entry::Text(format!("tier {}", audit.tier.letter())),
-        Entry::Text(balance(audit)),
-        Entry::Text(copies::label(audit).unwrap_or_else(|| "not verified".into())),
+        per(audit.uncopied_out),
+        audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
+        Entry::Text(audit.tier.letter().into()),
+        Entry::Text(balanced(audit)),
     ]
 }
 
-fn balance(audit: &Audit) -> String {
+/// Nothing is rounded away: `exact` is to the byte.
+fn balanced(audit: &Audit) -> String {
     match audit.unexplained() {
         None => "not verified".into(),
         Some(0.0) => "exact".into(),
-        Some(share) => format!("{:+.2} %", share * 100.0),
+        Some(share) => difference(share),
     }
 }
 
-/// Why nothing was counted, once.
-fn unverified(m: &Material) -> Option<Notice> {
-    let audit = m.run.record.audits.iter().find(|audit| audit.tier == Tier::Told)?;
-    let why = audit.uncounted.as_ref()?;
-    Some(Notice {
-        title: "The kernel's copies were not counted".into(),
-        text: format!(
-            "{}. What is shown rests on completions and on the mechanisms' own count.",
-            super::capital(&why.reason)
-        ),
-        remedy: why.remedy.clone(),
-        cases: Vec::new(),
-    })
+/// `+0.3 %`
+fn difference(share: f64) -> String {
+    format!("{}{} %", if share > 0.0 { "+" } else { "" }, significant(share * 100.0))
 }
 
-/// A ledger that does not balance is an error of the tool or of its reading of this kernel: it is said
-/// before any figure of it.
-pub fn notices(m: &Material) -> Vec<Notice> {
-    let audits = m.run.record.audits.iter();
-    let wrong = audits.filter_map(|audit| Some((audit, copies::imbalance(audit)?)));
-    wrong
-        .map(|(audit, what)| Notice {
-            title: "Error: the count of copies does not balance".into(),
-            text: format!("{}: {what}. Nothing about its copies is claimed.", place(m, audit)),
-            remedy: "syscost audit counts again; report it with the kernel's version if it stays".into(),
-            cases: cases(m, audit),
-        })
-        .collect()
+/// One drawing for all that moved the payload alike, and of which as much is known.
+fn drawings(told: &[DataPath]) -> Vec<Diagram> {
+    let mut drawn: Vec<(Vec<&DataPath>, Diagram)> = Vec::new();
+    for way in told {
+        let diagram = drawing(way);
+        let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
+        let same = |(ways, other): &&mut (Vec<&DataPath>, Diagram)| {
+            other.arrows == diagram.arrows
+                && other.claim == diagram.claim
+                && ways.first().is_some_and(|first| known(first.audit) == known(way.audit))
+        };
+        match drawn.iter_mut().find(same) {
+            Some(known) => known.0.push(way),
+            None => drawn.push((vec![way], diagram)),
+        }
+    }
+    drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect()
 }
 
-/// `msg_zerocopy, 64 KiB, veth`: the first axis, size and path.
-fn place(m: &Material, audit: &Audit) -> String {
-    let layout = m.layouts.iter().find(|l| l.probe.about().id == audit.probe);
-    let axes = layout.map(|l| l.probe.axes()).unwrap_or_default();
-    let named = axes.iter().enumerate().filter(|(position, axis)| {
-        *position == 0 || ["receiver", "message_bytes", "path"].contains(&axis.id)
-    });
-    let values: Vec<String> =
-        named.filter_map(|(_, axis)| audit.point.get(axis.id).map(|value| axis.show(value))).collect();
-    values.join(", ")
+/// The names of those who share it: `send and sendmsg over loopback and veth`.
+fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
+    // Ways by the paths on which they are alike, in order of appearance.
+    let mut paths: Vec<(&str, Vec<String>)> = Vec::new();
+    for told in ways {
+        match paths.iter_mut().find(|known| known.0 == told.way) {
+            Some(known) => known.1.push(told.path.clone()),
+            None => paths.push((&told.way, vec![told.path.clone()])),
+        }
+    }
+    let mut groups: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for (way, paths) in paths {
+        match groups.iter_mut().find(|known| known.1 == paths) {
+            Some(known) => known.0.push(way.to_string()),
+            None => groups.push((vec![way.to_string()], paths)),
+        }
+    }
+    let name = |(ways, paths): &(Vec<String>, Vec<String>)| {
+        let over =
+            if paths.iter().all(String::is_empty) { String::new() } else { format!(" over {}", and(paths)) };
+        format!("{}{over}", and(ways))
+    };
+    diagram.title = groups.iter().map(name).collect::<Vec<_>>().join("; ");
+    let mut links: Vec<String> = ways.iter().map(|w| w.path.clone()).filter(|p| !p.is_empty()).collect();
+    links.sort();
+    links.dedup();
+    let link = diagram.stages.iter_mut().find(|s| s.area == Area::Between);
+    if let Some(link) = link.filter(|_| !links.is_empty()) {
+        link.name = format!("{}: {}", link.name, links.join(", "));
+    }
+    diagram.notes = notes(ways);
+    diagram.id = slug(&format!("data path {}", diagram.title));
+    diagram
 }
 
-fn cases(m: &Material, audit: &Audit) -> Vec<usize> {
-    let plan = &m.run.record.plan;
-    plan.cases.iter().filter(|c| c.probe == audit.probe && c.point == audit.point).map(|c| c.index).collect()
+fn drawing(told: &DataPath) -> Diagram {
+    let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
+    let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
+    let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
+    Diagram {
+        id: String::new(),
+        title: String::new(),
+        claim: told.claim.as_ref().map(|Claim { kept, text }| (*kept, text.clone())),
+        stages: vec![
+            stage(Area::User, "eight fields", "fields"),
+            stage(Area::User, "sender's buffer", "buffer"),
+            stage(Area::Kernel, "sender's socket", "socket"),
+            stage(Area::Between, link, short),
+            stage(Area::Kernel, "receiver's socket", "socket"),
+            stage(Area::User, "receiver's buffer", "user"),
+        ],
+        arrows: told.flows.iter().map(|(step, flow)| arrow(*step, *flow)).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// How it is known, and whether it adds up, of ways that share a drawing: the worst of them counts.
+fn notes(ways: &[&DataPath]) -> Vec<String> {
+    let Some(first) = ways.first().map(|way| way.audit) else { return Vec::new() };
+    let tier = first.tier.letter();
+    let mut notes = vec![match (&first.uncounted, first.counts) {
+        (Some(why), _) => format!("tier {tier}, not verified: {}", why.reason),
+        (None, None) => format!("tier {tier}, not verified"),
+        (None, Some(_)) => format!("counted in the kernel (tier {tier})"),
+    }];
+    let share = |way: &&DataPath| way.audit.unexplained();
+    let worst = ways.iter().filter_map(share).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    notes.extend(worst.map(|share| match share {
+        0.0 => "adds up to the byte".into(),
+        s if s.abs() <= TOLERANCE => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
+        s => format!("does not add up: {} unexplained", difference(s)),
+    }));
+    let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
+    let again = ways.iter().filter_map(again).fold(0.0, f64::max);
+    if again >= RETRANSMITTED {
+        let most = if ways.len() > 1 { "up to " } else { "" };
+        notes.push(format!("{most}{} was sent again", percent(again)));
+    }
+    notes
+}
+
+fn arrow(step: Step, flow: Flow) -> Arrow {
+    let what = match step {
+        Step::Gather => "copied in user space",
+        Step::Send => "copied in",
+        Step::Leave => "copied on leaving",
+        Step::Arrive => "orphan copy",
+        Step::Receive => "copied out",
+    };
+    match flow {
+        Flow::Unknown => Arrow::new(Kind::Unknown, "?", "not verified"),
+        Flow::Device { fetched } => {
+            let amount = fetched.map_or(String::new(), |bytes| format!("{}x", figure(bytes)));
+            Arrow::new(Kind::Device, &amount, "by the device")
+        }
+        Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", "by reference"),
+        Flow::Counted { copied, uncopied } => {
+            let mut arrow = Arrow::new(Kind::Copied(copied), &format!("{}x", figure(copied)), what);
+            if uncopied >= SHOWN {
+                arrow.rest = Some(format!("{} by reference", figure(uncopied)));
+            }
+            arrow
+        }
+    }
+}
+
+/// Less than this is nothing to speak of, in a path that never is quite still.
+const RETRANSMITTED: f64 = 0.0005;
+
+/// Less than this of a part is not worth a word beside the other; the table has it.
+const SHOWN: f64 = 0.005;
+
+/// Two digits behind the point: the drawing is for the eye, the table has the rest.
+fn figure(bytes: f64) -> String {
+    if bytes < SHOWN {
+        return "<0.01".into();
+    }
+    significant((bytes * 100.0).round() / 100.0)
 }

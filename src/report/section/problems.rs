@@ -11,8 +11,7 @@ pub fn section(m: &Material) -> Option<Section> {
 }
 
 pub fn notices(m: &Material) -> Vec<Notice> {
-    let mut notices = super::copies::notices(m);
-    notices.extend(failures(&m.run.record.failures));
+    let mut notices = failures(&m.run.record.failures);
     notices.extend(m.run.record.warnings.iter().map(warning));
     notices.extend(super::care::notice(m));
     notices

@@ -10,8 +10,9 @@ const MEASURES: &[Measure] = &[Measure {
     ..one(
         "core-to-core-latency 5000 60 --csv",
         &[figure("core_to_core", nanoseconds)],
-        "mean over samples of a compare-and-swap each way, half the round trip; ours passes plain stores and takes a \
-             low quantile, so it is not raised when the hypervisor puts a CPU aside",
+        "mean over samples of a compare-and-swap on both ends, half the round trip: the line travels once a hop, ready to \
+         be written. Ours waits with loads, as a program does that waits for another: the other's copy is invalidated first, \
+         two transfers a hop, so it is higher",
     )
 }];
 

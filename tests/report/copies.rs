@@ -1,0 +1,174 @@
+//! Data paths and what was counted on them: in the page, as files, in the terminal; and errors first.
+
+use crate::common;
+use syscost::analysis::whole::Analysis;
+use syscost::axis::Value;
+use syscost::host::Unavailable;
+use syscost::ledger::{Counts, Tier};
+use syscost::report::terminal::{self, Look};
+use syscost::report::{Kind, Report, build, diagram, html, svg};
+use syscost::run::{Audit, Run};
+
+const PLAIN: Look = Look { width: 80, colour: false };
+
+fn report(run: &Run) -> Report {
+    build::report(run, &Analysis::of(run))
+}
+
+fn of<'r>(run: &'r mut Run, mechanism: &str) -> &'r mut Audit {
+    let mut audits = run.record.audits.iter_mut();
+    audits.find(|a| a.point.text("mechanism") == Some(mechanism)).expect("it is audited")
+}
+
+/// The audits twice: as they are, and on another path.
+fn on_two_paths() -> Run {
+    let mut run = common::small_run();
+    let mut more = run.record.audits.clone();
+    for audit in &mut more {
+        audit.point.set("path", Value::text("loopback"));
+    }
+    run.record.audits.extend(more);
+    run
+}
+
+fn lines(run: &Run) -> Vec<String> {
+    report(run).diagrams().map(|d| format!("{}: {}", d.title, diagram::line(d))).collect()
+}
+
+#[test]
+fn ways_that_are_alike_share_a_drawing_and_keep_their_names() {
+    let lines = lines(&on_two_paths());
+    let expected = [
+        "pack_send over veth and loopback: fields =1x=> buffer =1x=> socket -0-> link -0-> socket =1x=> user",
+        "send and sendmsg over veth and loopback: fields -0-> buffer =1x=> socket -0-> link -0-> socket =1x=> user",
+        "msg_zerocopy over veth and loopback: fields -0-> buffer -0-> socket -0-> link =1x=> socket =1x=> user",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn one_count_that_differs_has_a_drawing_of_its_own() {
+    let mut run = common::small_run();
+    of(&mut run, "sendmsg").uncopied_out = 250_000;
+    let counts = of(&mut run, "sendmsg").counts.as_mut().unwrap();
+    (counts.copied_in, counts.uncopied_in, counts.copied_out) = (400_000, 600_000, 750_000);
+    let lines = lines(&run);
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(
+        lines[2].ends_with("-0-> buffer =0.4x=> socket -0-> link -0-> socket =0.75x=> user"),
+        "{lines:?}"
+    );
+    let page = html::page(&report(&run));
+    assert!(page.contains("0.6 by reference") && page.contains("0.25 by reference"));
+}
+
+#[test]
+fn a_device_moves_what_nobody_copied() {
+    let mut run = common::small_run();
+    let audit = of(&mut run, "msg_zerocopy");
+    audit.completions_copied = 0;
+    let counts = audit.counts.as_mut().unwrap();
+    (counts.orphan_copied, counts.device_fetched) = (0, 1_000_000);
+    let report = report(&run);
+    let diagram = report.diagrams().last().unwrap();
+    assert_eq!(
+        diagram::line(diagram),
+        "fields -0-> buffer -0-> socket ~1x~> device ~DMA~> socket =1x=> user"
+    );
+    assert_eq!(diagram.claim.as_ref().unwrap().0, Some(true));
+    let kept = "zero-copy: nothing was copied up to the receiver&#39;s socket";
+    assert!(svg::files(&report).iter().any(|(_, file)| file.contains(kept)));
+}
+
+#[test]
+fn what_was_not_counted_is_drawn_as_unknown_with_the_reason() {
+    let mut run = common::small_run();
+    for audit in &mut run.record.audits {
+        (audit.counts, audit.tier) = (None, Tier::Told);
+        audit.uncounted = Some(Unavailable {
+            reason: "loading a program into the kernel needs CAP_BPF".into(),
+            remedy: "run as root".into(),
+        });
+    }
+    let report = report(&run);
+    assert!(report.errors.is_empty(), "not counted is no error");
+    let lines: Vec<String> = report.diagrams().map(diagram::line).collect();
+    assert_eq!(lines[0], "fields =1x=> buffer -?-> socket -?-> link -?-> socket -?-> user");
+    let unknown = report.diagrams().flat_map(|d| &d.arrows).filter(|a| a.kind == Kind::Unknown).count();
+    assert_eq!(unknown, 3 * 4, "of pack_send, of the two that gather nothing, of the one that asked");
+    let page = html::page(&report);
+    assert!(page.contains("needs CAP_BPF") && page.contains("What to do: run as root."));
+    assert!(page.contains("zero-copy asked, copies not verified"));
+    assert!(!page.contains("the flag and the count"), "there is no count");
+}
+
+#[test]
+fn a_count_that_does_not_add_up_comes_before_everything() {
+    let mut run = common::small_run();
+    assert!(report(&run).errors.is_empty());
+    of(&mut run, "msg_zerocopy").counts.as_mut().unwrap().copied_out = 998_500;
+    let report = report(&run);
+    assert_eq!(report.errors.len(), 1);
+    let page = html::page(&report);
+    let error =
+        page.find("The count of copies of msg_zerocopy over veth does not add up").expect("it is told");
+    assert!(error < page.find("id=\"verdict\"").unwrap(), "above the verdict");
+    assert!(page.contains("0 sent and 1500 delivered are unexplained (+0.15 %)"));
+    assert!(page.contains("does not add up: +0.15 % unexplained"), "and on its drawing");
+    let text = terminal::text(&report, None, PLAIN);
+    let title = &run.record.spec.title;
+    assert!(text.starts_with(&format!("{title}\nerror: The count of copies of msg_zerocopy")), "{text}");
+    assert!(!text.contains("copied once by the orphan copy"), "nothing is claimed from it");
+}
+
+#[test]
+fn the_drawing_says_in_words_what_it_shows() {
+    let report = report(&common::small_run());
+    let files = svg::files(&report);
+    let (name, file) = files.iter().find(|(name, _)| name.contains("msg-zerocopy")).unwrap();
+    assert_eq!(name, "data-path-msg-zerocopy-over-veth.svg");
+    for words in [
+        "Data path of msg_zerocopy over veth.",
+        "eight fields to sender&#39;s buffer: 0 by reference.",
+        "link: veth to receiver&#39;s socket: 1x orphan copy.",
+        "zero-copy asked, copied once by the orphan copy",
+        "counted in the kernel (tier B); adds up to the byte",
+    ] {
+        assert!(file.contains(words), "{words}");
+    }
+    // What is dashed is what was not copied.
+    let (dashed, solid) =
+        (file.matches("class=\"flow reference\"").count(), file.matches("class=\"flow copied\""));
+    assert_eq!((dashed, solid.count()), (3, 2));
+    let page = html::page(&report);
+    assert_eq!(page.matches("class=\"plot path\"").count(), report.diagrams().count());
+}
+
+#[test]
+fn a_run_without_audits_has_no_such_section() {
+    let mut run = common::small_run();
+    run.record.audits.clear();
+    let report = report(&run);
+    assert!(!html::page(&report).contains("id=\"copies\"") && report.diagrams().count() == 0);
+    assert!(!terminal::text(&report, None, PLAIN).contains("Copies per byte"));
+    assert!(report.verdict.iter().any(|s| s.text.contains("the kernel copied")), "the completions alone");
+}
+
+#[test]
+fn hostile_audits_draw() {
+    let mut run = common::small_run();
+    let evil = "<script>\x1b[31m\"'><img src=x>";
+    let audit = of(&mut run, "send");
+    audit.point.set("mechanism", Value::text(evil));
+    audit.point.set("path", Value::text(evil));
+    audit.delivered_bytes = 0;
+    audit.counts = Some(Counts { copied_in: u64::MAX / 4, ..Counts::default() });
+    of(&mut run, "sendmsg").probe = evil.into();
+    let report = report(&run);
+    for (name, file) in svg::files(&report).into_iter().chain([("page".to_string(), html::page(&report))]) {
+        assert!(!file.contains("<script") && !file.contains("<img") && !file.contains('\x1b'), "{name}");
+        assert!(!file.contains("NaN") && !file.contains("inf\""), "{name}");
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)), "{name}");
+    }
+    assert!(!terminal::text(&report, None, PLAIN).contains('\x1b'));
+}
