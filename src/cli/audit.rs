@@ -10,7 +10,7 @@ use crate::host::namespaces::named;
 use crate::ledger::Tier;
 use crate::measure::{self, audit::Audited};
 use crate::plan::{Case, Plan};
-use crate::run::{Audit, Record};
+use crate::run::{Audit, Cpu, Record};
 use crate::units::short_bytes;
 use anyhow::Result;
 use clap::ArgMatches;
@@ -99,7 +99,52 @@ fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
         text += &line(beside, width, &cells(audit));
         text.push('\n');
     }
-    text + &notes(plan, found, paint)
+    text + &payers(found, &names, width, paint) + &notes(plan, found, paint)
+}
+
+/// Who paid for the CPU time, in nanoseconds per byte, where it could be seen.
+fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> String {
+    let rows: Vec<(&String, &Audit, &Cpu)> = names
+        .iter()
+        .zip(&found.audits)
+        .filter_map(|(name, audit)| Some((name, audit, audit.cpu.as_ref()?)))
+        .collect();
+    let mut text = String::new();
+    if rows.is_empty() {
+        return text;
+    }
+    text += &format!(
+        "\n{:width$} {:14} {}\n",
+        "",
+        "",
+        paint.bold("CPU, ns/byte:  in sender   in receiver  else-")
+    );
+    let heading =
+        format!("{:width$} {:>5} {:8}    all   own  recv    own  recv  where", "mechanism", "size", "path");
+    text += &format!("{}\n", paint.bold(&heading));
+    for (name, audit, cpu) in rows {
+        // A name too long for its column stands on a line of its own.
+        let beside = if name.len() > width { "" } else { name.as_str() };
+        if beside.is_empty() {
+            text += &format!("{name}\n");
+        }
+        let [size, path, ..] = cells(audit);
+        let spent = &cpu.softirqs;
+        let parts = [
+            (cpu.total_ns(), 6),
+            (cpu.sender_process_ns(), 5),
+            (spent.sender_net_rx_ns, 5),
+            (cpu.receiver_process_ns(), 6),
+            (spent.receiver_net_rx_ns, 5),
+            (spent.elsewhere_net_rx_ns, 6),
+        ];
+        text += &format!("{beside:width$} {size:>5} {path:8}");
+        for (ns, room) in parts {
+            text += &format!(" {:>room$.2}", cpu.per_byte(ns));
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// The mechanism, and what else varies beside size and path.
@@ -164,6 +209,11 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         text.push('\n');
         let tier = format!("tier {}", first.tier.letter());
         text += &entry(&tier, INDENT, meaning(first.tier));
+    }
+    if found.audits.iter().any(|audit| audit.cpu.is_some()) {
+        let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"recv\" is the receive \
+                    path (NET_RX softirqs), which runs on top of either side's thread; \"all\" holds other softirqs too";
+        text += &entry("CPU", INDENT, what);
     }
     if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
         text += &entry(&paint.yellow("not verified"), INDENT, &format!("{} -> {}", why.reason, why.remedy));

@@ -55,6 +55,12 @@ fn every_mechanism_is_counted_to_the_byte() {
             assert!(all > 0, "{place}");
             assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0 }), "{place}: {audit:?}");
             assert_eq!(counts.device_fetched, 0, "{place}: no device has hardware");
+            let cpu = audit.cpu.expect("who paid for it");
+            let spent = cpu.softirqs;
+            assert!(cpu.bytes > 0 && cpu.sender_cpu_ns > 0 && cpu.receiver_cpu_ns > 0, "{place}: {cpu:?}");
+            // Nothing arrives without a receive softirq, on whichever thread it ran.
+            let received = spent.sender_net_rx_ns + spent.receiver_net_rx_ns + spent.elsewhere_net_rx_ns;
+            assert!(received > 0, "{place}: {cpu:?}");
             if counts.retransmitted == 0 {
                 // Lent pages are all copied on the way to a socket of the same machine, and no others.
                 assert_eq!(counts.orphan_copied, counts.uncopied_in, "{place}: {audit:?}");
@@ -116,6 +122,7 @@ fn an_ordinary_user_is_told_what_is_not_verified() {
     assert_eq!(audits.len(), 2);
     for audit in &audits {
         assert_eq!((audit.tier, audit.counts, audit.balanced()), (Tier::Told, None, None));
+        assert_eq!(audit.cpu, None, "softirqs cannot be seen either");
         assert!(audit.uncounted.as_ref().is_some_and(|why| why.remedy.contains("cap_bpf")), "{audit:?}");
     }
     assert_eq!(audits[0].user_copied, audits[0].delivered_bytes, "the mechanism counts its own copy");
@@ -139,8 +146,9 @@ fn the_table_fits_eighty_columns() {
 
 /// Programs of a ledger that the kernel holds.
 fn programs() -> BTreeSet<u32> {
-    let ours =
-        |name: Option<&str>| name.is_some_and(|name| ["left", "arrived", "copied_out"].contains(&name));
+    let ours = |name: Option<&str>| {
+        name.is_some_and(|name| ["left", "arrived", "copied_out", "entered", "ended"].contains(&name))
+    };
     let loaded = loaded_programs().filter_map(Result::ok);
     loaded.filter(|p| ours(p.name_as_str())).map(|p| p.id()).collect()
 }
@@ -166,7 +174,7 @@ fn nothing_stays_in_the_kernel_after_kill_9() {
         .stdout(Stdio::null())
         .spawn()
         .expect("the binary starts");
-    wait_for("ledger in the kernel", || programs().len() == 3);
+    wait_for("ledger in the kernel", || programs().len() == 5);
     child.kill().expect("it still runs");
     child.wait().expect("it ended");
     wait_for("end of the killed one's programs", || programs().is_empty());

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use syscost::axis::{Point, Value};
 use syscost::host::{Fact, Unavailable};
-use syscost::ledger::{Counts, Tier};
+use syscost::ledger::{Counts, Spent, Tier};
 use syscost::plan::{Case, Plan, Skip};
 use syscost::probe::Timing;
-use syscost::run::{Audit, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning};
+use syscost::run::{Audit, Cpu, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning};
 use syscost::sample::Sample;
 use syscost::spec::{ProbeSpec, Spec};
 use syscost::stats::random::Random;
@@ -52,7 +52,13 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 ..Counts::default()
             }),
             uncounted: None,
-            cpu: None,
+            cpu: Some(Cpu {
+                bytes: all,
+                sender_cpu_ns: 120_000,
+                receiver_cpu_ns: 100_000,
+                softirqs: Spent { sender_net_rx_ns: 60_000, receiver_net_rx_ns: 15_000, ..Spent::default() },
+                softirqs_charged: Some(true),
+            }),
         });
     }
     audits

@@ -3,6 +3,7 @@
 
 mod browser;
 mod common;
+mod audit_columns;
 mod copies;
 mod run_files;
 mod golden;

@@ -24,6 +24,7 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(&told))];
     blocks.extend(drawings(&told).into_iter().map(Block::Diagram));
+    blocks.extend(super::payers::blocks(m));
     unless_empty("copies", "Where the copies happen", "Copies", blocks)
 }
 

@@ -12,6 +12,7 @@ pub mod maps;
 pub mod method;
 pub mod missing;
 pub mod operations;
+pub mod payers;
 pub mod plots;
 pub mod problems;
 pub mod reproduce;
