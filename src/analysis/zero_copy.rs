@@ -39,7 +39,8 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
             let more = range(&timed).map_or(String::new(), |share| {
                 format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
             });
-            statements.push(Statement { text: format!("{text}{more}."), cells: refs(&timed) });
+            let text = format!("{text}{more}.{}", device(run, &timed));
+            statements.push(Statement { text, cells: refs(&timed) });
         }
     }
     let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
@@ -74,10 +75,15 @@ fn range(found: &[(usize, f64)]) -> Option<String> {
     (!found.is_empty()).then(|| if low == high { words::percent(low) } else { several() })
 }
 
-/// Can the sending device of a case gather scattered memory? Yes, unless the kernel says otherwise.
-fn gathers(run: &Run, case: usize) -> bool {
-    let told = run.record.settings.get(&case).and_then(|told| told.get("sender_scatter_gather"));
-    told.is_none_or(|told| told != "off")
+/// Why a device has the kernel copy, as it said itself.
+fn device(run: &Run, found: &[(usize, f64)]) -> &'static str {
+    let told = |case: &usize| run.record.settings.get(case)?.get("sender_scatter_gather");
+    if found.iter().any(|(case, _)| told(case).is_some_and(|told| told == "off")) {
+        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every \
+         packet together for it, whatever is flagged."
+    } else {
+        ""
+    }
 }
 
 fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
@@ -95,15 +101,10 @@ fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: F
     } else {
         format!(" over {}", words.value("path", &Value::text(path)))
     };
-    let device = if found.iter().all(|(case, _)| gathers(run, *case)) {
-        ""
-    } else {
-        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every \
-         packet together for it, whatever is flagged."
-    };
     let text = format!(
-        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{device}",
-        count(found.len(), "point")
+        "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{}",
+        count(found.len(), "point"),
+        device(run, &found)
     );
     Some(Statement { text, cells: refs(&found) })
 }
@@ -141,6 +142,7 @@ mod tests {
         assert!(told_all.text.ends_with("zero-copy was asked for and the kernel copied."));
         assert_eq!(told_all.cells.len(), 10);
         copied(&mut run, 0.0);
+        assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
         let mut lying = run.clone();
         for case in 0..lying.record.plan.cases.len() {
             let told = lying.record.settings.entry(case).or_default();
@@ -148,7 +150,6 @@ mod tests {
         }
         assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
         assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));
-        assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
         // With an audit of the same way the bytes come first, and the flags beside them.
         let counts = Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };
         run.record.audits = vec![audit("send", Some(counts), (40, 0))];

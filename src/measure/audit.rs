@@ -31,13 +31,12 @@ pub struct Auditor {
 
 impl Auditor {
     /// With the ledger, where this kernel and this user's rights allow it.
-    ///
-    /// Where the machine is emulated only copies are counted: its times mean nothing.
-    pub fn attach(emulated: bool) -> Auditor {
+    pub fn attach() -> Auditor {
         let charged = settings::irq_time_accounting(&Root::here()).map(|(apart, _)| !apart);
         let ledger = Ledger::attach();
         // What refuses one refuses the other, and is said once.
-        let softirqs = if emulated { None } else { Softirqs::attach().ok() };
+        // CPU time of an emulated machine means nothing.
+        let softirqs = settings::emulator_here().is_none().then(|| Softirqs::attach().ok()).flatten();
         Auditor { ledger, softirqs, softirqs_charged: charged }
     }
 
@@ -193,7 +192,7 @@ pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> 
     signals::catch().context("cannot catch Ctrl-C")?;
     let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
     let mut scratch = Scratch::default();
-    let mut auditor = Auditor::attach(settings::emulator(&Root::here()).is_some());
+    let mut auditor = Auditor::attach();
     let mut found = Audited::default();
     watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
     for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && audited(case)) {

@@ -37,6 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
 /// The share of the time limit that counting copies may take before the first round.
 const AUDIT_SHARE: u32 = 10;
+const AUDIT_SHARE_EMULATED: u32 = 2;
 /// Steal time above this share of a round's CPU time marks its samples.
 const STEAL_LIMIT: f64 = 0.10;
 
@@ -154,8 +155,10 @@ impl Session<'_> {
         if due.is_empty() {
             return Ok(true);
         }
-        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / AUDIT_SHARE;
-        let mut auditor = Auditor::attach(self.run.record.emulator().is_some());
+        // Where only counts hold, they are what the time is for.
+        let share = if self.run.record.emulator().is_some() { AUDIT_SHARE_EMULATED } else { AUDIT_SHARE };
+        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / share;
+        let mut auditor = Auditor::attach();
         for (done, case) in due.iter().enumerate() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
