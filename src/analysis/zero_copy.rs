@@ -39,7 +39,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
             let more = range(&timed).map_or(String::new(), |share| {
                 format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
             });
-            let text = format!("{text}{more}.{}", device(run, &timed));
+            let text = format!("{text}{more}.{}", cannot_gather(run, &timed));
             statements.push(Statement { text, cells: refs(&timed) });
         }
     }
@@ -75,12 +75,15 @@ fn range(found: &[(usize, f64)]) -> Option<String> {
     (!found.is_empty()).then(|| if low == high { words::percent(low) } else { several() })
 }
 
-/// Why a device has the kernel copy, as it said itself.
-fn device(run: &Run, found: &[(usize, f64)]) -> &'static str {
-    let told = |case: &usize| run.record.settings.get(case)?.get("sender_scatter_gather");
-    if found.iter().any(|(case, _)| told(case).is_some_and(|told| told == "off")) {
-        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every \
-         packet together for it, whatever is flagged."
+/// Why every byte is copied on some devices, where the run recorded such a one.
+fn cannot_gather(run: &Run, found: &[(usize, f64)]) -> &'static str {
+    let off = |case: &usize| {
+        let settings = run.record.settings.get(case);
+        settings.and_then(|told| told.get("sender_scatter_gather")).is_some_and(|told| told == "off")
+    };
+    if found.iter().any(|(case, _)| off(case)) {
+        " The sending device cannot gather scattered memory (scatter-gather is off): the kernel copies every packet \
+         together for it, whatever is flagged."
     } else {
         ""
     }
@@ -104,7 +107,7 @@ fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: F
     let text = format!(
         "{mechanism}{over}: {how} of the completions are flagged as copied at {} with completions; {what}.{}",
         count(found.len(), "point"),
-        device(run, &found)
+        cannot_gather(run, &found)
     );
     Some(Statement { text, cells: refs(&found) })
 }

@@ -253,7 +253,7 @@ pub struct ReportArgs {
     /// Directory of a run
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
-    /// Write the plots as SVG files too
+    /// Write the plots and data paths as SVG files too
     #[arg(long)]
     pub svg: bool,
     /// Show the figures of a published table (CSV, see FORMAT.md) or of an earlier run's directory

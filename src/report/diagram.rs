@@ -17,6 +17,8 @@ const PITCH: f64 = 84.0;
 const GAP: f64 = 6.0;
 const TOP: f64 = 10.0;
 const MARGIN: f64 = 8.0;
+/// From one line beside an arrow to the next.
+const LINE: f64 = 13.0;
 /// Height of an arrow's head.
 const HEAD: f64 = 9.0;
 
@@ -114,7 +116,6 @@ pub fn line(diagram: &Diagram) -> String {
         if let Some(arrow) = arrow {
             let (shaft, amount) = match arrow.kind {
                 Kind::Copied(_) => ('=', arrow.amount.as_str()),
-                Kind::Device if arrow.amount.is_empty() => ('~', "DMA"),
                 Kind::Device => ('~', arrow.amount.as_str()),
                 Kind::Reference | Kind::Unknown => ('-', arrow.amount.as_str()),
             };
@@ -144,8 +145,8 @@ fn hop(arrow: &Arrow, ends: &[Stage]) -> String {
 }
 
 /// What stands beside an arrow: figure, then what it is.
-fn label(arrow: &Arrow) -> Vec<&str> {
-    [arrow.amount.as_str(), arrow.what.as_str()].into_iter().filter(|part| !part.is_empty()).collect()
+fn label(arrow: &Arrow) -> [&str; 2] {
+    [&arrow.amount, &arrow.what]
 }
 
 fn body(out: &mut String, diagram: &Diagram) {
@@ -219,15 +220,14 @@ fn draw_arrow(out: &mut String, arrow: &Arrow, x: f64, span: (f64, f64), down: b
     // Labels stand towards the middle, where there is room.
     let (side, anchor) = if x < WIDTH / 2.0 { (half + 5.0, "start") } else { (-half - 5.0, "end") };
     let parts = label(arrow).into_iter().chain(arrow.rest.as_deref());
-    let count = label(arrow).len() + usize::from(arrow.rest.is_some());
-    let first = (span.0 + span.1) / 2.0 + 4.0 - 7.0 * (count as f64 - 1.0);
+    let first = (span.0 + span.1) / 2.0 + if arrow.rest.is_some() { -12.0 } else { -3.0 };
     for (index, part) in parts.enumerate() {
         let class = if index == 0 { "amount" } else { "what" };
         let _ = write!(
             out,
             "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
             x + side,
-            first + 14.0 * index as f64,
+            first + LINE * index as f64,
             xml(part)
         );
     }

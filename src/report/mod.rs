@@ -223,7 +223,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrow {
     pub kind: Kind,
-    /// `1x`; may be empty.
+    /// `1x`, `0`, `?`
     pub amount: String,
     /// `copied in`
     pub what: String,

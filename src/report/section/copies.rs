@@ -56,21 +56,23 @@ fn introduction(m: &Material, told: &[DataPath]) -> String {
     let counted = told.iter().filter(|c| c.audit.counts.is_some()).count();
     let how = match counted {
         0 => {
-            "The kernel's copies were not counted: what is known is what each side did itself and what completions \
+            "The kernel's copies were not counted: what is known is what each side did itself, and what completions \
              say."
         }
-        n if n == told.len() => {
-            "Counted in the kernel, segment by segment; a copy in user space is the mechanism's own count."
-        }
+        n if n == told.len() => COUNTED,
         _ => "Counted in the kernel where the tier is not C; there, only what each side did itself is known.",
     };
+    let orphan = if counted > 0 { ORPHAN } else { "" };
     format!(
-        "Bytes copied per byte of payload, in an untimed round of {} with the copy ledger attached{at}. {how} The \
-         orphan copy is the one that the kernel makes of lent pages before a receiver on the same machine may keep \
-         them.",
+        "Bytes copied per byte of payload, in an untimed round of {}{at}. {how}{orphan}",
         plural(told.len(), "case")
     )
 }
+
+const COUNTED: &str =
+    "Counted in the kernel, segment by segment; a copy in user space is the mechanism's own count.";
+const ORPHAN: &str = " The orphan copy is the one that the kernel makes of lent pages before a receiver on the same \
+                      machine may keep them.";
 
 const COLUMNS: [&str; 12] = [
     "mechanism",
@@ -196,7 +198,7 @@ fn drawing(told: &DataPath) -> Diagram {
     Diagram {
         id: String::new(),
         title: String::new(),
-        claim: told.claim.as_ref().map(|Claim { kept, text }| (*kept, text.clone())),
+        claim: claim(told),
         stages: vec![
             stage(Area::User, "eight fields", "fields"),
             stage(Area::User, "sender's buffer", "buffer"),
@@ -207,6 +209,19 @@ fn drawing(told: &DataPath) -> Diagram {
         ],
         arrows: told.flows.iter().map(|(step, flow)| arrow(*step, *flow)).collect(),
         notes: Vec::new(),
+    }
+}
+
+/// What is said above the drawing; a count that does not add up before all else.
+fn claim(told: &DataPath) -> Option<(Option<bool>, String)> {
+    let said = told.claim.as_ref();
+    let hole = told.audit.unexplained().filter(|_| told.audit.balanced() == Some(false));
+    match hole {
+        None => said.map(|Claim { kept, text }| (*kept, text.clone())),
+        Some(share) => {
+            let what = said.map_or("the count of its copies does not add up", |claim| &claim.text);
+            Some((Some(false), format!("{what}: {} unexplained", difference(share))))
+        }
     }
 }
 
@@ -221,10 +236,9 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
     }];
     let share = |way: &&DataPath| way.audit.unexplained();
     let worst = ways.iter().filter_map(share).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    notes.extend(worst.map(|share| match share {
+    notes.extend(worst.filter(|share| share.abs() <= TOLERANCE).map(|share| match share {
         0.0 => "adds up to the byte".into(),
-        s if s.abs() <= TOLERANCE => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
-        s => format!("does not add up: {} unexplained", difference(s)),
+        _ => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
     }));
     let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
     let again = ways.iter().filter_map(again).fold(0.0, f64::max);
@@ -246,7 +260,7 @@ fn arrow(step: Step, flow: Flow) -> Arrow {
     match flow {
         Flow::Unknown => Arrow::new(Kind::Unknown, "?", "not verified"),
         Flow::Device { fetched } => {
-            let amount = fetched.map_or(String::new(), |bytes| format!("{}x", figure(bytes)));
+            let amount = fetched.map_or("DMA".to_string(), |bytes| format!("{}x", figure(bytes)));
             Arrow::new(Kind::Device, &amount, "by the device")
         }
         Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", "by reference"),
