@@ -2,6 +2,7 @@
 //! does not say. It only reads. Source: Documentation/admin-guide (pm, cputopology, transhuge).
 
 use super::files::Root;
+use crate::sys::cpuid;
 use std::fs::File;
 use std::io::Read;
 
@@ -74,6 +75,12 @@ pub fn emulator(root: &Root) -> Option<String> {
     let options = root.text("proc/cmdline")?;
     let mut named = options.split_whitespace().filter_map(|option| option.split_once('='));
     named.find(|(name, _)| *name == EMULATED_OPTION).map(|(_, emulator)| emulator.to_string())
+}
+
+/// What emulates every instruction of the machine that this runs on, if anything does.
+pub fn emulator_here() -> Option<String> {
+    let named = || cpuid::hypervisor().filter(|name| name.starts_with("TCG")).map(|_| "TCG".to_string());
+    emulator(&Root::here()).or_else(named)
 }
 
 /// The kind of container we are in, if any.

@@ -35,7 +35,8 @@ impl Auditor {
         let charged = settings::irq_time_accounting(&Root::here()).map(|(apart, _)| !apart);
         let ledger = Ledger::attach();
         // What refuses one refuses the other, and is said once.
-        let softirqs = Softirqs::attach().ok();
+        // CPU time of an emulated machine means nothing.
+        let softirqs = settings::emulator_here().is_none().then(|| Softirqs::attach().ok()).flatten();
         Auditor { ledger, softirqs, softirqs_charged: charged }
     }
 

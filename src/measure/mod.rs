@@ -37,6 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GRACE: Duration = Duration::from_secs(2);
 /// The share of the time limit that counting copies may take before the first round.
 const AUDIT_SHARE: u32 = 10;
+const AUDIT_SHARE_EMULATED: u32 = 2;
 /// Steal time above this share of a round's CPU time marks its samples.
 const STEAL_LIMIT: f64 = 0.10;
 
@@ -154,7 +155,9 @@ impl Session<'_> {
         if due.is_empty() {
             return Ok(true);
         }
-        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / AUDIT_SHARE;
+        // Where only counts hold, they are what the time is for.
+        let share = if self.run.record.emulator().is_some() { AUDIT_SHARE_EMULATED } else { AUDIT_SHARE };
+        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / share;
         let mut auditor = Auditor::attach();
         for (done, case) in due.iter().enumerate() {
             let left = until.saturating_duration_since(Instant::now());

@@ -128,6 +128,34 @@ fn a_device_without_scatter_gather_is_found_out() {
 }
 
 #[test]
+fn an_emulated_aarch64_counts_instructions() {
+    const BINARY: &str = "SYSCOST_AARCH64_BINARY";
+    let Some(binary) = std::env::var_os(BINARY) else {
+        return skipped(
+            "aarch64",
+            &format!("{BINARY} names no static syscost for it (docs/lab.md builds one)"),
+        );
+    };
+    let _one = one_at_a_time();
+    let temporary = tempfile::tempdir().unwrap();
+    let out = temporary.path().join("run");
+    let mut command = lab(temporary.path(), &["--arch", "aarch64", "--mechanism", "zero-copy", "--binary"]);
+    let output = command.arg(binary).arg("--out").arg(&out).output().unwrap();
+    if lacks_something("aarch64", &output) {
+        return;
+    }
+    assert!(output.status.success(), "{}", said(&output));
+    let run = RunDir::load(&out).unwrap();
+    assert_eq!(counted(&run, &syscost::lab::path()), [0.0, 1.0, 0.0]);
+    for sample in &run.samples {
+        let counts = ["sender_instructions_kernel", "receiver_instructions_kernel", "sender_cycles_kernel"];
+        for counter in counts {
+            assert!(sample.get(counter).is_some_and(|count| count > 1e4), "{counter} of {sample:?}");
+        }
+    }
+}
+
+#[test]
 fn a_guest_that_takes_too_long_is_ended_and_its_console_kept() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();

@@ -126,8 +126,8 @@ impl Facts {
         let how = "calibration against CLOCK_MONOTONIC over the declared rate";
         let title = "time-stamp counter: measured less declared, ppm";
         self.add("tick_counter_difference_ppm", title, how, difference);
-        let emulator = cpuid::hypervisor().filter(|name| name.starts_with("TCG")).map(|_| "TCG".to_string());
-        self.tell("emulated", "CPUID leaf 0x40000000", emulator.unwrap_or_else(|| "no".into()));
+        let emulator = settings::emulator_here().unwrap_or_else(|| "no".into());
+        self.tell("emulated", "CPUID leaf 0x40000000", emulator);
         if let Some(nominal) = cpuid::nominal() {
             self.tell("cpu_base_hertz", nominal.source, format!("{:.0}", nominal.hertz));
         }
