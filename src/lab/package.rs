@@ -2,7 +2,7 @@
 //!
 //! In this order: a file that somebody put into the cache by hand; what apt offers, whose index is
 //! signed and names the SHA-256; the package pinned here. Nothing is installed.
-//! Sources: deb(5), apt-cache(8), https://snapshot.debian.org (files by their SHA-1, for good).
+//! Sources: deb(5), apt-cache(8), <https://snapshot.debian.org> (files by their SHA-1, for good).
 
 use super::{missing, tool};
 use anyhow::{Context, Result, bail};

@@ -105,7 +105,7 @@ pub fn standalone(diagram: &Diagram) -> String {
     out
 }
 
-/// How [`line`] is read.
+/// How [`line()`] is read.
 pub const LEGEND: &str = "=1x=> copied, -0-> by reference, ~1x~> by a device, -?-> not verified";
 
 /// `fields =1x=> buffer -0-> socket`: every stage by its short name.

@@ -17,7 +17,13 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut used = 0;
     for layout in m.layouts.iter().filter(|l| l.comparable() && l.series.len() > 1) {
         for (done, facet) in layout.facets.iter().enumerate() {
-            used += layout.sizes.len() * layout.threads.len() * m.analysis.studies.len();
+            // A metric that was not measured at all (times of an emulated machine) ranks nothing.
+            let measured = |s: &&Study| layout.has(s.comparisons.metric.id);
+            let studies: Vec<&Study> = m.analysis.studies.iter().filter(measured).collect();
+            if studies.is_empty() {
+                continue;
+            }
+            used += layout.sizes.len() * layout.threads.len() * studies.len();
             if used > CELLS && done > 0 {
                 let left = layout.facets.len() - done;
                 blocks.push(Block::Text(format!(
@@ -28,7 +34,7 @@ pub fn section(m: &Material) -> Option<Section> {
             if !facet.title.is_empty() {
                 blocks.push(Block::Heading(facet.title.clone()));
             }
-            blocks.extend(m.analysis.studies.iter().map(|s| Block::Map(map(layout, facet, s))));
+            blocks.extend(studies.into_iter().map(|s| Block::Map(map(layout, facet, s))));
         }
     }
     unless_empty("winners", "Who wins where", "Winners", blocks)
