@@ -76,3 +76,49 @@ pub fn open_to_all() -> (tempfile::TempDir, PathBuf) {
     std::fs::copy(SYSCOST, &program).expect("the binary is copied");
     (directory, program)
 }
+
+/// A control group of our own; removed when dropped.
+pub struct Group(PathBuf);
+
+impl Group {
+    /// One that limits what this controller hands out, by the settings of version 1 or of version 2.
+    pub fn limiting(
+        controller: &str,
+        version_1: &[(&str, &str)],
+        version_2: &[(&str, &str)],
+    ) -> Result<Group, String> {
+        let own = std::fs::read_to_string("/proc/self/cgroup").map_err(|e| e.to_string())?;
+        let mounted = own.lines().find_map(|line| {
+            let (list, path) = line.split_once(':')?.1.split_once(':')?;
+            let mine = list.split(',').any(|c| c == controller);
+            mine.then(|| format!("/sys/fs/cgroup/{list}/{}", path.trim_matches('/')))
+        });
+        // In version 2 only a group without processes may hand resources on: the top one always may.
+        let (above, settings) = match mounted {
+            Some(above) => (above, version_1),
+            None => ("/sys/fs/cgroup".to_string(), version_2),
+        };
+        let folder = Path::new(&above).join(format!("syscost-test-{controller}-{}", std::process::id()));
+        std::fs::create_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let group = Group(folder);
+        for (file, value) in settings {
+            let file = group.0.join(file);
+            std::fs::write(&file, value).map_err(|e| format!("{}: {e}", file.display()))?;
+        }
+        Ok(group)
+    }
+
+    /// A command that runs inside.
+    pub fn command(&self, program: &Path) -> Command {
+        let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &enter, "sh"]).arg(program);
+        command
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

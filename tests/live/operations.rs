@@ -14,7 +14,10 @@ const NOBODY: u32 = 65534;
 /// Checks the suite as `restrict` leaves the process; every planned case is verified or skipped.
 /// Returns the reasons of the skips.
 fn suite_is_honest(restrict: impl FnOnce(&mut Command), program: &Path) -> Vec<String> {
-    let mut command = Command::new(program);
+    suite_is_honest_in(Command::new(program), restrict)
+}
+
+fn suite_is_honest_in(mut command: Command, restrict: impl FnOnce(&mut Command)) -> Vec<String> {
     command.args(["check", "os", "--quick", "--json"]);
     restrict(&mut command);
     let output = command.output().expect("the binary starts");
@@ -68,6 +71,43 @@ fn as_an_ordinary_user_where_nothing_may_be_written() {
     };
     let reasons = suite_is_honest(restrict, &program);
     assert!(reasons.iter().any(|r| r.contains("scratch file")), "file rows are skipped: {reasons:?}");
+}
+
+#[test]
+fn with_a_cpu_quota() {
+    const TEST: &str = "with_a_cpu_quota";
+    if !common::is_root(TEST) {
+        return;
+    }
+    let version_1 = [("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")];
+    let group = match common::Group::limiting("cpu", &version_1, &[("cpu.max", "50000 100000")]) {
+        Ok(group) => group,
+        Err(why) => return common::skipped(TEST, &format!("no control group that limits CPU time: {why}")),
+    };
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let command = group.command(Path::new(SYSCOST));
+    suite_is_honest_in(command, |command| {
+        command.current_dir(&directory);
+    });
+}
+
+#[test]
+fn without_huge_pages() {
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let restrict = |command: &mut Command| {
+        command.current_dir(&directory);
+        let forbid = || {
+            // SAFETY: takes numbers only; children inherit the setting.
+            match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: only an async-signal-safe call.
+        unsafe { command.pre_exec(forbid) };
+    };
+    let reasons = suite_is_honest(restrict, Path::new(SYSCOST));
+    assert!(reasons.iter().any(|r| r.contains("became huge")), "rows of huge pages are skipped: {reasons:?}");
 }
 
 #[test]
