@@ -73,19 +73,24 @@ impl Blocks {
 
     /// Drops the file from the page cache and makes sure that it is gone.
     pub fn drop_cached(&self) -> Result<()> {
-        self.advise(Advice::DontNeed)?;
-        let left = self.cached_bytes()?;
-        if left > 0 {
-            return Err(Unavailable {
-                reason: format!(
-                    "the file system keeps {} of the file in the page cache when told to drop it (tmpfs, or pages in use)",
-                    crate::units::Unit::Bytes.format(left as f64)
-                ),
-                remedy: "name a directory on a disk with --dir".into(),
+        let mut left = 0;
+        for _ in 0..TRIES {
+            self.advise(Advice::DontNeed)?;
+            left = self.cached_bytes()?;
+            if left == 0 {
+                return Ok(());
             }
-            .into());
+            // Read-ahead that was under way cannot be dropped until it has landed.
+            std::thread::sleep(UNDER_WAY);
         }
-        Ok(())
+        Err(Unavailable {
+            reason: format!(
+                "the file system keeps {} of the file in the page cache when told to drop it (tmpfs, or pages in use)",
+                crate::units::Unit::Bytes.format(left as f64)
+            ),
+            remedy: "name a directory on a disk with --dir".into(),
+        }
+        .into())
     }
 
     /// Pages in the cache for each one of `read_bytes` that were read since it was empty.
