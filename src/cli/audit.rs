@@ -210,8 +210,15 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         text.push('\n');
     }
     let tiers: BTreeSet<Tier> = found.audits.iter().map(|audit| audit.tier).collect();
-    for tier in tiers {
-        text += &entry(&format!("tier {}", tier.letter()), INDENT, &meaning(tier));
+    for tier in &tiers {
+        // Said once: both tiers count the same.
+        let meant = match tier {
+            Tier::Traced if tiers.contains(&Tier::Agreed) => {
+                "likewise, by tracepoints alone: the functions' count is missing or differs".to_string()
+            }
+            tier => meaning(*tier),
+        };
+        text += &entry(&format!("tier {}", tier.letter()), INDENT, &meant);
     }
     if found.audits.iter().any(|audit| audit.cpu.is_some()) {
         let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"recv\" is the receive \
