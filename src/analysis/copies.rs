@@ -121,9 +121,15 @@ pub fn imbalance(audit: &Audit) -> Option<String> {
     if audit.balanced()? {
         return None;
     }
-    let Balance { sent, delivered } = audit.balance()?;
+    let Balance { sent, delivered, readings } = audit.balance()?;
+    let differ = match readings {
+        0 => String::new(),
+        bytes => {
+            format!(", and two readings of the same copies differ by {bytes:+}, functions less tracepoints")
+        }
+    };
     Some(format!(
-        "of {} bytes, {sent} sent and {delivered} delivered are unexplained ({:+.2} %)",
+        "of {} bytes, {sent} sent and {delivered} delivered are unexplained{differ} ({:+.2} %)",
         audit.delivered_bytes,
         audit.unexplained()? * 100.0
     ))
@@ -133,7 +139,7 @@ pub fn imbalance(audit: &Audit) -> Option<String> {
 mod tests {
     use super::*;
     use crate::analysis::synthetic::audit;
-    use crate::ledger::Counts;
+    use crate::ledger::{Counts, Functions};
 
     const LENT: Counts = Counts {
         copied_in: 0,
@@ -210,5 +216,13 @@ mod tests {
             imbalance(&wrong).unwrap(),
             "of 1000 bytes, 0 sent and 10 delivered are unexplained (+1.00 %)"
         );
+        let functions = Functions { sent: 1000, sent_uncopied: 995, received: 1000, ..Functions::default() };
+        let differ = Audit { functions: Some(functions), ..asked(LENT) };
+        assert_eq!(
+            imbalance(&differ).unwrap(),
+            "of 1000 bytes, 0 sent and 0 delivered are unexplained, and two readings of the same copies \
+             differ by +5, functions less tracepoints (+0.50 %)"
+        );
+        assert_eq!(said(&differ).0, None, "two readings that differ prove nothing");
     }
 }

@@ -278,6 +278,8 @@ pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -
         completions_copied: completions.1,
         counts,
         uncounted: None,
+        functions: None,
+        no_functions: None,
         cpu: None,
     }
 }

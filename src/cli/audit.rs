@@ -15,6 +15,7 @@ use crate::units::short_bytes;
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
@@ -205,10 +206,19 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
     const INDENT: usize = 14;
     let labels = Labels::of(plan);
     let mut text = String::new();
-    if let Some(first) = found.audits.first() {
+    if !found.audits.is_empty() {
         text.push('\n');
-        let tier = format!("tier {}", first.tier.letter());
-        text += &entry(&tier, INDENT, meaning(first.tier));
+    }
+    let tiers: BTreeSet<Tier> = found.audits.iter().map(|audit| audit.tier).collect();
+    for tier in &tiers {
+        // Said once: both tiers count the same.
+        let meant = match tier {
+            Tier::Traced if tiers.contains(&Tier::Agreed) => {
+                "likewise, by tracepoints alone: the functions' count is missing or differs".to_string()
+            }
+            tier => meaning(*tier),
+        };
+        text += &entry(&format!("tier {}", tier.letter()), INDENT, &meant);
     }
     if found.audits.iter().any(|audit| audit.cpu.is_some()) {
         let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"recv\" is the receive \
@@ -239,16 +249,19 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
     text
 }
 
-fn meaning(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Traced => {
-            "bytes per byte of payload, counted in the kernel; \"not copied\" left in the sender's own pages, \
+fn meaning(tier: Tier) -> String {
+    let counted = "bytes per byte of payload, counted in the kernel; \"not copied\" left in the sender's own pages, \
              \"orphan\" was copied between two sockets of this machine, \"flagged\" is the share of completions \
-             that the kernel calls copied"
+             that the kernel calls copied";
+    match tier {
+        Tier::Agreed => {
+            format!("{counted}; counted twice, by tracepoints and at the functions that copy, and both agree")
         }
+        Tier::Traced => counted.into(),
         Tier::Told => {
             "the kernel's copies were not counted (?): only what the mechanism itself copies, and the share of \
              completions that the kernel flags as copied"
+                .into()
         }
     }
 }

@@ -31,13 +31,7 @@ fn attach_one(programs: &mut Ebpf, function: &str, tracepoint: &str) -> Result<(
 
 /// Why the program cannot be used here. Told from the errors of the calls, not from versions.
 pub fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
-    let mut causes: Vec<&(dyn Error + 'static)> = Vec::new();
-    let mut next = Some(error);
-    while let Some(cause) = next {
-        causes.push(cause);
-        next = cause.source();
-    }
-    let errno = causes.iter().find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
+    let errno = chain(error).find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
     if matches!(errno, Some(libc::EPERM | libc::EACCES)) {
         return Unavailable {
             reason: "counting copies needs rights that this user lacks (the kernel refuses to load a tracing program)"
@@ -47,16 +41,26 @@ pub fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
                 .into(),
         };
     }
-    // The first line: a verifier's log has thousands.
-    let told: Vec<String> = causes
-        .iter()
-        .map(|e| e.to_string().lines().next().unwrap_or_default().to_string())
-        .filter(|line| !line.is_empty())
-        .collect();
+    let told: Vec<String> = chain(error).map(line).filter(|line| !line.is_empty()).collect();
     Unavailable {
         reason: format!("the kernel does not take the tracing program: {}", told.join(": ")),
         remedy: "use Linux 5.15 or later with BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)".into(),
     }
+}
+
+/// An error, its cause, the cause's cause.
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |cause: &&'e (dyn Error + 'static)| (*cause).source())
+}
+
+/// What an error says in one line: of a verifier's log, which has thousands, the first.
+fn line(error: &(dyn Error + 'static)) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_string()
+}
+
+/// What is at the bottom of an error.
+pub fn last_cause(error: &(dyn Error + 'static)) -> String {
+    chain(error).map(line).filter(|line| !line.is_empty()).last().unwrap_or_default()
 }
 
 #[cfg(test)]

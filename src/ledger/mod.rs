@@ -3,18 +3,24 @@
 //! A mechanism's name is a promise; this room counts what was kept of it. It changes nothing, times
 //! nothing and never runs beside a timed round: tracing slows what it watches.
 
+mod functions;
 mod load;
 mod softirq;
 mod traced;
 
+pub use functions::Functions;
 pub use softirq::{Pids, Softirqs, Spent};
 pub use traced::{Ledger, Watched};
 
 use serde::{Deserialize, Serialize};
 
-/// How a ledger knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How a ledger knows; the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
+    /// Traced, and the kernel's functions themselves returned the same counts: two independent readings
+    /// of the same round that agree.
+    #[serde(rename = "A")]
+    Agreed,
     /// Traced in the kernel: every segment's memory was looked at, every copy to a user was counted.
     #[serde(rename = "B")]
     Traced,
@@ -24,9 +30,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// `B`
+    /// `A`
     pub fn letter(self) -> &'static str {
         match self {
+            Tier::Agreed => "A",
             Tier::Traced => "B",
             Tier::Told => "C",
         }

@@ -1,7 +1,8 @@
 //! The ledger that is traced in the kernel: loads the committed eBPF program, attaches it to raw
-//! tracepoints, tells it which connections to watch, and reads its counters.
+//! tracepoints and, where they allow it, functions, tells it which connections to watch, and reads its counters.
 //! Source: program/ledger.bpf.c.
 
+use super::functions::{Functions, Returned};
 use super::{Counts, load};
 use crate::host::Unavailable;
 use aya::Ebpf;
@@ -65,6 +66,8 @@ pub struct Ledger {
     generation: u32,
     /// When the connections were chosen.
     before: Reading,
+    /// The second reading, where the kernel allows it.
+    returned: Result<Returned, Unavailable>,
     /// Keeps the programs and their attachment alive.
     _programs: Ebpf,
 }
@@ -78,13 +81,18 @@ impl Ledger {
             Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
         let counted =
             Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| load::refusal(&error))?;
-        Ok(Ledger { watched, counted, generation: 0, before: Reading::default(), _programs: programs })
+        let returned = Returned::attach(&mut programs);
+        let before = Reading::default();
+        Ok(Ledger { watched, counted, generation: 0, before, returned, _programs: programs })
     }
 
     /// Counts these connections from now on, and no others.
     pub fn watch(&mut self, watched: &Watched) -> io::Result<()> {
         self.generation += 1;
         self.before = self.read()?;
+        if let Ok(returned) = &mut self.returned {
+            returned.start()?;
+        }
         let Watched { port, sender_namespace, receiver_namespace } = *watched;
         let value = [sender_namespace, receiver_namespace, u32::from(port), self.generation];
         self.watched.set(0, value, 0).map_err(io::Error::other)
@@ -98,6 +106,16 @@ impl Ledger {
     /// What was counted since the connections were chosen.
     pub fn counts(&self) -> io::Result<Counts> {
         Ok(self.read()?.counts_since(&self.before))
+    }
+
+    /// The same by the kernel's functions, since then.
+    pub fn functions(&self) -> io::Result<Option<Functions>> {
+        self.returned.as_ref().ok().map(Returned::counts).transpose()
+    }
+
+    /// Why the functions are not looked at.
+    pub fn without_functions(&self) -> Option<&Unavailable> {
+        self.returned.as_ref().err()
     }
 
     fn read(&self) -> io::Result<Reading> {

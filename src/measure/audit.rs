@@ -8,7 +8,7 @@ use crate::host::Unavailable;
 use crate::host::files::Root;
 use crate::host::scratch::Scratch;
 use crate::host::settings;
-use crate::ledger::{Counts, Ledger, Pids, Softirqs, Tier, Watched};
+use crate::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Tier, Watched};
 use crate::plan::{Case, Plan, Skip};
 use crate::probe::{self, Copies, Known, Timing};
 use crate::run::{Audit, Cpu, Failure, State, Warning};
@@ -60,21 +60,24 @@ impl Auditor {
             Ok(ledger) => choose(ledger, copies, standing),
             Err(_) => Ok(()),
         })?;
-        let counts = self.counts()?;
+        let (counts, functions) = self.counts()?.unzip();
         let cpu = self.cpu(&mut known)?;
-        Ok(Audit {
+        let audit = Audit {
             probe: case.probe.clone(),
             point: case.point.clone(),
             delivered_bytes: counted.delivered_bytes,
-            tier: if self.ledger.is_ok() { Tier::Traced } else { Tier::Told },
+            tier: Tier::Told,
             user_copied: counted.user_copied,
             uncopied_out: counted.uncopied_out,
             completions: counted.completions,
             completions_copied: counted.completions_copied,
             counts,
             uncounted: self.ledger.as_ref().err().cloned(),
+            functions: functions.flatten(),
+            no_functions: self.ledger.as_ref().ok().and_then(Ledger::without_functions).cloned(),
             cpu,
-        })
+        };
+        Ok(Audit { tier: audit.known_by(), ..audit })
     }
 
     /// A round with softirqs traced and nothing else.
@@ -99,9 +102,11 @@ impl Auditor {
         }))
     }
 
-    fn counts(&self) -> Result<Option<Counts>, RoundError> {
+    /// Both readings of one round.
+    fn counts(&self) -> Result<Option<(Counts, Option<Functions>)>, RoundError> {
         let Ok(ledger) = &self.ledger else { return Ok(None) };
-        ledger.counts().map(Some).map_err(|error| failed(&format!("cannot read the ledger: {error}")))
+        let read = || Ok((ledger.counts()?, ledger.functions()?));
+        read().map(Some).map_err(|error: io::Error| failed(&format!("cannot read the ledger: {error}")))
     }
 }
 
@@ -254,6 +259,8 @@ mod tests {
             completions_copied: 0,
             counts: None,
             uncounted: None,
+            functions: None,
+            no_functions: None,
             cpu: None,
         };
         assert_eq!(due(&plan, &[done]).len(), chosen.len() - 1, "a resumed run does not audit again");

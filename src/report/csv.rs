@@ -52,7 +52,7 @@ pub const AFTER: &[Column] = &[
     column("uncopied", "bytes per byte of payload sent from the sender's own pages or the page cache"),
     column(
         "ledger_tier",
-        "how that is known: `B` traced in the kernel, `C` only what an ordinary user is told",
+        "how that is known: `A` traced in the kernel and confirmed by what its functions returned, `B` traced in the kernel, `C` only what an ordinary user is told",
     ),
     column(
         "ledger_balance",

@@ -2,7 +2,7 @@
 
 use crate::axis::Point;
 use crate::host::Unavailable;
-use crate::ledger::{Counts, Spent, Tier};
+use crate::ledger::{Counts, Functions, Spent, Tier};
 use serde::{Deserialize, Serialize};
 
 /// A difference above this share of what was delivered is an error of the ledger, and is shown.
@@ -27,6 +27,12 @@ pub struct Audit {
     pub counts: Option<Counts>,
     /// Why they were not counted.
     pub uncounted: Option<Unavailable>,
+    /// The same round by what the kernel's functions returned; absent where nobody could look.
+    #[serde(default)]
+    pub functions: Option<Functions>,
+    /// Why nobody could look at them.
+    #[serde(default)]
+    pub no_functions: Option<Unavailable>,
     /// Who paid for the CPU time, from a round of its own.
     #[serde(default)]
     pub cpu: Option<Cpu>,
@@ -90,6 +96,9 @@ pub struct Balance {
     pub sent: i64,
     /// Delivered, less copied out, less taken without a copy.
     pub delivered: i64,
+    /// Where both readings of the same bytes differ most, the functions' less the tracepoints'; 0 where
+    /// there is one reading.
+    pub readings: i64,
 }
 
 impl Audit {
@@ -109,14 +118,45 @@ impl Audit {
         Some(Balance {
             sent: left(counts.copied_in + counts.uncopied_in),
             delivered: left(counts.copied_out + self.uncopied_out),
+            readings: self.functions.map_or(0, |functions| self.difference(&counts, &functions)),
         })
     }
 
-    /// The larger of both differences per byte delivered: 0 where every byte is accounted for.
+    /// Where the functions and the tracepoints differ most about this round.
+    fn difference(&self, counts: &Counts, functions: &Functions) -> i64 {
+        let differ = |returned: u64, seen: u64| returned as i64 - seen as i64;
+        // A segment that is sent again, or lost between two readings, is copied again too.
+        let again = |difference: i64| {
+            let explained = counts.retransmitted as i64;
+            difference - difference.clamp(-explained, explained)
+        };
+        let copied_in = differ(functions.copied_in(), counts.copied_in);
+        let received = differ(functions.received, counts.copied_out);
+        let differences = [
+            differ(functions.sent, self.delivered_bytes),
+            if functions.copied_leaving > 0 { again(copied_in) } else { copied_in },
+            again(differ(functions.orphan_copied, counts.orphan_copied)),
+            // Who takes bytes uncopied may have the odd ones copied by another function than this.
+            if self.uncopied_out > 0 { received.max(0) } else { received },
+        ];
+        differences.into_iter().max_by_key(|difference| difference.abs()).unwrap_or(0)
+    }
+
+    /// How the copies of this round are known: two readings are better than one where they agree.
+    pub fn known_by(&self) -> Tier {
+        let within = |balance: Balance| self.per_byte(balance.readings.unsigned_abs()) <= TOLERANCE;
+        match self.balance() {
+            None => Tier::Told,
+            Some(balance) if self.functions.is_some() && within(balance) => Tier::Agreed,
+            Some(_) => Tier::Traced,
+        }
+    }
+
+    /// The largest of the differences per byte delivered: 0 where every byte is accounted for.
     pub fn unexplained(&self) -> Option<f64> {
-        let Balance { sent, delivered } = self.balance()?;
-        let larger = if sent.abs() > delivered.abs() { sent } else { delivered };
-        Some(larger as f64 / self.delivered_bytes.max(1) as f64)
+        let Balance { sent, delivered, readings } = self.balance()?;
+        let largest = [sent, delivered, readings].into_iter().max_by_key(|bytes| bytes.abs())?;
+        Some(largest as f64 / self.delivered_bytes.max(1) as f64)
     }
 
     /// Do the parts add up? `None`: nothing was counted.
@@ -141,6 +181,8 @@ mod tests {
             completions_copied: 2,
             counts,
             uncounted: None,
+            functions: None,
+            no_functions: None,
             cpu: None,
         }
     }
@@ -167,11 +209,48 @@ mod tests {
     }
 
     #[test]
+    fn two_readings_that_agree_are_better_than_one_and_a_difference_is_an_imbalance() {
+        let counts = Counts {
+            uncopied_in: 100_000,
+            orphan_copied: 103_000,
+            copied_out: 100_000,
+            retransmitted: 4_000,
+            ..Counts::default()
+        };
+        let functions = Functions {
+            sent: 100_000,
+            sent_uncopied: 100_000,
+            copied_leaving: 0,
+            orphan_copied: 104_000,
+            received: 100_000,
+        };
+        let read = |functions| Audit { functions: Some(functions), ..audit(Some(counts)) };
+        assert_eq!(audit(None).known_by(), Tier::Told);
+        assert_eq!(audit(Some(counts)).known_by(), Tier::Traced);
+        let agreed = read(functions);
+        assert_eq!((agreed.known_by(), agreed.unexplained()), (Tier::Agreed, Some(0.0)));
+        let fewer = read(Functions { sent_uncopied: 99_000, ..functions });
+        assert_eq!(fewer.balance().unwrap().readings, 1_000, "copied in, by the functions alone");
+        assert_eq!((fewer.known_by(), fewer.balanced()), (Tier::Traced, Some(false)));
+        let orphans = read(Functions { orphan_copied: 108_000, ..functions });
+        assert_eq!(orphans.balance().unwrap().readings, 1_000, "what was sent again explains 4000");
+        let lost = read(Functions { received: 99_000, ..functions });
+        assert_eq!(lost.balance().unwrap().readings, -1_000);
+        let taken = Counts { copied_out: 60_000, ..counts };
+        let mapped = Audit {
+            uncopied_out: 40_000,
+            counts: Some(taken),
+            ..read(Functions { received: 50_000, ..functions })
+        };
+        assert_eq!(mapped.known_by(), Tier::Agreed, "the rest was copied beside its mapping");
+    }
+
+    #[test]
     fn an_imbalance_is_an_error_and_not_a_rounding() {
         let counts =
             Counts { copied_in: 60_000, uncopied_in: 40_000, copied_out: 99_900, ..Counts::default() };
         let almost = audit(Some(counts));
-        assert_eq!(almost.balance(), Some(Balance { sent: 0, delivered: 100 }));
+        assert_eq!(almost.balance(), Some(Balance { sent: 0, delivered: 100, readings: 0 }));
         assert_eq!(almost.balanced(), Some(true));
         let short = audit(Some(Counts { copied_out: 99_899, ..counts }));
         assert_eq!(short.balanced(), Some(false));

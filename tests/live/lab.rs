@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+use syscost::ledger::Tier;
 use syscost::run::files::RunDir;
 use syscost::run::{Audit, Run};
 
@@ -67,6 +68,22 @@ fn counted(run: &Run, path: &str) -> [f64; 3] {
     [counts.copied_in, counts.uncopied_in, counts.orphan_copied].map(|bytes| audit.per_byte(bytes))
 }
 
+/// What this mechanism's audit on a path says is confirmed by the kernel's functions: their own counts
+/// are those of the tracepoints, to the byte but for copies of segments that were sent again.
+fn confirmed(run: &Run, mechanism: &str, path: &str) {
+    let of = |audit: &&Audit| {
+        audit.point.text("mechanism") == Some(mechanism) && audit.point.text("path") == Some(path)
+    };
+    let audit = run.record.audits.iter().find(of).expect("audited on this path");
+    assert_eq!(audit.tier, Tier::Agreed, "{audit:?}");
+    let (counts, functions) = (audit.counts.expect("traced"), audit.functions.expect("functions"));
+    assert_eq!((functions.sent, functions.received), (audit.delivered_bytes, counts.copied_out), "{audit:?}");
+    let differ = |returned: u64, seen: u64| returned.abs_diff(seen);
+    let repeated = if functions.copied_leaving > 0 { counts.retransmitted } else { 0 };
+    assert!(differ(functions.copied_in(), counts.copied_in) <= repeated, "{audit:?}");
+    assert!(differ(functions.orphan_copied, counts.orphan_copied) <= counts.retransmitted, "{audit:?}");
+}
+
 fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, |entries| entries.count())
 }
@@ -94,6 +111,10 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
     let [copied_in, uncopied, orphaned] = counted(&run, "veth");
     assert_eq!([copied_in, uncopied], [0.0, 1.0]);
     assert!((1.0..1.1).contains(&orphaned), "on veth the receiver gets copies: {orphaned}");
+    for path in [devices.as_str(), "veth"] {
+        confirmed(&run, "sendmsg", path);
+        confirmed(&run, "msg_zerocopy", path);
+    }
     let measured = |case: usize| run.samples.iter().any(|s| s.case == case && s.verified);
     assert!(run.record.plan.cases.iter().all(|case| measured(case.index)), "every case was measured");
     let results = std::fs::read_to_string(out.join("results.csv")).unwrap();
@@ -122,6 +143,8 @@ fn a_device_without_scatter_gather_is_found_out() {
     assert_eq!(settings["sender_driver"], "virtio_net");
     assert_eq!(settings["sender_scatter_gather"], "off");
     assert_eq!(counted(&run, &syscost::lab::path()), [1.0, 0.0, 0.0], "everything is copied");
+    // Taken without a copy, and copied after all on leaving: the functions say where.
+    confirmed(&run, "msg_zerocopy", &syscost::lab::path());
     let (completions, copied) = completions(&run, &syscost::lab::path());
     assert!(copied < completions, "{copied} of {completions} are flagged: the flag does not say so");
     assert!(String::from_utf8_lossy(&output.stdout).contains("cannot gather"), "{}", said(&output));

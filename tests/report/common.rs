@@ -52,6 +52,8 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 ..Counts::default()
             }),
             uncounted: None,
+            functions: None,
+            no_functions: None,
             cpu: Some(Cpu {
                 bytes: all,
                 sender_cpu_ns: 120_000,

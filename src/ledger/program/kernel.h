@@ -67,13 +67,15 @@ struct device {
 
 struct net_device {
 	struct device dev;
+	possible_net_t nd_net;
 } BY_NAME;
 
 struct sk_buff {
 	struct sk_buff *next;
 	struct sock *sk;
+	struct net_device *dev;
 	unsigned int len, data_len;
-	__u16 transport_header;
+	__u16 transport_header, network_header;
 	unsigned int end;
 	unsigned char *head, *data;
 } BY_NAME;

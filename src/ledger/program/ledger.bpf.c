@@ -2,9 +2,10 @@
 // The copy ledger in the kernel: whose memory each payload byte of the watched connections lies in
 // when a device takes it and when it arrives, and how much is copied to the receiver.
 //
-// Raw tracepoints only: kernels that refuse fentry and kprobes allow them. It counts and changes
-// nothing. Connections are told by network namespace and port, never by process: a segment may
-// leave from whatever thread the softirq interrupted.
+// Raw tracepoints: kernels that refuse fentry and kprobes allow them. Where functions can be attached
+// to, functions.h counts a second time; neither needs the other. It counts and changes nothing.
+// Connections are told by network namespace and port, never by process: a segment may leave from
+// whatever thread the softirq interrupted.
 //
 // Source: net/core/dev.c (net_dev_start_xmit), net/ipv4/tcp_input.c (tcp_probe),
 // net/core/datagram.c (skb_copy_datagram_iovec), include/linux/mm.h (flags of page->mapping).
@@ -269,3 +270,5 @@ int copied_out(struct bpf_raw_tracepoint_args *ctx)
 		count(COPIED_OUT, length);
 	return 0;
 }
+
+#include "functions.h"

@@ -7,6 +7,7 @@ use super::{capital, plural, unless_empty};
 use crate::analysis::copies::{self, Claim};
 use crate::analysis::data_path::{self, DataPath, Flow, Step};
 use crate::analysis::words::{and, percent};
+use crate::ledger::Tier;
 use crate::report::escape::slug;
 use crate::report::material::Material;
 use crate::report::{Area, Arrow, Block, Diagram, Entry, Kind, Notice, Section, Stage, Table};
@@ -59,6 +60,7 @@ fn introduction(m: &Material, told: &[DataPath]) -> String {
             "The kernel's copies were not counted: what is known is what each side did itself, and what completions \
              say."
         }
+        n if n == told.len() && told.iter().all(|c| c.audit.tier == Tier::Agreed) => COUNTED_TWICE,
         n if n == told.len() => COUNTED,
         _ => "Counted in the kernel where the tier is not C; there, only what each side did itself is known.",
     };
@@ -71,6 +73,8 @@ fn introduction(m: &Material, told: &[DataPath]) -> String {
 
 const COUNTED: &str =
     "Counted in the kernel, segment by segment; a copy in user space is the mechanism's own count.";
+const COUNTED_TWICE: &str = "Counted in the kernel twice, segment by segment and at the functions that copy, and both \
+                             agree (tier A); a copy in user space is the mechanism's own count.";
 const ORPHAN: &str = " The orphan copy is the one that the kernel makes of lent pages before a receiver on the same \
                       machine may keep them.";
 
