@@ -9,11 +9,11 @@ use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, memory_limit};
-use crate::sample::{Better, Metric, Quantity, Sample};
+use crate::sample::{Better, Metric, Quantity};
 use crate::sys::clock::monotonic_ns;
 use crate::sys::disk;
 use crate::units::Unit;
@@ -98,10 +98,6 @@ impl Probe for FileCache {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         directory::available(point)
     }
@@ -172,14 +168,6 @@ impl Probe for FileCache {
         let mut window = read_again(task, &mut file)?;
         window.quantities.insert("cached_share".into(), Some(cached_share));
         Ok(RoleReport { windows: vec![window], facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, point: &Point, _: Timing) -> Timing {

@@ -10,7 +10,7 @@ use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::{Metric, Sample};
 use crate::sys::icmp::Echo;
 use crate::units::Unit;
 use anyhow::{Context, Result};
@@ -52,10 +52,6 @@ impl Probe for IcmpRoundTrip {
         vec![network::path_axis()]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         network::allowed(point)?;
         // Inside a namespace of ours the worker is its root; here it is who started it.
@@ -64,10 +60,6 @@ impl Probe for IcmpRoundTrip {
         } else {
             Ok(())
         }
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -96,10 +88,6 @@ impl Probe for IcmpRoundTrip {
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
         samples_of_one_role(reports.get(1..).unwrap_or_default())
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

@@ -8,10 +8,10 @@ use super::hierarchy::Hierarchy;
 use super::passes::{self, bandwidth};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::{Unavailable, memory};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::{Metric, Quantity};
 use crate::sys::mapping::{Mapping, Pages};
 use crate::sys::stream;
 use crate::units::Unit;
@@ -92,10 +92,6 @@ impl Probe for MemoryMountain {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, _: &Point) -> Result<(), Unavailable> {
         Ok(())
     }
@@ -142,10 +138,6 @@ impl Probe for MemoryMountain {
             bail!("the words add up to {sum:#x}, not {expected:#x}: not every word was read");
         }
         Ok(RoleReport { windows: timed.windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
     }
 
     fn decisive(&self) -> &'static [&'static str] {

@@ -169,7 +169,10 @@ pub trait Probe: Sync {
         0
     }
 
-    fn quantities(&self) -> Vec<Quantity>;
+    /// Those of one operation, unless it records others.
+    fn quantities(&self) -> Vec<Quantity> {
+        cost::QUANTITIES.to_vec()
+    }
 
     fn metrics(&self) -> Vec<Metric>;
 
@@ -188,11 +191,16 @@ pub trait Probe: Sync {
 
     /// Joins the roles' windows (same order as `roles`) into samples, and verifies the work.
     /// Pure. `case` and `round` are filled in by the harness.
-    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String>;
+    fn merge(&self, point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let _ = point;
+        samples_of_one_role(reports)
+    }
 
     /// The metrics whose intervals decide whether a case has been measured often enough; the first
     /// is the headline: what a row shows and a prediction predicts.
-    fn decisive(&self) -> &'static [&'static str];
+    fn decisive(&self) -> &'static [&'static str] {
+        &["cost"]
+    }
 
     /// Nominal time of one round relative to its windows (threads beyond the CPUs need longer).
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -67,10 +67,6 @@ impl Probe for PeakBandwidth {
         vec![network::path_axis()]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         Transfer.available(&as_transfer(point))
     }

@@ -7,10 +7,10 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, batch, cost, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::procedure;
 use crate::units::Unit;
 use anyhow::{Context, bail};
@@ -60,10 +60,6 @@ impl Probe for ProcedureCall {
         }]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, _: &Point) -> Result<(), Unavailable> {
         match procedure::calls(0) {
             Some(_) => Ok(()),
@@ -72,10 +68,6 @@ impl Probe for ProcedureCall {
                 remedy: "none: it is there for x86-64 and aarch64".into(),
             }),
         }
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -103,14 +95,6 @@ impl Probe for ProcedureCall {
             bail!("{lost} batches did not call the procedure as often as asked");
         }
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

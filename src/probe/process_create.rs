@@ -9,14 +9,13 @@
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault,
-    samples_of_one_role, system_call,
+    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault, system_call,
 };
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
 use crate::host::files::Root;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::child;
 use crate::sys::mapping::{self, Mapping, Pages};
 use crate::units::Unit;
@@ -156,10 +155,6 @@ impl Probe for ProcessCreate {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         let path = PROGRAM.to_str().unwrap_or_default();
         if find(point).is_some_and(|how| how.executes) && !std::path::Path::new(path).exists() {
@@ -174,10 +169,6 @@ impl Probe for ProcessCreate {
     fn memory_bytes(&self, point: &Point) -> u64 {
         let resident = point.int("resident_bytes").unwrap_or(0);
         resident + resident / TABLES_SHARE
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -215,14 +206,6 @@ impl Probe for ProcessCreate {
         // It was there all the time: nothing took it back.
         drop(memory);
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

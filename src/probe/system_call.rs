@@ -6,11 +6,11 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, samples_of_one_role, timer};
+use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, timer};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::files::Root;
 use crate::host::{Unavailable, clock};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::{call, timer as clocks};
 use crate::units::Unit;
 use anyhow::{Context, Result, bail};
@@ -241,16 +241,8 @@ impl Probe for SystemCall {
         }]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, _: &Point) -> Result<(), Unavailable> {
         Ok(())
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -271,14 +263,6 @@ impl Probe for SystemCall {
             facts.insert("mitigations".into(), mitigations(&Root::here()));
         }
         Ok(RoleReport { windows: (call.measure)(task, stage)?, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

@@ -81,10 +81,6 @@ impl Probe for TcpConnect {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         network::allowed(point)
     }
@@ -135,10 +131,6 @@ impl Probe for TcpConnect {
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
         network::counts_agree(reports, "connections")?;
         samples_of_one_role(reports.get(1..).unwrap_or_default())
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

@@ -11,7 +11,7 @@ use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::{Metric, Sample};
 use crate::units::Unit;
 use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Read, Write};
@@ -118,10 +118,6 @@ impl Probe for TcpRoundTrip {
         sizes(point).map_or(0, |(request, response)| 2 * (request + response))
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         cost::SYSTEM.to_vec()
     }
@@ -145,10 +141,6 @@ impl Probe for TcpRoundTrip {
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
         network::counts_agree(reports, "exchanges")?;
         samples_of_one_role(reports.get(1..).unwrap_or_default())
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

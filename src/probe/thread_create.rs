@@ -6,14 +6,11 @@
 
 use super::prediction::{Account, Inputs};
 use super::row::Row;
-use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, samples_of_one_role,
-    system_call,
-};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::pthread::{self, Attributes};
 use crate::units::Unit;
 use anyhow::{Context, Result, ensure};
@@ -53,16 +50,8 @@ impl Probe for ThreadCreate {
         }]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, _: &Point) -> Result<(), Unavailable> {
         Ok(())
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -93,14 +82,6 @@ impl Probe for ThreadCreate {
             Ok(ns)
         })?;
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

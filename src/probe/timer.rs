@@ -2,10 +2,10 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, batch, cost, samples_of_one_role, system_call};
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::timer as clocks;
 use crate::units::Unit;
 use std::hint::black_box;
@@ -169,10 +169,6 @@ impl Probe for Timer {
         })
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         cost::NANOSECOND.to_vec()
     }
@@ -189,14 +185,6 @@ impl Probe for Timer {
         // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
         let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
         Ok(RoleReport { windows: batch::batches(task, run, empty), facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

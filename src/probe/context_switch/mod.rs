@@ -10,11 +10,11 @@ mod wire;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::topology::{Pinned, Placement, Topology};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::units::Unit;
 use anyhow::Context;
 use ends::Told;
@@ -164,16 +164,8 @@ impl Probe for ContextSwitch {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         pins(point).map(|_| ())
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -195,14 +187,6 @@ impl Probe for ContextSwitch {
         let processes = task.point.text("between") == Some("process");
         let told = (by.run)(task, processes, pins(&task.point)?, stage)?;
         Ok(RoleReport { windows: told.result, facts: told.facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

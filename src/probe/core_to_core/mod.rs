@@ -10,14 +10,12 @@ mod pairs;
 
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{
-    About, Probe, RoleReport, Stage, Task, Window, batch, cost, memory_latency, samples_of_one_role,
-};
+use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, memory_latency};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
 use crate::host::topology::{Topology, pin_this_thread};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::affinity;
 use crate::units::Unit;
 use anyhow::{Context, Result, ensure};
@@ -177,10 +175,6 @@ impl Probe for CoreToCore {
         }]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         let topology = Topology::read();
         let allowed = |id: usize| topology.cpus().iter().any(|cpu| cpu.id == id);
@@ -192,10 +186,6 @@ impl Probe for CoreToCore {
                 remedy: format!("choose from CPUs {}, or allow more (taskset, cpuset)", topology.show()),
             }),
         }
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -213,14 +203,6 @@ impl Probe for CoreToCore {
         windows.iter_mut().for_each(per_hop);
         let facts = BTreeMap::from([("cpus".to_string(), format!("{here} and {there}"))]);
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn row(&self, point: &Point) -> Option<Row> {

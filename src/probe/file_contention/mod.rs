@@ -7,11 +7,11 @@ mod readers;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::scratch::ScratchFile;
-use crate::sample::{Better, Metric, Quantity, Sample};
+use crate::sample::{Better, Metric, Quantity};
 use crate::units::Unit;
 
 pub struct FileContention;
@@ -63,10 +63,6 @@ impl Probe for FileContention {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         directory::available(point)
     }
@@ -113,14 +109,6 @@ impl Probe for FileContention {
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
         readers::play(task, stage)
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

@@ -13,11 +13,11 @@ pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::host::scratch::{self, ScratchFile};
-use crate::sample::{Better, Metric, Quantity, Sample};
+use crate::sample::{Better, Metric, Quantity};
 use crate::units::Unit;
 
 pub struct FileRead;
@@ -152,14 +152,6 @@ impl Probe for FileRead {
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
         reads::play(task, stage)
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {

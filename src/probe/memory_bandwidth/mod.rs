@@ -10,11 +10,11 @@ use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
 use super::passes::{self, Timed, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, meter, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::topology::{Topology, pin_this_thread};
 use crate::host::{Unavailable, memory};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::{Metric, Quantity};
 use crate::sys::stream::Loops;
 use crate::units::Unit;
 use anyhow::{Result, anyhow, bail};
@@ -192,10 +192,6 @@ impl Probe for MemoryBandwidth {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         if point.text(OPERATION) != Some("nt_write") || Loops::here().has_stores_past_caches() {
             return Ok(());
@@ -233,10 +229,6 @@ impl Probe for MemoryBandwidth {
         ]);
         let windows = meter::join(timed.into_iter().map(|timed| timed.windows).collect());
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
     }
 
     fn decisive(&self) -> &'static [&'static str] {

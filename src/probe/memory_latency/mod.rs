@@ -10,12 +10,12 @@ use super::batch::{Recorder, settle_on_one_cpu};
 use super::hierarchy::Hierarchy;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost, samples_of_one_role};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::clock::monotonic_ns;
 use crate::host::files::Root;
 use crate::host::{Unavailable, huge_pages, memory};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::stats;
 use crate::sys::chase::{self, Chain};
 use crate::sys::mapping::{Mapping, Pages, page_bytes};
@@ -222,10 +222,6 @@ impl Probe for MemoryLatency {
         ]
     }
 
-    fn applies(&self, _: &str, _: &Point) -> bool {
-        true
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         if point.on(HUGE_PAGES) { huge_pages::available() } else { Ok(()) }
     }
@@ -236,10 +232,6 @@ impl Probe for MemoryLatency {
             None => page_bytes(),
         };
         working_set(point).next_multiple_of(unit as u64)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -267,14 +259,6 @@ impl Probe for MemoryLatency {
             bail!("the kernel changed the size of the pages while they were read");
         }
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -11,14 +11,11 @@ use super::batch::{self, settle_on_one_cpu};
 use super::file_read::{self, Way};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memory_bandwidth, samples_of_one_role,
-    system_call,
-};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memory_bandwidth, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, huge_pages};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::Metric;
 use crate::sys::mapping::{Mapping, Pages, page_bytes};
 use crate::units::Unit;
 use anyhow::{Context, Result, anyhow};
@@ -158,10 +155,6 @@ impl Probe for PageFault {
         }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         cost::SYSTEM.to_vec()
     }
@@ -183,14 +176,6 @@ impl Probe for PageFault {
         toucher.check()?;
         facts.insert("touched_every_bytes".into(), step.to_string());
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
-    }
-
-    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {

@@ -21,7 +21,7 @@ use super::{
 use crate::axis::{Axis, Point};
 use crate::host::scratch::ScratchFile;
 use crate::host::{Unavailable, namespaces};
-use crate::sample::{Metric, Quantity, Sample};
+use crate::sample::{Metric, Sample};
 use crate::units::Unit;
 use server::Server;
 
@@ -67,10 +67,6 @@ impl Probe for RemoteFileRead {
         vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        cost::QUANTITIES.to_vec()
-    }
-
     fn metrics(&self) -> Vec<Metric> {
         cost::SYSTEM.to_vec()
     }
@@ -96,10 +92,6 @@ impl Probe for RemoteFileRead {
             return Err(format!("a remote read has two sides, not {}", reports.len()));
         };
         samples_of_one_role(std::slice::from_ref(reader))
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["cost"]
     }
 
     /// Some hundreds of reads a window: a server takes much longer to start than a window.
