@@ -6,6 +6,7 @@ use super::{About, Probe, RoleReport, Stage, Task, batch, cost, system_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::Metric;
+use crate::sys::clock::gettime;
 use crate::sys::timer as clocks;
 use crate::units::Unit;
 use std::hint::black_box;
@@ -99,14 +100,14 @@ const CLOCKS: &[Clock] = &[
         id: "clock_gettime",
         label: "clock_gettime(MONOTONIC)",
         published: false,
-        run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC))),
+        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC))),
         theory: Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 },
     },
     Clock {
         id: "clock_gettime_coarse",
         label: "clock_gettime(MONOTONIC_COARSE)",
         published: false,
-        run: Some(|n| repeat(n, || clocks::read(libc::CLOCK_MONOTONIC_COARSE))),
+        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE))),
         theory: Theory::Vdso { reads: None, instructions: 16.0 },
     },
     Clock {

@@ -94,15 +94,6 @@ mod loops {
 
 pub use loops::*;
 
-/// One reading of a kernel clock, through the vDSO where there is one. clock_gettime(2)
-#[inline]
-pub fn read(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live timespec; the clocks used exist on every Linux.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// Counts down to zero: one cycle a step on every superscalar processor, whatever its frequency,
 /// because each step needs the one before. `None` on a processor for which it is not written.
 pub fn count_down(steps: u64) -> Option<()> {
