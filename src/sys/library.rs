@@ -27,9 +27,18 @@ impl Library {
         Err(why)
     }
 
+    /// Is one of these libraries here, with everything that `functions` looks up in it? Otherwise what the
+    /// loader says.
+    pub fn offers<T>(names: &[&str], functions: fn(&Library) -> Result<T, String>) -> Result<(), String> {
+        let library = Library::open(names)?;
+        let found = functions(&library).map(|_| ());
+        library.close();
+        found
+    }
+
     /// Takes the library out of the process again. Only for one of which nothing was called: no
     /// function of it may be called afterwards.
-    pub fn close(self) {
+    fn close(self) {
         // SAFETY: the handle is open, and is not used again.
         unsafe { libc::dlclose(self.handle.as_ptr()) };
     }

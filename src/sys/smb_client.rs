@@ -38,14 +38,7 @@ fn functions(library: &Library) -> Result<Functions, String> {
 /// Is the library here, with every function? Otherwise what the loader says. Looked for once.
 pub fn available() -> Result<(), String> {
     static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
-    ANSWER.get_or_init(look).clone()
-}
-
-fn look() -> Result<(), String> {
-    let library = Library::open(NAMES)?;
-    let found = functions(&library).map(|_| ());
-    library.close();
-    found
+    ANSWER.get_or_init(|| Library::offers(NAMES, functions)).clone()
 }
 
 /// An open file of an SMB server.
