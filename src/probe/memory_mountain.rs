@@ -8,6 +8,7 @@ use super::hierarchy::Hierarchy;
 use super::passes::{self, bandwidth};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
+use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::{Unavailable, memory};
@@ -19,7 +20,6 @@ use anyhow::{Context, Result, bail};
 
 pub struct MemoryMountain;
 
-const WORKING_SET: &str = "working_set_bytes";
 const STRIDE: &str = "stride_bytes";
 const WORD: u64 = size_of::<u64>() as u64;
 const LARGEST: u64 = 64 << 20;
@@ -69,16 +69,7 @@ impl Probe for MemoryMountain {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                id: WORKING_SET,
-                flag: "working-set",
-                title: "working set",
-                help: "memory that each thread goes through again and again",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: 64, max: 1 << 40 },
-                default: sizes,
-                quick: quick_sizes,
-            },
+            working_set::axis(64, sizes, quick_sizes),
             Axis {
                 id: STRIDE,
                 flag: "stride",

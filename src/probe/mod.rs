@@ -44,6 +44,7 @@ pub mod tcp_round_trip;
 pub mod thread_create;
 pub mod timer;
 pub mod transfer;
+pub mod working_set;
 
 use prediction::{Account, Inputs};
 use row::{Drawing, Row};

@@ -10,6 +10,7 @@ use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
 use super::passes::{self, Timed, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
+use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::topology::{Topology, pin_this_thread};
@@ -27,7 +28,6 @@ pub struct MemoryBandwidth;
 
 const ID: &str = "memory_bandwidth";
 const OPERATION: &str = "operation";
-const WORKING_SET: &str = "working_set_bytes";
 const THREADS: &str = "threads";
 
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
@@ -169,16 +169,9 @@ impl Probe for MemoryBandwidth {
                 default: here,
                 quick: || vec![Value::text("read"), Value::text("write"), Value::text("copy")],
             },
-            Axis {
-                id: WORKING_SET,
-                flag: "working-set",
-                title: "working set",
-                help: "memory that each thread goes through again and again",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: 2 * BLOCK as u64, max: 1 << 40 },
-                default: sizes,
-                quick: || vec![Value::Int(CACHED[0]), Value::Int(in_memory())],
-            },
+            working_set::axis(2 * BLOCK as u64, sizes, || {
+                vec![Value::Int(CACHED[0]), Value::Int(in_memory())]
+            }),
             Axis {
                 id: THREADS,
                 flag: "threads",

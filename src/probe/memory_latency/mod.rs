@@ -10,6 +10,7 @@ use super::batch::{Recorder, settle_on_one_cpu};
 use super::hierarchy::Hierarchy;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
+use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::clock::monotonic_ns;
@@ -27,7 +28,6 @@ use std::collections::BTreeMap;
 pub struct MemoryLatency;
 
 const ID: &str = "memory_latency";
-const WORKING_SET: &str = "working_set_bytes";
 const HUGE_PAGES: &str = "huge_pages";
 
 const KIB: u64 = 1024;
@@ -199,16 +199,7 @@ impl Probe for MemoryLatency {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                id: WORKING_SET,
-                flag: "working-set",
-                title: "working set",
-                help: "memory that each thread goes through again and again",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: 4 * KIB, max: 1 << 40 },
-                default: sizes,
-                quick: quick_sizes,
-            },
+            working_set::axis(4 * KIB, sizes, quick_sizes),
             Axis {
                 id: HUGE_PAGES,
                 flag: "huge-pages",
