@@ -152,6 +152,15 @@ impl Axis {
         }
     }
 
+    /// Reads one value, or `all` of an axis of names: every name that it knows.
+    pub fn parse_all(&self, text: &str) -> Result<Vec<Value>, BadValue> {
+        let named = matches!(self.kind, Kind::Name { .. } | Kind::NameOr { .. } | Kind::Switch);
+        if named && text.trim() == "all" {
+            return Ok(self.kind.names().into_iter().map(Value::text).collect());
+        }
+        self.parse(text).map(|value| vec![value])
+    }
+
     fn in_range(&self, n: u64, min: u64, max: u64, show: fn(u64) -> String) -> Result<Value, String> {
         if n < min {
             Err(format!("the smallest is {}", show(min)))

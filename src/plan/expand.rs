@@ -22,6 +22,11 @@ pub fn points(
                 next.push(point);
                 continue;
             }
+            if let Some(value) = wanted(probe, axis, entry, &point) {
+                point.set(axis.id, value);
+                next.push(point);
+                continue;
+            }
             let Some((last, others)) = values.split_last() else { continue };
             for value in others {
                 let mut copy = point.clone();
@@ -37,6 +42,11 @@ pub fn points(
         points = next;
     }
     Ok(points)
+}
+
+/// What the point needs on an axis of which the experiment says nothing.
+fn wanted(probe: &dyn Probe, axis: &Axis, entry: &ProbeSpec, point: &Point) -> Option<Value> {
+    if entry.axes.contains_key(axis.id) { None } else { probe.wants(axis.id, point) }
 }
 
 fn values(axis: &Axis, entry: &ProbeSpec, quick: bool) -> Vec<Value> {

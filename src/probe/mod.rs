@@ -158,6 +158,13 @@ pub trait Probe: Sync {
         None
     }
 
+    /// The value that this axis takes at this point when nobody named one, where that is not the axis's
+    /// own default: something on the point needs it. The point holds the axes before it.
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        let _ = (axis, point);
+        None
+    }
+
     /// Files that a round of this case reads.
     fn files(&self, point: &Point) -> Vec<ScratchFile> {
         let _ = point;

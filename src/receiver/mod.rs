@@ -1,6 +1,6 @@
 //! Ways to receive a stream of messages over TCP: one file each, one visible list.
 
-use crate::axis::{Axis, Point};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 pub use crate::mechanism::About;
 use std::io;
@@ -28,9 +28,10 @@ pub trait Receiver {
     /// Blocks for the next piece of the stream.
     fn receive(&mut self) -> io::Result<Received>;
 
-    /// The bytes that the last call delivered, where this receiver can see them (one that
-    /// truncates or splices cannot). The harness verifies them outside timed windows.
-    fn last(&self) -> Option<&[u8]>;
+    /// The bytes that the last call delivered, in the stream's order, one slice for each piece of memory
+    /// that they lie in; `None` for a receiver that cannot see them (one that truncates or splices). The
+    /// harness verifies them outside timed windows.
+    fn last(&self) -> Option<Vec<&[u8]>>;
 
     /// Of all that was delivered so far: bytes that were not copied to this receiver's memory (dropped,
     /// mapped, or moved on inside the kernel).
@@ -50,11 +51,21 @@ pub trait Receive: Sync {
         Ok(())
     }
 
+    /// The value that it needs on an axis that nobody named (the MTU at which pages can be mapped).
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        let _ = (axis, point);
+        None
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
 }
 
 /// Every receiver, in the order of reports.
-pub static ALL: &[&dyn Receive] = &[&recv::Recv];
+// One a line, whatever fits: two changes that add one each then meet without a conflict.
+#[rustfmt::skip]
+pub static ALL: &[&dyn Receive] = &[
+    &recv::Recv,
+];
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
     ALL.iter().copied().find(|r| r.about().id == id)

@@ -60,7 +60,7 @@ impl Receiver for Reader {
         Ok(Received { bytes: self.filled, system_calls: 1 })
     }
 
-    fn last(&self) -> Option<&[u8]> {
-        Some(&self.buffer[..self.filled])
+    fn last(&self) -> Option<Vec<&[u8]>> {
+        Some(vec![&self.buffer[..self.filled]])
     }
 }

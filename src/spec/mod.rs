@@ -232,7 +232,9 @@ fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
     if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
         return Ok(vec![value]);
     }
-    text.split(',').map(|part| axis.parse(part).map_err(|e| SpecError::Value(e.to_string()))).collect()
+    let parts = text.split(',').map(|part| axis.parse_all(part));
+    let values: Result<Vec<Vec<Value>>, _> = parts.collect();
+    Ok(values.map_err(|e| SpecError::Value(e.to_string()))?.concat())
 }
 
 /// Without repetitions, in the order of first appearance.

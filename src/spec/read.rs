@@ -231,12 +231,12 @@ fn axis_values(
     };
     let one = |item: &Item<'_>| {
         let text = source.scalar(axis.id, item)?;
-        let value = axis.parse(&text);
+        let value = axis.parse_all(&text);
         value.map_err(|e| source.error(item.span(), format!("{} {:?}: {}", axis.id, e.text, e.reason)))
     };
     let values = match item.get_ref() {
-        DeValue::Array(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?,
-        _ => vec![one(item)?],
+        DeValue::Array(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
+        _ => one(item)?,
     };
     if values.is_empty() {
         return Err(source.error(item.span(), format!("{} needs at least one value", axis.id)));

@@ -41,6 +41,7 @@ macro_rules! sides {
         )*
             q("sender_completions", Unit::Count, "zero-copy completions reaped (messages)"),
             q("sender_completions_copied", Unit::Count, "of those, flagged copied by the kernel"),
+            q("sender_queue_entries", Unit::Count, "completion queue entries reaped (io_uring)"),
             q("sender_enobufs", Unit::Count, "times the kernel refused for want of buffers (ENOBUFS)"),
             q("retransmits", Unit::Count, "segments retransmitted (TCP_INFO), all connections"),
         ]
@@ -312,6 +313,14 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "share of zero-copy completions that the kernel flagged as copied after all",
         |s, _| per(s, "sender_completions_copied", "sender_completions")
+    ),
+    metric!(
+        "queue_entries_per_message",
+        "queue entries per message",
+        Count,
+        Neither,
+        "completion queue entries reaped per message (io_uring)",
+        |s, _| per(s, "sender_queue_entries", "sender_messages")
     ),
     metric!(
         "enobufs_per_message",

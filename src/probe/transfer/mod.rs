@@ -57,6 +57,7 @@ impl Probe for Transfer {
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         if let Some(m) = point.text("mechanism").and_then(mechanism::find) {
             m.available()?;
+            m.fits(point)?;
         }
         if let Some(r) = point.text("receiver").and_then(receivers::find) {
             r.available()?;
@@ -72,6 +73,10 @@ impl Probe for Transfer {
         let why = check(value.as_text()?).err()?;
         let instead = available::instead_of(axis)?;
         Some((Value::text(instead), why))
+    }
+
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        point.text("receiver").and_then(receivers::find)?.wants(axis, point)
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {

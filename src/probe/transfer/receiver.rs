@@ -7,6 +7,7 @@
 use super::super::{RoleReport, Stage, Task, meter::Meter};
 use super::{audit, connection, threads};
 use crate::host::clock;
+use crate::mechanism;
 use crate::message;
 use crate::receiver::{self, Receiver, Setup};
 use anyhow::{Context, Result, anyhow, bail};
@@ -56,6 +57,9 @@ impl Stream {
         let id = task.point.text("receiver").context("the point names no receiver")?;
         let receive = receiver::find(id).with_context(|| format!("no receiver {id}"))?;
         let message_bytes = task.point.int("message_bytes").context("the point has no message size")?;
+        if let Some(mechanism) = task.point.text("mechanism").and_then(mechanism::find) {
+            mechanism.prepare_receiver(stream.as_raw_fd()).context("cannot prepare the receiver's socket")?;
+        }
         let setup =
             Setup { socket: stream.as_raw_fd(), message_bytes: message_bytes as usize, point: &task.point };
         let receiver = receive.start(setup).with_context(|| format!("cannot start {id}"))?;
@@ -78,11 +82,15 @@ impl Stream {
 
     /// Checks the end of the last piece, up to `limit` bytes of it, where this receiver sees bytes.
     fn verify(&self, limit: usize) -> Result<()> {
-        let Some(piece) = self.receiver.last() else { return Ok(()) };
-        let piece = &piece[piece.len().saturating_sub(limit)..];
-        let start = self.bytes - piece.len() as u64;
-        message::verify(piece, start, self.message_bytes as usize)
-            .map_err(|at| anyhow!("byte {at} of the stream is not what was sent"))
+        let Some(pieces) = self.receiver.last() else { return Ok(()) };
+        let (mut end, mut left) = (self.bytes, limit);
+        for piece in pieces.into_iter().rev() {
+            let part = &piece[piece.len().saturating_sub(left)..];
+            message::verify(part, end - part.len() as u64, self.message_bytes as usize)
+                .map_err(|at| anyhow!("byte {at} of the stream is not what was sent"))?;
+            (end, left) = (end - piece.len() as u64, left - part.len());
+        }
+        Ok(())
     }
 }
 

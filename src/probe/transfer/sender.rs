@@ -65,7 +65,8 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
     let Timing { warmup_ns, window_ns, windows } = task.timing;
     let began = clock::thread_cpu_ns();
     let mut meter = Meter::open(task.tsc_hz);
-    let mut pump = Pump { sender, chunk: 1, messages: 0 };
+    let call = mechanism::per_call(&task.point);
+    let mut pump = Pump { sender, call, chunk: call, messages: 0 };
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
 
     pump.until(clock::monotonic_ns() + warmup_ns)?;
@@ -99,6 +100,8 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
 /// A mechanism and how many messages it is given at a time.
 struct Pump {
     sender: Box<dyn Sender>,
+    /// Messages per call: a chunk is so many, or a multiple.
+    call: u64,
     chunk: u64,
     messages: u64,
 }
@@ -120,7 +123,7 @@ impl Pump {
             let then = std::mem::replace(&mut now, clock::monotonic_ns());
             if now - then < CHUNK_NS / 2 {
                 self.chunk *= 2;
-            } else if now - then > CHUNK_NS * 2 && self.chunk > 1 {
+            } else if now - then > CHUNK_NS * 2 && self.chunk > self.call {
                 self.chunk /= 2;
             }
         }
@@ -146,6 +149,7 @@ fn window(
     put("system_calls", after.tally.system_calls - before.tally.system_calls);
     put("completions", after.tally.completions - before.tally.completions);
     put("completions_copied", after.tally.completions_copied - before.tally.completions_copied);
+    put("queue_entries", after.tally.queue_entries - before.tally.queue_entries);
     put("enobufs", after.tally.enobufs - before.tally.enobufs);
     put("retransmits", u64::from(after.retransmits.wrapping_sub(before.retransmits)));
     window

@@ -1,0 +1,45 @@
+//! Axes that mechanisms share: how many messages a call takes, and whether it says that more follows.
+//!
+//! A mechanism names those that it has in its own list of axes; it must then do what they say.
+//! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
+
+use crate::axis::{Axis, Kind, Point, Value};
+use crate::units::Unit;
+
+/// 64 messages of eight fields are 512 iovecs; a call takes at most 1,024 (IOV_MAX).
+pub const MOST_PER_CALL: u64 = 128;
+
+/// Messages that one call, or one submission, hands to the kernel.
+pub const MESSAGES_PER_CALL: Axis = Axis {
+    id: "messages_per_call",
+    flag: "batch",
+    title: "messages per call",
+    help: "messages that one call hands to the kernel: packed into one buffer, gathered, or submitted together, \
+           as the mechanism has it",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 1, max: MOST_PER_CALL },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+};
+
+/// MSG_MORE on every call.
+pub const MSG_MORE: Axis = Axis {
+    id: "msg_more",
+    flag: "msg-more",
+    title: "MSG_MORE",
+    help: "on: every send says that more follows, and the kernel fills segments before it sends them, TCP_NODELAY or not",
+    unit: Unit::Name,
+    kind: Kind::Switch,
+    default: || vec![Value::text("off")],
+    quick: || vec![Value::text("off")],
+};
+
+/// Messages per call at this point; 1 for a mechanism without the axis.
+pub fn per_call(point: &Point) -> u64 {
+    point.int(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
+}
+
+/// MSG_MORE where the point asks for it, else no flag.
+pub fn more_flag(point: &Point) -> libc::c_int {
+    if point.on(MSG_MORE.id) { libc::MSG_MORE } else { 0 }
+}
