@@ -40,7 +40,8 @@ pub struct About {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub system_calls: u64,
-    /// Zero-copy completions reaped (messages covered), and how many of them the kernel flagged copied.
+    /// Zero-copy completions reaped (calls covered: one a message where a call takes one), and how many of
+    /// them the kernel flagged copied.
     pub completions: u64,
     pub completions_copied: u64,
     /// Times the kernel refused for want of buffers (ENOBUFS) and the sender had to wait.
@@ -121,7 +122,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, more_flag, per_call};
+pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

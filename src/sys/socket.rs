@@ -60,13 +60,11 @@ pub struct Gather {
 }
 
 impl Gather {
-    pub fn of(fields: &[Buffer]) -> Gather {
+    pub fn of<'a>(fields: impl IntoIterator<Item = &'a Buffer>) -> Gather {
         let iovec = |f: &Buffer| libc::iovec { iov_base: f.as_ptr().cast_mut().cast(), iov_len: f.len() };
-        Gather {
-            whole: fields.iter().map(iovec).collect(),
-            rest: Vec::new(),
-            bytes: fields.iter().map(|f| f.len()).sum(),
-        }
+        let whole: Vec<libc::iovec> = fields.into_iter().map(iovec).collect();
+        let bytes = whole.iter().map(|iovec| iovec.iov_len).sum();
+        Gather { whole, rest: Vec::new(), bytes }
     }
 
     /// sendmsg(2) until the whole message is out; returns the number of calls that sent bytes. An
@@ -224,11 +222,24 @@ pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_RCVLOWAT, bytes)
 }
 
+/// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
+pub fn push(socket: RawFd) -> io::Result<()> {
+    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
+}
+
 fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    set_option_of(socket, libc::SOL_SOCKET, option, value)
+}
+
+fn set_option_of(
+    socket: RawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
     let length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: the option value is a live int of the stated size.
-    let result =
-        unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, option, (&raw const value).cast(), length) };
+    let result = unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), length) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
