@@ -14,9 +14,13 @@ mod calls;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
+mod page_cache;
 mod send;
 mod send_fields;
+mod sendfile;
 mod sendmsg;
+mod splice;
+mod writev;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -118,8 +122,11 @@ pub static ALL: &[&dyn Mechanism] = &[
     &pack_send::PackSend,
     &send::Send,
     &sendmsg::SendMsg,
+    &writev::WriteV,
     &msg_zerocopy::MsgZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
+    &sendfile::SendFile,
+    &splice::Splice,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
