@@ -6,6 +6,7 @@ pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
 
+pub mod options;
 mod recv;
 
 /// What arrived in one call of [`Receiver::receive`].
@@ -17,7 +18,7 @@ pub struct Received {
 }
 
 pub struct Setup<'a> {
-    /// A connected, blocking TCP socket.
+    /// A connected, blocking TCP socket, on which [`options::apply`] has set what the point asks.
     pub socket: RawFd,
     pub message_bytes: usize,
     pub point: &'a Point,
@@ -51,6 +52,18 @@ pub trait Receive: Sync {
         Ok(())
     }
 
+    /// Does whoever receives get to see the data? One that does not shows what receiving costs without
+    /// that: an upper bound, and no advice to anybody.
+    fn delivers(&self) -> bool {
+        true
+    }
+
+    /// Whole messages that one receiver keeps in memory, where that grows with the messages.
+    fn messages_held(&self, point: &Point) -> u64 {
+        let _ = point;
+        0
+    }
+
     /// The value that it needs on an axis that nobody named (the MTU at which pages can be mapped).
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         let _ = (axis, point);
@@ -66,6 +79,11 @@ pub trait Receive: Sync {
 pub static ALL: &[&dyn Receive] = &[
     &recv::Recv,
 ];
+
+/// recv(2) into one buffer: what the others are compared with.
+pub fn control() -> &'static dyn Receive {
+    &recv::Recv
+}
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
     ALL.iter().copied().find(|r| r.about().id == id)
