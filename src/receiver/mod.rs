@@ -8,6 +8,10 @@ use std::os::fd::RawFd;
 
 pub mod options;
 mod recv;
+mod recv_trunc;
+mod recvmsg;
+mod splice_null;
+mod tcp_zerocopy_receive;
 
 /// What arrived in one call of [`Receiver::receive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +82,10 @@ pub trait Receive: Sync {
 #[rustfmt::skip]
 pub static ALL: &[&dyn Receive] = &[
     &recv::Recv,
+    &recvmsg::RecvMsg,
+    &tcp_zerocopy_receive::TcpZerocopyReceive,
+    &recv_trunc::RecvTrunc,
+    &splice_null::SpliceNull,
 ];
 
 /// recv(2) into one buffer: what the others are compared with.
