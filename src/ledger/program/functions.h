@@ -38,8 +38,6 @@ struct {
 
 /* Of a buffer that holds pages of somebody's: SKBFL_ZEROCOPY_ENABLE, SKBFL_SHARED_FRAG. */
 #define OWNED_FLAGS 3
-#define MSG_PEEK 0x02
-#define MSG_TRUNC 0x20
 
 static __always_inline void add(__u32 counter, __s64 bytes)
 {
@@ -164,7 +162,6 @@ int received(__u64 *ctx)
 {
 	__u32 flags = ctx[3];
 
-	/* The first only discards, the second does not take. */
 	if (!(flags & (MSG_TRUNC | MSG_PEEK)) && receives((struct sock *)ctx[0]))
 		add(RECEIVED, returned(ctx));
 	return 0;
