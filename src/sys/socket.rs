@@ -42,7 +42,7 @@ pub fn receive(socket: RawFd, buffer: &mut [u8], flags: libc::c_int) -> io::Resu
 
 /// A system call's length, `None` to try again after a signal, or its error.
 #[inline]
-fn length_or_retry(result: libc::ssize_t) -> io::Result<Option<usize>> {
+pub(super) fn length_or_retry(result: libc::ssize_t) -> io::Result<Option<usize>> {
     if result >= 0 {
         return Ok(Some(result as usize));
     }
@@ -222,6 +222,33 @@ pub fn enable_zerocopy(socket: RawFd) -> io::Result<()> {
 /// Sets SO_RCVLOWAT: a blocked receive returns when this much has arrived (or the stream ended).
 pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_RCVLOWAT, bytes)
+}
+
+pub fn low_water(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_RCVLOWAT)
+}
+
+/// Sets SO_BUSY_POLL; above the present value it needs CAP_NET_ADMIN.
+pub fn set_busy_poll(socket: RawFd, microseconds: libc::c_int) -> io::Result<()> {
+    set_option(socket, libc::SO_BUSY_POLL, microseconds)
+}
+
+pub fn busy_poll(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_BUSY_POLL)
+}
+
+/// SO_INCOMING_NAPI_ID: the receive queue that the last packet came by; 0: none that can be polled.
+pub fn incoming_napi_id(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_INCOMING_NAPI_ID)
+}
+
+fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the value is a live int and `length` is its size.
+    let result =
+        unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, (&raw mut value).cast(), &mut length) };
+    if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
 
 fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {

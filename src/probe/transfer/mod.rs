@@ -80,7 +80,9 @@ impl Probe for Transfer {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let held = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+        let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+        let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
+        let held = sent + received;
         let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
         bytes.saturating_mul(threads).saturating_mul(held)
     }

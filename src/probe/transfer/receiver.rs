@@ -38,6 +38,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         },
     )?;
     report.facts.extend(connection::facts(&streams[0]));
+    report.facts.extend(receiver::options::facts(streams[0].as_raw_fd(), &task.point));
     Ok(report)
 }
 
@@ -62,6 +63,8 @@ impl Stream {
         }
         let setup =
             Setup { socket: stream.as_raw_fd(), message_bytes: message_bytes as usize, point: &task.point };
+        // Without context: that this machine cannot have an option is an answer of its own.
+        receiver::options::apply(stream.as_raw_fd(), &task.point)?;
         let receiver = receive.start(setup).with_context(|| format!("cannot start {id}"))?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
         Ok(Stream { receiver, message_bytes, bytes: 0, system_calls: 0, verify_until })
@@ -109,6 +112,7 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         }
         stream.verify(PIECE_BYTES)?;
         let (bytes, calls) = (stream.bytes, stream.system_calls);
+        let uncopied = stream.receiver.uncopied_bytes();
         let from = meter.stamp();
         let deadline = from.ns + task.timing.window_ns;
         while open && clock::monotonic_ns() < deadline {
@@ -122,8 +126,10 @@ fn take(task: &Task, mut stream: Stream) -> Result<threads::Done> {
         let bytes = (stream.bytes - bytes) as f64;
         let messages = bytes / stream.message_bytes as f64;
         let mut window = meter.window(&from, &to, messages, bytes);
-        window.quantities.insert("messages".into(), Some(messages));
-        window.quantities.insert("system_calls".into(), Some((stream.system_calls - calls) as f64));
+        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
+        put("messages", messages);
+        put("system_calls", (stream.system_calls - calls) as f64);
+        put("uncopied_bytes", (stream.receiver.uncopied_bytes() - uncopied) as f64);
         done.windows.push(window);
     }
     while open {
