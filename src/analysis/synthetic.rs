@@ -273,6 +273,7 @@ pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -
         delivered_bytes: 1000,
         tier: if counts.is_some() { Tier::Traced } else { Tier::Told },
         user_copied: 0,
+        framing_bytes: 0,
         uncopied_out: 0,
         completions: completions.0,
         completions_copied: completions.1,

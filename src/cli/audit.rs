@@ -180,7 +180,7 @@ fn cells(audit: &Audit) -> [String; 9] {
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
-        counted(counts.map(|c| c.copied_out)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
         counted(counts.map(|c| c.uncopied_in)),
         audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
         balance(audit),

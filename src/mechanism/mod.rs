@@ -54,6 +54,8 @@ pub struct Tally {
     pub queue_entries: u64,
     /// Payload bytes copied from user memory to user memory: nobody else can see such a copy.
     pub user_copied_bytes: u64,
+    /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
+    pub framing_bytes: u64,
 }
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
@@ -103,6 +105,11 @@ pub trait Mechanism: Sync {
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
         Ok(())
+    }
+
+    /// Do the messages lie in a file when they are sent, and not in the sender's memory?
+    fn from_file(&self) -> bool {
+        false
     }
 
     /// Whole messages that one sender keeps in memory: the message and, in most, a packed copy of

@@ -271,6 +271,8 @@ pub struct Known {
     pub delivered_bytes: u64,
     /// Copied from user memory to user memory.
     pub user_copied: u64,
+    /// Sent beside the payload, inside TCP.
+    pub framing_bytes: u64,
     /// Taken by the receiver without a copy to its memory.
     pub uncopied_out: u64,
     pub completions: u64,

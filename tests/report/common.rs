@@ -41,6 +41,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
             delivered_bytes: all,
             tier: Tier::Traced,
             user_copied: part(mechanism == Some("pack_send")),
+            framing_bytes: 0,
             uncopied_out: 0,
             completions: part(asked) / 1000,
             completions_copied: part(asked) / 1000,

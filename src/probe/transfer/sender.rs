@@ -91,6 +91,7 @@ fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> 
     let tally = pump.sender.tally();
     done.totals = vec![
         (audit::USER_COPIED, tally.user_copied_bytes),
+        (audit::FRAMING, tally.framing_bytes),
         (audit::COMPLETIONS, tally.completions),
         (audit::COMPLETIONS_COPIED, tally.completions_copied),
         (audit::CPU, clock::thread_cpu_ns() - began),

@@ -117,8 +117,10 @@ fn row(told: &DataPath) -> Vec<Entry> {
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
-        counted(counts.map(|c| c.copied_out)),
-        counted(counts.map(|c| audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
+        counted(counts.map(|c| {
+            audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out + audit.decrypted_out()
+        })),
         counted(counts.map(|c| c.uncopied_in)),
         per(audit.uncopied_out),
         audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
@@ -199,19 +201,27 @@ fn drawing(told: &DataPath) -> Diagram {
     let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
+    let gathered = told.flows.iter().any(|(step, _)| *step == Step::Gather);
+    let source = match gathered {
+        true => {
+            vec![stage(Area::User, "eight fields", "fields"), stage(Area::User, "sender's buffer", "buffer")]
+        }
+        false => vec![stage(Area::Kernel, "file in the page cache", "file")],
+    };
     Diagram {
         id: String::new(),
         title: String::new(),
         claim: claim(told),
-        stages: vec![
-            stage(Area::User, "eight fields", "fields"),
-            stage(Area::User, "sender's buffer", "buffer"),
-            stage(Area::Kernel, "sender's socket", "socket"),
-            stage(Area::Between, link, short),
-            stage(Area::Kernel, "receiver's socket", "socket"),
-            stage(Area::User, "receiver's buffer", "user"),
-        ],
-        arrows: told.flows.iter().map(|(step, flow)| arrow(*step, *flow)).collect(),
+        stages: source
+            .into_iter()
+            .chain([
+                stage(Area::Kernel, "sender's socket", "socket"),
+                stage(Area::Between, link, short),
+                stage(Area::Kernel, "receiver's socket", "socket"),
+                stage(Area::User, "receiver's buffer", "user"),
+            ])
+            .collect(),
+        arrows: told.flows.iter().map(|(step, flow)| arrow(told, *step, *flow)).collect(),
         notes: Vec::new(),
     }
 }
@@ -253,12 +263,14 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
     notes
 }
 
-fn arrow(step: Step, flow: Flow) -> Arrow {
+fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
     let what = match step {
         Step::Gather => "copied in user space",
+        Step::Send if told.encrypted => "encrypted",
         Step::Send => "copied in",
         Step::Leave => "copied on leaving",
         Step::Arrive => "orphan copy",
+        Step::Receive if told.encrypted => "decrypted",
         Step::Receive => "copied out",
     };
     match flow {
