@@ -6,7 +6,9 @@
 pub mod accuracy;
 pub mod advice;
 pub mod beside;
+pub mod batching;
 pub mod cells;
+pub mod choice;
 pub mod compare;
 pub mod copies;
 pub mod costs;
