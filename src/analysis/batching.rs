@@ -111,7 +111,9 @@ fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching
         parts.push(format!("At {}{with} batching is not claimed to change {title}.", sizes(namer, &open)));
     }
     if !answer.is_empty() || !helps.is_empty() {
-        parts.push("A batch delays its first message until the last is ready: latency is another experiment.".into());
+        parts.push(
+            "A batch delays its first message until the last is ready: latency is another experiment.".into(),
+        );
     }
     let cell = |case| CellRef { case, metric: study.comparisons.metric.id };
     Statement { text: parts.join(" "), cells: found.iter().flat_map(Batching::cases).map(cell).collect() }
@@ -138,7 +140,10 @@ fn tell(namer: &Namer, study: &Study, b: &Batching) -> String {
     let name = if name.contains(MESSAGES_PER_CALL.title) {
         name
     } else {
-        format!("{name} with {}", words::count(batched as usize, "message per call").replace("call", "a call"))
+        format!(
+            "{name} with {}",
+            words::count(batched as usize, "message per call").replace("call", "a call")
+        )
     };
     let text = format!(
         "at {at} {name} has {} {better} than {}, the best with one message per call",
@@ -189,9 +194,18 @@ mod tests {
         let told = statements(&run, &Analysis::of(&run).ways[0]);
         assert_eq!(told.len(), 2, "one for each thread count");
         let text = &told[0].text;
-        assert!(text.starts_with("Batching, not the mechanism, is the answer for CPU per byte at 64 B and 1 KiB"));
-        assert!(text.contains("the best with one message per call; choosing that one rather than send changes 1.1"));
-        assert!(text.contains("At 1 MiB with 1 thread batching is not claimed to change CPU per byte."), "{text}");
+        assert!(
+            text.starts_with("Batching, not the mechanism, is the answer for CPU per byte at 64 B and 1 KiB")
+        );
+        assert!(
+            text.contains(
+                "the best with one message per call; choosing that one rather than send changes 1.1"
+            )
+        );
+        assert!(
+            text.contains("At 1 MiB with 1 thread batching is not claimed to change CPU per byte."),
+            "{text}"
+        );
         assert_eq!(told[0].cells.len(), 9);
     }
 

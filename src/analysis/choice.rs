@@ -124,7 +124,8 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
     let axes = probe.axes();
     let chosen_values = |case: usize| {
         let point = &run.case(case)?.point;
-        let plain = |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
+        let plain =
+            |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
         let own = point.0.iter().filter(|(id, _)| *id != RIVALS && probe.chosen(id));
         let changed = own.filter(|(id, value)| plain(id).as_ref() != Some(value)).count();
         (point.text(RIVALS) == Some(mechanism::control().about().id)).then_some((changed, case))
@@ -225,7 +226,11 @@ fn one(namer: &Namer, study: &Study, choice: &Choice) -> String {
         let gain = gain.as_ref()?;
         let name = if what.is_empty() { namer.name(gain.over) } else { what.to_string() };
         let claimed = if gain.claimed { "" } else { " (not claimed)" };
-        Some(format!("{} {} than {name}{claimed}", namer.words.factor(&gain.ratio), better_in(&study.comparisons)))
+        Some(format!(
+            "{} {} than {name}{claimed}",
+            namer.words.factor(&gain.ratio),
+            better_in(&study.comparisons)
+        ))
     };
     let gains = || {
         let plain_is_next =
@@ -239,7 +244,10 @@ fn one(namer: &Namer, study: &Study, choice: &Choice) -> String {
         Sure::Claimed => format!("use {name} for {title}{} (claimed over {rounds})", gains()),
         Sure::Tied => {
             let others = namer.names(&choice.tied);
-            format!("use {name} for {title}, or {others}: they cannot be told apart{}", gains().replacen(':', ";", 1))
+            format!(
+                "use {name} for {title}, or {others}: they cannot be told apart{}",
+                gains().replacen(':', ";", 1)
+            )
         }
         Sure::TooFewRounds => format!(
             "{name} has the best median {title} of {}, and with {rounds} no difference can be claimed: give the \

@@ -63,29 +63,29 @@ fn grouped(
     values: &[Value],
     shared: impl Fn(&str, &Point) -> Option<Point>,
 ) -> Vec<Group> {
-        let plan = &run.record.plan;
-        let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
-        for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-            if let Some(shared) = shared(&case.probe, &case.point) {
-                groups.entry((&case.probe, shared)).or_default().members.push(case.index);
-            }
+    let plan = &run.record.plan;
+    let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
+    for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        if let Some(shared) = shared(&case.probe, &case.point) {
+            groups.entry((&case.probe, shared)).or_default().members.push(case.index);
         }
-        for (index, skip) in plan.skips.iter().enumerate() {
-            if let Some(shared) = shared(&skip.probe, &skip.point) {
-                groups.entry((&skip.probe, shared)).or_default().skips.push(index);
-            }
+    }
+    for (index, skip) in plan.skips.iter().enumerate() {
+        if let Some(shared) = shared(&skip.probe, &skip.point) {
+            groups.entry((&skip.probe, shared)).or_default().skips.push(index);
         }
-        let place = |case: &usize| {
-            let value = run.case(*case).and_then(|c| c.point.get(axis));
-            (value.and_then(|v| values.iter().position(|w| v == w)), *case)
-        };
-        groups
-            .into_iter()
-            .map(|((probe, shared), mut group)| {
-                group.members.sort_by_key(place);
-                Group { probe: probe.to_string(), shared, ..group }
-            })
-            .collect()
+    }
+    let place = |case: &usize| {
+        let value = run.case(*case).and_then(|c| c.point.get(axis));
+        (value.and_then(|v| values.iter().position(|w| v == w)), *case)
+    };
+    groups
+        .into_iter()
+        .map(|((probe, shared), mut group)| {
+            group.members.sort_by_key(place);
+            Group { probe: probe.to_string(), shared, ..group }
+        })
+        .collect()
 }
 
 /// The point without what is chosen; `None` where nothing is, or where the work is not done whole.

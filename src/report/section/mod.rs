@@ -2,6 +2,7 @@
 
 pub mod care;
 pub mod cases;
+pub mod choice;
 pub mod copies;
 pub mod crossovers;
 pub mod drawings;
