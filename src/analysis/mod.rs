@@ -21,6 +21,8 @@ pub mod limiter;
 pub mod noise_floor;
 pub mod operations;
 pub mod quality;
+pub mod refine;
+pub mod regions;
 pub mod sanity;
 pub mod study;
 pub mod verdict;

@@ -91,7 +91,7 @@ impl Synthetic {
         record(Plan { cases, skips: self.skips.clone(), ..Plan::default() }, samples)
     }
 
-    fn cases(&self) -> Vec<Case> {
+    pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for threads in &self.threads {
             for size in &self.sizes {
