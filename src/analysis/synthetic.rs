@@ -171,6 +171,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         seed: 1,
         timing,
         quick: false,
+        refine: None,
     };
     let record = Record {
         schema: SCHEMA,

@@ -16,6 +16,7 @@ pub mod operations;
 pub mod payers;
 pub mod plots;
 pub mod problems;
+pub mod regions;
 pub mod reproduce;
 pub mod verdict;
 
