@@ -6,7 +6,9 @@
 pub mod accuracy;
 pub mod advice;
 pub mod beside;
+pub mod batching;
 pub mod cells;
+pub mod choice;
 pub mod compare;
 pub mod copies;
 pub mod costs;
@@ -19,6 +21,8 @@ pub mod limiter;
 pub mod noise_floor;
 pub mod operations;
 pub mod quality;
+pub mod refine;
+pub mod regions;
 pub mod sanity;
 pub mod study;
 pub mod verdict;

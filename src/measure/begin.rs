@@ -36,7 +36,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
-    let (dir, mut run) = RunDir::resume(&options.out)?;
+    let (mut dir, mut run) = RunDir::resume(&options.out)?;
     let tool = tool()?;
     if run.record.tool != tool {
         run.record.warnings.push(Warning {
@@ -54,6 +54,11 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
         });
     }
     run.record.state = State::Running;
+    // A stage of refinement is in the record before its first sample is in the file.
+    if options.plan.refinements.len() > run.record.plan.refinements.len() {
+        run.record.plan = options.plan.clone();
+        dir.write_record(&run.record)?;
+    }
     Ok((dir, run))
 }
 

@@ -5,7 +5,10 @@
 
 mod answers;
 mod expand;
+mod refine;
 mod twins;
+
+pub use refine::Refinement;
 
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
@@ -58,6 +61,9 @@ pub struct Plan {
     pub skips: Vec<Skip>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub substitutions: Vec<Substitution>,
+    /// Stages that added cases to those that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refinements: Vec<Refinement>,
 }
 
 /// Beyond this a plan is a mistake: one round of it would take hours.

@@ -226,6 +226,20 @@ pub trait Probe: Sync {
         None
     }
 
+    /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
+    /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
+    fn chosen(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// Is the whole work done at this point? What leaves a part out (a receiver that never sees the
+    /// bytes) is an upper bound: it is measured, and never advised.
+    fn whole(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
     /// Are its cases compared with one another, so that the noise floor (A/A) has to be known?
     fn compared(&self) -> bool {
         false

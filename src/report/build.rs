@@ -25,6 +25,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
         section::hardware::section(&material),
+        section::regions::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
         section::verdict::findings(&material),

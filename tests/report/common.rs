@@ -284,6 +284,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             seed: 42,
             timing: Timing { warmup_ns: 10_000_000, window_ns: 25_000_000, windows: shape.samples },
             quick: false,
+            refine: None,
         },
         settings: plan.cases.iter().map(|c| (c.index, settings.clone())).collect(),
         audits: audits(&plan),

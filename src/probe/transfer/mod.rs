@@ -107,6 +107,11 @@ impl Probe for Transfer {
         true
     }
 
+    /// A mechanism, a receiver, and the axes that they bring along.
+    fn chosen(&self, axis: &str) -> bool {
+        matches!(axis, "mechanism" | "receiver") || !axes::COMMON.iter().any(|a| a.id == axis)
+    }
+
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
     }

@@ -2,6 +2,7 @@
 
 pub mod care;
 pub mod cases;
+pub mod choice;
 pub mod copies;
 pub mod crossovers;
 pub mod drawings;
@@ -15,6 +16,7 @@ pub mod operations;
 pub mod payers;
 pub mod plots;
 pub mod problems;
+pub mod regions;
 pub mod reproduce;
 pub mod verdict;
 

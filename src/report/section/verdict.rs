@@ -1,18 +1,29 @@
 //! The verdict: what an engineer should do, in one paragraph; and the findings behind it.
 
 use super::unless_empty;
-use crate::analysis::advice;
 use crate::analysis::zero_copy;
+use crate::analysis::{advice, batching, choice};
 use crate::report::material::Material;
 use crate::report::{Block, Section, Statement};
 use crate::run::State;
 
-/// The advice, and what the kernel said about zero-copy. Where nothing competes: the findings.
+/// The advice: what to use, where ways differ in more than the mechanism also when batching is the answer;
+/// and what the kernel said about zero-copy. Where nothing competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let advice = advice::advice(m.run, &m.analysis.studies);
+    let advice = match m.analysis.ways_vary {
+        true => choice::statements(m.run, &m.analysis.ways),
+        false => advice::advice(m.run, &m.analysis.studies),
+    };
+    let batching = m.analysis.ways.first().map(|study| batching::statements(m.run, study));
     let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
-    unfinished(m).into_iter().chain(advice).chain(found).chain(costs).collect()
+    unfinished(m)
+        .into_iter()
+        .chain(advice)
+        .chain(batching.into_iter().flatten())
+        .chain(found)
+        .chain(costs)
+        .collect()
 }
 
 /// The sentences on zero-copy: they belong beside any advice to use it.
