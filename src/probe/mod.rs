@@ -38,6 +38,7 @@ pub mod procedure_call;
 pub mod process_create;
 pub mod remote_file_read;
 pub mod row;
+pub mod streaming;
 pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
