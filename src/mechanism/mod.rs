@@ -121,7 +121,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, more_flag, per_call};
+pub use calls::{MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, more_flag, per_call};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {
