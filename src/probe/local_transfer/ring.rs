@@ -272,3 +272,135 @@ impl Consumer {
         Ok(self.head != self.tail)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Alignment, Message, verify};
+    use proptest::prelude::*;
+
+    /// Both ends in this process; the channel's ends must live as long as they do.
+    fn ring(capacity: usize, spin: bool) -> (Producer, Consumer) {
+        let (here, there) = UnixStream::pair().unwrap();
+        let consumer = create(capacity, here, spin).unwrap();
+        let memory = consumer.memory().try_clone_to_owned().unwrap();
+        (Producer::of(memory, there, spin).unwrap(), consumer)
+    }
+
+    /// Everything that comes, taken so many bytes at a time.
+    fn drain(consumer: &mut Consumer, at_a_time: usize) -> Vec<u8> {
+        let (mut all, mut piece) = (Vec::new(), vec![0; at_a_time]);
+        loop {
+            match consumer.take(&mut piece).unwrap() {
+                0 => return all,
+                bytes => all.extend_from_slice(&piece[..bytes]),
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_ring_that_is_closed_ends_and_stays_ended() {
+        let (producer, mut consumer) = ring(16, false);
+        drop(producer);
+        assert_eq!(consumer.take(&mut [0; 4]).unwrap(), 0);
+        assert_eq!(consumer.take(&mut [0; 4]).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_was_put_in_last_is_there_before_the_end() {
+        let (mut producer, mut consumer) = ring(16, false);
+        producer.put(b"0123456789", 64).unwrap();
+        producer.publish();
+        let mut piece = [0; 12];
+        assert_eq!(consumer.take(&mut piece).unwrap(), 10);
+        producer.put(b"abcdefghij", 64).unwrap();
+        drop(producer);
+        assert_eq!(consumer.take(&mut piece).unwrap(), 6, "up to the wrap");
+        assert_eq!((consumer.take(&mut piece[6..]).unwrap(), &piece[..10]), (4, &b"abcdefghij"[..]));
+        assert_eq!(consumer.take(&mut piece).unwrap(), 0);
+    }
+
+    #[test]
+    fn nothing_is_seen_before_it_is_published_or_a_piece_long() {
+        let (mut producer, consumer) = ring(64, false);
+        producer.put(b"abc", 8).unwrap();
+        assert_eq!(consumer.end.position(HEAD), 0);
+        producer.put(b"defgh", 8).unwrap();
+        assert_eq!(consumer.end.position(HEAD), 8);
+    }
+
+    #[test]
+    fn a_full_ring_holds_the_producer_until_half_of_it_is_free() {
+        for spin in [false, true] {
+            let (mut producer, mut consumer) = ring(8, spin);
+            let putting = std::thread::spawn(move || {
+                producer.put(b"0123456789", 64).unwrap();
+                producer.system_calls()
+            });
+            while consumer.end.position(HEAD) < 8 {
+                std::thread::yield_now();
+            }
+            assert!(!putting.is_finished(), "two bytes have no room");
+            assert_eq!(drain(&mut consumer, 3), b"0123456789");
+            assert!(putting.join().unwrap() < 20, "it does not ask the kernel again and again");
+        }
+    }
+
+    #[test]
+    fn an_end_whose_peer_is_gone_does_not_wait_for_ever() {
+        let (here, there) = UnixStream::pair().unwrap();
+        let mut consumer = create(8, here, false).unwrap();
+        drop(there);
+        assert_eq!(consumer.take(&mut [0]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        let (mut producer, consumer) = ring(8, false);
+        drop(consumer);
+        assert_eq!(producer.put(&[0; 9], 1).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn rewriting_leaves_what_is_there() {
+        let bytes = 100;
+        let (mut producer, mut consumer) = ring(3 * bytes, true);
+        let message = Message::new(bytes, Alignment::Heap);
+        let mut packed = vec![0; bytes];
+        message.pack_into(&mut packed);
+        (0..3).for_each(|n| producer.prepare(n * bytes, &packed));
+        let putting = std::thread::spawn(move || {
+            for _ in 0..1000 {
+                producer.rewrite(bytes, 64).unwrap();
+                producer.publish();
+            }
+        });
+        let all = drain(&mut consumer, 77);
+        putting.join().unwrap();
+        assert_eq!((all.len(), verify(&all, 0, bytes)), (1000 * bytes, Ok(())));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_byte_arrives_once_and_in_order(
+            capacity in 1usize..300,
+            message_bytes in 8usize..1000,
+            at_a_time in 1usize..400,
+            piece in 1usize..500,
+            per_call in 1usize..4,
+            spin in any::<bool>(),
+        ) {
+            let (mut producer, mut consumer) = ring(capacity, spin);
+            let putting = std::thread::spawn(move || {
+                let message = Message::new(message_bytes, Alignment::Heap);
+                for _ in 0..5 {
+                    for field in (0..per_call).flat_map(|_| message.fields()) {
+                        producer.put(field, piece).unwrap();
+                    }
+                    producer.publish();
+                }
+            });
+            let all = drain(&mut consumer, at_a_time);
+            putting.join().unwrap();
+            prop_assert_eq!(all.len(), 5 * per_call * message_bytes);
+            prop_assert_eq!(verify(&all, 0, message_bytes), Ok(()));
+        }
+    }
+}
