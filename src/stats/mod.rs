@@ -2,6 +2,7 @@
 //!
 //! Pure functions of slices of numbers; nothing here knows what was measured.
 
+pub mod histogram;
 mod interval;
 mod levels;
 mod multiple;

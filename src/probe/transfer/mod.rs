@@ -5,9 +5,9 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
-mod receiver;
-mod sender;
-mod threads;
+pub mod receiver;
+pub mod sender;
+pub mod threads;
 
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing, Window};
 use crate::axis::{Axis, Point, Value};
@@ -149,11 +149,11 @@ const MACHINE_DECIDES: [(&str, Check); 3] = [
     ("congestion_control", available::congestion_control),
 ];
 
-const RECEIVER: &str = "receiver";
-const SENDER: &str = "sender";
+pub const RECEIVER: &str = "receiver";
+pub const SENDER: &str = "sender";
 
 /// Goodput is what the receiver got in its window; each side's quantities keep its own window.
-fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
+pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
     let mut quantities = BTreeMap::new();
     for (role, window) in [(RECEIVER, received), (SENDER, sent)] {
         for (id, value) in &window.quantities {

@@ -17,16 +17,10 @@ use std::os::fd::AsRawFd;
 /// Bytes verified at the head of each stream.
 const HEAD_BYTES: u64 = 256 * 1024;
 /// Bytes verified at each window's edge.
-const PIECE_BYTES: usize = 16 * 1024;
+pub const PIECE_BYTES: usize = 16 * 1024;
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let count = task.point.int("threads").unwrap_or(1) as usize;
-    let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
-    let listener = connection::listen(address, &task.point, count)?;
-    let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
-    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
-    let streams = connection::accept(&listener, &task.token, &task.point, count)?;
-    drop(listener);
+    let streams = connection::accept_all(task, stage)?;
     let mut report = threads::run(
         task,
         &streams,
@@ -42,18 +36,18 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
 }
 
 /// A receiver and where in its stream it is.
-struct Stream {
+pub struct Stream {
     receiver: Box<dyn Receiver>,
     message_bytes: u64,
     /// Bytes received so far.
-    bytes: u64,
-    system_calls: u64,
+    pub bytes: u64,
+    pub system_calls: u64,
     /// Up to here every byte is verified as it arrives.
-    verify_until: u64,
+    pub verify_until: u64,
 }
 
 impl Stream {
-    fn start(task: &Task, stream: &TcpStream) -> Result<Stream> {
+    pub fn start(task: &Task, stream: &TcpStream) -> Result<Stream> {
         let id = task.point.text("receiver").context("the point names no receiver")?;
         let receive = receiver::find(id).with_context(|| format!("no receiver {id}"))?;
         let message_bytes = task.point.int("message_bytes").context("the point has no message size")?;
@@ -69,7 +63,7 @@ impl Stream {
 
     /// Takes the next piece; false at the end of the stream.
     #[inline]
-    fn next(&mut self) -> Result<bool> {
+    pub fn next(&mut self) -> Result<bool> {
         let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
         self.system_calls += u64::from(got.system_calls);
         let start = self.bytes;
@@ -81,7 +75,7 @@ impl Stream {
     }
 
     /// Checks the end of the last piece, up to `limit` bytes of it, where this receiver sees bytes.
-    fn verify(&self, limit: usize) -> Result<()> {
+    pub fn verify(&self, limit: usize) -> Result<()> {
         let Some(pieces) = self.receiver.last() else { return Ok(()) };
         let (mut end, mut left) = (self.bytes, limit);
         for piece in pieces.into_iter().rev() {

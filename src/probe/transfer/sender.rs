@@ -7,7 +7,7 @@ use crate::mechanism::{self, Sender, Setup, Tally};
 use crate::message::{Alignment, Message};
 use crate::sys::socket;
 use anyhow::{Context, Result, anyhow};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 
 /// How often a thread looks at the clock: the dispatch into the mechanism is once per chunk.
@@ -17,16 +17,7 @@ const CHUNK_NS: u64 = 100_000;
 const TAIL_NS: u64 = 1_000_000;
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let address: SocketAddr = task
-        .peer
-        .as_ref()
-        .and_then(|offer| offer["address"].as_str())
-        .and_then(|text| text.parse().ok())
-        .context("the receiver offered no address")?;
-    let count = task.point.int("threads").unwrap_or(1);
-    let streams = (0..count)
-        .map(|number| connection::connect(address, &task.token, &task.point, number as u32))
-        .collect::<Result<Vec<TcpStream>>>()?;
+    let streams = connection::connect_all(task)?;
     let mut report = threads::run(
         task,
         &streams,
@@ -41,7 +32,8 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     Ok(report)
 }
 
-fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
+/// The mechanism of the case on this connection, with a filled message of its own.
+pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     let id = task.point.text("mechanism").context("the point names no mechanism")?;
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
     let alignment =
@@ -55,7 +47,7 @@ fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     mechanism.start(setup).with_context(|| format!("cannot start {id}"))
 }
 
-fn message_bytes(task: &Task) -> Result<u64> {
+pub fn message_bytes(task: &Task) -> Result<u64> {
     task.point.int("message_bytes").context("the point has no message size")
 }
 
