@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::groups::Groups;
+use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
@@ -18,6 +19,8 @@ pub struct Analysis {
     pub groups: Groups,
     /// The headline metrics that the run has.
     pub studies: Vec<Study>,
+    /// The distributions of what was timed one by one.
+    pub latency: Latency,
     pub limiters: Vec<Limiter>,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
@@ -37,6 +40,7 @@ impl Analysis {
         let groups = Groups::of(run, RIVALS);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
+        let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
         let mut problems = sanity::problems(run, None);
         problems.extend(operations::problems(run));
@@ -59,7 +63,7 @@ impl Analysis {
             .into_iter()
             .chain(levels::findings(run, &cells))
             .collect();
-        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
+        Analysis { cells, groups, studies, latency, limiters, problems, verdict, operations, costs, findings }
     }
 
     pub fn study(&self, metric: &str) -> Option<&Study> {

@@ -90,12 +90,8 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
         bytes.clear();
         let mut limited = (&mut reader).take(LONGEST_ROW);
         let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
-        let bad = |e: BadField| LoadError::Row {
-            path: path.clone(),
-            line,
-            column: e.column,
-            reason: e.reason,
-        };
+        let bad =
+            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
         if bytes.pop_if(|b| *b == b'\n').is_none() {
             if length as u64 == LONGEST_ROW {
                 let reason = format!("the line is longer than {LONGEST_ROW} bytes");
@@ -114,9 +110,8 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
         // Half a row in the middle, from a crash before the run went on, belongs to nothing either.
         let Some((key, text)) = std::str::from_utf8(&bytes).ok().and_then(parts) else { continue };
         let Some(place) = places.get(&key) else { continue };
-        let histogram: Histogram = text
-            .parse()
-            .map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
+        let histogram: Histogram =
+            text.parse().map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
         samples[*place].histogram = Some(histogram);
     }
     Ok(())
@@ -124,11 +119,7 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
 
 fn parts(line: &str) -> Option<((usize, u32, u32), &str)> {
     let mut fields = line.splitn(4, ',');
-    let key = (
-        fields.next()?.parse().ok()?,
-        fields.next()?.parse().ok()?,
-        fields.next()?.parse().ok()?,
-    );
+    let key = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some((key, fields.next()?))
 }
 
@@ -148,8 +139,7 @@ mod tests {
     #[test]
     fn histograms_find_their_samples_again() {
         let dir = tempfile::tempdir().unwrap();
-        let samples =
-            vec![sample(0, 0, Some("10:3 20:1")), sample(1, 0, None), sample(0, 1, Some("11:7"))];
+        let samples = vec![sample(0, 0, Some("10:3 20:1")), sample(1, 0, None), sample(0, 1, Some("11:7"))];
         append(dir.path(), &samples[..2]).unwrap();
         append(dir.path(), &samples[2..]).unwrap();
         let mut read = bare(&samples);

@@ -48,6 +48,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
     (LAB, include_str!("../../specs/lab.toml")),
     ("os", include_str!("../../specs/os.toml")),
+    ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),

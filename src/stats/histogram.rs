@@ -68,6 +68,11 @@ impl Histogram {
         self.counts.iter().map(|(_, n)| n).sum()
     }
 
+    /// The upper end of each bucket that has any, rising, and its count.
+    pub fn buckets(&self) -> &[(u64, u64)] {
+        &self.counts
+    }
+
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -102,12 +107,16 @@ impl Histogram {
     /// How many of the values lie beyond a quantile: what it stands on.
     pub fn beyond(&self, quantile: f64) -> u64 {
         let count = self.count();
-        count - self.rank(quantile, count)
+        count - Histogram::rank(quantile, count)
     }
 
     /// The value at a quantile; `None` where too few lie beyond it.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        if self.beyond(quantile) < ENOUGH { None } else { self.at_rank(self.rank(quantile, self.count())) }
+        if self.beyond(quantile) < ENOUGH {
+            None
+        } else {
+            self.at_rank(Histogram::rank(quantile, self.count()))
+        }
     }
 
     pub fn max(&self) -> Option<u64> {
@@ -121,7 +130,7 @@ impl Histogram {
     }
 
     /// The smallest number of values that is at least this share of them; at least one.
-    fn rank(&self, quantile: f64, count: u64) -> u64 {
+    pub fn rank(quantile: f64, count: u64) -> u64 {
         // 0.99 x 1000 is 990, not the 991 that rounding up what floating point makes of it would give.
         ((quantile * count as f64 - 1e-6).ceil().max(1.0) as u64).min(count)
     }
@@ -155,8 +164,7 @@ impl FromStr for Histogram {
         for pair in text.split_ascii_whitespace() {
             let bad = || BadHistogram(pair.chars().take(40).collect());
             let (value, n) = pair.split_once(':').ok_or_else(bad)?;
-            let (value, n): (u64, u64) =
-                (value.parse().map_err(|_| bad())?, n.parse().map_err(|_| bad())?);
+            let (value, n): (u64, u64) = (value.parse().map_err(|_| bad())?, n.parse().map_err(|_| bad())?);
             total = total.checked_add(n).ok_or_else(bad)?;
             if n == 0 || counts.last().is_some_and(|(last, _)| *last >= value) {
                 return Err(bad());

@@ -8,6 +8,7 @@ mod levels;
 mod multiple;
 mod order;
 mod outlier;
+pub mod pooled;
 pub mod random;
 mod ratio;
 mod signed_rank;

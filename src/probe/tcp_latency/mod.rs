@@ -173,7 +173,10 @@ mod tests {
     #[test]
     fn an_open_loop_is_timed_by_its_receiver_and_late_by_its_sender() {
         let merged = TcpLatency
-            .merge(&point(axes::OPEN), &[report(64e3, 1000.0, "50:900 70:100"), report(64e3, 1000.0, "2:1000")])
+            .merge(
+                &point(axes::OPEN),
+                &[report(64e3, 1000.0, "50:900 70:100"), report(64e3, 1000.0, "2:1000")],
+            )
             .unwrap();
         let sample = &merged[0];
         assert_eq!(sample.get("latency_p50_ns"), Some(50.0));

@@ -7,7 +7,7 @@
 use super::axes;
 use super::schedule::{Arrivals, Schedule, WIRE_BYTES};
 use super::side::{self, Reading};
-use super::wait;
+use super::wait::Waiting;
 use crate::host::clock;
 use crate::probe::meter::{Meter, Stamp};
 use crate::probe::transfer::receiver::{PIECE_BYTES, Stream};
@@ -57,7 +57,7 @@ fn send(
     mut sender: Box<dyn crate::mechanism::Sender>,
     schedule: Schedule,
 ) -> Result<threads::Done> {
-    wait::prepare();
+    let waiting = Waiting::of(&task.point);
     stream.write_all(&schedule.to_wire()).context("cannot tell the schedule")?;
     let bytes = sender::message_bytes(task)?;
     let (warm, end) = schedule.span(task.timing);
@@ -73,7 +73,7 @@ fn send(
             opened = Some((meter.stamp(), Reading::of(messages, sender.as_ref(), None, stream)?));
         }
         let due_ns = schedule.due_ns(messages);
-        let now = wait::until(due_ns);
+        let now = waiting.until(due_ns);
         if now > give_up_ns && messages >= warm + FEWEST {
             break;
         }

@@ -90,9 +90,9 @@ impl Arrivals {
         while self.seen < whole {
             let message = self.seen;
             self.seen += 1;
-            let latency_ns = now_ns
-                .checked_sub(self.schedule.due_ns(message))
-                .context("a message arrived before it was due: the clocks of the two sides are not one clock")?;
+            let latency_ns = now_ns.checked_sub(self.schedule.due_ns(message)).context(
+                "a message arrived before it was due: the clocks of the two sides are not one clock",
+            )?;
             if message < self.warm {
                 self.before_ns = now_ns;
             } else if message < self.end {

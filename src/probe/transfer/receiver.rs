@@ -36,7 +36,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
 }
 
 /// A receiver and where in its stream it is.
-pub struct Stream {
+pub(in crate::probe) struct Stream {
     receiver: Box<dyn Receiver>,
     message_bytes: u64,
     /// Bytes received so far.

@@ -12,7 +12,8 @@ pub fn statements(m: &Material) -> Vec<Statement> {
     let advice = advice::advice(m.run, &m.analysis.studies);
     let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
-    unfinished(m).into_iter().chain(advice).chain(found).chain(costs).collect()
+    let latency = m.analysis.latency.statements.clone();
+    unfinished(m).into_iter().chain(advice).chain(latency).chain(found).chain(costs).collect()
 }
 
 /// The sentences on zero-copy: they belong beside any advice to use it.
