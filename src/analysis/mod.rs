@@ -16,6 +16,7 @@ pub mod crossover;
 pub mod curves;
 pub mod data_path;
 pub mod groups;
+pub mod latency;
 pub mod levels;
 pub mod limiter;
 pub mod noise_floor;
