@@ -32,3 +32,4 @@ pub mod socket;
 pub mod stream;
 pub mod terminal;
 pub mod timer;
+pub mod uring;

@@ -128,7 +128,7 @@ fn sendmsg(socket: RawFd, iovecs: &[libc::iovec], flags: libc::c_int) -> io::Res
 }
 
 /// Removes the first `sent` bytes from a list of iovecs.
-fn advance(iovecs: &mut Vec<libc::iovec>, mut sent: usize) {
+pub(super) fn advance(iovecs: &mut Vec<libc::iovec>, mut sent: usize) {
     let mut whole = 0;
     for iovec in iovecs.iter_mut() {
         if sent < iovec.iov_len {
