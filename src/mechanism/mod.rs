@@ -11,12 +11,17 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod io_uring_send;
+mod io_uring_send_zc;
+mod io_uring_sendmsg;
+mod io_uring_sendmsg_zc;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
 mod send;
 mod send_fields;
 mod sendmsg;
+mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -119,6 +124,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendmsg::SendMsg,
     &msg_zerocopy::MsgZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
+    &io_uring_send::IoUringSend,
+    &io_uring_sendmsg::IoUringSendMsg,
+    &io_uring_send_zc::IoUringSendZc,
+    &io_uring_sendmsg_zc::IoUringSendMsgZc,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, more_flag, per_call};
