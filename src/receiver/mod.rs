@@ -6,6 +6,7 @@ pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
 
+mod io_uring_recv;
 mod recv;
 
 /// What arrived in one call of [`Receiver::receive`].
@@ -65,6 +66,7 @@ pub trait Receive: Sync {
 #[rustfmt::skip]
 pub static ALL: &[&dyn Receive] = &[
     &recv::Recv,
+    &io_uring_recv::IoUringRecv,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
