@@ -11,6 +11,10 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod io_uring_send;
+mod io_uring_send_zc;
+mod io_uring_sendmsg;
+mod io_uring_sendmsg_zc;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
@@ -21,6 +25,7 @@ mod sendfile;
 mod sendmsg;
 mod splice;
 mod writev;
+mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -134,6 +139,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
+    &io_uring_send::IoUringSend,
+    &io_uring_sendmsg::IoUringSendMsg,
+    &io_uring_send_zc::IoUringSendZc,
+    &io_uring_sendmsg_zc::IoUringSendMsgZc,
 ];
 
 pub use calls::{

@@ -38,3 +38,4 @@ pub mod socket_pages;
 pub mod stream;
 pub mod terminal;
 pub mod timer;
+pub mod uring;
