@@ -24,6 +24,7 @@ pub mod operations;
 pub mod quality;
 pub mod refine;
 pub mod regions;
+pub mod received;
 pub mod sanity;
 pub mod study;
 pub mod verdict;

@@ -7,7 +7,7 @@ use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
 use super::words::Words;
-use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
+use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
 use crate::plan::Case;
 use crate::probe;
 use crate::run::Run;
@@ -72,6 +72,7 @@ impl Analysis {
         let findings = accuracy::findings(&operations, confidence)
             .into_iter()
             .chain(levels::findings(run, &cells))
+            .chain(received::findings(run, &cells))
             .collect();
         Analysis {
             cells,
