@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
@@ -20,6 +21,7 @@ mod send_fields;
 mod sendfile;
 mod sendmsg;
 mod splice;
+mod vmsplice;
 mod writev;
 mod zerocopy_ring;
 
@@ -127,6 +129,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
+    &vmsplice::VmSplice,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
