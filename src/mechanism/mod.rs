@@ -15,6 +15,7 @@ mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
 mod io_uring_sendmsg_zc;
+mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
@@ -24,6 +25,7 @@ mod send_fields;
 mod sendfile;
 mod sendmsg;
 mod splice;
+mod vmsplice;
 mod writev;
 mod uring;
 mod zerocopy_ring;
@@ -143,6 +145,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &io_uring_sendmsg::IoUringSendMsg,
     &io_uring_send_zc::IoUringSendZc,
     &io_uring_sendmsg_zc::IoUringSendMsgZc,
+    &vmsplice::VmSplice,
 ];
 
 pub use calls::{
