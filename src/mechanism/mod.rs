@@ -136,7 +136,9 @@ pub static ALL: &[&dyn Mechanism] = &[
     &splice::Splice,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
+pub use calls::{
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
+};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

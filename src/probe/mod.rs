@@ -25,6 +25,7 @@ pub mod file_contention;
 pub mod file_read;
 pub mod hierarchy;
 pub mod icmp_round_trip;
+pub mod local_transfer;
 pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
@@ -38,6 +39,7 @@ pub mod procedure_call;
 pub mod process_create;
 pub mod remote_file_read;
 pub mod row;
+pub mod streaming;
 pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_round_trip;
@@ -257,10 +259,28 @@ pub trait Probe: Sync {
         None
     }
 
+    /// What another probe's figures may be held against: the ways of this one.
+    fn ruler(&self) -> Option<Ruler> {
+        None
+    }
+
     /// The pictures of its cases.
     fn drawings(&self) -> Vec<Drawing> {
         Vec::new()
     }
+}
+
+/// A probe whose cases show what those of another one could cost.
+#[derive(Clone, Copy)]
+pub struct Ruler {
+    /// Whose figures are held against it, at the coordinates that both have.
+    pub of: &'static dyn Probe,
+    /// The axis whose values are the rulers.
+    pub axis: &'static str,
+    /// The value that nothing can beat.
+    pub bound: &'static str,
+    /// What reports call a value.
+    pub title: fn(&str) -> Option<&'static str>,
 }
 
 /// What an audit of a probe's copies has to know of it.
@@ -319,6 +339,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 #[rustfmt::skip]
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
+    &local_transfer::LocalTransfer,
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,
