@@ -161,9 +161,12 @@ fn typical<'w>(line: &[&'w Winner]) -> Vec<&'w Winner> {
         let bytes = winner.shared.int(ALONG).unwrap_or(1).max(1);
         (bytes as f64 / size as f64).log2().abs()
     };
+    // Where a grid was refined, only what may be best was measured: such places answer less.
+    let most = line.iter().map(|w| w.candidates.len()).max().unwrap_or(0);
+    let full = || line.iter().filter(|w| 2 * w.candidates.len() > most);
     let mut chosen: Vec<&Winner> = Vec::new();
     for size in TYPICAL {
-        let nearest = line.iter().min_by(|a, b| distance(a, size).total_cmp(&distance(b, size)));
+        let nearest = full().min_by(|a, b| distance(a, size).total_cmp(&distance(b, size)));
         if let Some(winner) = nearest.filter(|w| !chosen.iter().any(|c| c.shared == w.shared)) {
             chosen.push(winner);
         }

@@ -133,6 +133,18 @@ impl Line<'_> {
         ranges
     }
 
+    /// How many times better a way is than the next best at the same place, where that is claimed: the most.
+    fn over_others(&self, study: &Study, range: &Range, way: &Way) -> Option<(u64, usize, Gain)> {
+        let claimed = self.steps[range.from..=range.to].iter().filter_map(|step| {
+            let case = step.case(way)?;
+            let (_, next) =
+                step.measured.iter().find(|(other, _)| !step.good.contains(other) && other != way)?;
+            let gain = gain(&study.comparisons, case, *next).filter(|gain| gain.claimed)?;
+            Some((step.at, case, gain))
+        });
+        claimed.max_by(|a, b| a.2.ratio.value.total_cmp(&b.2.ratio.value))
+    }
+
     /// How many times better the first way is than the second within a range: the largest claimed gain.
     fn gain(&self, study: &Study, range: &Range, better: &Way, worse: &Way) -> Option<(u64, usize, Gain)> {
         let claimed = self.steps[range.from..=range.to].iter().filter_map(|step| {
@@ -203,15 +215,26 @@ fn told(
     };
     let Some(before) = before else {
         let until = if last { "at every size tested".into() } else { format!("up to {}", size(range.to)) };
-        return (format!("{until} {ways}"), Vec::new());
+        let more = range.ways.first().and_then(|way| line.over_others(study, range, way));
+        return gained(namer, study, format!("{until} {ways}"), more);
     };
     let from = format!("from between {} and {} up", size(before.to), size(range.from));
     let gain = range.ways.first().zip(before.ways.first());
     let gain = gain.and_then(|(better, worse)| line.gain(study, range, better, worse));
+    gained(namer, study, format!("{from} {ways}"), gain)
+}
+
+/// The text with what is gained, where that is claimed.
+fn gained(
+    namer: &Namer,
+    study: &Study,
+    text: String,
+    gain: Option<(u64, usize, Gain)>,
+) -> (String, Vec<usize>) {
     match gain {
         Some((at, case, gain)) => {
             let text = format!(
-                "{from} {ways}: {} {} than {} at {}",
+                "{text}: {} {} than {} at {}",
                 namer.words.factor(&gain.ratio),
                 better_in(&study.comparisons),
                 namer.name(gain.over),
@@ -219,7 +242,7 @@ fn told(
             );
             (text, vec![case, gain.over])
         }
-        None => (format!("{from} {ways}"), Vec::new()),
+        None => (text, Vec::new()),
     }
 }
 

@@ -18,7 +18,8 @@ const SHORTEST: Duration = Duration::from_secs(2);
 pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     match options.spec.refine.clone() {
         Some(refine) => {
-            Stages { end: Instant::now() + options.spec.time_limit(), refine, watch }.run(options)
+            Stages { end: Instant::now() + options.spec.time_limit(), refine, shown: Vec::new(), watch }
+                .run(options)
         }
         None => Ok(measure::measure(options, watch)?.run),
     }
@@ -27,6 +28,8 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ru
 struct Stages<'w> {
     end: Instant,
     refine: Refine,
+    /// Warnings that were shown: each part would show those of the record again.
+    shown: Vec<String>,
     watch: &'w mut dyn FnMut(&Event<'_>),
 }
 
@@ -115,9 +118,14 @@ impl Stages<'_> {
 
     /// One part; the end of the whole run is told once.
     fn part_of(&mut self, options: Options) -> Result<Run> {
-        let watch = &mut *self.watch;
+        let (watch, shown) = (&mut *self.watch, &mut self.shown);
         let outcome = measure::measure(options, &mut |event| match event {
             Event::Finished { .. } => {}
+            Event::Warning { warning } if shown.contains(&warning.observed) => {}
+            Event::Warning { warning } => {
+                shown.push(warning.observed.clone());
+                watch(event);
+            }
             event => watch(event),
         })?;
         Ok(outcome.run)

@@ -102,6 +102,16 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         })
         .collect();
+    warnings.extend(plan.thinned.iter().map(|thinned| {
+        let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
+        Warning {
+            id: "quick_thinned".into(),
+            observed: format!("a quick run has no time for so many cases of {}", thinned.probe),
+            consequence: format!("{} {} were left out", thinned.axis, values.join(", ")),
+            remedy: "name the values to keep, or run without --quick".into(),
+            cases: Vec::new(),
+        }
+    }));
     if cfg!(debug_assertions) {
         warnings.push(Warning {
             id: "debug_build".into(),

@@ -92,7 +92,7 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
             section id="glance" {
                 h2 { "At a glance" }
                 div.grid { @for t in &report.glance {
-                    div.card.glance { h3 { (visible(&t.title)) } (table(t, false)) }
+                    div.card.glance.wide[wordy(t)] { h3 { (visible(&t.title)) } (table(t, false)) }
                 } }
                 @if report.glance.iter().any(ranked) {
                     p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
@@ -100,6 +100,12 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
             }
         }
     }
+}
+
+/// Does most of a table consist of words, which need more room than figures?
+fn wordy(table: &Table) -> bool {
+    let words = |row: &Vec<Entry>| row.iter().filter(|e| matches!(e, Entry::Text(_))).count() > 3;
+    table.rows.first().is_some_and(words)
 }
 
 /// Does a table say who is best?

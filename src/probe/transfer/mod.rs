@@ -111,6 +111,10 @@ impl Probe for Transfer {
         matches!(axis, "mechanism" | "receiver") || !axes::COMMON.iter().any(|a| a.id == axis)
     }
 
+    fn whole(&self, point: &Point) -> bool {
+        point.text("receiver").and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
+    }
+
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
     }

@@ -2,20 +2,26 @@
 
 use super::unless_empty;
 use crate::analysis::zero_copy;
-use crate::analysis::{advice, batching, choice};
+use crate::analysis::{advice, batching, choice, regions};
 use crate::report::material::Material;
 use crate::report::{Block, Section, Statement};
 use crate::run::State;
 
+/// Of the advice: the rest stands in the section on regions.
+const PARAGRAPHS: usize = 6;
+
 /// The advice: what to use, where ways differ in more than the mechanism also when batching is the answer;
 /// and what the kernel said about zero-copy. Where nothing competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let advice = match m.analysis.ways_vary {
-        true => choice::statements(m.run, &m.analysis.ways),
-        false => advice::advice(m.run, &m.analysis.studies),
+    let first = m.analysis.ways.first();
+    let advice = match (m.analysis.ways_vary, &m.run.record.spec.refine) {
+        (_, Some(_)) => first.map(|study| regions::statements(m.run, study)).unwrap_or_default(),
+        (true, None) => choice::statements(m.run, &m.analysis.ways),
+        (false, None) => advice::advice(m.run, &m.analysis.studies),
     };
-    let batching = m.analysis.ways.first().map(|study| batching::statements(m.run, study));
-    let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
+    let advice = advice.into_iter().take(PARAGRAPHS);
+    let batching = first.map(|study| batching::statements(m.run, study));
+    let found = if advice.len() == 0 { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
     unfinished(m)
         .into_iter()
