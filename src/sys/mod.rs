@@ -32,6 +32,7 @@ pub mod signals;
 pub mod smb_client;
 pub mod socket;
 pub mod socket_pages;
+pub mod splice;
 pub mod stream;
 pub mod terminal;
 pub mod timer;
