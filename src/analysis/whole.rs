@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
-use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
+use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
 use crate::probe;
 use crate::run::Run;
 use crate::sample::Metric;
@@ -58,6 +58,7 @@ impl Analysis {
         let findings = accuracy::findings(&operations, confidence)
             .into_iter()
             .chain(levels::findings(run, &cells))
+            .chain(received::findings(run, &cells))
             .collect();
         Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
     }

@@ -62,6 +62,11 @@ pub trait Receive: Sync {
         true
     }
 
+    /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
+    fn copies_because(&self) -> Option<Unavailable> {
+        None
+    }
+
     /// Whole messages that one receiver keeps in memory, where that grows with the messages.
     fn messages_held(&self, point: &Point) -> u64 {
         let _ = point;

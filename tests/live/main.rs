@@ -7,6 +7,7 @@ mod common;
 mod cleanup;
 mod lab;
 mod mounted;
+mod receivers;
 mod remote;
 mod operations;
 mod page_cache;
