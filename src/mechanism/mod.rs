@@ -12,6 +12,10 @@ use std::os::fd::RawFd;
 
 mod calls;
 mod lent_ring;
+mod io_uring_send;
+mod io_uring_send_zc;
+mod io_uring_sendmsg;
+mod io_uring_sendmsg_zc;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
@@ -23,6 +27,7 @@ mod sendmsg;
 mod splice;
 mod vmsplice;
 mod writev;
+mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -137,6 +142,10 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendfile::SendFile,
     &splice::Splice,
     &vmsplice::VmSplice,
+    &io_uring_send::IoUringSend,
+    &io_uring_sendmsg::IoUringSendMsg,
+    &io_uring_send_zc::IoUringSendZc,
+    &io_uring_sendmsg_zc::IoUringSendMsgZc,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 pub mod options;
+mod io_uring_recv;
 mod recv;
 mod recv_trunc;
 mod recvmsg;
@@ -91,6 +92,7 @@ pub static ALL: &[&dyn Receive] = &[
     &tcp_zerocopy_receive::TcpZerocopyReceive,
     &recv_trunc::RecvTrunc,
     &splice_null::SpliceNull,
+    &io_uring_recv::IoUringRecv,
 ];
 
 /// recv(2) into one buffer: what the others are compared with.
