@@ -144,7 +144,7 @@ impl Sender for Submitter {
             completions_copied: counts.copied,
             enobufs: counts.starved,
             queue_entries: counts.entries,
-            user_copied_bytes: 0,
+            ..Tally::default()
         }
     }
 }
