@@ -258,14 +258,12 @@ mod tests {
         assert_eq!(saturated, [5]);
         let said: Vec<&str> = found.statements.iter().map(|s| s.text.as_str()).collect();
         let limit = said.iter().find(|s| s.contains("saturation")).unwrap();
-        assert!(
-            limit.contains("sendmsg keeps up with 20 k/s") || limit.contains("sendmsg keeps up with 20"),
-            "{limit}"
-        );
+        assert!(limit.contains("sendmsg keeps up with 20 k"), "{limit}");
         assert!(limit.contains("asked for 40") && limit.contains("achieved 30"), "{limit}");
         let p99 = &found.studies[0];
         assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
-        assert!(said[0].starts_with("send has the lowest p99 latency at 2 of 2 points"), "{}", said[0]);
+        let wins = |s: &&&str| s.starts_with("send has the lowest p99 latency at 2 of 2 points");
+        assert!(said.iter().any(|s| wins(&s)), "{said:#?}");
         assert!(found.statements.iter().all(|s| !s.cells.is_empty()));
     }
 

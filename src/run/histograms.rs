@@ -11,6 +11,7 @@ use crate::stats::histogram::Histogram;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 pub const HISTOGRAMS: &str = "histograms.csv";
@@ -46,31 +47,39 @@ pub fn append(dir: &Path, samples: &[Sample]) -> Result<(), WriteError> {
 
 fn append_rows(path: &Path, mut rows: String) -> io::Result<()> {
     let mut file = options(true).create(true).open(path)?;
-    let length = file.metadata()?.len();
+    let length = whole_rows(&file)?;
+    file.set_len(length)?;
     if length == 0 {
         rows.insert_str(0, &header());
-    } else if !ends_whole(&file, length)? {
-        // A crash left half a row: it becomes a row of its own, which no sample belongs to.
-        rows.insert(0, '\n');
     }
     let written = file.write_all(rows.as_bytes());
     if written.is_err() {
+        // A full disk may have taken half a row: leave the file as it was.
         let _ = file.set_len(length);
     }
     written
+}
+
+/// Bytes up to the end of the last whole row: a crash may have left half of one behind it.
+fn whole_rows(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(LONGEST_ROW);
+    let last = length.checked_sub(1).map_or(Ok(b'\n'), |at| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).map(|()| byte[0])
+    })?;
+    if last == b'\n' {
+        return Ok(length);
+    }
+    let mut end = vec![0; (length - from) as usize];
+    file.read_exact_at(&mut end, from)?;
+    Ok(end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| from + at as u64 + 1))
 }
 
 fn header() -> String {
     let mut line = COLUMNS.iter().map(|c| c.id).collect::<Vec<_>>().join(",");
     line.push('\n');
     line
-}
-
-fn ends_whole(file: &File, length: u64) -> io::Result<bool> {
-    use std::os::unix::fs::FileExt;
-    let mut last = [0];
-    file.read_exact_at(&mut last, length - 1)?;
-    Ok(last == *b"\n")
 }
 
 /// Gives each sample its histogram, where the directory has one for it.
@@ -107,8 +116,10 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
             }
             continue;
         }
-        // Half a row in the middle, from a crash before the run went on, belongs to nothing either.
-        let Some((key, text)) = std::str::from_utf8(&bytes).ok().and_then(parts) else { continue };
+        let Some((key, text)) = std::str::from_utf8(&bytes).ok().and_then(parts) else {
+            let reason = "the row does not begin with the numbers of a sample".into();
+            return Err(bad(BadField { column: "case".into(), reason }));
+        };
         let Some(place) = places.get(&key) else { continue };
         let histogram: Histogram =
             text.parse().map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
@@ -153,10 +164,25 @@ mod tests {
         append(dir.path(), &[sample(0, 0, Some("10:3")), sample(0, 5, Some("9:9"))]).unwrap();
         let mut file = options(true).open(dir.path().join(HISTOGRAMS)).unwrap();
         file.write_all(b"0,1,0,10:3 2").unwrap();
-        append(dir.path(), &[sample(0, 1, Some("12:4"))]).unwrap();
+        let mut half_way = vec![sample(0, 0, None)];
+        attach(dir.path(), &mut half_way).unwrap();
+        assert!(half_way[0].histogram.is_some(), "half a row at the end is ignored");
+        append(dir.path(), &[sample(0, 1, Some("12:4")), sample(0, 0, Some("10:4"))]).unwrap();
         let mut read = vec![sample(0, 0, None), sample(0, 1, None)];
         attach(dir.path(), &mut read).unwrap();
-        assert_eq!(read, [sample(0, 0, Some("10:3")), sample(0, 1, Some("12:4"))]);
+        assert_eq!(read, [sample(0, 0, Some("10:4")), sample(0, 1, Some("12:4"))]);
+        let text = std::fs::read_to_string(dir.path().join(HISTOGRAMS)).unwrap();
+        assert_eq!(text.lines().count(), 5, "half a row is cut off: {text}");
+    }
+
+    #[test]
+    fn half_a_header_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(HISTOGRAMS), "case,rou").unwrap();
+        append(dir.path(), &[sample(0, 0, Some("10:3"))]).unwrap();
+        let mut read = vec![sample(0, 0, None)];
+        attach(dir.path(), &mut read).unwrap();
+        assert_eq!(read, [sample(0, 0, Some("10:3"))]);
     }
 
     #[test]

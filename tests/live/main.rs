@@ -6,6 +6,7 @@
 mod common;
 mod cleanup;
 mod lab;
+mod latency;
 mod mounted;
 mod receivers;
 mod remote;
