@@ -4,6 +4,8 @@
 //! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
 
 use crate::axis::{Axis, Kind, Point, Value};
+use crate::message::{Message, PAGE};
+use crate::sys::buffer::Buffer;
 use crate::units::Unit;
 
 /// 64 messages of eight fields are 512 iovecs; a call takes at most 1,024 (IOV_MAX).
@@ -42,4 +44,25 @@ pub fn per_call(point: &Point) -> u64 {
 /// MSG_MORE where the point asks for it, else no flag.
 pub fn more_flag(point: &Point) -> libc::c_int {
     if point.on(MSG_MORE.id) { libc::MSG_MORE } else { 0 }
+}
+
+/// So many messages one behind the other in one buffer.
+pub fn contiguous(message: &Message, messages: u64) -> Buffer {
+    let mut whole = Buffer::zeroed(message.len() * messages as usize, PAGE);
+    for room in whole.chunks_exact_mut(message.len()) {
+        message.pack_into(room);
+    }
+    whole
+}
+
+/// So many messages, each in memory of its own.
+pub fn copies(message: Message, messages: usize) -> Vec<Message> {
+    let mut copies: Vec<Message> = (1..messages).map(|_| message.twin()).collect();
+    copies.push(message);
+    copies
+}
+
+/// The fields of several messages, in the stream's order.
+pub fn fields(messages: &[Message]) -> impl Iterator<Item = &Buffer> {
+    messages.iter().flat_map(|message| message.fields())
 }

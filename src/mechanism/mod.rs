@@ -14,9 +14,13 @@ mod calls;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
+mod page_cache;
 mod send;
 mod send_fields;
+mod sendfile;
 mod sendmsg;
+mod splice;
+mod writev;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -40,7 +44,8 @@ pub struct About {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub system_calls: u64,
-    /// Zero-copy completions reaped (messages covered), and how many of them the kernel flagged copied.
+    /// Zero-copy completions reaped (calls covered: one a message where a call takes one), and how many of
+    /// them the kernel flagged copied.
     pub completions: u64,
     pub completions_copied: u64,
     /// Times the kernel refused for want of buffers (ENOBUFS) and the sender had to wait.
@@ -117,11 +122,14 @@ pub static ALL: &[&dyn Mechanism] = &[
     &pack_send::PackSend,
     &send::Send,
     &sendmsg::SendMsg,
+    &writev::WriteV,
     &msg_zerocopy::MsgZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
+    &sendfile::SendFile,
+    &splice::Splice,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, more_flag, per_call};
+pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

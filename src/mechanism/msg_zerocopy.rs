@@ -2,11 +2,12 @@
 //!
 //! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
 //! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
+//! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
 //! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::zerocopy_ring::{self, Ring, Waiting};
-use super::{About, Mechanism, Sender, Setup};
+use super::zerocopy_ring::{self, Ring, Shape, Waiting};
+use super::{About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, more_flag, per_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::units::Unit;
@@ -33,13 +34,23 @@ pub const REAP_AXES: &[Axis] = &[
         id: "in_flight",
         flag: "in-flight",
         title: "messages in flight",
-        help: "messages that the kernel may hold at once, each in memory of its own",
+        help: "messages that the kernel may hold at once, each in memory of its own; where a call takes several, whole \
+               calls and at least two",
         unit: Unit::Count,
         kind: Kind::Int { min: 1, max: 4096 },
         default: || vec![Value::Int(IN_FLIGHT)],
         quick: || vec![Value::Int(IN_FLIGHT)],
     },
+    MESSAGES_PER_CALL,
+    MSG_MORE,
 ];
+
+/// Calls that may be in flight. With a single slot for calls of several messages every call would wait
+/// for the one before it.
+fn slots(point: &Point) -> u64 {
+    let (in_flight, per_call) = (point.int("in_flight").unwrap_or(IN_FLIGHT), per_call(point));
+    if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
+}
 
 impl Mechanism for MsgZerocopy {
     fn about(&self) -> About {
@@ -62,13 +73,17 @@ impl Mechanism for MsgZerocopy {
     }
 
     fn messages_held(&self, point: &Point) -> u64 {
-        point.int("in_flight").unwrap_or(IN_FLIGHT)
+        slots(point) * per_call(point)
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let in_flight = self.messages_held(setup.point) as usize;
-        let reap_batch = setup.point.int("reap_batch").unwrap_or(REAP_BATCH);
-        let ring = Ring::new(setup.socket, setup.message, in_flight, reap_batch, Waiting::ForCompletion)?;
-        Ok(Box::new(ring))
+        let shape = Shape {
+            slots: slots(setup.point) as usize,
+            per_call: per_call(setup.point),
+            reap_batch: setup.point.int("reap_batch").unwrap_or(REAP_BATCH),
+            flags: more_flag(setup.point),
+            waiting: Waiting::ForCompletion,
+        };
+        Ok(Box::new(Ring::new(setup.socket, setup.message, shape)?))
     }
 }

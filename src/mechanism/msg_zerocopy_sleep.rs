@@ -4,7 +4,7 @@
 //! 256 messages in flight, the error queue drained without blocking after every send, and a sleep
 //! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion.
 
-use super::zerocopy_ring::{self, Ring, Waiting};
+use super::zerocopy_ring::{self, Ring, Shape, Waiting};
 use super::{About, Mechanism, Sender, Setup};
 use crate::axis::Point;
 use crate::host::Unavailable;
@@ -37,6 +37,8 @@ impl Mechanism for MsgZerocopySleep {
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Ring::new(setup.socket, setup.message, IN_FLIGHT, 1, Waiting::Nap(NAP))?))
+        let waiting = Waiting::Nap(NAP);
+        let shape = Shape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, waiting };
+        Ok(Box::new(Ring::new(setup.socket, setup.message, shape)?))
     }
 }

@@ -1,9 +1,12 @@
 //! `send`: one contiguous buffer, one send(2): the control, without gather or packing.
 //!
-//! What a message costs that already lies in one piece. Source: send(2).
+//! What a message costs that already lies in one piece; several messages per call lie one behind the
+//! other. Source: send(2).
 
-use super::{About, Mechanism, Sender, Setup, Tally};
-use crate::message::PAGE;
+use super::{
+    About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, contiguous, more_flag, per_call,
+};
+use crate::axis::Axis;
 use crate::sys::{buffer::Buffer, socket};
 use std::io;
 use std::os::fd::RawFd;
@@ -22,23 +25,34 @@ impl Mechanism for Send {
         }
     }
 
+    fn axes(&self) -> &'static [Axis] {
+        &[MESSAGES_PER_CALL, MSG_MORE]
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let mut whole = Buffer::zeroed(setup.message.len(), PAGE);
-        setup.message.pack_into(&mut whole);
-        Ok(Box::new(Contiguous { socket: setup.socket, whole, tally: Tally::default() }))
+        Ok(Box::new(Contiguous {
+            socket: setup.socket,
+            per_call: per_call(setup.point),
+            flags: more_flag(setup.point),
+            whole: contiguous(&setup.message, per_call(setup.point)),
+            tally: Tally::default(),
+        }))
     }
 }
 
 struct Contiguous {
     socket: RawFd,
+    per_call: u64,
+    flags: libc::c_int,
+    /// The messages of one call.
     whole: Buffer,
     tally: Tally,
 }
 
 impl Sender for Contiguous {
     fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages {
-            self.tally.system_calls += socket::send_all(self.socket, &self.whole, 0)?;
+        for _ in 0..messages / self.per_call {
+            self.tally.system_calls += socket::send_all(self.socket, &self.whole, self.flags)?;
         }
         Ok(())
     }

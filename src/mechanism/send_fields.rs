@@ -2,7 +2,8 @@
 //!
 //! What the simplest program does with a message in eight pieces. Source: send(2).
 
-use super::{About, Mechanism, Sender, Setup, Tally};
+use super::{About, MSG_MORE, Mechanism, Sender, Setup, Tally, more_flag};
+use crate::axis::Axis;
 use crate::message::Message;
 use crate::sys::socket;
 use std::io;
@@ -22,13 +23,23 @@ impl Mechanism for SendFields {
         }
     }
 
+    fn axes(&self) -> &'static [Axis] {
+        &[MSG_MORE]
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Fields { socket: setup.socket, message: setup.message, tally: Tally::default() }))
+        Ok(Box::new(Fields {
+            socket: setup.socket,
+            flags: more_flag(setup.point),
+            message: setup.message,
+            tally: Tally::default(),
+        }))
     }
 }
 
 struct Fields {
     socket: RawFd,
+    flags: libc::c_int,
     message: Message,
     tally: Tally,
 }
@@ -37,7 +48,7 @@ impl Sender for Fields {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         for _ in 0..messages {
             for field in self.message.fields() {
-                self.tally.system_calls += socket::send_all(self.socket, field, 0)?;
+                self.tally.system_calls += socket::send_all(self.socket, field, self.flags)?;
             }
         }
         Ok(())

@@ -1,8 +1,12 @@
 //! `sendmsg`: one sendmsg(2) with eight iovecs: the kernel gathers the fields.
 //!
+//! Several messages per call are gathered by one sendmsg(2) of eight times as many iovecs.
 //! Source: sendmsg(2), writev(2).
 
-use super::{About, Mechanism, Sender, Setup, Tally};
+use super::{
+    About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, fields, more_flag, per_call,
+};
+use crate::axis::{Axis, Point};
 use crate::message::Message;
 use crate::sys::socket::Gather;
 use std::io;
@@ -22,12 +26,23 @@ impl Mechanism for SendMsg {
         }
     }
 
+    fn axes(&self) -> &'static [Axis] {
+        &[MESSAGES_PER_CALL, MSG_MORE]
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        per_call(point)
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let gather = Gather::of(setup.message.fields());
+        let per_call = per_call(setup.point);
+        let messages = copies(setup.message, per_call as usize);
         Ok(Box::new(Gatherer {
             socket: setup.socket,
-            gather,
-            _message: setup.message,
+            per_call,
+            flags: more_flag(setup.point),
+            gather: Gather::of(fields(&messages)),
+            _messages: messages,
             tally: Tally::default(),
         }))
     }
@@ -35,16 +50,18 @@ impl Mechanism for SendMsg {
 
 struct Gatherer {
     socket: RawFd,
+    per_call: u64,
+    flags: libc::c_int,
     gather: Gather,
     /// Keeps alive what `gather` points to.
-    _message: Message,
+    _messages: Vec<Message>,
     tally: Tally,
 }
 
 impl Sender for Gatherer {
     fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages {
-            let (calls, result) = self.gather.send(self.socket, 0);
+        for _ in 0..messages / self.per_call {
+            let (calls, result) = self.gather.send(self.socket, self.flags);
             self.tally.system_calls += calls;
             result?;
         }

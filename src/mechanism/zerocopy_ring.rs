@@ -1,11 +1,11 @@
 //! The ring of messages behind the zero-copy mechanisms.
 //!
-//! Every slot is a message in memory of its own. A slot is sent again only when the kernel has
+//! Every slot is a message, or all the messages of a call, in memory of its own. A slot is sent again only when the kernel has
 //! completed every send that used it, and the ring is freed only when all are complete: no buffer
 //! that the kernel may still read is ever reused or freed.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::{Sender, Tally};
+use super::{Sender, Tally, copies, fields};
 use crate::host::Unavailable;
 use crate::message::Message;
 use crate::sys::socket::{self, Gather};
@@ -38,18 +38,31 @@ pub fn available() -> Result<(), Unavailable> {
     })
 }
 
+/// How a ring is filled and emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Calls that may be in flight.
+    pub slots: usize,
+    /// Messages of a call.
+    pub per_call: u64,
+    /// Messages between two looks for completions.
+    pub reap_batch: u64,
+    /// MSG_MORE, or nothing.
+    pub flags: libc::c_int,
+    pub waiting: Waiting,
+}
+
 /// A zero-copy sender.
 pub struct Ring {
     socket: RawFd,
-    waiting: Waiting,
+    shape: Shape,
     completions: Completions,
-    reap_batch: u64,
     /// Since when the kernel has refused while nothing of ours was in flight.
     refused_since: Option<Instant>,
     /// Messages since the last look at the error queue.
     since_reap: u64,
     next: usize,
-    /// The iovecs of each slot's message.
+    /// The iovecs of each slot's messages.
     gathers: Vec<Gather>,
     /// Keeps alive what the gathers, and the kernel, point to.
     ring: Vec<Message>,
@@ -57,37 +70,31 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of `in_flight` messages that looks for completions every `reap_batch` messages.
-    pub fn new(
-        socket: RawFd,
-        message: Message,
-        in_flight: usize,
-        reap_batch: u64,
-        waiting: Waiting,
-    ) -> io::Result<Ring> {
+    pub fn new(socket: RawFd, message: Message, shape: Shape) -> io::Result<Ring> {
         socket::enable_zerocopy(socket)?;
-        let mut ring: Vec<Message> = (1..in_flight).map(|_| message.twin()).collect();
-        ring.push(message);
+        let per_call = shape.per_call as usize;
+        let ring = copies(message, shape.slots * per_call);
         Ok(Ring {
             socket,
-            waiting,
-            completions: Completions::new(in_flight),
-            reap_batch,
+            shape,
+            completions: Completions::new(shape.slots),
             refused_since: None,
             since_reap: 0,
             next: 0,
-            gathers: ring.iter().map(|m| Gather::of(m.fields())).collect(),
+            gathers: ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect(),
             ring,
             tally: Tally::default(),
         })
     }
 
-    fn send_one(&mut self) -> io::Result<()> {
+    /// Sends the messages of one call.
+    fn send_slot(&mut self) -> io::Result<()> {
         let slot = self.next;
         while self.completions.outstanding(slot) {
             self.wait()?;
         }
-        let mut outcome = self.gathers[slot].send(self.socket, libc::MSG_ZEROCOPY);
+        let flags = libc::MSG_ZEROCOPY | self.shape.flags;
+        let mut outcome = self.gathers[slot].send(self.socket, flags);
         loop {
             let (sent_calls, result) = outcome;
             self.tally.system_calls += sent_calls;
@@ -98,15 +105,15 @@ impl Ring {
                     self.tally.system_calls += 1;
                     self.tally.enobufs += 1;
                     self.wait_for_buffers()?;
-                    outcome = self.gathers[slot].resume(self.socket, libc::MSG_ZEROCOPY);
+                    outcome = self.gathers[slot].resume(self.socket, flags);
                 }
                 Err(error) => return Err(error),
             }
         }
         self.refused_since = None;
-        self.next = (slot + 1) % self.ring.len();
-        self.since_reap += 1;
-        if self.since_reap >= self.reap_batch {
+        self.next = (slot + 1) % self.shape.slots;
+        self.since_reap += self.shape.per_call;
+        if self.since_reap >= self.shape.reap_batch {
             self.reap()?;
         }
         Ok(())
@@ -131,14 +138,24 @@ impl Ring {
 
     /// Sleeps until at least one notification has been taken.
     fn wait(&mut self) -> io::Result<()> {
+        self.push()?;
         while !self.reap()? {
             self.tally.system_calls += 1;
-            match self.waiting {
+            match self.shape.waiting {
                 Waiting::ForCompletion => socket::wait_for_completion(self.socket)?,
                 Waiting::Nap(nap) => std::thread::sleep(nap),
             }
         }
         Ok(())
+    }
+
+    /// What MSG_MORE holds back completes only when it is sent.
+    fn push(&mut self) -> io::Result<()> {
+        if self.shape.flags & libc::MSG_MORE == 0 {
+            return Ok(());
+        }
+        self.tally.system_calls += 1;
+        socket::push(self.socket)
     }
 
     /// The kernel refused for want of buffers: some become free with each completion, ours or (locked
@@ -163,8 +180,8 @@ impl Ring {
 
 impl Sender for Ring {
     fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages {
-            self.send_one()?;
+        for _ in 0..messages / self.shape.per_call {
+            self.send_slot()?;
         }
         Ok(())
     }

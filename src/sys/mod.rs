@@ -29,6 +29,7 @@ pub mod shared;
 pub mod signals;
 pub mod smb_client;
 pub mod socket;
+pub mod splice;
 pub mod stream;
 pub mod terminal;
 pub mod timer;

@@ -6,6 +6,7 @@
 use crate::sys::buffer::Buffer;
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h; libc lacks them.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
@@ -42,7 +43,7 @@ pub fn receive(socket: RawFd, buffer: &mut [u8], flags: libc::c_int) -> io::Resu
 
 /// A system call's length, `None` to try again after a signal, or its error.
 #[inline]
-fn length_or_retry(result: libc::ssize_t) -> io::Result<Option<usize>> {
+pub(super) fn length_or_retry(result: libc::ssize_t) -> io::Result<Option<usize>> {
     if result >= 0 {
         return Ok(Some(result as usize));
     }
@@ -60,13 +61,11 @@ pub struct Gather {
 }
 
 impl Gather {
-    pub fn of(fields: &[Buffer]) -> Gather {
+    pub fn of<'a>(fields: impl IntoIterator<Item = &'a Buffer>) -> Gather {
         let iovec = |f: &Buffer| libc::iovec { iov_base: f.as_ptr().cast_mut().cast(), iov_len: f.len() };
-        Gather {
-            whole: fields.iter().map(iovec).collect(),
-            rest: Vec::new(),
-            bytes: fields.iter().map(|f| f.len()).sum(),
-        }
+        let whole: Vec<libc::iovec> = fields.into_iter().map(iovec).collect();
+        let bytes = whole.iter().map(|iovec| iovec.iov_len).sum();
+        Gather { whole, rest: Vec::new(), bytes }
     }
 
     /// sendmsg(2) until the whole message is out; returns the number of calls that sent bytes. An
@@ -90,6 +89,26 @@ impl Gather {
         }
         let (more, result) = self.resume(socket, flags);
         (calls + more, result)
+    }
+
+    /// writev(2) until everything is out; returns the number of calls. An error leaves a partly sent
+    /// message. SIGPIPE has to be ignored.
+    #[inline]
+    pub fn write(&mut self, socket: RawFd) -> io::Result<u64> {
+        let written = writev(socket, &self.whole)?;
+        if written == self.bytes {
+            return Ok(1);
+        }
+        self.rest.clear();
+        self.rest.extend_from_slice(&self.whole);
+        advance(&mut self.rest, written);
+        let mut calls = 1;
+        while !self.rest.is_empty() {
+            calls += 1;
+            let written = writev(socket, &self.rest)?;
+            advance(&mut self.rest, written);
+        }
+        Ok(calls)
     }
 
     /// Sends what an earlier call left; see [`Gather::send`].
@@ -127,8 +146,19 @@ fn sendmsg(socket: RawFd, iovecs: &[libc::iovec], flags: libc::c_int) -> io::Res
     }
 }
 
+#[inline]
+fn writev(socket: RawFd, iovecs: &[libc::iovec]) -> io::Result<usize> {
+    loop {
+        // SAFETY: the iovecs are live; the kernel only reads what they describe.
+        let written = unsafe { libc::writev(socket, iovecs.as_ptr(), iovecs.len() as libc::c_int) };
+        if let Some(written) = length_or_retry(written)? {
+            return Ok(written);
+        }
+    }
+}
+
 /// Removes the first `sent` bytes from a list of iovecs.
-fn advance(iovecs: &mut Vec<libc::iovec>, mut sent: usize) {
+pub(super) fn advance(iovecs: &mut Vec<libc::iovec>, mut sent: usize) {
     let mut whole = 0;
     for iovec in iovecs.iter_mut() {
         if sent < iovec.iov_len {
@@ -224,16 +254,73 @@ pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_RCVLOWAT, bytes)
 }
 
+/// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
+pub fn push(socket: RawFd) -> io::Result<()> {
+    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
+}
+
 fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    set_option_of(socket, libc::SOL_SOCKET, option, value)
+}
+
+fn set_option_of(
+    socket: RawFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
     let length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: the option value is a live int of the stated size.
-    let result =
-        unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, option, (&raw const value).cast(), length) };
+    let result = unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), length) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Bytes that were sent and not yet acknowledged, and those not yet sent (SIOCOUTQ).
+pub fn unacknowledged(socket: RawFd) -> io::Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes one int, which is live. TIOCOUTQ is SIOCOUTQ.
+    let result = unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) };
+    if result == 0 { Ok(bytes as u64) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Sleeps this long, or until the connection fails, which is an error: nothing that is waited for comes
+/// any more.
+pub fn sleep_while_connected(socket: RawFd, time: Duration) -> io::Result<()> {
+    let mut poll = libc::pollfd { fd: socket, events: 0, revents: 0 };
+    let limit = libc::timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
+    // SAFETY: one live pollfd and a live timespec; no signal mask.
+    let ready = unsafe { libc::ppoll(&mut poll, 1, &limit, std::ptr::null()) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+    }
+    if poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::ConnectionReset,
+            "the connection closed before everything was acknowledged",
+        ));
+    }
+    Ok(())
+}
+
+/// The largest window that the other side can announce: by the scale that it chose (RFC 7323).
+pub fn largest_window(socket: RawFd) -> io::Result<u64> {
+    // libc's tcp_info hides this bit field: the byte at offset 6, its lower half (linux/tcp.h).
+    const SCALES: usize = 6;
+    const UNSCALED: u64 = 65535;
+    let info = info(socket)?;
+    // SAFETY: the structure is live, larger than the offset, and plain bytes.
+    let scales = unsafe { (&raw const info).cast::<u8>().add(SCALES).read() };
+    let scale = if cfg!(target_endian = "little") { scales & 15 } else { scales >> 4 };
+    Ok(UNSCALED << scale)
 }
 
 /// Segments that this connection sent again (TCP_INFO, tcpi_total_retrans).
 pub fn total_retransmits(socket: RawFd) -> io::Result<u32> {
+    Ok(info(socket)?.tcpi_total_retrans)
+}
+
+fn info(socket: RawFd) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info is plain data for which all zeroes is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
@@ -241,7 +328,7 @@ pub fn total_retransmits(socket: RawFd) -> io::Result<u32> {
     let result = unsafe {
         libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &mut length)
     };
-    if result == 0 { Ok(info.tcpi_total_retrans) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ macro_rules! sides {
             q(concat!($role, "_llc_misses_kernel"), Unit::Count, "last-level cache load misses in the kernel"),
             q(concat!($role, "_multiplexing"), Unit::Ratio, "share of the window in which the least-scheduled counter group counted"),
         )*
-            q("sender_completions", Unit::Count, "zero-copy completions reaped (messages)"),
+            q("sender_completions", Unit::Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)"),
             q("sender_completions_copied", Unit::Count, "of those, flagged copied by the kernel"),
             q("sender_queue_entries", Unit::Count, "completion queue entries reaped (io_uring)"),
             q("sender_enobufs", Unit::Count, "times the kernel refused for want of buffers (ENOBUFS)"),
@@ -303,7 +303,7 @@ pub const METRICS: &[Metric] = &[
         "completions per message",
         Count,
         Neither,
-        "zero-copy completions reaped per message (1 when none is lost)",
+        "zero-copy completions reaped per message (one per call when none is lost: 1 where a call takes one message)",
         |s, _| per(s, "sender_completions", "sender_messages")
     ),
     metric!(

@@ -2,7 +2,7 @@
 
 use super::super::{RoleReport, Stage, Task, Timing, Window, meter::Meter};
 use super::{audit, connection, threads};
-use crate::host::clock;
+use crate::host::{Unavailable, clock};
 use crate::mechanism::{self, Sender, Setup, Tally};
 use crate::message::{Alignment, Message};
 use crate::sys::socket;
@@ -52,7 +52,10 @@ fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
         message: Message::new(bytes as usize, alignment),
         point: &task.point,
     };
-    mechanism.start(setup).with_context(|| format!("cannot start {id}"))
+    mechanism.start(setup).map_err(|error| match error.downcast::<Unavailable>() {
+        Ok(why) => anyhow!(why),
+        Err(error) => anyhow!(error).context(format!("cannot start {id}")),
+    })
 }
 
 fn message_bytes(task: &Task) -> Result<u64> {
