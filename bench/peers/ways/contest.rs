@@ -175,6 +175,7 @@ pub static ALL: &[Contest] = &[
         probe: "tcp_latency",
         metric: "p50",
         measure: Measure::RoundTrip,
+        at: &[("loop", "closed"), ("mechanism", "send"), ("receiver", "recv")],
         rivals: &[&sockperf_ping_pong::SockperfPingPong, &netperf_rr::NetperfRr, &neper_rr::NeperRr],
         terms: "a message there and one of the same size back, one after another; TCP_NODELAY on. Medians, netperf's a mean",
         ..USUAL

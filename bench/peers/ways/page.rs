@@ -2,7 +2,7 @@
 
 use super::compare::{self, Against, LEVEL, Row};
 use super::record::Record;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::NOTHING;
 use syscost::units::{short_bytes, significant};
 
 const HEADERS: [&str; 6] = ["path", "size", "syscost", "program", "its figure", "times as fast"];
@@ -11,7 +11,7 @@ pub fn terminal(record: &Record, rows: &[Row]) -> String {
     let mut table = comfy_table::Table::new();
     let mut headers = vec!["contest"];
     headers.extend(HEADERS);
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(headers);
+    table.load_preset(NOTHING).set_header(headers);
     for row in rows {
         for cells in lines(row) {
             let mut line = vec![row.contest.id.to_string()];
