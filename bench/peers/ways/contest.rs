@@ -173,7 +173,7 @@ pub static ALL: &[Contest] = &[
     Contest {
         id: "tcp_latency",
         probe: "tcp_latency",
-        metric: "p50",
+        metric: "latency_p50",
         measure: Measure::RoundTrip,
         at: &[("loop", "closed"), ("mechanism", "send"), ("receiver", "recv")],
         rivals: &[&sockperf_ping_pong::SockperfPingPong, &netperf_rr::NetperfRr, &neper_rr::NeperRr],
