@@ -125,7 +125,8 @@ pub static ALL: &[Contest] = &[
     Contest {
         id: "io_uring_send_zc_registered",
         at: &[
-            ("mechanism", "io_uring_send_zc_registered"),
+            ("mechanism", "io_uring_send_zc"),
+            ("registered", "on"),
             ("receiver", "recv"),
             ("messages_per_call", "8"),
             ("socket_buffer_bytes", "2M"),
