@@ -22,6 +22,7 @@ mod pack_send;
 mod page_cache;
 mod send;
 mod send_fields;
+mod send_zerocopy;
 mod sendfile;
 mod sendmsg;
 mod splice;
@@ -138,6 +139,7 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendmsg::SendMsg,
     &writev::WriteV,
     &msg_zerocopy::MsgZerocopy,
+    &send_zerocopy::SendZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
