@@ -75,7 +75,7 @@ pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
 fn busy_poll_refused(error: &io::Error) -> Unavailable {
     let (reason, remedy) = match error.raw_os_error() {
         Some(libc::EPERM) => (
-            "SO_BUSY_POLL above the present value needs CAP_NET_ADMIN".to_string(),
+            "this kernel sets SO_BUSY_POLL above its present value only with CAP_NET_ADMIN".to_string(),
             "run as root, or raise the value that every socket begins with: sysctl net.core.busy_read=50",
         ),
         _ => (
