@@ -1,6 +1,7 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
 use super::cells::Cells;
+use super::finding::{self, Answered, Evidence};
 use super::groups::Groups;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
@@ -29,6 +30,8 @@ pub struct Analysis {
     pub costs: Vec<Statement>,
     /// Operations that theory did not foresee, and the levels of curves.
     pub findings: Vec<Statement>,
+    /// The questions that every report is asked.
+    pub answers: Vec<Answered>,
 }
 
 impl Analysis {
@@ -59,7 +62,16 @@ impl Analysis {
             .into_iter()
             .chain(levels::findings(run, &cells))
             .collect();
-        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
+        let answers = finding::answers(&Evidence {
+            run,
+            cells: &cells,
+            groups: &groups,
+            studies: &studies,
+            limiters: &limiters,
+            operations: &operations,
+            problems: &problems,
+        });
+        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings, answers }
     }
 
     pub fn study(&self, metric: &str) -> Option<&Study> {

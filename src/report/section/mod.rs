@@ -15,6 +15,7 @@ pub mod operations;
 pub mod payers;
 pub mod plots;
 pub mod problems;
+pub mod questions;
 pub mod reproduce;
 pub mod verdict;
 
