@@ -11,6 +11,9 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod ktls;
+mod ktls_send;
+mod ktls_sendfile;
 mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
@@ -101,6 +104,11 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Does its stream arrive encoded, so that the kernel has to decode it for the receiver?
+    fn encoded(&self) -> bool {
+        false
+    }
+
     /// Tells the receiver's socket what this mechanism's stream needs there, before the first byte of it.
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
@@ -130,6 +138,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendfile::SendFile,
     &splice::Splice,
     &vmsplice::VmSplice,
+    &ktls_send::KtlsSend,
+    &ktls_sendfile::KtlsSendFile,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};

@@ -41,6 +41,10 @@ impl Receive for Recv {
         LOW_WATER
     }
 
+    fn decodes(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
         let low_water = setup.point.int("low_water_bytes").unwrap_or(1);
         socket::set_low_water(setup.socket, low_water as libc::c_int)?;

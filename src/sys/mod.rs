@@ -33,3 +33,4 @@ pub mod splice;
 pub mod stream;
 pub mod terminal;
 pub mod timer;
+pub mod tls;
