@@ -6,6 +6,7 @@
 mod common;
 mod cleanup;
 mod lab;
+mod mechanisms;
 mod mounted;
 mod remote;
 mod operations;
