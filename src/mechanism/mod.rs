@@ -15,6 +15,9 @@ mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
 mod io_uring_sendmsg_zc;
+mod ktls;
+mod ktls_send;
+mod ktls_sendfile;
 mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
@@ -109,6 +112,11 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Does its stream arrive encoded, so that the kernel has to decode it for the receiver?
+    fn encoded(&self) -> bool {
+        false
+    }
+
     /// Tells the receiver's socket what this mechanism's stream needs there, before the first byte of it.
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
@@ -148,6 +156,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &io_uring_send_zc::IoUringSendZc,
     &io_uring_sendmsg_zc::IoUringSendMsgZc,
     &vmsplice::VmSplice,
+    &ktls_send::KtlsSend,
+    &ktls_sendfile::KtlsSendFile,
 ];
 
 pub use calls::{

@@ -7,6 +7,7 @@ mod common;
 mod cleanup;
 mod lab;
 mod latency;
+mod mechanisms;
 mod mounted;
 mod receivers;
 mod remote;
