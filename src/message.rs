@@ -48,6 +48,11 @@ impl Message {
         &self.fields
     }
 
+    /// The fields themselves, for an owner that outlives the message.
+    pub fn into_fields(self) -> [Buffer; FIELDS] {
+        self.fields
+    }
+
     pub fn alignment(&self) -> Alignment {
         self.alignment
     }

@@ -7,13 +7,14 @@ use super::copies::{self, Claim};
 use super::study::RIVALS;
 use super::words::{self, Words};
 use crate::axis::{Axis, Point};
-use crate::mechanism;
 use crate::probe;
 use crate::run::Run;
 use crate::run::audit::Audit;
+use crate::{mechanism, receiver};
 use std::collections::BTreeSet;
 
 const PATH: &str = "path";
+const RECEIVER: &str = "receiver";
 
 /// From one place to the next, in the order in which a payload takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct DataPath<'a> {
     pub flows: Vec<(Step, Flow)>,
     /// Was the payload encrypted on its way into the kernel, and decrypted on its way out?
     pub encrypted: bool,
+    /// Does the receiver get to see what arrives?
+    pub delivered: bool,
     pub claim: Option<Claim>,
 }
 
@@ -64,6 +67,7 @@ pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
         path: audit.point.text(PATH).unwrap_or_default().to_string(),
         flows: flows(audit),
         encrypted: audit.framing_bytes > 0,
+        delivered: delivered(audit),
         claim: copies::claim(audit),
     };
     audits.iter().map(tell).collect()
@@ -139,6 +143,11 @@ fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
 /// Does the mechanism send from a file?
 fn from_file(audit: &Audit) -> bool {
     audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.from_file())
+}
+
+/// A receiver that nobody names sees what it takes.
+fn delivered(audit: &Audit) -> bool {
+    audit.point.text(RECEIVER).and_then(receiver::find).is_none_or(|r| r.delivers())
 }
 
 fn flows(audit: &Audit) -> Vec<(Step, Flow)> {

@@ -154,6 +154,7 @@ pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
         verified: true,
         marks: Vec::new(),
         quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+        histogram: None,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::cells::Cells;
 use super::groups::Groups;
+use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
 use super::study::{HEADLINES, RIVALS, Study};
 use super::words::Words;
-use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
+use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
 use crate::plan::Case;
 use crate::probe;
 use crate::run::Run;
@@ -24,6 +25,8 @@ pub struct Analysis {
     pub ways: Vec<Study>,
     /// Do ways differ in more than what competes first (in messages per call, in the receiver)?
     pub ways_vary: bool,
+    /// The distributions of what was timed one by one.
+    pub latency: Latency,
     pub limiters: Vec<Limiter>,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
@@ -47,6 +50,7 @@ impl Analysis {
         let ways: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &all, metric)).collect();
         let ways_vary = ways_vary(run);
+        let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
         let mut problems = sanity::problems(run, None);
         problems.extend(operations::problems(run));
@@ -68,6 +72,7 @@ impl Analysis {
         let findings = accuracy::findings(&operations, confidence)
             .into_iter()
             .chain(levels::findings(run, &cells))
+            .chain(received::findings(run, &cells))
             .collect();
         Analysis {
             cells,
@@ -75,6 +80,7 @@ impl Analysis {
             studies,
             ways,
             ways_vary,
+            latency,
             limiters,
             problems,
             verdict,

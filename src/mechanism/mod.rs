@@ -11,16 +11,24 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod io_uring_send;
+mod io_uring_send_zc;
+mod io_uring_sendmsg;
+mod io_uring_sendmsg_zc;
+mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
 mod page_cache;
 mod send;
 mod send_fields;
+mod send_zerocopy;
 mod sendfile;
 mod sendmsg;
 mod splice;
+mod vmsplice;
 mod writev;
+mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -131,9 +139,15 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendmsg::SendMsg,
     &writev::WriteV,
     &msg_zerocopy::MsgZerocopy,
+    &send_zerocopy::SendZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
+    &io_uring_send::IoUringSend,
+    &io_uring_sendmsg::IoUringSendMsg,
+    &io_uring_send_zc::IoUringSendZc,
+    &io_uring_sendmsg_zc::IoUringSendMsgZc,
+    &vmsplice::VmSplice,
 ];
 
 pub use calls::{

@@ -11,6 +11,7 @@ use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::host::scratch::ScratchFile;
 use crate::sample::{Metric, Quantity, Sample};
+use crate::stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -42,6 +43,7 @@ pub mod row;
 pub mod streaming;
 pub mod system_call;
 pub mod tcp_connect;
+pub mod tcp_latency;
 pub mod tcp_round_trip;
 pub mod thread_create;
 pub mod timer;
@@ -103,6 +105,9 @@ pub struct Window {
     pub bytes: f64,
     pub marks: Vec<String>,
     pub quantities: BTreeMap<String, Option<f64>>,
+    /// Every single time of the window, where the role keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Histogram>,
 }
 
 /// What a role says when its round is over.
@@ -329,6 +334,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
         verified: true,
         marks: window.marks.clone(),
         quantities: window.quantities.clone(),
+        histogram: window.histogram.clone(),
         ..Sample::default()
     };
     Ok(report.windows.iter().enumerate().map(sample).collect())
@@ -340,6 +346,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &local_transfer::LocalTransfer,
+    &tcp_latency::TcpLatency,
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 pub mod options;
+mod io_uring_recv;
 mod recv;
 mod recv_trunc;
 mod recvmsg;
@@ -62,6 +63,11 @@ pub trait Receive: Sync {
         true
     }
 
+    /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
+    fn copies_because(&self) -> Option<Unavailable> {
+        None
+    }
+
     /// Whole messages that one receiver keeps in memory, where that grows with the messages.
     fn messages_held(&self, point: &Point) -> u64 {
         let _ = point;
@@ -86,6 +92,7 @@ pub static ALL: &[&dyn Receive] = &[
     &tcp_zerocopy_receive::TcpZerocopyReceive,
     &recv_trunc::RecvTrunc,
     &splice_null::SpliceNull,
+    &io_uring_recv::IoUringRecv,
 ];
 
 /// recv(2) into one buffer: what the others are compared with.

@@ -60,6 +60,15 @@ impl Receive for TcpZerocopyReceive {
         })
     }
 
+    fn copies_because(&self) -> Option<Unavailable> {
+        Some(Unavailable {
+            reason: "only whole pages of their own can be mapped, and an ordinary send leaves data in parts of larger ones"
+                .into(),
+            remedy: "a sender that lends its pages, an MTU of a multiple of the page size plus 52 bytes (IPv4) or 72                      (IPv6), or net.core.high_order_alloc_disable=1 where the sender runs"
+                .into(),
+        })
+    }
+
     fn wants(&self, axis: &str, _: &Point) -> Option<Value> {
         let mtu = page_bytes() + HEADER_BYTES;
         // Pages of 64 KiB fit into no packet.

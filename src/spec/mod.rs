@@ -56,6 +56,7 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("ways", include_str!("../../specs/ways.toml")),
     ("crossover", include_str!("../../specs/crossover.toml")),
     ("os", include_str!("../../specs/os.toml")),
+    ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),

@@ -232,6 +232,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
         quantities: q,
+        histogram: None,
     }
 }
 

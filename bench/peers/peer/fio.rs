@@ -11,11 +11,18 @@ use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
 use std::path::PathBuf;
 
-pub struct Fio;
+pub struct Fio {
+    id: &'static str,
+    engine: &'static str,
+}
+
+pub static NET: Fio = Fio { id: "fio", engine: "net" };
+/// The same engine, whose writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket.
+pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice" };
 
 impl External for Fio {
     fn id(&self) -> &'static str {
-        "fio"
+        self.id
     }
 
     fn source(&self) -> &'static str {
@@ -38,8 +45,8 @@ impl External for Fio {
         let lane = |_| {
             let port = fresh_ports();
             let both = format!(
-                "--ioengine=net --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
-                call.cell.message_bytes
+                "--ioengine={} --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
+                self.engine, call.cell.message_bytes
             );
             let client = format!(
                 "--name=sender --rw=write {both} --hostname={} --time_based --runtime={}",

@@ -5,7 +5,7 @@
 //! copies it out. Nothing else is done with the bytes: no transfer that puts them into memory of the receiver's
 //! own does less. Where messages are larger than the ring, a ring holds one of them.
 
-use super::ring::Producer;
+use super::ring::{Lines, Producer};
 use super::shared_ring::{PIECE_BYTES, RING_BYTES, Taker, producer, shared_memory};
 use super::way::{About, Way};
 use crate::axis::Point;
@@ -56,12 +56,14 @@ impl Way for Copy {
         for offset in (0..ring.capacity()).step_by(bytes) {
             ring.prepare(offset, &packed);
         }
-        Ok(Box::new(Owner { ring, bytes, per_call: mechanism::per_call(point) }))
+        let lines = ring.lines();
+        Ok(Box::new(Owner { ring, lines, bytes, per_call: mechanism::per_call(point) }))
     }
 }
 
 struct Owner {
     ring: Producer,
+    lines: Lines,
     bytes: usize,
     per_call: u64,
 }
@@ -69,7 +71,7 @@ struct Owner {
 impl Sender for Owner {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         for _ in 0..messages / self.per_call {
-            self.ring.rewrite(self.bytes * self.per_call as usize, PIECE_BYTES)?;
+            self.ring.rewrite(self.bytes * self.per_call as usize, &self.lines, PIECE_BYTES)?;
             self.ring.publish();
         }
         Ok(())

@@ -26,6 +26,8 @@ const CLOSED: usize = 4 * LINE;
 /// The bytes begin on a page.
 const DATA: usize = 4096;
 
+const CACHE_LINE: usize = 64;
+
 /// How long an end looks before it sleeps: about what a wake-up of another core costs.
 const SPIN_NS: u64 = 20_000;
 /// Looks between two looks at the clock.
@@ -112,6 +114,11 @@ pub struct Producer {
     tail: u64,
 }
 
+/// What [`Producer::rewrite`] writes.
+pub struct Lines {
+    words: Vec<u64>,
+}
+
 /// The end that takes bytes out.
 pub struct Consumer {
     end: End,
@@ -176,23 +183,28 @@ impl Producer {
         Ok(())
     }
 
-    /// Puts in what lies there already: so many bytes of which one word in every cache line is written
-    /// again, with what it holds, so that this core owns the line.
+    /// Puts in what lies there already: so many bytes, of which the first word of every cache line is
+    /// written again so that this core owns the line. It is not read first: another core may have it.
     #[inline]
-    pub fn rewrite(&mut self, mut bytes: usize, piece: usize) -> io::Result<()> {
-        const CACHE_LINE: usize = 64;
+    pub fn rewrite(&mut self, mut bytes: usize, lines: &Lines, piece: usize) -> io::Result<()> {
         while bytes > 0 {
             let room = self.room(bytes.min(piece))?;
-            let first = self.at.next_multiple_of(CACHE_LINE);
-            let last = (self.at + room).min(self.end.capacity.saturating_sub(size_of::<u64>() - 1));
-            for line in (first..last).step_by(CACHE_LINE) {
-                let word = self.end.memory.word64(DATA + line);
-                word.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+            let first = self.at.div_ceil(CACHE_LINE);
+            let last = (self.at + room).div_ceil(CACHE_LINE).min(lines.words.len());
+            for (line, word) in (first..last).zip(&lines.words[first.min(last)..last]) {
+                self.end.memory.word64(DATA + line * CACHE_LINE).store(*word, Ordering::Relaxed);
             }
             self.advance(room, piece);
             bytes -= room;
         }
         Ok(())
+    }
+
+    /// The first word of every cache line as it is now, in memory of this process alone.
+    pub fn lines(&self) -> Lines {
+        let whole = self.end.capacity.saturating_sub(size_of::<u64>() - 1).div_ceil(CACHE_LINE);
+        let word = |line| self.end.memory.word64(DATA + line * CACHE_LINE).load(Ordering::Relaxed);
+        Lines { words: (0..whole).map(word).collect() }
     }
 
     /// Writes bytes at an offset that nobody has been shown yet.
@@ -365,9 +377,11 @@ mod tests {
         let mut packed = vec![0; bytes];
         message.pack_into(&mut packed);
         (0..3).for_each(|n| producer.prepare(n * bytes, &packed));
+        let lines = producer.lines();
+        assert_eq!(lines.words.len(), 5, "lines at 0, 64, .. 256 of 300 bytes");
         let putting = std::thread::spawn(move || {
             for _ in 0..1000 {
-                producer.rewrite(bytes, 64).unwrap();
+                producer.rewrite(bytes, &lines, 64).unwrap();
                 producer.publish();
             }
         });

@@ -41,7 +41,7 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
 }
 
 /// Goodput is what the receiver got in its window; each side's quantities keep its own window.
-fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
+pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
     let mut quantities = BTreeMap::new();
     for (role, window) in [(RECEIVER, received), (SENDER, sent)] {
         for (id, value) in &window.quantities {

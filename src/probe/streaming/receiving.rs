@@ -15,17 +15,17 @@ use anyhow::{Result, anyhow, bail};
 /// Bytes verified at the head of each stream.
 const HEAD_BYTES: u64 = 256 * 1024;
 /// Bytes verified at each window's edge.
-const PIECE_BYTES: usize = 16 * 1024;
+pub const PIECE_BYTES: usize = 16 * 1024;
 
 /// A receiver and where in its stream it is.
 pub struct Stream {
     receiver: Box<dyn Receiver>,
     message_bytes: u64,
     /// Bytes received so far.
-    bytes: u64,
-    system_calls: u64,
+    pub bytes: u64,
+    pub system_calls: u64,
     /// Up to here every byte is verified as it arrives.
-    verify_until: u64,
+    pub verify_until: u64,
 }
 
 impl Stream {
@@ -37,7 +37,7 @@ impl Stream {
 
     /// Takes the next piece; false at the end of the stream.
     #[inline]
-    fn next(&mut self) -> Result<bool> {
+    pub fn next(&mut self) -> Result<bool> {
         let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
         self.system_calls += u64::from(got.system_calls);
         let start = self.bytes;
@@ -49,7 +49,7 @@ impl Stream {
     }
 
     /// Checks the end of the last piece, up to `limit` bytes of it, where this receiver sees bytes.
-    fn verify(&self, limit: usize) -> Result<()> {
+    pub fn verify(&self, limit: usize) -> Result<()> {
         let Some(pieces) = self.receiver.last() else { return Ok(()) };
         let (mut end, mut left) = (self.bytes, limit);
         for piece in pieces.into_iter().rev() {

@@ -5,8 +5,8 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
-mod receiver;
-mod sender;
+pub mod receiver;
+pub mod sender;
 
 use super::streaming::{self, RECEIVER, SENDER};
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};

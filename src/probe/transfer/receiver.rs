@@ -10,13 +10,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let count = task.point.int("threads").unwrap_or(1) as usize;
-    let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
-    let listener = connection::listen(address, &task.point, count)?;
-    let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
-    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
-    let streams = connection::accept(&listener, &task.token, &task.point, count)?;
-    drop(listener);
+    let streams = connection::accept_all(task, stage)?;
     let mut report = threads::run(
         task,
         &streams,
@@ -32,7 +26,8 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     Ok(report)
 }
 
-fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Receiver>> {
+/// The receiver of the case on this connection.
+pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Receiver>> {
     let id = task.point.text("receiver").context("the point names no receiver")?;
     let receive = receiver::find(id).with_context(|| format!("no receiver {id}"))?;
     let message_bytes = task.point.int("message_bytes").context("the point has no message size")?;

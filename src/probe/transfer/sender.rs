@@ -7,20 +7,11 @@ use crate::host::Unavailable;
 use crate::mechanism::{self, Sender, Setup};
 use crate::sys::socket;
 use anyhow::{Context, Result, anyhow};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let address: SocketAddr = task
-        .peer
-        .as_ref()
-        .and_then(|offer| offer["address"].as_str())
-        .and_then(|text| text.parse().ok())
-        .context("the receiver offered no address")?;
-    let count = task.point.int("threads").unwrap_or(1);
-    let streams = (0..count)
-        .map(|number| connection::connect(address, &task.token, &task.point, number as u32))
-        .collect::<Result<Vec<TcpStream>>>()?;
+    let streams = connection::connect_all(task)?;
     let mut report = threads::run(
         task,
         &streams,
@@ -35,7 +26,8 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     Ok(report)
 }
 
-fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
+/// The mechanism of the case on this connection, with a filled message of its own.
+pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     let id = task.point.text("mechanism").context("the point names no mechanism")?;
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
     let setup = Setup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };

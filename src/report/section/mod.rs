@@ -8,6 +8,7 @@ pub mod crossovers;
 pub mod drawings;
 pub mod glance;
 pub mod hardware;
+pub mod latency;
 pub mod machine;
 pub mod maps;
 pub mod method;

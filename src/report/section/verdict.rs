@@ -27,6 +27,7 @@ pub fn statements(m: &Material) -> Vec<Statement> {
         .into_iter()
         .chain(advice)
         .chain(batching.into_iter().flatten())
+        .chain(m.analysis.latency.statements.clone())
         .chain(found)
         .chain(costs)
         .collect()
