@@ -15,6 +15,7 @@ pub mod costs;
 pub mod crossover;
 pub mod curves;
 pub mod data_path;
+pub mod finding;
 pub mod groups;
 pub mod latency;
 pub mod levels;

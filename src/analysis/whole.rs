@@ -1,6 +1,7 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
 use super::cells::Cells;
+use super::finding::{self, Answered, Evidence};
 use super::groups::Groups;
 use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
@@ -38,6 +39,8 @@ pub struct Analysis {
     pub costs: Vec<Statement>,
     /// Operations that theory did not foresee, and the levels of curves.
     pub findings: Vec<Statement>,
+    /// The questions that every report is asked.
+    pub answers: Vec<Answered>,
 }
 
 impl Analysis {
@@ -74,6 +77,15 @@ impl Analysis {
             .chain(levels::findings(run, &cells))
             .chain(received::findings(run, &cells))
             .collect();
+        let answers = finding::answers(&Evidence {
+            run,
+            cells: &cells,
+            groups: &groups,
+            studies: &studies,
+            limiters: &limiters,
+            operations: &operations,
+            problems: &problems,
+        });
         Analysis {
             cells,
             groups,
@@ -87,6 +99,7 @@ impl Analysis {
             operations,
             costs,
             findings,
+            answers,
         }
     }
 

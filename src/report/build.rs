@@ -29,6 +29,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::regions::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
+        section::questions::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()

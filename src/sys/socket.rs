@@ -263,7 +263,7 @@ pub fn low_water(socket: RawFd) -> io::Result<libc::c_int> {
     option(socket, libc::SO_RCVLOWAT)
 }
 
-/// Sets SO_BUSY_POLL; above the present value it needs CAP_NET_ADMIN.
+/// Sets SO_BUSY_POLL; some kernels want CAP_NET_ADMIN for more than the present value (6.18 does not).
 pub fn set_busy_poll(socket: RawFd, microseconds: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_BUSY_POLL, microseconds)
 }

@@ -16,7 +16,7 @@ use syscost::sys::program;
 
 const NOBODY: u32 = 65534;
 
-fn audits(command: &mut Command, arguments: &[&str]) -> Vec<Audit> {
+pub fn audits(command: &mut Command, arguments: &[&str]) -> Vec<Audit> {
     let output = command.args(["audit", "--json"]).args(arguments).output().expect("the binary starts");
     assert!(output.status.success(), "{}", said(&output));
     let last = output.stdout.split(|b| *b == b'\n').rfind(|line| !line.is_empty()).expect("a last line");

@@ -18,6 +18,7 @@ pub mod payers;
 pub mod plots;
 pub mod problems;
 pub mod regions;
+pub mod questions;
 pub mod reproduce;
 pub mod verdict;
 
