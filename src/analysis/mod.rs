@@ -19,6 +19,7 @@ pub mod limiter;
 pub mod noise_floor;
 pub mod operations;
 pub mod quality;
+pub mod rulers;
 pub mod sanity;
 pub mod study;
 pub mod verdict;

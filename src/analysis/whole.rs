@@ -4,6 +4,7 @@ use super::cells::Cells;
 use super::groups::Groups;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
+use super::rulers::{self, Held};
 use super::study::{HEADLINES, RIVALS, Study};
 use super::{Problem, Statement, accuracy, costs, levels, quality, sanity, verdict};
 use crate::probe;
@@ -23,6 +24,8 @@ pub struct Analysis {
     pub problems: Vec<Problem>,
     /// The paragraph at the top of a report, where ways of doing one thing are compared.
     pub verdict: Vec<Statement>,
+    /// What compared cases could cost, by probes that are rulers for them.
+    pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
     pub operations: Vec<Operation>,
     /// What the operations cost, in the figures that matter most, and how far theory was right.
@@ -59,7 +62,8 @@ impl Analysis {
             .into_iter()
             .chain(levels::findings(run, &cells))
             .collect();
-        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
+        let rulers = rulers::held(run, &cells);
+        Analysis { cells, groups, studies, limiters, problems, verdict, rulers, operations, costs, findings }
     }
 
     pub fn study(&self, metric: &str) -> Option<&Study> {

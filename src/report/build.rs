@@ -24,6 +24,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::copies::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::rulers::section(&material),
         section::hardware::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),

@@ -210,6 +210,9 @@ fn y_values(plot: &Plot) -> (f64, f64) {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
         high = high.max(e.high.min(e.value * 3.0).max(e.value));
     }
+    for (_, value) in plot.marks.iter().flat_map(marks::line) {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 

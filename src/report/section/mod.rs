@@ -16,6 +16,7 @@ pub mod payers;
 pub mod plots;
 pub mod problems;
 pub mod reproduce;
+pub mod rulers;
 pub mod verdict;
 
 use super::{Block, Section};
