@@ -25,6 +25,8 @@ const TYPICAL_LOG2: u64 = 16;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     pub case: usize,
+    /// The value of the ruler's axis, and what reports call it.
+    pub name: String,
     pub title: &'static str,
     pub bound: bool,
     pub figure: Estimate,
@@ -84,6 +86,7 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
         });
         Some(Reading {
             case: case.index,
+            name: value.to_string(),
             title: (ruler.title)(value)?,
             bound: value == ruler.bound,
             figure: cell.estimate,
@@ -132,19 +135,17 @@ fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
     let case = run.case(best)?;
     let (ruler, worse) = bound(held)?;
     let interval = words.interval(&worse);
-    let name = words.name(&case.point, RIVALS, &held.shared);
-    let own = words.place(&case.point, &names(&held.shared));
-    let name = if own.is_empty() { name } else { format!("{name} {own}") };
+    let name = name(words, case, &held.shared);
     let place = words.place(&held.shared, &[]);
     let (title, times) = (ruler.title, significant(worse.value));
     let text = match held.metric.better {
         Better::Higher => {
             format!(
-                "At {place}, a {title} is {times} times as fast as the best way over TCP ({name}) ({interval})."
+                "At {place}, a {title} is {times} times as fast as the best way over TCP, {name} ({interval})."
             )
         }
         _ => format!(
-            "At {place}, the best way over TCP ({name}) costs {times} times the {} of a {title} ({interval}).",
+            "At {place}, the best way over TCP, {name}, costs {times} times the {} of a {title} ({interval}).",
             held.metric.title
         ),
     };
@@ -152,12 +153,15 @@ fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
     Some(Statement { text, cells: vec![cell(best), cell(ruler.case)] })
 }
 
-fn names(point: &Point) -> Vec<&str> {
-    point.0.keys().map(String::as_str).collect()
+/// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
+pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
+    let known: Vec<&str> = shared.0.keys().map(String::as_str).chain([RIVALS]).collect();
+    let own = words.place(&case.point, &known);
+    format!("{} {own}", words.name(&case.point, RIVALS, shared)).trim().to_string()
 }
 
 /// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
-/// lines in a plot. (title, is it the bound, (size, estimate)).
+/// lines in a plot.
 pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
     let agrees = |h: &&Held| {
         let rest = h.shared.without(ALONG);
@@ -168,9 +172,9 @@ pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
         let Some(size) = held.shared.int(ALONG) else { continue };
         for reading in &held.readings {
             let point = (size as f64, reading.figure);
-            match lines.iter_mut().find(|line| line.title == reading.title) {
+            match lines.iter_mut().find(|line| line.name == reading.name) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line { title: reading.title, bound: reading.bound, points: vec![point] }),
+                None => lines.push(Line { name: reading.name.clone(), points: vec![point] }),
             }
         }
     }
@@ -180,7 +184,89 @@ pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
 /// One ruler along sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    pub title: &'static str,
-    pub bound: bool,
+    pub name: String,
     pub points: Vec<(f64, Estimate)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::synthetic::{Synthetic, sample};
+    use crate::axis::Value;
+    use crate::plan::Case;
+
+    /// Three mechanisms of which one is cheapest, and a ruler that costs a quarter of it.
+    fn ruled() -> Run {
+        fn cost(p: &Point) -> f64 {
+            if p.text("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
+        }
+        let mut run = Synthetic { cost_ns: cost, noise: 0.01, ..Synthetic::default() }.run();
+        let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.ruler()?))).expect("one is a ruler");
+        for size in [1024, 65536] {
+            let index = run.record.plan.cases.len();
+            let mut point = Point::default();
+            point.set(ruler.axis, Value::text(ruler.bound));
+            point.set(ALONG, Value::Int(size));
+            point.set("threads", Value::Int(1));
+            let case = Case { index, probe: probe.about().id.into(), point, twin_of: None };
+            let rounds = (0..8).flat_map(|round| (0..3).map(move |i| (round, i)));
+            run.samples.extend(rounds.map(|(round, i)| sample(&case, round, i, 500.0)));
+            run.record.plan.cases.push(case);
+        }
+        run
+    }
+
+    #[test]
+    fn the_best_is_held_against_the_ruler_where_both_are() {
+        let run = ruled();
+        let held = held(&run, &Cells::of(&run));
+        assert_eq!(held.len(), 4, "two sizes, two metrics");
+        for place in &held {
+            let best = run.case(place.best.unwrap()).unwrap();
+            assert_eq!(best.point.text(RIVALS), Some("send"));
+            assert_eq!(best.point.int(ALONG), place.shared.int(ALONG));
+            assert_eq!(best.point.int("threads"), Some(1));
+            let (reading, worse) = bound(place).unwrap();
+            assert!((3.5..4.6).contains(&worse.value), "{} {worse:?}", place.metric.id);
+            assert_eq!(run.case(reading.case).unwrap().point.int(ALONG), place.shared.int(ALONG));
+        }
+    }
+
+    #[test]
+    fn the_sentences_are_of_the_typical_size_and_name_their_cells() {
+        let run = ruled();
+        let said = statements(&run, &held(&run, &Cells::of(&run)));
+        assert_eq!(said.len(), 2);
+        for statement in &said {
+            assert!(statement.text.starts_with("At 64 KiB and 1 thread"), "{}", statement.text);
+            assert!(statement.text.contains("interval of the ratio") && statement.cells.len() == 2);
+        }
+        assert!(said[0].text.contains("send over veth (TCP_NODELAY on)"), "{}", said[0].text);
+    }
+
+    #[test]
+    fn a_line_is_for_plots_at_its_own_coordinates_only() {
+        let run = ruled();
+        let held = held(&run, &Cells::of(&run));
+        let mut at = Point::default();
+        at.set("threads", Value::Int(1));
+        at.set("path", Value::text("veth"));
+        let drawn = lines(&held, HEADLINES[0], &at);
+        assert_eq!(drawn.len(), 1);
+        assert_eq!(drawn[0].points.iter().map(|p| p.0).collect::<Vec<_>>(), [1024.0, 65536.0]);
+        at.set("threads", Value::Int(2));
+        assert!(lines(&held, HEADLINES[0], &at).is_empty());
+    }
+
+    #[test]
+    fn rulers_win_nothing_and_a_run_without_them_says_nothing() {
+        let run = ruled();
+        let cells = Cells::of(&run);
+        let rulers: Vec<usize> =
+            held(&run, &cells).iter().flat_map(|h| &h.readings).map(|r| r.case).collect();
+        let groups = crate::analysis::groups::Groups::of(&run, RIVALS);
+        assert!(groups.groups.iter().all(|group| !group.members.iter().any(|m| rulers.contains(m))));
+        let alone = Synthetic::default().run();
+        assert!(held(&alone, &Cells::of(&alone)).is_empty());
+    }
 }

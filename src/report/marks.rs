@@ -17,16 +17,11 @@ const ROWS: usize = 3;
 pub fn draw(out: &mut String, marks: &[Mark], x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) {
     // The right end of the last label in each row.
     let mut taken = [f64::NEG_INFINITY; ROWS];
-    // The heights at which references have their names.
-    let mut named = Vec::new();
     for mark in marks {
         match &mark.place {
             Place::At { x: value } => limit(out, mark, x(*value), &mut taken),
             Place::Level { y: value, from_x, to_x } => level(out, mark, y(*value), x(*from_x), x(*to_x)),
-            Place::Line { points } => {
-                let at: Vec<(f64, f64)> = points.iter().map(|(px, py)| (x(*px), y(*py))).collect();
-                reference(out, mark, &at, &mut named);
-            }
+            Place::Line { points } => reference(out, points.iter().map(|(px, py)| (x(*px), y(*py)))),
         }
     }
 }
@@ -67,22 +62,11 @@ fn level(out: &mut String, mark: &Mark, y: f64, from: f64, to: f64) {
     );
 }
 
-/// A thin line with its name at its left end, moved off the names that are there already.
-fn reference(out: &mut String, mark: &Mark, points: &[(f64, f64)], named: &mut Vec<f64>) {
-    let Some((left, top)) = points.first().copied() else { return };
-    let mut height = top - 4.0;
-    while let Some(other) = named.iter().find(|other| (height - **other).abs() < STEP - 2.0) {
-        height = other + STEP;
+/// A thin line; its name stands with those of the series.
+fn reference(out: &mut String, points: impl Iterator<Item = (f64, f64)>) {
+    out.push_str("<path class=\"reference-line\" d=\"");
+    for (i, (x, y)) in points.enumerate() {
+        let _ = write!(out, "{}{x:.1} {y:.1} ", if i == 0 { "M" } else { "L" });
     }
-    named.push(height);
-    out.push_str("<path class=\"reference\" d=\"M");
-    for (x, y) in points {
-        let _ = write!(out, "{x:.1} {y:.1} ");
-    }
-    let _ = write!(
-        out,
-        "\"/><text class=\"limit-name\" x=\"{:.1}\" y=\"{height:.1}\">{}</text>",
-        left + 3.0,
-        xml(&mark.label)
-    );
+    out.push_str("\"/>");
 }

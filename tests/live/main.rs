@@ -6,6 +6,7 @@
 mod common;
 mod cleanup;
 mod lab;
+mod local_transfers;
 mod mounted;
 mod remote;
 mod operations;

@@ -3,8 +3,8 @@
 
 use super::{capital, unless_empty};
 use crate::analysis::CellRef;
-use crate::analysis::rulers::{self, Held};
-use crate::analysis::study::{HEADLINES, RIVALS};
+use crate::analysis::rulers::{self, Held, Line};
+use crate::analysis::study::HEADLINES;
 use crate::analysis::words::Words;
 use crate::axis::Point;
 use crate::report::escape::slug;
@@ -13,9 +13,11 @@ use crate::report::{Block, Entry, Mark, Place, Section, Standing, Table};
 use std::ops::RangeInclusive;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
-    kernel without TCP, without the kernel, and by one copy from core to core. Beside each figure stands how many \
+    kernel without TCP, without the kernel, and by one copy from core to core. That copy is the bound: a transfer \
+    that puts the bytes into memory of the receiver's own has to do as much. Beside each figure stands how many \
     times worse the best way over TCP is, paired by round; the best is the one with the best median, of every \
-    path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it.";
+    path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it: a ratio \
+    below 1 says that waiting cost more there than copying.";
 
 pub fn section(m: &Material) -> Option<Section> {
     let held = &m.analysis.rulers;
@@ -56,10 +58,7 @@ fn table(m: &Material, held: &[Held], metric: &str) -> Option<Table> {
 fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> {
     let id = held.metric.id;
     let case = held.best.and_then(|case| m.run.case(case));
-    let name = case.map_or(Entry::Missing, |case| {
-        let own = words.place(&case.point, &held.shared.0.keys().map(String::as_str).collect::<Vec<_>>());
-        Entry::Text(format!("{} {own}", words.name(&case.point, RIVALS, &held.shared)).trim().to_string())
-    });
+    let name = case.map_or(Entry::Missing, |case| Entry::Text(rulers::name(words, case, &held.shared)));
     let best = held.best.and_then(|case| m.analysis.cells.cell(case, id));
     let mut row = vec![
         Entry::Text(words.place(&held.shared, &[])),
@@ -83,8 +82,8 @@ fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> 
 /// The rulers as lines of a plot of this metric along these sizes, at these coordinates.
 pub fn marks(m: &Material, metric: &str, at: &Point, sizes: RangeInclusive<f64>) -> Vec<Mark> {
     let lines = rulers::lines(&m.analysis.rulers, metric, at).into_iter();
-    let mark = |line: rulers::Line| Mark {
-        label: if line.bound { format!("bound: {}", line.title) } else { line.title.to_string() },
+    let mark = |line: Line| Mark {
+        label: line.name,
         style: None,
         place: Place::Line {
             points: line
