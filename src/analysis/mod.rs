@@ -26,6 +26,7 @@ pub mod quality;
 pub mod refine;
 pub mod regions;
 pub mod received;
+pub mod rulers;
 pub mod sanity;
 pub mod study;
 pub mod verdict;

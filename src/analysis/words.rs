@@ -24,7 +24,13 @@ impl Words {
         let mut probes: Vec<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
         probes.sort_unstable();
         probes.dedup();
-        let axes: Vec<Axis> = probes.into_iter().filter_map(probe::find).flat_map(|p| p.axes()).collect();
+        // Probes may share an axis: a place names it once.
+        let mut axes: Vec<Axis> = Vec::new();
+        for axis in probes.into_iter().filter_map(probe::find).flat_map(|p| p.axes()) {
+            if !axes.iter().any(|known| known.id == axis.id) {
+                axes.push(axis);
+            }
+        }
         let varies = |id: &str| {
             let mut values = cases.iter().filter_map(|c| c.point.get(id));
             let first = values.next();

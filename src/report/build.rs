@@ -25,6 +25,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::rulers::section(&material),
         section::hardware::section(&material),
         section::regions::section(&material),
         section::maps::section(&material),

@@ -124,12 +124,14 @@ pub struct Mark {
     pub label: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// The curve stands still here.
     Level { y: f64, from_x: f64, to_x: f64 },
     /// Something that the machine says of itself.
     At { x: f64 },
+    /// What the curves are held against, in order of x.
+    Line { points: Vec<(f64, f64)> },
 }
 
 /// A metric as colour over two coordinates.

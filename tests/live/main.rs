@@ -8,6 +8,7 @@ mod cleanup;
 mod lab;
 mod latency;
 mod mechanisms;
+mod local_transfers;
 mod mounted;
 mod receivers;
 mod remote;
