@@ -25,14 +25,17 @@ pub fn by_size(m: &Material) -> Option<Section> {
     ];
     let mut blocks = Vec::new();
     for layout in m.layouts.iter().filter(|l| l.comparable()) {
-        blocks.extend(layout.left_out.clone().map(Block::Text));
         // One plot a metric and thread count, or as many as the page has room for.
         let points = layout.sizes.len() * layout.series.len() * wanted.len();
         let counts = spread(&layout.threads, (POINTS / points.max(1)).max(1));
-        blocks.extend(over_facets(layout, POINTS, |facet| {
+        let drawn = over_facets(layout, POINTS, |facet| {
             let of = |count: &u64| wanted.iter().filter_map(|w| ruled(m, layout, facet, *count, w)).collect();
             counts.iter().flat_map(|count| -> Vec<Plot> { of(count) }).collect()
-        }));
+        });
+        if !drawn.is_empty() {
+            blocks.extend(layout.left_out.clone().map(Block::Text));
+        }
+        blocks.extend(drawn);
     }
     unless_empty("by-size", "By message size", "By size", blocks)
 }
