@@ -66,7 +66,8 @@ impl Shape {
         (0..FIELDS).map(move |i| each + usize::from(i < more))
     }
 
-    fn call_bytes(&self) -> u64 {
+    /// Payload of a slot.
+    pub fn call_bytes(&self) -> u64 {
         (self.message_bytes * self.per_call) as u64
     }
 }

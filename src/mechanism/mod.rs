@@ -11,6 +11,9 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod ktls;
+mod ktls_send;
+mod ktls_sendfile;
 mod lent_ring;
 mod io_uring_send;
 mod io_uring_send_zc;
@@ -108,6 +111,11 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Does its stream arrive encoded, so that the kernel has to decode it for the receiver?
+    fn encoded(&self) -> bool {
+        false
+    }
+
     /// Tells the receiver's socket what this mechanism's stream needs there, before the first byte of it.
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
@@ -146,6 +154,8 @@ pub static ALL: &[&dyn Mechanism] = &[
     &io_uring_sendmsg::IoUringSendMsg,
     &io_uring_send_zc::IoUringSendZc,
     &io_uring_sendmsg_zc::IoUringSendMsgZc,
+    &ktls_send::KtlsSend,
+    &ktls_sendfile::KtlsSendFile,
 ];
 
 pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};

@@ -80,6 +80,12 @@ pub trait Receive: Sync {
         None
     }
 
+    /// Does the kernel decode an encoded stream (kTLS) for it? It does for recv(2) and recvmsg(2) into
+    /// memory, without flags.
+    fn decodes(&self) -> bool {
+        false
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
 }
 

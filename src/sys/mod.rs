@@ -37,3 +37,4 @@ pub mod stream;
 pub mod terminal;
 pub mod timer;
 pub mod uring;
+pub mod tls;
