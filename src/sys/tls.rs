@@ -71,9 +71,8 @@ pub fn records_made(socket: RawFd) -> io::Result<u64> {
     };
     let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
     // SAFETY: the structure is live and `length` is its size; any bytes make a valid one.
-    let result = unsafe {
-        libc::getsockopt(socket, libc::SOL_TLS, TLS_TX, (&raw mut info).cast(), &raw mut length)
-    };
+    let result =
+        unsafe { libc::getsockopt(socket, libc::SOL_TLS, TLS_TX, (&raw mut info).cast(), &raw mut length) };
     if result == 0 { Ok(u64::from_be_bytes(info.record)) } else { Err(io::Error::last_os_error()) }
 }
 
