@@ -163,11 +163,12 @@ fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
         Some(counts) => {
             let by_device = counts.device_fetched > 0;
             let fetched = Some(per(counts.device_fetched));
-            let orphan = handed_on(per(counts.orphan_copied));
+            let inside = counts.orphan_copied + audit.decrypted_inside();
+            let arrive = handed_on(per(inside));
             [
                 Flow::Counted { copied: per(counts.copied_in), uncopied: per(counts.uncopied_in) },
                 if by_device { Flow::Device { fetched } } else { handed_on(0.0) },
-                if by_device && counts.orphan_copied == 0 { Flow::Device { fetched: None } } else { orphan },
+                if by_device && inside == 0 { Flow::Device { fetched: None } } else { arrive },
                 Flow::Counted {
                     copied: per(counts.copied_out + audit.decrypted_out()),
                     uncopied: uncopied_out,

@@ -225,5 +225,12 @@ fn what_is_encrypted_is_called_so() {
     let report = report(&run);
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     let page = html::page(&report);
-    assert!(page.contains("1.01x encrypted") && page.contains("1x decrypted"));
+    assert!(page.contains("1.01x encrypted"));
+    assert!(page.contains("receiver&#39;s socket to receiver&#39;s buffer: 1x decrypted"));
+    let counts = Counts { copied_in: all + framing, copied_out: all, ..Counts::default() };
+    run.record.audits[0].counts = Some(counts);
+    let page = html::page(&self::report(&run));
+    assert!(
+        page.contains("to receiver&#39;s socket: 1x decrypted") && page.contains("buffer: 1x copied out")
+    );
 }

@@ -7,7 +7,7 @@ use super::{capital, plural, unless_empty};
 use crate::analysis::copies::{self, Claim};
 use crate::analysis::data_path::{self, DataPath, Flow, Step};
 use crate::analysis::words::{and, percent};
-use crate::ledger::Tier;
+use crate::ledger::{Counts, Tier};
 use crate::report::escape::slug;
 use crate::report::material::Material;
 use crate::report::{Area, Arrow, Block, Diagram, Entry, Kind, Notice, Section, Stage, Table};
@@ -118,15 +118,19 @@ fn row(told: &DataPath) -> Vec<Entry> {
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
         counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
-        counted(counts.map(|c| {
-            audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out + audit.decrypted_out()
-        })),
+        counted(counts.map(|c| copies_in_all(audit, &c))),
         counted(counts.map(|c| c.uncopied_in)),
         per(audit.uncopied_out),
         audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
         Entry::Text(audit.tier.letter().into()),
         Entry::Text(balanced(audit)),
     ]
+}
+
+/// Encryption and decryption read and write every byte as a copy does.
+fn copies_in_all(audit: &Audit, counts: &Counts) -> u64 {
+    let decrypted = audit.decrypted_inside() + audit.decrypted_out();
+    audit.user_copied + counts.copied_in + counts.orphan_copied + decrypted + counts.copied_out
 }
 
 /// Nothing is rounded away: `exact` is to the byte.
@@ -278,8 +282,9 @@ fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
         Step::Send if told.encrypted => "encrypted",
         Step::Send => "copied in",
         Step::Leave => "copied on leaving",
+        Step::Arrive if told.encrypted => "decrypted",
         Step::Arrive => "orphan copy",
-        Step::Receive if told.encrypted => "decrypted",
+        Step::Receive if told.audit.decrypted_out() > 0 => "decrypted",
         Step::Receive => "copied out",
     };
     let instead = match (step, told.delivered) {
