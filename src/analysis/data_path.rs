@@ -112,6 +112,7 @@ fn way(audits: &[Audit], audit: &Audit) -> String {
     let others: Vec<String> = axes
         .iter()
         .filter(|axis| ![RIVALS, PATH].contains(&axis.id) && varies(audits, audit, axis.id))
+        .filter(|axis| !follows(audits, audit, axis.id))
         .filter_map(|axis| shown(axis, &audit.point))
         .collect();
     let name = audit.point.text(RIVALS).unwrap_or(&audit.probe);
@@ -133,6 +134,13 @@ pub fn shared(run: &Run, axes: &[&str]) -> String {
 
 fn shown(axis: &Axis, point: &Point) -> Option<String> {
     Some(format!("{} {}", axis.title, axis.show(point.get(axis.id)?)))
+}
+
+/// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
+fn follows(audits: &[Audit], like: &Audit, axis: &str) -> bool {
+    let receiver = |audit: &Audit| audit.point.get(RECEIVER).cloned();
+    let alike: Vec<Audit> = audits.iter().filter(|a| receiver(a) == receiver(like)).cloned().collect();
+    axis != RECEIVER && varies(audits, like, RECEIVER) && !varies(&alike, like, axis)
 }
 
 fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
