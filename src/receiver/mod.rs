@@ -6,7 +6,10 @@ pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
 
+mod devmem;
+mod device;
 mod io_uring_recv;
+mod io_uring_recv_zc;
 mod recv;
 
 /// What arrived in one call of [`Receiver::receive`].
@@ -67,6 +70,8 @@ pub trait Receive: Sync {
 pub static ALL: &[&dyn Receive] = &[
     &recv::Recv,
     &io_uring_recv::IoUringRecv,
+    &io_uring_recv_zc::IoUringRecvZc,
+    &devmem::Devmem,
 ];
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
