@@ -62,7 +62,7 @@ impl Stream {
         }
         let setup =
             Setup { socket: stream.as_raw_fd(), message_bytes: message_bytes as usize, point: &task.point };
-        let receiver = receive.start(setup).with_context(|| format!("cannot start {id}"))?;
+        let receiver = receive.start(setup).map_err(|error| threads::cannot_start(id, error))?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
         Ok(Stream { receiver, message_bytes, bytes: 0, system_calls: 0, verify_until })
     }

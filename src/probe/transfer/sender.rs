@@ -52,7 +52,7 @@ fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
         message: Message::new(bytes as usize, alignment),
         point: &task.point,
     };
-    mechanism.start(setup).with_context(|| format!("cannot start {id}"))
+    mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
 }
 
 fn message_bytes(task: &Task) -> Result<u64> {
