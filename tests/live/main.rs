@@ -11,4 +11,5 @@ mod remote;
 mod operations;
 mod page_cache;
 mod transfers;
+mod uring;
 mod users;
