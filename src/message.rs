@@ -30,18 +30,12 @@ pub struct Message {
 
 impl Message {
     pub fn new(bytes: usize, alignment: Alignment) -> Message {
-        let align = match alignment {
-            Alignment::Heap => 16,
-            Alignment::Page => PAGE,
-        };
+        let mut fields = empty_fields(bytes, alignment);
         let mut offset = 0;
-        let fields = std::array::from_fn(|i| {
-            let length = bytes / FIELDS + usize::from(i < bytes % FIELDS);
-            let mut field = Buffer::zeroed(length, align);
-            fill(&mut field, offset);
-            offset += length;
-            field
-        });
+        for field in &mut fields {
+            fill(field, offset);
+            offset += field.len();
+        }
         Message { fields, alignment }
     }
 
@@ -52,6 +46,11 @@ impl Message {
 
     pub fn fields(&self) -> &[Buffer; FIELDS] {
         &self.fields
+    }
+
+    /// The fields themselves, for an owner that outlives the message.
+    pub fn into_fields(self) -> [Buffer; FIELDS] {
+        self.fields
     }
 
     pub fn alignment(&self) -> Alignment {
@@ -76,6 +75,15 @@ impl Message {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Room for the eight fields of a message of so many bytes, zeroed.
+pub fn empty_fields(bytes: usize, alignment: Alignment) -> [Buffer; FIELDS] {
+    let align = match alignment {
+        Alignment::Heap => 16,
+        Alignment::Page => PAGE,
+    };
+    std::array::from_fn(|i| Buffer::zeroed(bytes / FIELDS + usize::from(i < bytes % FIELDS), align))
 }
 
 /// The byte at this offset of every message.

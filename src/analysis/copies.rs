@@ -146,6 +146,7 @@ mod tests {
         uncopied_in: 1000,
         orphan_copied: 0,
         copied_out: 1000,
+        decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
     };

@@ -10,14 +10,16 @@ use crate::axis::{Axis, Point};
 use crate::probe;
 use crate::run::Run;
 use crate::run::audit::Audit;
+use crate::{mechanism, receiver};
 use std::collections::BTreeSet;
 
 const PATH: &str = "path";
+const RECEIVER: &str = "receiver";
 
 /// From one place to the next, in the order in which a payload takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// From the fields to what the system call is given.
+    /// From the fields to what the system call is given; there is none where the payload lies in a file.
     Gather,
     /// Into the sender's socket.
     Send,
@@ -48,7 +50,11 @@ pub struct DataPath<'a> {
     pub way: String,
     /// `veth`; empty where the probe has no such axis.
     pub path: String,
-    pub flows: [(Step, Flow); 5],
+    pub flows: Vec<(Step, Flow)>,
+    /// Was the payload encrypted on its way into the kernel, and decrypted on its way out?
+    pub encrypted: bool,
+    /// Does the receiver get to see what arrives?
+    pub delivered: bool,
     pub claim: Option<Claim>,
 }
 
@@ -60,6 +66,8 @@ pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
         way: way(audits, audit),
         path: audit.point.text(PATH).unwrap_or_default().to_string(),
         flows: flows(audit),
+        encrypted: audit.framing_bytes > 0,
+        delivered: delivered(audit),
         claim: copies::claim(audit),
     };
     audits.iter().map(tell).collect()
@@ -132,7 +140,17 @@ fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
     same_probe.filter_map(|a| a.point.get(axis)).collect::<BTreeSet<_>>().len() > 1
 }
 
-fn flows(audit: &Audit) -> [(Step, Flow); 5] {
+/// Does the mechanism send from a file?
+fn from_file(audit: &Audit) -> bool {
+    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.from_file())
+}
+
+/// A receiver that nobody names sees what it takes.
+fn delivered(audit: &Audit) -> bool {
+    audit.point.text(RECEIVER).and_then(receiver::find).is_none_or(|r| r.delivers())
+}
+
+fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
     let per = |bytes: u64| audit.per_byte(bytes);
     let handed_on = |copied: f64| Flow::Counted { copied, uncopied: (1.0 - copied).max(0.0) };
     let uncopied_out = per(audit.uncopied_out);
@@ -150,17 +168,16 @@ fn flows(audit: &Audit) -> [(Step, Flow); 5] {
                 Flow::Counted { copied: per(counts.copied_in), uncopied: per(counts.uncopied_in) },
                 if by_device { Flow::Device { fetched } } else { handed_on(0.0) },
                 if by_device && counts.orphan_copied == 0 { Flow::Device { fetched: None } } else { orphan },
-                Flow::Counted { copied: per(counts.copied_out), uncopied: uncopied_out },
+                Flow::Counted {
+                    copied: per(counts.copied_out + audit.decrypted_out()),
+                    uncopied: uncopied_out,
+                },
             ]
         }
     };
-    [
-        (Step::Gather, gather),
-        (Step::Send, send),
-        (Step::Leave, leave),
-        (Step::Arrive, arrive),
-        (Step::Receive, receive),
-    ]
+    let kernel = [(Step::Send, send), (Step::Leave, leave), (Step::Arrive, arrive), (Step::Receive, receive)];
+    let gathered = (!from_file(audit)).then_some((Step::Gather, gather));
+    gathered.into_iter().chain(kernel).collect()
 }
 
 #[cfg(test)]
@@ -174,6 +191,7 @@ mod tests {
         uncopied_in: 1000,
         orphan_copied: 0,
         copied_out: 1000,
+        decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
     };
@@ -229,7 +247,7 @@ mod tests {
         let run = run(vec![near, far, taken, audit("send", None, (0, 0))]);
         let all = data_paths(&run);
         let counted = |copied, uncopied| Flow::Counted { copied, uncopied };
-        let flows = |index: usize| all[index].flows.map(|(_, flow)| flow);
+        let flows = |index: usize| all[index].flows.iter().map(|(_, flow)| *flow).collect::<Vec<_>>();
         assert_eq!(
             flows(0)[1..],
             [counted(0.0, 1.0), counted(0.0, 1.0), counted(1.0, 0.0), counted(1.0, 0.0)]

@@ -1,7 +1,7 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
 use crate::axis::{Axis, Kind, Point, Value};
-use crate::probe;
+use crate::probe::{self, Probe};
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::units::{Unit, significant};
@@ -30,7 +30,8 @@ impl Words {
             let first = values.next();
             values.any(|v| Some(v) != first)
         };
-        let varied = axes.iter().filter(|a| varies(a.id)).map(|a| a.id.to_string()).collect();
+        let ids: BTreeSet<&String> = cases.iter().flat_map(|c| c.point.0.keys()).collect();
+        let varied = ids.into_iter().filter(|id| varies(id)).cloned().collect();
         Words { axes, varied, confidence: run.record.spec.confidence }
     }
 
@@ -85,6 +86,44 @@ impl Words {
             .filter_map(|a| point.get(a.id).map(|v| format!("{} {}", a.title, a.show(v))))
             .collect();
         if own.is_empty() { value } else { format!("{value} ({})", own.join(", ")) }
+    }
+
+    /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
+    /// every case of the run shares is left out, and so is what is plainly one or off.
+    pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
+        let plain = |value: &Value| *value == Value::Int(1) || value.as_text() == Some("off");
+        let chosen = |id: &String| id != first && probe.chosen(id) && self.varied.contains(id);
+        let told: Vec<String> = point
+            .0
+            .iter()
+            .filter(|(id, value)| chosen(id) && !plain(value))
+            .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))
+            .collect();
+        let name = point.get(first).map_or_else(String::new, |value| self.value(first, value));
+        match (name.is_empty(), told.is_empty()) {
+            (_, true) => name,
+            (true, false) => told.join(", "),
+            (false, false) => format!("{name} ({})", told.join(", ")),
+        }
+    }
+
+    fn title<'s>(&'s self, id: &'s str) -> &'s str {
+        self.axes.iter().find(|a| a.id == id).map_or(id, |a| a.title)
+    }
+
+    /// Does the axis have several values in the run?
+    pub fn varies(&self, axis: &str) -> bool {
+        self.varied.contains(axis)
+    }
+
+    /// `1.3 times [1.2, 1.4]`
+    pub fn factor(&self, ratio: &Estimate) -> String {
+        format!(
+            "{} times [{}, {}]",
+            significant(ratio.value),
+            significant(ratio.low),
+            significant(ratio.high)
+        )
     }
 
     /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,

@@ -91,16 +91,25 @@ fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text.push('\n');
         }
     }
-    for (audit, name) in found.audits.iter().zip(&names) {
-        // A name too long for its column stands on a line of its own.
-        let beside = if name.len() > width { "" } else { name };
-        if beside.is_empty() {
-            text += &format!("{name}\n");
-        }
-        text += &line(beside, width, &cells(audit));
+    for (index, audit) in found.audits.iter().enumerate() {
+        let beside = beside(&names, index, width, &mut text);
+        text += &line(&beside, width, &cells(audit));
         text.push('\n');
     }
     text + &payers(found, &names, width, paint) + &notes(plan, found, paint)
+}
+
+/// The name in the first column. One too long for it stands on a line of its own, once for all rows that
+/// follow with the same.
+fn beside(names: &[String], index: usize, width: usize, text: &mut String) -> String {
+    let name = &names[index];
+    if name.len() <= width {
+        return name.clone();
+    }
+    if index == 0 || names[index - 1] != *name {
+        *text += &format!("{name}\n");
+    }
+    String::new()
 }
 
 /// Who paid for the CPU time, in nanoseconds per byte, where it could be seen.
@@ -123,12 +132,9 @@ fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> Stri
     let heading =
         format!("{:width$} {:>5} {:8}    all   own  recv    own  recv  where", "mechanism", "size", "path");
     text += &format!("{}\n", paint.bold(&heading));
-    for (name, audit, cpu) in rows {
-        // A name too long for its column stands on a line of its own.
-        let beside = if name.len() > width { "" } else { name.as_str() };
-        if beside.is_empty() {
-            text += &format!("{name}\n");
-        }
+    let names: Vec<String> = rows.iter().map(|(name, ..)| name.to_string()).collect();
+    for (index, (_, audit, cpu)) in rows.into_iter().enumerate() {
+        let beside = beside(&names, index, width, &mut text);
         let [size, path, ..] = cells(audit);
         let spent = &cpu.softirqs;
         let parts = [
@@ -180,7 +186,7 @@ fn cells(audit: &Audit) -> [String; 9] {
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
-        counted(counts.map(|c| c.copied_out)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
         counted(counts.map(|c| c.uncopied_in)),
         audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
         balance(audit),

@@ -80,6 +80,9 @@ struct WayEntry {
     summary: &'static str,
     source: &'static str,
     in_default: bool,
+    /// Of a receiver: does whoever receives see the data? No: it shows an upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivers: Option<bool>,
     axes: Vec<&'static str>,
     available: bool,
     #[serde(flatten)]
@@ -114,6 +117,7 @@ fn listing() -> Result<Listing> {
             summary: about.summary,
             source: about.source,
             in_default: about.in_default,
+            delivers: None,
             axes: axes.iter().map(|axis| axis.id).collect(),
             available: why.is_none(),
             why,
@@ -128,7 +132,10 @@ fn listing() -> Result<Listing> {
         experiments,
         probes: probe::ALL.iter().map(|p| probe_entry(*p)).collect(),
         mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), m.axes(), m.available())).collect(),
-        receivers: receiver::ALL.iter().map(|r| way(r.about(), r.axes(), r.available())).collect(),
+        receivers: receiver::ALL
+            .iter()
+            .map(|r| WayEntry { delivers: Some(r.delivers()), ..way(r.about(), r.axes(), r.available()) })
+            .collect(),
     })
 }
 
@@ -244,6 +251,9 @@ fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
         if let Some(name) = names.first() {
             about += &format!(" ({name})");
         }
+        if way.delivers == Some(false) {
+            about += "; does not deliver, an upper bound";
+        }
         if !way.in_default {
             about += "; not in the default study";
         }
@@ -290,6 +300,7 @@ mod tests {
             summary: "one system call for each of the eight fields, so that a line has to be broken",
             source: "",
             in_default,
+            delivers: None,
             axes: vec![],
             available: why.is_none(),
             why,
@@ -325,7 +336,10 @@ mod tests {
                 way("a_mechanism_of_a_long_name", &[], false, None),
                 way("beam", &[], true, Some(why())),
             ],
-            receivers: vec![way("catch", &[], true, None)],
+            receivers: vec![
+                way("catch", &[], true, None),
+                WayEntry { delivers: Some(false), ..way("drop", &[], false, None) },
+            ],
         }
     }
 

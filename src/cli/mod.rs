@@ -16,6 +16,7 @@ mod man;
 mod output;
 mod plan;
 mod progress;
+mod refine;
 mod report;
 mod run;
 

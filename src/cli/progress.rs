@@ -102,6 +102,9 @@ impl Progress {
                     self.last
                 ));
             }
+            Event::Refined { stage, cases } => {
+                self.say(&format!("refining, stage {stage}: {cases} cases where the answer changes"));
+            }
             Event::Finished { .. } => self.bar.finish_and_clear(),
         }
     }

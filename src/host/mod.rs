@@ -15,6 +15,7 @@ pub mod scratch;
 pub mod settings;
 pub mod storage;
 pub mod topology;
+pub mod uring;
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ use std::io;
 
 /// Functions of the program, and the kernel's functions that call them when they return.
 const RETURNS: [(&str, &str); 7] = [
-    ("sent", "tcp_sendmsg"),
+    ("sent", "tcp_sendmsg_locked"),
     ("lent", "skb_zerocopy_iter_stream"),
     ("spliced", "skb_splice_from_iter"),
     ("copied_bits", "skb_copy_bits"),
@@ -22,15 +22,16 @@ const RETURNS: [(&str, &str); 7] = [
 ];
 
 /// The one that is called when the kernel's function begins.
-const BEGINS: (&str, &str) = ("sending", "tcp_sendmsg");
+const BEGINS: (&str, &str) = ("sending", "tcp_sendmsg_locked");
 
 /// Payload bytes of the watched connections, by what the functions that move them returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Functions {
-    /// Taken from the sender (`tcp_sendmsg`).
+    /// Taken from the sender (`tcp_sendmsg_locked`), records' framing included where it encrypts.
     pub sent: u64,
-    /// Of those, in pages that were hung into a segment as they are (`skb_zerocopy_iter_stream`,
-    /// `skb_splice_from_iter`).
+    /// Of those, in pages of a user or a file that were hung into a segment as they are
+    /// (`skb_zerocopy_iter_stream`, `skb_splice_from_iter`). A pipe's own pages and encrypted records are
+    /// the kernel's: copied before.
     pub sent_uncopied: u64,
     /// Of those pages, copied after all for a device that cannot gather them (`skb_copy_bits`,
     /// `skb_copy_and_csum_bits`); repeats included.

@@ -15,13 +15,14 @@ use std::io;
 pub fn attach(object: &[u8], tracepoints: &[(&str, &str)]) -> Result<Ebpf, Unavailable> {
     let _kept = LockedMemory::keep();
     let mut programs = Ebpf::load(object).map_err(|error| refusal(&error))?;
-    for (function, tracepoint) in tracepoints {
-        attach_one(&mut programs, function, tracepoint).map_err(|error| refusal(&error))?;
+    for pair in tracepoints {
+        attach_one(&mut programs, *pair).map_err(|error| refusal(&error))?;
     }
     Ok(programs)
 }
 
-fn attach_one(programs: &mut Ebpf, function: &str, tracepoint: &str) -> Result<(), EbpfError> {
+/// Attaches one more function of a loaded object.
+pub fn attach_one(programs: &mut Ebpf, (function, tracepoint): (&str, &str)) -> Result<(), EbpfError> {
     let program = programs.program_mut(function).expect("the program has this function");
     let program: &mut RawTracePoint = program.try_into()?;
     program.load()?;

@@ -53,6 +53,9 @@ pub struct Counts {
     pub orphan_copied: u64,
     /// Copied to the receiver's memory.
     pub copied_out: u64,
+    /// Given to the receiver by a receive call that did not copy them: decrypted on the way to its memory.
+    #[serde(default)]
+    pub decrypted_out: u64,
     /// Transmitted again; not part of the counts above, orphan copies excepted.
     pub retransmitted: u64,
     /// Fetched from memory by a network device, retransmissions included; 0 where both ends are on

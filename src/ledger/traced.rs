@@ -17,6 +17,10 @@ static PROGRAM: &[u8] =
 const TRACEPOINTS: [(&str, &str); 3] =
     [("left", "net_dev_start_xmit"), ("arrived", "tcp_probe"), ("copied_out", "skb_copy_datagram_iovec")];
 
+/// One that kernels before 6.3 lack. They then cannot tell what was decrypted to a receiver, which shows
+/// as an imbalance of such a receiver and of no other.
+const LATER: (&str, &str) = ("taken", "sock_recv_length");
+
 /// The program's counters, in the order of its `enum counter`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
@@ -29,6 +33,7 @@ struct Reading {
     fetched: u64,
     arrived_kernel: u64,
     copied_out: u64,
+    taken: u64,
 }
 
 impl Reading {
@@ -42,6 +47,7 @@ impl Reading {
             uncopied_in: since(|r| r.left_lent) + since(|r| r.left_shared),
             orphan_copied: since(|r| r.near_lent).min(turned),
             copied_out: since(|r| r.copied_out),
+            decrypted_out: since(|r| r.taken).saturating_sub(since(|r| r.copied_out)),
             retransmitted: since(|r| r.left_again),
             device_fetched: since(|r| r.fetched),
         }
@@ -76,6 +82,7 @@ impl Ledger {
     /// Loads and attaches the program, where this kernel and this user's rights allow it.
     pub fn attach() -> Result<Ledger, Unavailable> {
         let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
+        let _ = load::attach_one(&mut programs, LATER);
         let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
         let watched =
             Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
@@ -119,7 +126,7 @@ impl Ledger {
     }
 
     fn read(&self) -> io::Result<Reading> {
-        let mut sums = [0; 9];
+        let mut sums = [0; 10];
         for (index, sum) in (0..).zip(&mut sums) {
             *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
         }
@@ -133,6 +140,7 @@ impl Ledger {
             fetched,
             arrived_kernel,
             copied_out,
+            taken,
         ] = sums;
         Ok(Reading {
             left_kernel,
@@ -144,6 +152,7 @@ impl Ledger {
             fetched,
             arrived_kernel,
             copied_out,
+            taken,
         })
     }
 }

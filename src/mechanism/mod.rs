@@ -11,6 +11,11 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod io_uring_send;
+mod io_uring_send_zc;
+mod io_uring_sendmsg;
+mod io_uring_sendmsg_zc;
+mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
@@ -21,7 +26,9 @@ mod send_zerocopy;
 mod sendfile;
 mod sendmsg;
 mod splice;
+mod vmsplice;
 mod writev;
+mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism is, for `list`, help, reports and docs.
@@ -55,6 +62,8 @@ pub struct Tally {
     pub queue_entries: u64,
     /// Payload bytes copied from user memory to user memory: nobody else can see such a copy.
     pub user_copied_bytes: u64,
+    /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
+    pub framing_bytes: u64,
 }
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
@@ -106,6 +115,11 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Do the messages lie in a file when they are sent, and not in the sender's memory?
+    fn from_file(&self) -> bool {
+        false
+    }
+
     /// Whole messages that one sender keeps in memory: the message and, in most, a packed copy of
     /// every message of a call.
     fn messages_held(&self, point: &Point) -> u64 {
@@ -129,9 +143,16 @@ pub static ALL: &[&dyn Mechanism] = &[
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
+    &io_uring_send::IoUringSend,
+    &io_uring_sendmsg::IoUringSendMsg,
+    &io_uring_send_zc::IoUringSendZc,
+    &io_uring_sendmsg_zc::IoUringSendMsgZc,
+    &vmsplice::VmSplice,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
+pub use calls::{
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
+};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

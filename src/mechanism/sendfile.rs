@@ -39,6 +39,10 @@ impl Mechanism for SendFile {
         })
     }
 
+    fn from_file(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
         Ok(Box::new(FileSender {
             socket: setup.socket,

@@ -35,6 +35,10 @@ impl Mechanism for Splice {
         tried("splice(2)", |file| Pipe::sized(PAGE)?.fill(file, &mut 0, 1).map(drop))
     }
 
+    fn from_file(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
         Ok(Box::new(Splicer {
             socket: setup.socket,

@@ -6,7 +6,13 @@ pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
 
+pub mod options;
+mod io_uring_recv;
 mod recv;
+mod recv_trunc;
+mod recvmsg;
+mod splice_null;
+mod tcp_zerocopy_receive;
 
 /// What arrived in one call of [`Receiver::receive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +23,7 @@ pub struct Received {
 }
 
 pub struct Setup<'a> {
-    /// A connected, blocking TCP socket.
+    /// A connected, blocking TCP socket, on which [`options::apply`] has set what the point asks.
     pub socket: RawFd,
     pub message_bytes: usize,
     pub point: &'a Point,
@@ -51,6 +57,23 @@ pub trait Receive: Sync {
         Ok(())
     }
 
+    /// Does whoever receives get to see the data? One that does not shows what receiving costs without
+    /// that: an upper bound, and no advice to anybody.
+    fn delivers(&self) -> bool {
+        true
+    }
+
+    /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
+    fn copies_because(&self) -> Option<Unavailable> {
+        None
+    }
+
+    /// Whole messages that one receiver keeps in memory, where that grows with the messages.
+    fn messages_held(&self, point: &Point) -> u64 {
+        let _ = point;
+        0
+    }
+
     /// The value that it needs on an axis that nobody named (the MTU at which pages can be mapped).
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         let _ = (axis, point);
@@ -65,7 +88,17 @@ pub trait Receive: Sync {
 #[rustfmt::skip]
 pub static ALL: &[&dyn Receive] = &[
     &recv::Recv,
+    &recvmsg::RecvMsg,
+    &tcp_zerocopy_receive::TcpZerocopyReceive,
+    &recv_trunc::RecvTrunc,
+    &splice_null::SpliceNull,
+    &io_uring_recv::IoUringRecv,
 ];
+
+/// recv(2) into one buffer: what the others are compared with.
+pub fn control() -> &'static dyn Receive {
+    &recv::Recv
+}
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {
     ALL.iter().copied().find(|r| r.about().id == id)

@@ -126,6 +126,11 @@ impl<'a> Layout<'a> {
         held.filter_map(part).collect::<Vec<_>>().join(", ")
     }
 
+    /// Axes that only some of what competes has, and that vary.
+    pub fn own_axes(&self) -> &[&'static str] {
+        &self.bound
+    }
+
     /// The name of the line that a case belongs to.
     pub fn series_name(&self, point: &Point) -> Option<String> {
         let mut name = point.get(SERIES)?.to_string();

@@ -48,7 +48,7 @@ pub const AFTER: &[Column] = &[
     ),
     column("copied_in", "bytes per byte of payload copied into the kernel; empty where nobody counted"),
     column("orphan_copied", "bytes per byte of payload copied again inside the kernel"),
-    column("copied_out", "bytes per byte of payload copied to the receiver's memory"),
+    column("copied_out", "bytes per byte of payload copied, or decrypted, to the receiver's memory"),
     column("uncopied", "bytes per byte of payload sent from the sender's own pages or the page cache"),
     column(
         "ledger_tier",
@@ -117,7 +117,7 @@ fn copied(audit: Option<&Audit>) -> [String; 7] {
         per(Some(audit.user_copied)),
         per(counts.map(|c| c.copied_in)),
         per(counts.map(|c| c.orphan_copied)),
-        per(counts.map(|c| c.copied_out)),
+        per(counts.map(|c| c.copied_out + audit.decrypted_out())),
         per(counts.map(|c| c.uncopied_in)),
         audit.tier.letter().to_string(),
         audit.unexplained().map_or(String::new(), |share| share.to_string()),

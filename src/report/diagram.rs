@@ -182,14 +182,18 @@ fn body(out: &mut String, diagram: &Diagram) {
     }
 }
 
-/// Between the last row of user space and the kernel's first.
+/// Between the last row of user space and the kernel's first: on the left the sender's, on the right the
+/// receiver's, which are the same row unless the payload never was in the sender's memory.
 fn boundary(out: &mut String, diagram: &Diagram, spots: &[Spot]) {
-    let Some(kernel) = diagram.stages.iter().position(|s| s.area == Area::Kernel) else { return };
-    let y = spots[kernel].top - GAP;
+    let kernel = |stage: &Stage| stage.area == Area::Kernel;
+    let Some(first) = diagram.stages.iter().position(kernel) else { return };
+    let last = diagram.stages.iter().rposition(kernel).unwrap_or(first);
+    let (left, y) = (spots[first].top - GAP, spots[last].top - GAP);
+    let step = if left == y { String::new() } else { format!("{left}H{}V", MARGIN + BOX.0 + GAP) };
     let middle = WIDTH / 2.0;
     let _ = write!(
         out,
-        "<path class=\"limit\" d=\"M0 {y}H{WIDTH}\"/><text class=\"area\" x=\"{middle}\" y=\"{}\" \
+        "<path class=\"limit\" d=\"M0 {step}{y}H{WIDTH}\"/><text class=\"area\" x=\"{middle}\" y=\"{}\" \
          text-anchor=\"middle\">user space</text><text class=\"area\" x=\"{middle}\" y=\"{}\" \
          text-anchor=\"middle\">kernel</text>",
         spots[0].top + BOX.1 / 2.0 + 4.5,

@@ -4,7 +4,7 @@
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
 use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks};
+use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks, regions};
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use std::fmt::Write;
@@ -30,12 +30,13 @@ pub fn style_class(style: usize) -> String {
     format!("s{}{dashed}", style % COLOURS)
 }
 
-/// Each plot, heat map and diagram as a file: (name without directory, content).
+/// Each plot, map and diagram as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let plots = report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot)));
     let heats = report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)));
     let diagrams = report.diagrams().map(|d| (format!("{}.svg", d.id), diagram::standalone(d)));
-    plots.chain(heats).chain(diagrams).collect()
+    let maps = report.regions().map(|map| (format!("{}.svg", map.id), regions::standalone(map)));
+    plots.chain(heats).chain(diagrams).chain(maps).collect()
 }
 
 fn standalone(plot: &Plot) -> String {

@@ -18,6 +18,9 @@ pub struct Audit {
     pub tier: Tier,
     /// Copied from user memory to user memory, by the mechanism's own count: nobody else sees it.
     pub user_copied: u64,
+    /// What went out beside the payload, inside TCP: the framing of encrypted records.
+    #[serde(default)]
+    pub framing_bytes: u64,
     /// What the receiver took without having it copied to its memory, by its own count.
     pub uncopied_out: u64,
     /// Zero-copy completions, and how many of them the kernel flagged as copied.
@@ -92,9 +95,9 @@ impl Cpu {
 /// What a ledger leaves unexplained, in bytes; negative: it counted more than there was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
-    /// Sent, less copied in, less sent without a copy.
+    /// Sent (payload and framing), less copied in, less sent without a copy.
     pub sent: i64,
-    /// Delivered, less copied out, less taken without a copy.
+    /// Delivered, less copied out, less decrypted to the receiver, less taken without a copy.
     pub delivered: i64,
     /// Where both readings of the same bytes differ most, the functions' less the tracepoints'; 0 where
     /// there is one reading.
@@ -107,6 +110,17 @@ impl Audit {
         bytes as f64 / self.delivered_bytes.max(1) as f64
     }
 
+    /// Decrypted on the way to the receiver's memory. Where nothing was encrypted there is no such thing:
+    /// bytes that a receive call returned and nobody saw copied are a hole in the ledger.
+    pub fn decrypted_out(&self) -> u64 {
+        self.counts.filter(|_| self.framing_bytes > 0).map_or(0, |counts| counts.decrypted_out)
+    }
+
+    /// What TCP was given: payload and framing.
+    fn sent_bytes(&self) -> u64 {
+        self.delivered_bytes + self.framing_bytes
+    }
+
     /// The share of completions that the kernel flagged as copied.
     pub fn flagged(&self) -> Option<f64> {
         (self.completions > 0).then(|| self.completions_copied as f64 / self.completions as f64)
@@ -114,10 +128,13 @@ impl Audit {
 
     pub fn balance(&self) -> Option<Balance> {
         let counts = self.counts?;
-        let left = |parts: u64| self.delivered_bytes as i64 - parts as i64;
+        let left = |whole: u64, parts: u64| whole as i64 - parts as i64;
         Some(Balance {
-            sent: left(counts.copied_in + counts.uncopied_in),
-            delivered: left(counts.copied_out + self.uncopied_out),
+            sent: left(self.sent_bytes(), counts.copied_in + counts.uncopied_in),
+            delivered: left(
+                self.delivered_bytes,
+                counts.copied_out + self.decrypted_out() + self.uncopied_out,
+            ),
             readings: self.functions.map_or(0, |functions| self.difference(&counts, &functions)),
         })
     }
@@ -133,11 +150,12 @@ impl Audit {
         let copied_in = differ(functions.copied_in(), counts.copied_in);
         let received = differ(functions.received, counts.copied_out);
         let differences = [
-            differ(functions.sent, self.delivered_bytes),
+            differ(functions.sent, self.sent_bytes()),
             if functions.copied_leaving > 0 { again(copied_in) } else { copied_in },
             again(differ(functions.orphan_copied, counts.orphan_copied)),
-            // Who takes bytes uncopied may have the odd ones copied by another function than this.
-            if self.uncopied_out > 0 { received.max(0) } else { received },
+            // Who takes bytes uncopied may have the odd ones copied by another function than this, and who
+            // has them decrypted gets them all from another.
+            if self.uncopied_out > 0 || self.decrypted_out() > 0 { received.max(0) } else { received },
         ];
         differences.into_iter().max_by_key(|difference| difference.abs()).unwrap_or(0)
     }
@@ -176,6 +194,7 @@ mod tests {
             delivered_bytes: 100_000,
             tier: Tier::Traced,
             user_copied: 0,
+            framing_bytes: 0,
             uncopied_out: 0,
             completions: 8,
             completions_copied: 2,
@@ -243,6 +262,22 @@ mod tests {
             ..read(Functions { received: 50_000, ..functions })
         };
         assert_eq!(mapped.known_by(), Tier::Agreed, "the rest was copied beside its mapping");
+    }
+
+    #[test]
+    fn what_is_encrypted_is_longer_on_its_way_and_decrypted_instead_of_copied() {
+        let counts = Counts { copied_in: 100_800, decrypted_out: 100_000, ..Counts::default() };
+        let encrypted = Audit { framing_bytes: 800, ..audit(Some(counts)) };
+        assert_eq!(encrypted.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }));
+        let functions = Functions { sent: 100_800, ..Functions::default() };
+        let read = Audit { functions: Some(functions), ..encrypted.clone() };
+        assert_eq!(
+            read.known_by(),
+            Tier::Agreed,
+            "records are hung into segments, but from the kernel's memory"
+        );
+        let plain = Audit { framing_bytes: 0, ..encrypted };
+        assert_eq!(plain.balance(), Some(Balance { sent: -800, delivered: 100_000, readings: 0 }), "a hole");
     }
 
     #[test]

@@ -21,6 +21,12 @@ impl Drop for LockedMemory {
     }
 }
 
+/// How much memory this process may lock; `None`: as much as it likes.
+pub fn locked_memory_bytes() -> Option<u64> {
+    let limit = LockedMemory::keep()?;
+    (limit.0.rlim_cur != libc::RLIM_INFINITY).then_some(limit.0.rlim_cur)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

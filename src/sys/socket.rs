@@ -259,6 +259,33 @@ pub fn push(socket: RawFd) -> io::Result<()> {
     set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
 }
 
+pub fn low_water(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_RCVLOWAT)
+}
+
+/// Sets SO_BUSY_POLL; above the present value it needs CAP_NET_ADMIN.
+pub fn set_busy_poll(socket: RawFd, microseconds: libc::c_int) -> io::Result<()> {
+    set_option(socket, libc::SO_BUSY_POLL, microseconds)
+}
+
+pub fn busy_poll(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_BUSY_POLL)
+}
+
+/// SO_INCOMING_NAPI_ID: the receive queue that the last packet came by; 0: none that can be polled.
+pub fn incoming_napi_id(socket: RawFd) -> io::Result<libc::c_int> {
+    option(socket, libc::SO_INCOMING_NAPI_ID)
+}
+
+fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
+    let mut value: libc::c_int = 0;
+    let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the value is a live int and `length` is its size.
+    let result =
+        unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, (&raw mut value).cast(), &mut length) };
+    if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
+}
+
 fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     set_option_of(socket, libc::SOL_SOCKET, option, value)
 }

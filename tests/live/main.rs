@@ -6,7 +6,9 @@
 mod common;
 mod cleanup;
 mod lab;
+mod latency;
 mod mounted;
+mod receivers;
 mod remote;
 mod operations;
 mod page_cache;

@@ -41,6 +41,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
             delivered_bytes: all,
             tier: Tier::Traced,
             user_copied: part(mechanism == Some("pack_send")),
+            framing_bytes: 0,
             uncopied_out: 0,
             completions: part(asked) / 1000,
             completions_copied: part(asked) / 1000,
@@ -231,6 +232,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
         quantities: q,
+        histogram: None,
     }
 }
 
@@ -283,6 +285,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             seed: 42,
             timing: Timing { warmup_ns: 10_000_000, window_ns: 25_000_000, windows: shape.samples },
             quick: false,
+            refine: None,
         },
         settings: plan.cases.iter().map(|c| (c.index, settings.clone())).collect(),
         audits: audits(&plan),

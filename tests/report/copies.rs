@@ -8,6 +8,7 @@ use syscost::ledger::{Counts, Tier};
 use syscost::report::terminal::{self, Look};
 use syscost::report::{Kind, Report, build, diagram, html, svg};
 use syscost::run::{Audit, Run};
+use syscost::{mechanism, receiver};
 
 const PLAIN: Look = Look { width: 80, colour: false };
 
@@ -59,7 +60,7 @@ fn one_count_that_differs_has_a_drawing_of_its_own() {
         "{lines:?}"
     );
     let page = html::page(&report(&run));
-    assert!(page.contains("0.6 by reference") && page.contains("0.25 by reference"));
+    assert!(page.contains("0.6 by reference") && page.contains("0.25 mapped"));
 }
 
 #[test]
@@ -171,4 +172,58 @@ fn hostile_audits_draw() {
         assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)), "{name}");
     }
     assert!(!terminal::text(&report, None, PLAIN).contains('\x1b'));
+}
+
+/// As an audit of this mechanism and receiver would be that copied nothing in and mapped what it could.
+fn uncopied(audit: &mut Audit, mechanism: &str, receiver: &str, uncopied_out: u64) {
+    let all = audit.delivered_bytes;
+    audit.point.set("mechanism", Value::text(mechanism));
+    audit.point.set("receiver", Value::text(receiver));
+    (audit.user_copied, audit.uncopied_out, audit.completions) = (0, uncopied_out, 0);
+    audit.counts = Some(Counts { uncopied_in: all, copied_out: all - uncopied_out, ..Counts::default() });
+}
+
+#[test]
+fn what_is_sent_from_a_file_begins_in_the_kernel_and_what_nobody_gets_ends_there() {
+    let from_file = mechanism::ALL.iter().find(|m| m.from_file()).expect("one sends from a file").about().id;
+    let drops = receiver::ALL.iter().find(|r| !r.delivers()).expect("one delivers nothing").about().id;
+    let takes = receiver::control().about().id;
+    let mut run = common::small_run();
+    run.record.audits.truncate(3);
+    let all = run.record.audits[0].delivered_bytes;
+    for (audit, (receiver, uncopied_out)) in
+        run.record.audits.iter_mut().zip([(takes, 0), (takes, all), (drops, all)])
+    {
+        uncopied(audit, from_file, receiver, uncopied_out);
+    }
+    let report = report(&run);
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    let lines: Vec<String> = report.diagrams().map(diagram::line).collect();
+    assert_eq!(
+        lines,
+        [
+            "file -0-> socket -0-> link -0-> socket =1x=> user",
+            "file -0-> socket -0-> link -0-> socket -0-> mapping",
+            "file -0-> socket -0-> link -0-> socket -0-> nobody",
+        ]
+    );
+    let page = html::page(&report);
+    assert!(page.contains("page cache to sender&#39;s socket: 0 by reference"));
+    assert!(page.contains("receiver&#39;s socket to not delivered: 0 ends in the kernel"));
+    // The sender's side of the kernel's boundary is above the receiver's: its memory takes no part.
+    assert!(page.contains("class=\"limit\" d=\"M0 4H"), "a step");
+}
+
+#[test]
+fn what_is_encrypted_is_called_so() {
+    let mut run = common::small_run();
+    run.record.audits.truncate(1);
+    let audit = &mut run.record.audits[0];
+    let (all, framing) = (audit.delivered_bytes, 8_000);
+    (audit.user_copied, audit.framing_bytes) = (0, framing);
+    audit.counts = Some(Counts { copied_in: all + framing, decrypted_out: all, ..Counts::default() });
+    let report = report(&run);
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+    let page = html::page(&report);
+    assert!(page.contains("1.01x encrypted") && page.contains("1x decrypted"));
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The same connections, counted at the functions that do the work: a second reading beside the
  * tracepoints of ledger.bpf.c, for kernels that let programs be attached to functions. What is copied
- * is the difference of two returned values here, and no page is looked at.
+ * is the difference of two returned values here; a page is looked at only to tell what is hung into a
+ * segment but lies in the kernel's own memory already: bytes that were written into a pipe, or encrypted.
  *
  * A part of ledger.bpf.c, which loads and counts without these programs too.
  *
- * Source (Linux 6.5 and later): net/ipv4/tcp.c (tcp_sendmsg, tcp_recvmsg), net/core/skbuff.c
+ * Source (Linux 6.5 and later): net/ipv4/tcp.c (tcp_sendmsg_locked, tcp_recvmsg), net/core/skbuff.c
  * (skb_zerocopy_iter_stream, skb_splice_from_iter, skb_copy_ubufs, skb_segment). */
 #pragma once
 
 /* Index of each counter; src/ledger/functions.rs has the same list. */
 enum function_counter {
-	SENT_IN_ALL, /* returned by tcp_sendmsg */
-	SENT_UNCOPIED, /* pages that tcp_sendmsg hung into its segments */
+	SENT_IN_ALL, /* returned by tcp_sendmsg_locked, which encryption calls as well */
+	SENT_UNCOPIED, /* of a user or a file, hung into segments as they are */
 	COPIED_LEAVING, /* of such pages, copied for a device that cannot gather */
 	ORPHAN_COPIED, /* of such pages, copied before a receiver of this machine may keep them */
 	RECEIVED, /* returned by tcp_recvmsg that copies */
@@ -26,7 +27,7 @@ struct {
 	__type(value, __u64);
 } RETURNED SEC(".maps");
 
-/* Threads inside tcp_sendmsg of a watched connection: a buffer has no socket yet when pages are hung
+/* Threads inside tcp_sendmsg_locked of a watched connection: a buffer has no socket yet when pages are hung
  * into it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -37,8 +38,6 @@ struct {
 
 /* Of a buffer that holds pages of somebody's: SKBFL_ZEROCOPY_ENABLE, SKBFL_SHARED_FRAG. */
 #define OWNED_FLAGS 3
-#define MSG_PEEK 0x02
-#define MSG_TRUNC 0x20
 
 static __always_inline void add(__u32 counter, __s64 bytes)
 {
@@ -58,7 +57,7 @@ static __always_inline __s64 returned(void *ctx)
 	return (__s32)value;
 }
 
-SEC("fentry/tcp_sendmsg")
+SEC("fentry/tcp_sendmsg_locked")
 int sending(__u64 *ctx)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -69,7 +68,7 @@ int sending(__u64 *ctx)
 	return 0;
 }
 
-SEC("fexit/tcp_sendmsg")
+SEC("fexit/tcp_sendmsg_locked")
 int sent(__u64 *ctx)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -89,14 +88,17 @@ int lent(__u64 *ctx)
 	return 0;
 }
 
-/* sendfile, splice: pages of files and pipes. */
+/* sendfile, splice: pages of files, users and pipes, which are the buffer's last bytes now. */
 SEC("fexit/skb_splice_from_iter")
 int spliced(__u64 *ctx)
 {
-	__u64 thread = bpf_get_current_pid_tgid();
+	__u64 thread = bpf_get_current_pid_tgid(), skb = 0;
+	__s64 bytes = returned(ctx);
 
-	if (bpf_map_lookup_elem(&SENDING, &thread))
-		add(SENT_UNCOPIED, returned(ctx));
+	/* As a number: the verifier lets no pointer into a function of its own. */
+	bpf_get_func_arg(ctx, 0, &skb);
+	if (bytes > 0 && bpf_map_lookup_elem(&SENDING, &thread))
+		add(SENT_UNCOPIED, owned(skb, BPF_CORE_READ((struct sk_buff *)skb, data_len) - bytes));
 	return 0;
 }
 
@@ -160,7 +162,6 @@ int received(__u64 *ctx)
 {
 	__u32 flags = ctx[3];
 
-	/* The first only discards, the second does not take. */
 	if (!(flags & (MSG_TRUNC | MSG_PEEK)) && receives((struct sock *)ctx[0]))
 		add(RECEIVED, returned(ctx));
 	return 0;

@@ -8,7 +8,8 @@
 // whatever thread the softirq interrupted.
 //
 // Source: net/core/dev.c (net_dev_start_xmit), net/ipv4/tcp_input.c (tcp_probe),
-// net/core/datagram.c (skb_copy_datagram_iovec), include/linux/mm.h (flags of page->mapping).
+// net/core/datagram.c (skb_copy_datagram_iovec), net/socket.c (sock_recv_length),
+// include/linux/mm.h (flags of page->mapping).
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -26,6 +27,7 @@ enum counter {
 	FETCHED, /* by a device with hardware, repeats included */
 	ARRIVED_KERNEL,
 	COPIED_OUT,
+	TAKEN, /* returned by receive calls, however the bytes came there */
 	COUNTERS,
 };
 
@@ -70,6 +72,9 @@ struct {
 /* Segments that GRO hangs below the first one. */
 #define LISTED 64
 #define TCP 6
+/* Flags of receive calls: the first does not take, the second only discards. */
+#define MSG_PEEK 0x02
+#define MSG_TRUNC 0x20
 
 /* SKBFL_ZEROCOPY_ENABLE: somebody waits for the completion of these pages. */
 #define LENT_FLAG 1
@@ -268,6 +273,19 @@ int copied_out(struct bpf_raw_tracepoint_args *ctx)
 	/* A buffer in a receive queue belongs to the receiving socket. */
 	if (length > 0 && receives(BPF_CORE_READ(skb, sk)))
 		count(COPIED_OUT, length);
+	return 0;
+}
+
+/* Since Linux 6.3. Encrypted records are not copied to the receiver but decrypted there. */
+SEC("raw_tp/sock_recv_length")
+int taken(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sock *sk = (void *)ctx->args[0];
+	__s32 length = (__s32)ctx->args[1];
+	__u32 flags = ctx->args[2];
+
+	if (length > 0 && !(flags & (MSG_TRUNC | MSG_PEEK)) && receives(sk))
+		count(TAKEN, length);
 	return 0;
 }
 

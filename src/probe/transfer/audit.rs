@@ -1,23 +1,18 @@
 //! What of a transfer's copies only its own two sides know: where the connections go, and what each
 //! side did with memory of its own.
 
-use super::{RECEIVER, SENDER};
+use super::super::streaming::{
+    COMPLETIONS, COMPLETIONS_COPIED, CPU, FRAMING, RECEIVER, SENDER, UNCOPIED, USER_COPIED,
+};
 use crate::axis::Point;
 use crate::probe::{Copies, Known};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Totals of the sender.
-pub const USER_COPIED: &str = "user_copied_bytes";
-pub const COMPLETIONS: &str = "completions";
-pub const COMPLETIONS_COPIED: &str = "completions_copied";
-/// A total of both sides: CPU time of their data threads, by the threads' own clocks.
-pub const CPU: &str = "cpu_ns";
-/// A total of the receiver.
-pub const UNCOPIED: &str = "uncopied_bytes";
-
-/// The axes that decide which copies are made; a device without segmentation may need others.
-const WAY: [&str; 5] = ["mechanism", "receiver", "path", "mtu", "offloads"];
+/// The axes that decide which copies are made; a device without segmentation may need others. Registered
+/// buffers take another way into a segment. How many messages a call takes decides nothing: each of
+/// their bytes is copied as often as in a call of its own.
+const WAY: [&str; 6] = ["mechanism", "receiver", "path", "mtu", "offloads", "registered"];
 /// 64 KiB: large enough that zero-copy is worth asking for.
 const TYPICAL_LOG2: u64 = 16;
 
@@ -45,6 +40,7 @@ impl Copies for TransferCopies {
         Some(Known {
             delivered_bytes: total(RECEIVER, "bytes")?,
             user_copied: total(SENDER, USER_COPIED)?,
+            framing_bytes: total(SENDER, FRAMING)?,
             uncopied_out: total(RECEIVER, UNCOPIED)?,
             completions: total(SENDER, COMPLETIONS)?,
             completions_copied: total(SENDER, COMPLETIONS_COPIED)?,
@@ -69,6 +65,7 @@ mod tests {
             ("receiver.uncopied_bytes", 1.0),
             ("sender.bytes", 65.0),
             ("sender.user_copied_bytes", 2.0),
+            ("sender.framing_bytes", 7.0),
             ("sender.completions", 3.0),
             ("sender.completions_copied", 4.0),
             ("sender.cpu_ns", 5.0),
@@ -77,7 +74,7 @@ mod tests {
         let mut totals: BTreeMap<String, f64> = names.map(|(id, n)| (id.to_string(), n)).into();
         let known = TransferCopies.known(&totals).expect("every total is there");
         assert_eq!((known.delivered_bytes, known.uncopied_out, known.user_copied), (64, 1, 2));
-        assert_eq!((known.completions, known.completions_copied), (3, 4));
+        assert_eq!((known.completions, known.completions_copied, known.framing_bytes), (3, 4, 7));
         assert_eq!((known.sender_cpu_ns, known.receiver_cpu_ns), (5, 6));
         totals.remove("sender.user_copied_bytes");
         assert_eq!(TransferCopies.known(&totals), None, "what a side did not say is not known");

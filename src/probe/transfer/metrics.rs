@@ -43,6 +43,7 @@ macro_rules! sides {
             q("sender_completions_copied", Unit::Count, "of those, flagged copied by the kernel"),
             q("sender_queue_entries", Unit::Count, "completion queue entries reaped (io_uring)"),
             q("sender_enobufs", Unit::Count, "times the kernel refused for want of buffers (ENOBUFS)"),
+            q("receiver_uncopied_bytes", Unit::Bytes, "bytes taken without a copy to the receiver's memory: mapped, dropped, or moved on in the kernel"),
             q("retransmits", Unit::Count, "segments retransmitted (TCP_INFO), all connections"),
         ]
     };
@@ -53,6 +54,12 @@ pub const QUANTITIES: &[Quantity] = sides!("sender", "receiver");
 fn per(sample: &Sample, quantity: &str, base: &str) -> Option<f64> {
     let base = sample.get(base).filter(|n| *n > 0.0)?;
     Some(sample.get(quantity)? / base)
+}
+
+/// What was received without a copy, of what the same window received.
+fn uncopied_fraction(s: &Sample, _: &Point) -> Option<f64> {
+    let bytes = Some(s.bytes).filter(|n| *n > 0.0)?;
+    Some(s.get("receiver_uncopied_bytes")? / bytes)
 }
 
 fn message_bytes(point: &Point) -> Option<f64> {
@@ -313,6 +320,14 @@ pub const METRICS: &[Metric] = &[
         Neither,
         "share of zero-copy completions that the kernel flagged as copied after all",
         |s, _| per(s, "sender_completions_copied", "sender_completions")
+    ),
+    metric!(
+        "uncopied_fraction",
+        "received without a copy",
+        Ratio,
+        Neither,
+        "share of the received bytes that were not copied to the receiver's memory: mapped, dropped, or moved on in the kernel",
+        uncopied_fraction
     ),
     metric!(
         "queue_entries_per_message",

@@ -117,8 +117,10 @@ fn row(told: &DataPath) -> Vec<Entry> {
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
-        counted(counts.map(|c| c.copied_out)),
-        counted(counts.map(|c| audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
+        counted(counts.map(|c| {
+            audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out + audit.decrypted_out()
+        })),
         counted(counts.map(|c| c.uncopied_in)),
         per(audit.uncopied_out),
         audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
@@ -149,6 +151,7 @@ fn drawings(told: &[DataPath]) -> Vec<Diagram> {
         let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
         let same = |(ways, other): &&mut (Vec<&DataPath>, Diagram)| {
             other.arrows == diagram.arrows
+                && other.stages == diagram.stages
                 && other.claim == diagram.claim
                 && ways.first().is_some_and(|first| known(first.audit) == known(way.audit))
         };
@@ -199,20 +202,36 @@ fn drawing(told: &DataPath) -> Diagram {
     let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
+    let mut stages = if told.flows.iter().any(|(step, _)| *step == Step::Gather) {
+        vec![stage(Area::User, "eight fields", "fields"), stage(Area::User, "sender's buffer", "buffer")]
+    } else {
+        vec![stage(Area::Kernel, "page cache", "file")]
+    };
+    let (end, at_end) = destination(told);
+    stages.extend([
+        stage(Area::Kernel, "sender's socket", "socket"),
+        stage(Area::Between, link, short),
+        stage(Area::Kernel, "receiver's socket", "socket"),
+        stage(Area::User, end, at_end),
+    ]);
     Diagram {
         id: String::new(),
         title: String::new(),
         claim: claim(told),
-        stages: vec![
-            stage(Area::User, "eight fields", "fields"),
-            stage(Area::User, "sender's buffer", "buffer"),
-            stage(Area::Kernel, "sender's socket", "socket"),
-            stage(Area::Between, link, short),
-            stage(Area::Kernel, "receiver's socket", "socket"),
-            stage(Area::User, "receiver's buffer", "user"),
-        ],
-        arrows: told.flows.iter().map(|(step, flow)| arrow(*step, *flow)).collect(),
+        stages,
+        arrows: told.flows.iter().map(|(step, flow)| arrow(told, *step, *flow)).collect(),
         notes: Vec::new(),
+    }
+}
+
+/// Where the payload ends, in full and in short.
+fn destination(told: &DataPath) -> (&'static str, &'static str) {
+    let audit = told.audit;
+    match audit.uncopied_out {
+        _ if !told.delivered => ("not delivered", "nobody"),
+        0 => ("receiver's buffer", "user"),
+        all if all == audit.delivered_bytes => ("receiver's mapping", "mapping"),
+        _ => ("receiver's memory", "user"),
     }
 }
 
@@ -253,13 +272,20 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
     notes
 }
 
-fn arrow(step: Step, flow: Flow) -> Arrow {
+fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
     let what = match step {
         Step::Gather => "copied in user space",
+        Step::Send if told.encrypted => "encrypted",
         Step::Send => "copied in",
         Step::Leave => "copied on leaving",
         Step::Arrive => "orphan copy",
+        Step::Receive if told.encrypted => "decrypted",
         Step::Receive => "copied out",
+    };
+    let instead = match (step, told.delivered) {
+        (Step::Receive, true) => "mapped",
+        (Step::Receive, false) => "ends in the kernel",
+        _ => "by reference",
     };
     match flow {
         Flow::Unknown => Arrow::new(Kind::Unknown, "?", "not verified"),
@@ -267,11 +293,11 @@ fn arrow(step: Step, flow: Flow) -> Arrow {
             let amount = fetched.map_or("DMA".to_string(), |bytes| format!("{}x", figure(bytes)));
             Arrow::new(Kind::Device, &amount, "by the device")
         }
-        Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", "by reference"),
+        Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", instead),
         Flow::Counted { copied, uncopied } => {
             let mut arrow = Arrow::new(Kind::Copied(copied), &format!("{}x", figure(copied)), what);
             if uncopied >= SHOWN {
-                arrow.rest = Some(format!("{} by reference", figure(uncopied)));
+                arrow.rest = Some(format!("{} {instead}", figure(uncopied)));
             }
             arrow
         }

@@ -4,7 +4,6 @@ use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
 use crate::host::topology::{self, Placement, Topology};
 use crate::sys::process;
 use anyhow::{Context, Result, anyhow};
-use std::net::TcpStream;
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
 
@@ -48,14 +47,14 @@ pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
 /// Which side's CPU of each pair to use.
 pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
 
-/// Runs one thread per connection: pins it, sets it up with `prepare` on that CPU, says ready when
+/// Runs one thread per stream: pins it, sets it up with `prepare` on that CPU, says ready when
 /// all are, and joins what they bring home.
-pub fn run<'a>(
+pub fn run<'a, S: Sync>(
     task: &'a Task,
-    streams: &'a [TcpStream],
+    streams: &'a [S],
     stage: &mut dyn Stage,
     cpu: ChooseCpu,
-    prepare: impl Fn(&'a TcpStream) -> Result<Ready<'a>> + Sync,
+    prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
     let placement =
         Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
