@@ -17,7 +17,8 @@ pub struct Fio {
 }
 
 pub static NET: Fio = Fio { id: "fio", engine: "net" };
-/// The same engine, whose writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket.
+/// The writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket. The reader stays
+/// the copying one: a splicing one does not notice the end of the stream.
 pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice" };
 
 impl External for Fio {
@@ -45,15 +46,16 @@ impl External for Fio {
         let lane = |_| {
             let port = fresh_ports();
             let both = format!(
-                "--ioengine={} --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
-                self.engine, call.cell.message_bytes
+                "--protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
+                call.cell.message_bytes
             );
             let client = format!(
-                "--name=sender --rw=write {both} --hostname={} --time_based --runtime={}",
-                call.address, call.seconds
+                "--name=sender --rw=write --ioengine={} {both} --hostname={} --time_based --runtime={}",
+                self.engine, call.address, call.seconds
             );
+            let server = format!("--name=receiver --rw=read --ioengine=net {both} --listen");
             Lane {
-                server: Call::new(call.server(), &format!("--name=receiver --rw=read {both} --listen")),
+                server: Call::new(call.server(), &server),
                 port,
                 client: Call::new(call.client(), &client),
                 server_reports: true,

@@ -62,11 +62,13 @@ const USUAL: Contest = Contest {
 const UP_TO_A_PACKET: (u64, u64) = (8, LARGEST_BYTES);
 
 const URING_TERMS: &str = "eight requests are submitted together on both sides; ours are linked, so that no message \
-    overtakes another, theirs are not; SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off: the programs \
+    overtakes another, theirs are not; with zero-copy theirs sends from one buffer again and again, ours has 256 and sends \
+    from none that the kernel still reads; SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off: the programs \
     set no other. One receiver of ours for both";
 
 const COMPLETIONS: &str = "both send one buffer a message with sendmsg(2); theirs reads completions every 32 messages and calls \
-    poll(2) after each, ours reads them every 8 and never sends from memory that the kernel still reads. SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off. One receiver of ours for both";
+    poll(2) after each, with one buffer for all messages; ours reads them every 32 too, has 256 buffers and never sends \
+    from memory that the kernel still reads. SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off. One receiver of ours for both";
 
 /// Every contest, in the order of the page.
 pub static ALL: &[Contest] = &[
@@ -90,7 +92,7 @@ pub static ALL: &[Contest] = &[
         nodelay: false,
         rivals: &[&fio::NETSPLICE],
         terms: "vmsplice(2) of a buffer into a pipe and splice(2) to the socket; TCP_NODELAY off: fio cannot set it without \
-            undoing it. fio's receiver splices too, ours copies; fio overwrites its buffer while the kernel may still read it",
+            undoing it. Both receivers copy. fio sends from one buffer again and again, ours never writes to memory that is still to be read",
         ..USUAL
     },
     Contest {
@@ -112,6 +114,8 @@ pub static ALL: &[Contest] = &[
         at: &[
             ("mechanism", "io_uring_send_zc"),
             ("receiver", "recv"),
+            ("in_flight", "256"),
+            ("reap_batch", "32"),
             ("messages_per_call", "8"),
             ("socket_buffer_bytes", "2M"),
         ],
@@ -127,6 +131,8 @@ pub static ALL: &[Contest] = &[
             ("mechanism", "io_uring_send_zc"),
             ("registered", "on"),
             ("receiver", "recv"),
+            ("in_flight", "256"),
+            ("reap_batch", "32"),
             ("messages_per_call", "8"),
             ("socket_buffer_bytes", "2M"),
         ],
@@ -138,7 +144,13 @@ pub static ALL: &[Contest] = &[
     },
     Contest {
         id: "send_zerocopy",
-        at: &[("mechanism", "send_zerocopy"), ("receiver", "recv"), ("socket_buffer_bytes", "2M")],
+        at: &[
+            ("mechanism", "send_zerocopy"),
+            ("receiver", "recv"),
+            ("socket_buffer_bytes", "2M"),
+            ("in_flight", "256"),
+            ("reap_batch", "32"),
+        ],
         nodelay: false,
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::RECEIVED],
@@ -147,7 +159,13 @@ pub static ALL: &[Contest] = &[
     },
     Contest {
         id: "send_zerocopy_dropped",
-        at: &[("mechanism", "send_zerocopy"), ("receiver", "recv_trunc"), ("socket_buffer_bytes", "2M")],
+        at: &[
+            ("mechanism", "send_zerocopy"),
+            ("receiver", "recv_trunc"),
+            ("socket_buffer_bytes", "2M"),
+            ("in_flight", "256"),
+            ("reap_batch", "32"),
+        ],
         nodelay: false,
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::DROPPED],
@@ -156,7 +174,13 @@ pub static ALL: &[Contest] = &[
     },
     Contest {
         id: "msg_zerocopy",
-        at: &[("mechanism", "msg_zerocopy"), ("receiver", "recv"), ("socket_buffer_bytes", "2M")],
+        at: &[
+            ("mechanism", "msg_zerocopy"),
+            ("receiver", "recv"),
+            ("socket_buffer_bytes", "2M"),
+            ("in_flight", "256"),
+            ("reap_batch", "32"),
+        ],
         nodelay: false,
         bytes: UP_TO_A_PACKET,
         rivals: &[&msg_zerocopy::RECEIVED],
