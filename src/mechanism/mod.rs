@@ -123,7 +123,7 @@ pub trait Mechanism: Sync {
     }
 
     /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn from_file(&self) -> bool {
+    fn sends_a_file(&self) -> bool {
         false
     }
 

@@ -39,7 +39,7 @@ impl Mechanism for SendFile {
         })
     }
 
-    fn from_file(&self) -> bool {
+    fn sends_a_file(&self) -> bool {
         true
     }
 
