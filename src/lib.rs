@@ -28,6 +28,7 @@ pub mod run;
 pub mod worker;
 pub mod measure;
 pub mod analysis;
+pub mod table;
 pub mod report;
 pub mod lab;
 pub mod cli;

@@ -5,7 +5,7 @@
 //! machine could not provide is `None` (an empty CSV cell), never 0.
 
 use crate::axis::Point;
-use crate::stats;
+use crate::stats::{self, histogram::Histogram};
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +39,9 @@ pub struct Sample {
     pub marks: Vec<String>,
     /// The probe's quantities by id; absent or `None` = not measurable here.
     pub quantities: BTreeMap<String, Option<f64>>,
+    /// Every single time of the batch, where the probe keeps them: a file of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Histogram>,
 }
 
 impl Sample {

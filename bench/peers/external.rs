@@ -91,7 +91,7 @@ pub fn run(place: &Place, lanes: &[Lane], limit: Duration, stop: &AtomicBool) ->
     Ok(outputs)
 }
 
-fn start(call: &Call, seat: process::Seat) -> Result<Running> {
+pub fn start(call: &Call, seat: process::Seat) -> Result<Running> {
     let mut command = process::command(&call.program, seat);
     command.args(&call.arguments);
     Running::start(command)

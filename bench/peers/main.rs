@@ -1,5 +1,6 @@
 //! Compares syscost's `send` with other network benchmarks, alternately, on equal terms; and with
-//! the subcommand `os` its costs of operations with other benchmarks of operating systems.
+//! the subcommand `os` its costs of operations with other benchmarks of operating systems, with `ways`
+//! each of its mechanisms with the programs that move data in the same way.
 //!
 //! `cargo bench --bench peers -- --help`. Each round visits every cell once in a seeded random
 //! order and, in each cell, every tool once in a random order; each visit is a fresh pair of
@@ -13,6 +14,7 @@ mod machine;
 mod namespace;
 mod options;
 mod os;
+mod ours;
 mod output;
 mod parse;
 mod peer;
@@ -20,6 +22,8 @@ mod place;
 mod process;
 mod record;
 mod session;
+mod sink;
+mod ways;
 
 use anyhow::Result;
 use clap::Parser;
@@ -34,6 +38,8 @@ fn main() -> ExitCode {
     }
     let done = match &asked.what {
         Some(What::Os(options)) => os::run(options),
+        Some(What::Ways(options)) => ways::run(options),
+        Some(What::Sink(options)) => sink::run(options),
         None => run(&asked.transfers),
     };
     match done {

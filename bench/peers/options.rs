@@ -1,7 +1,7 @@
 //! The command line of the comparison.
 
 use crate::cell::{Nodelay, Path};
-use crate::os;
+use crate::{os, sink, ways};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +26,10 @@ pub struct CommandLine {
 pub enum What {
     /// Compares the costs of operations with lmbench, perf bench, fio and others
     Os(os::Options),
+    /// Compares each way to send, to receive and to wait with the programs that use the same one
+    Ways(ways::Options),
+    #[command(hide = true)]
+    Sink(sink::Options),
 }
 
 /// The comparison of transfers.
@@ -75,12 +79,12 @@ pub struct Options {
     pub list: bool,
 }
 
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let bytes = syscost::units::parse_bytes(text).map_err(|e| e.to_string())?;
     if (8..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err("write a size from 8 bytes to 1 GiB".into()) }
 }
 
-fn cpus(text: &str) -> Result<(usize, usize), String> {
+pub fn cpus(text: &str) -> Result<(usize, usize), String> {
     let error = || "write two CPU numbers, as 0,1".to_string();
     let (sender, receiver) = text.split_once(',').ok_or_else(error)?;
     let number =

@@ -31,6 +31,11 @@ pub struct Place {
 
 impl Place {
     pub fn new(path: Path, cpus: (usize, usize)) -> Result<Place> {
+        Place::with_mtu(path, None, cpus)
+    }
+
+    /// With a veth pair of this MTU; a loopback keeps the kernel's.
+    pub fn with_mtu(path: Path, mtu: Option<u32>, cpus: (usize, usize)) -> Result<Place> {
         let mut place = Place {
             sender: Namespace::new()?,
             receiver: match path {
@@ -47,7 +52,7 @@ impl Place {
             mtu: String::new(),
         };
         match path {
-            Path::Veth => place.lay_veth()?,
+            Path::Veth => place.lay_veth(mtu)?,
             Path::Loopback => place.lay_loopback()?,
         }
         place.congestion_control = place.connection_congestion_control()?;
@@ -74,7 +79,7 @@ impl Place {
         self.cpus
     }
 
-    fn lay_veth(&mut self) -> Result<()> {
+    fn lay_veth(&mut self, asked: Option<u32>) -> Result<()> {
         let other = self.receiver.as_ref().expect("a veth pair has two namespaces").proc_path();
         ip(self.sender(), &format!("link add sender type veth peer name receiver netns {other}"))?;
         let ends =
@@ -82,6 +87,9 @@ impl Place {
         for (seat, device, own, peer) in ends {
             ip(seat, "link set lo up")?;
             ip(seat, &format!("addr add {own}/32 dev {device}"))?;
+            if let Some(bytes) = asked {
+                ip(seat, &format!("link set {device} mtu {bytes}"))?;
+            }
             ip(seat, &format!("link set {device} up"))?;
             let route = format!("route add {peer}/32 dev {device} src {own} congctl {CONGESTION_CONTROL}");
             ip(seat, &route)?;

@@ -165,9 +165,9 @@ pub fn ending(status: ExitStatus) -> String {
     }
 }
 
-fn anonymous_file() -> Result<File> {
+pub fn anonymous_file() -> Result<File> {
     // SAFETY: the name is a C string; the descriptor returned is new and owned by nobody else.
-    let fd = unsafe { libc::memfd_create(c"peer-output".as_ptr(), libc::MFD_CLOEXEC) };
+    let fd = unsafe { libc::memfd_create(c"peers".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error()).context("memfd_create");
     }

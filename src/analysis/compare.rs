@@ -6,7 +6,7 @@
 //! ratio exceeds the noise floor. Everything else is a tie, with the reason.
 
 use super::cells::{Cells, metric};
-use super::groups::{Group, Groups, comparable};
+use super::groups::{Group, Groups};
 use super::noise_floor::{NoiseFloor, noise_floor};
 use crate::run::Run;
 use crate::sample::{Better, Metric};
@@ -77,7 +77,7 @@ impl Comparisons {
         let metric = metric(run, metric_id)?;
         let floor = noise_floor(run, cells, metric.id);
         let mut pairs: Vec<Comparison> =
-            groups.groups.iter().flat_map(|g| pairs_of(run, cells, g, &groups.axis, metric.id)).collect();
+            groups.groups.iter().flat_map(|g| pairs_of(run, cells, (groups, g), metric.id)).collect();
         let p: Vec<f64> = pairs.iter().map(|c| c.ratio.p).collect();
         let alpha = 1.0 - run.record.spec.confidence;
         for (pair, adjusted) in pairs.iter_mut().zip(benjamini_hochberg(&p)) {
@@ -101,12 +101,17 @@ impl Comparisons {
 }
 
 /// The pairs of a group that have a ratio, not judged yet.
-fn pairs_of(run: &Run, cells: &Cells, group: &Group, axis: &str, metric: &'static str) -> Vec<Comparison> {
+fn pairs_of(
+    run: &Run,
+    cells: &Cells,
+    (groups, group): (&Groups, &Group),
+    metric: &'static str,
+) -> Vec<Comparison> {
     let mut pairs = Vec::new();
     for (i, a) in group.members.iter().enumerate() {
         for b in &group.members[i + 1..] {
             let points = run.case(*a).zip(run.case(*b)).map(|(a, b)| (&a.point, &b.point));
-            if !points.is_some_and(|(a, b)| comparable(a, b, axis)) {
+            if !points.is_some_and(|(a, b)| groups.rivals(a, b)) {
                 continue;
             }
             let Some((x, y)) = cells.cell(*a, metric).zip(cells.cell(*b, metric)) else { continue };

@@ -3,6 +3,9 @@
 //! An axis that would not exist with another value of the compared axis (the reap batch of a
 //! zero-copy mechanism beside plain send) belongs to that value and does not keep cases apart,
 //! unless both cases of a pair have it. Twins repeat a case and are never compared.
+//!
+//! Groups of *ways* are wider: their members may differ in every axis that whoever does the thing
+//! chooses (the mechanism, the receiver, messages per call). What does not do the whole work is left out.
 
 use crate::axis::{Point, Value};
 use crate::probe::{self, Probe};
@@ -28,40 +31,73 @@ pub struct Groups {
     /// The axis's values in the run, in the order that reports show them.
     pub values: Vec<Value>,
     pub groups: Vec<Group>,
+    /// Do members differ in whatever is chosen, rather than in the axis alone?
+    pub ways: bool,
 }
 
 impl Groups {
     pub fn of(run: &Run, axis: &str) -> Groups {
-        let plan = &run.record.plan;
         let values = values(run, axis);
-        let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
-        for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-            if let Some(shared) = shared(&case.probe, &case.point, axis, &values) {
-                groups.entry((&case.probe, shared)).or_default().members.push(case.index);
-            }
-        }
-        for (index, skip) in plan.skips.iter().enumerate() {
-            if let Some(shared) = shared(&skip.probe, &skip.point, axis, &values) {
-                groups.entry((&skip.probe, shared)).or_default().skips.push(index);
-            }
-        }
-        let place = |case: &usize| {
-            let value = run.case(*case).and_then(|c| c.point.get(axis));
-            (value.and_then(|v| values.iter().position(|w| v == w)), *case)
-        };
-        let groups = groups
-            .into_iter()
-            .map(|((probe, shared), mut group)| {
-                group.members.sort_by_key(place);
-                Group { probe: probe.to_string(), shared, ..group }
-            })
-            .collect();
-        Groups { axis: axis.to_string(), values, groups }
+        let place = |probe: &str, point: &Point| shared(probe, point, axis, &values);
+        let groups = grouped(run, axis, &values, place);
+        Groups { axis: axis.to_string(), values, groups, ways: false }
+    }
+
+    /// Every way of doing one thing beside every other; `axis` is the one that names them first.
+    pub fn of_ways(run: &Run, axis: &str) -> Groups {
+        let values = values(run, axis);
+        let groups = grouped(run, axis, &values, given);
+        Groups { axis: axis.to_string(), values, groups, ways: true }
+    }
+
+    /// May these two members of a group be compared?
+    pub fn rivals(&self, a: &Point, b: &Point) -> bool {
+        if self.ways { a != b } else { comparable(a, b, &self.axis) }
     }
 }
 
-/// May these two members of a group be compared? They differ on the axis and agree elsewhere.
-pub fn comparable(a: &Point, b: &Point, axis: &str) -> bool {
+/// The cases and skips of a run by their shared coordinates; members in the order of the axis's values.
+fn grouped(
+    run: &Run,
+    axis: &str,
+    values: &[Value],
+    shared: impl Fn(&str, &Point) -> Option<Point>,
+) -> Vec<Group> {
+    let plan = &run.record.plan;
+    let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
+    for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        if let Some(shared) = shared(&case.probe, &case.point) {
+            groups.entry((&case.probe, shared)).or_default().members.push(case.index);
+        }
+    }
+    for (index, skip) in plan.skips.iter().enumerate() {
+        if let Some(shared) = shared(&skip.probe, &skip.point) {
+            groups.entry((&skip.probe, shared)).or_default().skips.push(index);
+        }
+    }
+    let place = |case: &usize| {
+        let value = run.case(*case).and_then(|c| c.point.get(axis));
+        (value.and_then(|v| values.iter().position(|w| v == w)), *case)
+    };
+    groups
+        .into_iter()
+        .map(|((probe, shared), mut group)| {
+            group.members.sort_by_key(place);
+            Group { probe: probe.to_string(), shared, ..group }
+        })
+        .collect()
+}
+
+/// The point without what is chosen; `None` where nothing is, or where the work is not done whole.
+fn given(probe_id: &str, point: &Point) -> Option<Point> {
+    let probe: &dyn Probe = probe::find(probe_id)?;
+    let mut given = point.clone();
+    given.0.retain(|id, _| !probe.chosen(id));
+    (given.0.len() < point.0.len() && probe.whole(point)).then_some(given)
+}
+
+/// Do these two differ on the axis and agree elsewhere?
+fn comparable(a: &Point, b: &Point, axis: &str) -> bool {
     let agree = |(id, value): (&String, &Value)| id == axis || b.get(id).is_none_or(|other| other == value);
     a.get(axis) != b.get(axis) && a.0.iter().all(agree)
 }

@@ -1,17 +1,20 @@
-//! What became of what a receiver asked for: whether it was spared its copies, and whether busy polling had
-//! anything to poll.
+//! What became of what a receiver asked for: whether it was spared its copies, whether busy polling had
+//! anything to poll; and which receivers deliver nothing.
 //!
 //! The share of bytes that were received without a copy is a cell of every case; a sentence is made where a
 //! receiver asked for it and was refused some. Nothing is guessed: why is what the receiver itself says.
 
 use super::cells::Cells;
+use super::study::HEADLINES;
 use super::words::{self, and, count};
 use super::{CellRef, Statement};
 use crate::plan::Case;
 use crate::receiver::{self, options};
 use crate::run::Run;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+/// The figure that stands for a case as a whole.
+const HEADLINE: &str = HEADLINES[0];
 const METRIC: &str = "uncopied_fraction";
 /// Below it something was copied that need not have been: a few bytes at the ends of a stream are no finding.
 const ALL: f64 = 0.99;
@@ -22,7 +25,33 @@ const NONE: f64 = 0.01;
 type ByMechanism = BTreeMap<String, Vec<(usize, f64)>>;
 
 pub fn findings(run: &Run, cells: &Cells) -> Vec<Statement> {
-    spared(run, cells).into_iter().chain(polled(run)).collect()
+    undelivered(run, cells).into_iter().chain(spared(run, cells)).chain(polled(run)).collect()
+}
+
+/// Receivers whose figures are bounds.
+fn undelivered(run: &Run, cells: &Cells) -> Option<Statement> {
+    let dropped = |case: &&Case| {
+        let receive = case.point.text("receiver").and_then(receiver::find);
+        receive.is_some_and(|r| !r.delivers()) && cells.cell(case.index, HEADLINE).is_some()
+    };
+    let cases: Vec<&Case> = cases(run).filter(dropped).collect();
+    let names: BTreeSet<&str> = cases.iter().filter_map(|case| case.point.text("receiver")).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let (one, names) = (names.len() == 1, names.into_iter().map(str::to_string).collect::<Vec<_>>());
+    let text = format!(
+        "{} {} not deliver what {} received: {} an upper bound for receivers that do, and no way to get data.",
+        and(&names),
+        if one { "does" } else { "do" },
+        if one { "it" } else { "they" },
+        if one { "it is" } else { "they are" },
+    );
+    Some(Statement { text, cells: refs(cases.into_iter()) })
+}
+
+fn refs<'r>(cases: impl Iterator<Item = &'r Case>) -> Vec<CellRef> {
+    cases.map(|case| CellRef { case: case.index, metric: HEADLINE }).collect()
 }
 
 /// One sentence for each receiver and path: from which mechanisms it took how much without a copy.
@@ -105,8 +134,7 @@ fn polled(run: &Run) -> Option<Statement> {
         count(asked.len(), "point"),
         and(&paths)
     );
-    let cells = idle.iter().map(|case| CellRef { case: case.index, metric: "throughput" }).collect();
-    Some(Statement { text, cells })
+    Some(Statement { text, cells: refs(idle.into_iter()) })
 }
 
 /// Cases that are not there to be compared with themselves.
@@ -173,6 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_delivers_nothing_is_a_bound() {
+        let bound = receiver::ALL.iter().find(|r| !r.delivers()).expect("there is one").about().id;
+        let mut run = Synthetic { rounds: 3, ..Default::default() }.run();
+        assert_eq!(found(&run), [], "the others deliver");
+        run.record.plan.cases[2].point.set("receiver", Value::text(bound));
+        let told = found(&run);
+        assert_eq!(
+            told[0].text,
+            format!(
+                "{bound} does not deliver what it received: it is an upper bound for receivers that do, and no way to \
+                 get data."
+            )
+        );
+        assert_eq!(told[0].cells, [CellRef { case: 2, metric: HEADLINE }]);
+    }
+
+    #[test]
     fn polling_nothing_is_said() {
         let mut run = Synthetic { rounds: 3, ..Default::default() }.run();
         assert_eq!(polled(&run), None, "nobody asked");
@@ -188,6 +233,6 @@ mod tests {
             "{}",
             told.text
         );
-        assert_eq!(told.cells, [CellRef { case: 1, metric: "throughput" }]);
+        assert_eq!(told.cells, [CellRef { case: 1, metric: HEADLINE }]);
     }
 }

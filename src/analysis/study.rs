@@ -27,7 +27,8 @@ impl Study {
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
         let comparisons = Comparisons::of(run, cells, groups, metric)?;
         let winners = winners(run, cells, groups, &comparisons);
-        let crossovers = crossovers(run, &comparisons, ALONG);
+        // Of ways there are too many pairs for a crossover each: regions say where the best changes.
+        let crossovers = if groups.ways { Vec::new() } else { crossovers(run, &comparisons, ALONG) };
         Some(Study { comparisons, winners, crossovers })
     }
 }

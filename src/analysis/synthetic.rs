@@ -70,7 +70,11 @@ pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
 
 impl Synthetic {
     pub fn run(&self) -> Run {
-        let cases = self.cases();
+        self.run_of(self.cases())
+    }
+
+    /// A run of these cases.
+    pub fn run_of(&self, cases: Vec<Case>) -> Run {
         let mut random = Random::new(self.seed);
         let mut samples = Vec::new();
         for round in 0..self.rounds {
@@ -87,7 +91,7 @@ impl Synthetic {
         record(Plan { cases, skips: self.skips.clone(), ..Plan::default() }, samples)
     }
 
-    fn cases(&self) -> Vec<Case> {
+    pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for threads in &self.threads {
             for size in &self.sizes {
@@ -105,6 +109,19 @@ impl Synthetic {
         }
         cases
     }
+}
+
+/// The same with every case at so many messages per call.
+pub fn batched(synthetic: &Synthetic, per_call: &[u64]) -> Run {
+    let mut cases: Vec<Case> = Vec::new();
+    for of in synthetic.cases().into_iter().filter(|c| c.twin_of.is_none()) {
+        for n in per_call {
+            let mut point = of.point.clone();
+            point.set("messages_per_call", Value::Int(*n));
+            cases.push(case(cases.len(), point));
+        }
+    }
+    synthetic.run_of(cases)
 }
 
 pub fn case(index: usize, point: Point) -> Case {
@@ -137,6 +154,7 @@ pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
         verified: true,
         marks: Vec::new(),
         quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+        histogram: None,
     }
 }
 
@@ -154,6 +172,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         seed: 1,
         timing,
         quick: false,
+        refine: None,
     };
     let record = Record {
         schema: SCHEMA,

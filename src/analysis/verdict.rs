@@ -27,15 +27,21 @@ pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]
     let words = Words::of(run);
     let mut statements = Vec::new();
     for study in studies {
-        let teller = Teller { run, cells, words: &words, study };
-        statements.extend(teller.alone());
-        statements.extend(teller.wins());
-        statements.extend(teller.ties());
-        statements.extend(teller.largest_effect());
-        statements.extend(teller.claims());
+        statements.extend(of_study(run, cells, &words, study));
     }
     statements.extend(zero_copy::statements(run, cells));
     statements.extend(limiter::statement(limiters));
+    statements
+}
+
+/// Who wins where in one metric, by how much, and what is tied.
+pub fn of_study(run: &Run, cells: &Cells, words: &Words, study: &Study) -> Vec<Statement> {
+    let teller = Teller { run, cells, words, study };
+    let mut statements: Vec<Statement> = teller.alone().into_iter().collect();
+    statements.extend(teller.wins());
+    statements.extend(teller.ties());
+    statements.extend(teller.largest_effect());
+    statements.extend(teller.claims());
     statements
 }
 

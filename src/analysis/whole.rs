@@ -1,11 +1,16 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
 use super::cells::Cells;
+use super::finding::{self, Answered, Evidence};
 use super::groups::Groups;
+use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
 use super::operations::{self, Operation};
+use super::rulers::{self, Held};
 use super::study::{HEADLINES, RIVALS, Study};
+use super::words::Words;
 use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
+use crate::plan::Case;
 use crate::probe;
 use crate::run::Run;
 use crate::sample::Metric;
@@ -18,17 +23,27 @@ pub struct Analysis {
     pub groups: Groups,
     /// The headline metrics that the run has.
     pub studies: Vec<Study>,
+    /// The same metrics, with every way of doing one thing beside every other.
+    pub ways: Vec<Study>,
+    /// Do ways differ in more than what competes first (in messages per call, in the receiver)?
+    pub ways_vary: bool,
+    /// The distributions of what was timed one by one.
+    pub latency: Latency,
     pub limiters: Vec<Limiter>,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
     /// The paragraph at the top of a report, where ways of doing one thing are compared.
     pub verdict: Vec<Statement>,
+    /// What compared cases could cost, by probes that are rulers for them.
+    pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
     pub operations: Vec<Operation>,
     /// What the operations cost, in the figures that matter most, and how far theory was right.
     pub costs: Vec<Statement>,
     /// Operations that theory did not foresee, and the levels of curves.
     pub findings: Vec<Statement>,
+    /// The questions that every report is asked.
+    pub answers: Vec<Answered>,
 }
 
 impl Analysis {
@@ -37,6 +52,11 @@ impl Analysis {
         let groups = Groups::of(run, RIVALS);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
+        let all = Groups::of_ways(run, RIVALS);
+        let ways: Vec<Study> =
+            HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &all, metric)).collect();
+        let ways_vary = ways_vary(run);
+        let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
         let mut problems = sanity::problems(run, None);
         problems.extend(operations::problems(run));
@@ -60,12 +80,47 @@ impl Analysis {
             .chain(levels::findings(run, &cells))
             .chain(received::findings(run, &cells))
             .collect();
-        Analysis { cells, groups, studies, limiters, problems, verdict, operations, costs, findings }
+        let rulers = rulers::held(run, &cells);
+        let answers = finding::answers(&Evidence {
+            run,
+            cells: &cells,
+            groups: &groups,
+            studies: &studies,
+            limiters: &limiters,
+            operations: &operations,
+            problems: &problems,
+        });
+        Analysis {
+            cells,
+            groups,
+            studies,
+            ways,
+            ways_vary,
+            latency,
+            limiters,
+            problems,
+            verdict,
+            rulers,
+            operations,
+            costs,
+            findings,
+            answers,
+        }
     }
 
     pub fn study(&self, metric: &str) -> Option<&Study> {
         self.studies.iter().find(|s| s.comparisons.metric.id == metric)
     }
+}
+
+/// Does the run vary an axis that is chosen, beside the one that names what competes?
+fn ways_vary(run: &Run) -> bool {
+    let words = Words::of(run);
+    let chosen = |case: &Case| {
+        let probe = probe::find(&case.probe)?;
+        Some(case.point.0.keys().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
+    };
+    run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
 }
 
 /// The metrics whose cells are looked at for trouble: what is compared, or what a row shows.

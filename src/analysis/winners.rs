@@ -1,6 +1,6 @@
 //! Who is best at each point: the winner, or those that cannot be told apart.
 //!
-//! A case wins when it is claimed to be better than every case of every other value of the axis
+//! A case wins when it is claimed to be better than every case that it may be compared with
 //! (see [`super::compare`]). Otherwise the tie is the set of cases that none is claimed to beat.
 //! What was skipped or failed is never a candidate: it is listed, not beaten.
 
@@ -44,13 +44,13 @@ pub fn winners(run: &Run, cells: &Cells, groups: &Groups, comparisons: &Comparis
         return Vec::new();
     }
     let failed: BTreeSet<usize> = run.record.failures.iter().map(|f| f.case).collect();
-    groups.groups.iter().map(|g| best_of(run, cells, g, comparisons, &failed)).collect()
+    groups.groups.iter().map(|g| best_of(run, cells, (groups, g), comparisons, &failed)).collect()
 }
 
 fn best_of(
     run: &Run,
     cells: &Cells,
-    group: &Group,
+    (groups, group): (&Groups, &Group),
     comparisons: &Comparisons,
     failed: &BTreeSet<usize>,
 ) -> Winner {
@@ -71,16 +71,20 @@ fn best_of(
             missing.push(value.clone());
         }
     }
+    let rivals = |a: usize, b: usize| {
+        let points = run.case(a).zip(run.case(b)).map(|(a, b)| (&a.point, &b.point));
+        points.is_some_and(|(a, b)| groups.rivals(a, b))
+    };
     Winner {
         probe: group.probe.clone(),
         shared: group.shared.clone(),
-        outcome: outcome(&candidates, |a, b| value(a) != value(b), comparisons),
+        outcome: outcome(&candidates, rivals, comparisons),
         candidates,
         missing,
     }
 }
 
-/// `candidates` best median first; `rivals` says whether two have different values of the axis.
+/// `candidates` best median first; `rivals` says whether two may be compared.
 fn outcome(
     candidates: &[usize],
     rivals: impl Fn(usize, usize) -> bool,

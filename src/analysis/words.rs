@@ -1,7 +1,7 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
 use crate::axis::{Axis, Kind, Point, Value};
-use crate::probe;
+use crate::probe::{self, Probe};
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::units::{Unit, significant};
@@ -24,13 +24,20 @@ impl Words {
         let mut probes: Vec<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
         probes.sort_unstable();
         probes.dedup();
-        let axes: Vec<Axis> = probes.into_iter().filter_map(probe::find).flat_map(|p| p.axes()).collect();
+        // Probes may share an axis: a place names it once.
+        let mut axes: Vec<Axis> = Vec::new();
+        for axis in probes.into_iter().filter_map(probe::find).flat_map(|p| p.axes()) {
+            if !axes.iter().any(|known| known.id == axis.id) {
+                axes.push(axis);
+            }
+        }
         let varies = |id: &str| {
             let mut values = cases.iter().filter_map(|c| c.point.get(id));
             let first = values.next();
             values.any(|v| Some(v) != first)
         };
-        let varied = axes.iter().filter(|a| varies(a.id)).map(|a| a.id.to_string()).collect();
+        let ids: BTreeSet<&String> = cases.iter().flat_map(|c| c.point.0.keys()).collect();
+        let varied = ids.into_iter().filter(|id| varies(id)).cloned().collect();
         Words { axes, varied, confidence: run.record.spec.confidence }
     }
 
@@ -85,6 +92,57 @@ impl Words {
             .filter_map(|a| point.get(a.id).map(|v| format!("{} {}", a.title, a.show(v))))
             .collect();
         if own.is_empty() { value } else { format!("{value} ({})", own.join(", ")) }
+    }
+
+    /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
+    /// every case of the run shares is left out, and so is what its axis has by default.
+    pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
+        let plain = |id: &String, value: &Value| match self.axes.iter().find(|a| a.id == id) {
+            Some(axis) => (axis.default)().first() == Some(value),
+            None => false,
+        };
+        let chosen = |id: &String| id != first && probe.chosen(id) && self.varied.contains(id);
+        let told: Vec<String> = point
+            .0
+            .iter()
+            .filter(|(id, value)| chosen(id) && !plain(id, value))
+            .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))
+            .collect();
+        let name = point.get(first).map_or_else(String::new, |value| self.value(first, value));
+        match (name.is_empty(), told.is_empty()) {
+            (_, true) => name,
+            (true, false) => told.join(", "),
+            (false, false) => format!("{name} ({})", told.join(", ")),
+        }
+    }
+
+    fn title<'s>(&'s self, id: &'s str) -> &'s str {
+        self.axes.iter().find(|a| a.id == id).map_or(id, |a| a.title)
+    }
+
+    /// ` with 1 thread over veth`, ` over veth`, or nothing where everything is known.
+    pub fn with(&self, point: &Point) -> String {
+        let place = self.place(point, &self.constant());
+        match place.chars().next() {
+            None => String::new(),
+            Some(first) if first.is_ascii_digit() => format!(" with {place}"),
+            Some(_) => format!(" {place}"),
+        }
+    }
+
+    /// Does the axis have several values in the run?
+    pub fn varies(&self, axis: &str) -> bool {
+        self.varied.contains(axis)
+    }
+
+    /// `1.3 times [1.2, 1.4]`
+    pub fn factor(&self, ratio: &Estimate) -> String {
+        format!(
+            "{} times [{}, {}]",
+            significant(ratio.value),
+            significant(ratio.low),
+            significant(ratio.high)
+        )
     }
 
     /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,

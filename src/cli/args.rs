@@ -72,6 +72,9 @@ pub enum Command {
     Lab(LabArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
+    /// What somebody's table of results says, contradicts and cannot support
+    #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
+    Analyse(AnalyseArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for
@@ -115,6 +118,22 @@ Examples:
 It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz, and once
 a network: a kernel of 34 MB is fetched into the cache, checked, unpacked, and
 not installed. Times measured inside mean nothing and are not reported.";
+
+const ANALYSE_EXAMPLES: &str = "\
+Examples:
+  syscost analyse results.csv
+  syscost analyse theirs.csv --mapping theirs.toml
+  syscost analyse iperf3-1.json iperf3-2.json
+
+Reads comma, tab or semicolon separated tables, the JSON of iperf3 -J, and what
+netperf's omni test writes with -k. Headings and units are read tolerantly; what
+could mean two things is refused. A mapping file names what is not understood:
+  [columns]
+  \"Speed\" = { is = \"throughput\", unit = \"Gbit/s\" }
+  [mechanisms]
+  \"variant B\" = \"zero-copy\"
+  [fixed]
+  threads = \"4\"";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]
@@ -263,6 +282,16 @@ pub struct ReportArgs {
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct AnalyseArgs {
+    /// Tables: CSV, iperf3 or netperf JSON
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What headings and names mean that are not understood (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub mapping: Option<PathBuf>,
 }
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.

@@ -2,6 +2,7 @@
 //!
 //! A subcommand reads flags, calls the rooms above, and prints. It measures and computes nothing.
 
+mod analyse;
 mod args;
 mod asked;
 mod audit;
@@ -16,6 +17,7 @@ mod man;
 mod output;
 mod plan;
 mod progress;
+mod refine;
 mod report;
 mod run;
 
@@ -86,6 +88,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Run(args) => run::run(args, matches, global, command),
         Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
+        Command::Analyse(args) => analyse::run(args, global),
     }
 }
 

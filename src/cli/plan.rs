@@ -59,6 +59,15 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         let what = format!("{axis} {used} instead of {wanted}: {} -> {}", why.reason, why.remedy);
         text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
+    for thinned in &plan.thinned {
+        let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
+        let what = format!(
+            "{} {}: a quick run has no time for so many cases -> name the values to keep",
+            thinned.axis,
+            values.join(", ")
+        );
+        text += &entry(&paint.yellow("Left out"), INDENT, &what);
+    }
     for (why, count) in reasons(&plan.skips) {
         let what = format!("{}: {} -> {}", paint.yellow(&format!("{count} cases")), why.reason, why.remedy);
         text += &entry("Skipped", INDENT, &what);

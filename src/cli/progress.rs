@@ -102,6 +102,10 @@ impl Progress {
                     self.last
                 ));
             }
+            Event::Refined { stage, cases } => {
+                self.planned += cases;
+                self.say(&format!("refining, stage {stage}: {cases} cases where the answer changes"));
+            }
             Event::Finished { .. } => self.bar.finish_and_clear(),
         }
     }

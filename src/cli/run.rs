@@ -2,8 +2,8 @@
 
 use super::args::{Global, RunArgs};
 use super::progress::Progress;
-use super::{Verdict, asked, axes, output, plan as plan_command, report};
-use crate::measure::{self, Options, Outcome};
+use super::{Verdict, asked, axes, output, plan as plan_command, refine, report};
+use crate::measure::Options;
 use crate::plan::Plan;
 use crate::run::files::RunDir;
 use crate::run::{Run, State};
@@ -24,7 +24,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     };
     let out = options.out.clone();
     let mut progress = Progress::measuring(&options.plan, global);
-    let Outcome { run } = measure::measure(options, &mut |event| progress.show(event))?;
+    let run = refine::measure(options, &mut |event| progress.show(event))?;
     let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({ "event": "written", "dir": out, "files": written.files });
@@ -40,7 +40,7 @@ fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<O
     let plan = Plan::make(&spec)?;
     refuse_nothing(&plan)?;
     let out = args.out.clone().unwrap_or_else(|| default_dir(&spec.name));
-    Ok(Options { out, resume: false, spec, plan, command })
+    Ok(Options { out, resume: false, spec, plan, command, part: None })
 }
 
 /// The recorded experiment again; only the time limit may differ.
@@ -54,7 +54,7 @@ fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String
         spec.time_limit_ns = asked::time_limit_ns(text)?;
         spec.validate()?;
     }
-    Ok(Options { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command })
+    Ok(Options { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command, part: None })
 }
 
 /// A plan with nothing to run is an answer, but not a run.

@@ -36,7 +36,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
-    let (dir, mut run) = RunDir::resume(&options.out)?;
+    let (mut dir, mut run) = RunDir::resume(&options.out)?;
     let tool = tool()?;
     if run.record.tool != tool {
         run.record.warnings.push(Warning {
@@ -54,6 +54,11 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
         });
     }
     run.record.state = State::Running;
+    // A stage of refinement is in the record before its first sample is in the file.
+    if options.plan.refinements.len() > run.record.plan.refinements.len() {
+        run.record.plan = options.plan.clone();
+        dir.write_record(&run.record)?;
+    }
     Ok((dir, run))
 }
 
@@ -97,6 +102,16 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         })
         .collect();
+    warnings.extend(plan.thinned.iter().map(|thinned| {
+        let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
+        Warning {
+            id: "quick_thinned".into(),
+            observed: format!("a quick run has no time for so many cases of {}", thinned.probe),
+            consequence: format!("{} {} were left out", thinned.axis, values.join(", ")),
+            remedy: "name the values to keep, or run without --quick".into(),
+            cases: Vec::new(),
+        }
+    }));
     if cfg!(debug_assertions) {
         warnings.push(Warning {
             id: "debug_build".into(),

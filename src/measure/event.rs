@@ -44,6 +44,11 @@ pub enum Event<'a> {
         case: &'a Case,
         why: &'a Unavailable,
     },
+    /// The run goes on with cases that narrow borders in its grid.
+    Refined {
+        stage: usize,
+        cases: usize,
+    },
     Warning {
         warning: &'a Warning,
     },

@@ -50,6 +50,15 @@ pub struct Options {
     pub plan: Plan,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// `None`: the whole plan, for the whole time limit of the spec.
+    pub part: Option<Part>,
+}
+
+/// A part of a run: the cases from one on, for some of its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub first_case: usize,
+    pub limit: Duration,
 }
 
 /// How it went. The run is in its directory, whatever happened.
@@ -64,10 +73,11 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     let tsc_hz = tick_rate();
     let (mut dir, mut run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
     let before_ns = run.record.elapsed_ns;
-    let end = started + options.spec.time_limit();
+    let part = options.part.unwrap_or(Part { first_case: 0, limit: options.spec.time_limit() });
+    let end = started + part.limit;
     let plan = run.record.plan.clone();
     let spec = run.record.spec.clone();
-    let mut schedule = Schedule::new(&plan, &spec);
+    let mut schedule = Schedule::new(&plan, &spec).starting_at(part.first_case);
     recall(&mut schedule, &run);
     for case in plan.cases.iter().filter(|case| plan.gave_up(case)) {
         schedule.give_up(case.index);
@@ -98,6 +108,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     } else {
         State::Interrupted
     };
+    let state = if state == State::Complete && schedule.unfinished() { State::TimeLimit } else { state };
     session.close(state)?;
     watch(&Event::Finished { state });
     Ok(Outcome { run })

@@ -28,6 +28,8 @@ pub struct Schedule<'a> {
     spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
     cases: Vec<Progress>,
+    /// Earlier ones are left as they are.
+    first_case: usize,
 }
 
 impl<'a> Schedule<'a> {
@@ -37,7 +39,12 @@ impl<'a> Schedule<'a> {
             .iter()
             .map(|metrics| Progress { values: vec![Vec::new(); metrics.len()], ..Progress::default() })
             .collect();
-        Schedule { plan, spec, decisive, cases }
+        Schedule { plan, spec, decisive, cases, first_case: 0 }
+    }
+
+    /// The same for the cases from this one on.
+    pub fn starting_at(self, first_case: usize) -> Schedule<'a> {
+        Schedule { first_case, ..self }
     }
 
     /// Takes in one visit's samples.
@@ -76,7 +83,12 @@ impl<'a> Schedule<'a> {
 
     /// Cases that are not yet as precise as asked and may still become so.
     pub fn pending(&self) -> Vec<usize> {
-        (0..self.cases.len()).filter(|case| self.needs_more(*case)).collect()
+        (self.first_case..self.cases.len()).filter(|case| self.needs_more(*case)).collect()
+    }
+
+    /// Is any case of the whole plan not yet as precise as asked?
+    pub fn unfinished(&self) -> bool {
+        (0..self.cases.len()).any(|case| self.needs_more(case))
     }
 
     /// The pending cases that this round has not visited.

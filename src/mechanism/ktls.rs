@@ -12,8 +12,7 @@ use std::os::fd::{AsRawFd, RawFd};
 pub fn available() -> Result<(), Unavailable> {
     tried().map_err(|error| Unavailable {
         reason: format!("the kernel makes no TLS records on a TCP socket ({error})"),
-        remedy: "modprobe tls, on a kernel with CONFIG_TLS; in the lab it is there: syscost lab --mechanism"
-            .into(),
+        remedy: "modprobe tls, on a kernel with CONFIG_TLS; the guest of syscost lab has it".into(),
     })
 }
 

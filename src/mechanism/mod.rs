@@ -11,20 +11,21 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
-mod ktls;
-mod ktls_send;
-mod ktls_sendfile;
-mod lent_ring;
 mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
 mod io_uring_sendmsg_zc;
+mod ktls;
+mod ktls_send;
+mod ktls_sendfile;
+mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
 mod pack_send;
 mod page_cache;
 mod send;
 mod send_fields;
+mod send_zerocopy;
 mod sendfile;
 mod sendmsg;
 mod splice;
@@ -123,7 +124,7 @@ pub trait Mechanism: Sync {
     }
 
     /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn sends_a_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         false
     }
 
@@ -146,19 +147,22 @@ pub static ALL: &[&dyn Mechanism] = &[
     &sendmsg::SendMsg,
     &writev::WriteV,
     &msg_zerocopy::MsgZerocopy,
+    &send_zerocopy::SendZerocopy,
     &msg_zerocopy_sleep::MsgZerocopySleep,
     &sendfile::SendFile,
     &splice::Splice,
-    &vmsplice::VmSplice,
     &io_uring_send::IoUringSend,
     &io_uring_sendmsg::IoUringSendMsg,
     &io_uring_send_zc::IoUringSendZc,
     &io_uring_sendmsg_zc::IoUringSendMsgZc,
+    &vmsplice::VmSplice,
     &ktls_send::KtlsSend,
     &ktls_sendfile::KtlsSendFile,
 ];
 
-pub use calls::{MESSAGES_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call};
+pub use calls::{
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
+};
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

@@ -52,6 +52,17 @@ fn slots(point: &Point) -> u64 {
     if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
 }
 
+/// The ring that the axes ask for.
+pub fn shape(point: &Point) -> Shape {
+    Shape {
+        slots: slots(point) as usize,
+        per_call: per_call(point),
+        reap_batch: point.int("reap_batch").unwrap_or(REAP_BATCH),
+        flags: more_flag(point),
+        waiting: Waiting::ForCompletion,
+    }
+}
+
 impl Mechanism for MsgZerocopy {
     fn about(&self) -> About {
         About {
@@ -77,13 +88,6 @@ impl Mechanism for MsgZerocopy {
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let shape = Shape {
-            slots: slots(setup.point) as usize,
-            per_call: per_call(setup.point),
-            reap_batch: setup.point.int("reap_batch").unwrap_or(REAP_BATCH),
-            flags: more_flag(setup.point),
-            waiting: Waiting::ForCompletion,
-        };
-        Ok(Box::new(Ring::new(setup.socket, setup.message, shape)?))
+        Ok(Box::new(Ring::new(setup.socket, setup.message, shape(setup.point))?))
     }
 }

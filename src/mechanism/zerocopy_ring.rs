@@ -7,7 +7,8 @@
 
 use super::{Sender, Tally, copies, fields};
 use crate::host::Unavailable;
-use crate::message::Message;
+use crate::message::{Message, PAGE};
+use crate::sys::buffer::Buffer;
 use crate::sys::socket::{self, Gather};
 use std::collections::VecDeque;
 use std::io;
@@ -62,18 +63,44 @@ pub struct Ring {
     /// Messages since the last look at the error queue.
     since_reap: u64,
     next: usize,
-    /// The iovecs of each slot's messages.
+    /// The pieces of each slot's messages.
     gathers: Vec<Gather>,
     /// Keeps alive what the gathers, and the kernel, point to.
     ring: Vec<Message>,
+    /// Likewise, where the messages of a call are one piece.
+    packed: Vec<Buffer>,
     tally: Tally,
 }
 
 impl Ring {
+    /// Gathers the fields of every message.
     pub fn new(socket: RawFd, message: Message, shape: Shape) -> io::Result<Ring> {
-        socket::enable_zerocopy(socket)?;
         let per_call = shape.per_call as usize;
         let ring = copies(message, shape.slots * per_call);
+        let gathers = ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect();
+        Ring::over(socket, shape, gathers, ring, Vec::new())
+    }
+
+    /// Sends the messages of a call as one piece, packed once, here.
+    pub fn packed(socket: RawFd, message: &Message, shape: Shape) -> io::Result<Ring> {
+        let call = |_| {
+            let mut whole = Buffer::zeroed(message.len() * shape.per_call as usize, PAGE);
+            whole.chunks_exact_mut(message.len()).for_each(|room| message.pack_into(room));
+            whole
+        };
+        let packed: Vec<Buffer> = (0..shape.slots).map(call).collect();
+        let gathers = packed.iter().map(|whole| Gather::of([whole])).collect();
+        Ring::over(socket, shape, gathers, Vec::new(), packed)
+    }
+
+    fn over(
+        socket: RawFd,
+        shape: Shape,
+        gathers: Vec<Gather>,
+        ring: Vec<Message>,
+        packed: Vec<Buffer>,
+    ) -> io::Result<Ring> {
+        socket::enable_zerocopy(socket)?;
         Ok(Ring {
             socket,
             shape,
@@ -81,8 +108,9 @@ impl Ring {
             refused_since: None,
             since_reap: 0,
             next: 0,
-            gathers: ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect(),
+            gathers,
             ring,
+            packed,
             tally: Tally::default(),
         })
     }
@@ -203,6 +231,7 @@ impl Drop for Ring {
     fn drop(&mut self) {
         if !self.completions.is_empty() {
             std::mem::forget(std::mem::take(&mut self.ring));
+            std::mem::forget(std::mem::take(&mut self.packed));
         }
     }
 }

@@ -5,7 +5,12 @@
 
 mod answers;
 mod expand;
+mod refine;
+mod thin;
 mod twins;
+
+pub use refine::Refinement;
+pub use thin::Thinned;
 
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
@@ -58,6 +63,12 @@ pub struct Plan {
     pub skips: Vec<Skip>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub substitutions: Vec<Substitution>,
+    /// Default values that a quick run has no time for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinned: Vec<Thinned>,
+    /// Stages that added cases to those that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refinements: Vec<Refinement>,
 }
 
 /// Beyond this a plan is a mistake: one round of it would take hours.
@@ -104,6 +115,11 @@ impl Plan {
 
     /// As [`Plan::make`], with this much memory (`None`: unknown, nothing is refused).
     pub fn make_within(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+        let plan = Plan::whole(spec, memory_bytes)?;
+        if spec.quick { thin::thinned(spec, plan, memory_bytes) } else { Ok(plan) }
+    }
+
+    fn whole(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
         let mut plan = Plan::default();
         let mut seen = HashSet::new();
         for entry in &spec.probes {

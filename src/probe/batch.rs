@@ -156,7 +156,7 @@ impl Recorder {
             ]
             .map(|(id, value)| (id.to_string(), value)),
         );
-        Window { elapsed_ns, ops: self.ops as f64, bytes: 0.0, marks, quantities }
+        Window { elapsed_ns, ops: self.ops as f64, marks, quantities, ..Window::default() }
     }
 }
 

@@ -73,7 +73,7 @@ impl Meter {
         for (id, count) in counts.values {
             put(&id, Some(count));
         }
-        Window { elapsed_ns, ops, bytes, marks: Vec::new(), quantities }
+        Window { elapsed_ns, ops, bytes, quantities, ..Window::default() }
     }
 }
 
@@ -93,6 +93,9 @@ fn join_one<'a>(windows: impl Iterator<Item = &'a Window>) -> Window {
         joined.ops += window.ops;
         joined.bytes += window.bytes;
         joined.marks.extend(window.marks.iter().cloned());
+        if let Some(times) = &window.histogram {
+            joined.histogram.get_or_insert_default().merge(times);
+        }
         rate += window.ops / window.elapsed_ns.max(1.0);
         elapsed += window.elapsed_ns;
         count += 1.0;
@@ -127,6 +130,7 @@ mod tests {
             bytes: ops * 8.0,
             marks: vec![],
             quantities: quantities.map(|(id, v)| (id.to_string(), v)).into(),
+            histogram: None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::host::scratch::ScratchFile;
 use crate::sample::{Metric, Quantity, Sample};
+use crate::stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub mod file_contention;
 pub mod file_read;
 pub mod hierarchy;
 pub mod icmp_round_trip;
+pub mod local_transfer;
 pub mod memory_bandwidth;
 pub mod memory_latency;
 pub mod memory_mountain;
@@ -38,8 +40,10 @@ pub mod procedure_call;
 pub mod process_create;
 pub mod remote_file_read;
 pub mod row;
+pub mod streaming;
 pub mod system_call;
 pub mod tcp_connect;
+pub mod tcp_latency;
 pub mod tcp_round_trip;
 pub mod thread_create;
 pub mod timer;
@@ -101,6 +105,9 @@ pub struct Window {
     pub bytes: f64,
     pub marks: Vec<String>,
     pub quantities: BTreeMap<String, Option<f64>>,
+    /// Every single time of the window, where the role keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Histogram>,
 }
 
 /// What a role says when its round is over.
@@ -226,6 +233,20 @@ pub trait Probe: Sync {
         None
     }
 
+    /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
+    /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
+    fn chosen(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// Is the whole work done at this point? What leaves a part out (a receiver that never sees the
+    /// bytes) is an upper bound: it is measured, and never advised.
+    fn whole(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
     /// Are its cases compared with one another, so that the noise floor (A/A) has to be known?
     fn compared(&self) -> bool {
         false
@@ -243,10 +264,28 @@ pub trait Probe: Sync {
         None
     }
 
+    /// What another probe's figures may be held against: the ways of this one.
+    fn ruler(&self) -> Option<Ruler> {
+        None
+    }
+
     /// The pictures of its cases.
     fn drawings(&self) -> Vec<Drawing> {
         Vec::new()
     }
+}
+
+/// A probe whose cases show what those of another one could cost.
+#[derive(Clone, Copy)]
+pub struct Ruler {
+    /// Whose figures are held against it, at the coordinates that both have.
+    pub of: &'static dyn Probe,
+    /// The axis whose values are the rulers.
+    pub axis: &'static str,
+    /// The value that nothing can beat.
+    pub bound: &'static str,
+    /// What reports call a value.
+    pub title: fn(&str) -> Option<&'static str>,
 }
 
 /// What an audit of a probe's copies has to know of it.
@@ -295,6 +334,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
         verified: true,
         marks: window.marks.clone(),
         quantities: window.quantities.clone(),
+        histogram: window.histogram.clone(),
         ..Sample::default()
     };
     Ok(report.windows.iter().enumerate().map(sample).collect())
@@ -305,6 +345,8 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
 #[rustfmt::skip]
 pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
+    &local_transfer::LocalTransfer,
+    &tcp_latency::TcpLatency,
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,

@@ -97,6 +97,7 @@ fn window(task: &Task, stretch: u64, bytes_per_pass: u64, run: &mut impl FnMut(u
         bytes: (passes * bytes_per_pass) as f64,
         marks: if cpu == affinity::current() { Vec::new() } else { vec!["migrated".into()] },
         quantities: BTreeMap::from(quantities.map(|(id, value)| (id.to_string(), value))),
+        histogram: None,
     }
 }
 

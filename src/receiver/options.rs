@@ -58,11 +58,6 @@ const SPIN: &str = "spin";
 /// Axes of a receiver that waits inside recv(2) or recvmsg(2).
 pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING];
 
-/// Bytes that must have arrived before a sleeper is woken.
-pub fn low_water(point: &Point) -> u64 {
-    point.int(LOW_WATER.id).unwrap_or(1)
-}
-
 /// Sets what the point asks of a receiver's socket. An error that is an [`Unavailable`] says that this
 /// machine, or this user, cannot have it.
 pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
@@ -80,7 +75,7 @@ pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
 fn busy_poll_refused(error: &io::Error) -> Unavailable {
     let (reason, remedy) = match error.raw_os_error() {
         Some(libc::EPERM) => (
-            "SO_BUSY_POLL above the present value needs CAP_NET_ADMIN".to_string(),
+            "this kernel sets SO_BUSY_POLL above its present value only with CAP_NET_ADMIN".to_string(),
             "run as root, or raise the value that every socket begins with: sysctl net.core.busy_read=50",
         ),
         _ => (

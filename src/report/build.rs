@@ -22,11 +22,15 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::machine::section(&material),
         section::operations::section(&material),
         section::copies::section(&material),
+        section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::rulers::section(&material),
         section::hardware::section(&material),
+        section::regions::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
+        section::questions::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()

@@ -5,8 +5,8 @@
 
 use super::escape::visible;
 use super::{
-    Block, CellRef, Diagram, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, Report, Section,
-    Standing, Statement, Table, WinnerMap, diagram, heat, svg,
+    Block, CellRef, Diagram, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, RegionMap, Report,
+    Section, Standing, Statement, Table, WinnerMap, diagram, heat, regions, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
@@ -92,7 +92,7 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
             section id="glance" {
                 h2 { "At a glance" }
                 div.grid { @for t in &report.glance {
-                    div.card.glance { h3 { (visible(&t.title)) } (table(t, false)) }
+                    div.card.glance.wide[wordy(t)] { h3 { (visible(&t.title)) } (table(t, false)) }
                 } }
                 @if report.glance.iter().any(ranked) {
                     p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
@@ -100,6 +100,12 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
             }
         }
     }
+}
+
+/// Does most of a table consist of words, which need more room than figures?
+fn wordy(table: &Table) -> bool {
+    let words = |row: &Vec<Entry>| row.iter().filter(|e| matches!(e, Entry::Text(_))).count() > 3;
+    table.rows.first().is_some_and(words)
 }
 
 /// Does a table say who is best?
@@ -134,7 +140,7 @@ fn section(section: &Section, targets: &Targets) -> Markup {
 /// The grid that a figure stands in.
 fn grid(block: &Block) -> Option<&'static str> {
     match block {
-        Block::Plot(_) | Block::Map(_) | Block::Heat(_) => Some("grid"),
+        Block::Plot(_) | Block::Map(_) | Block::Heat(_) | Block::Regions(_) => Some("grid"),
         Block::Diagram(_) => Some("grid paths"),
         _ => None,
     }
@@ -162,6 +168,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Map(map) => winner_map(map),
         Block::Heat(map) => heat_map(map),
         Block::Diagram(diagram) => data_path(diagram),
+        Block::Regions(map) => region_map(map),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }
@@ -362,6 +369,19 @@ fn winner_map(map: &WinnerMap) -> Markup {
                 } } }
             } }
             p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; grey: no claimed difference between the best. Hover a cell for its figures." }
+        }
+    }
+}
+
+fn region_map(map: &RegionMap) -> Markup {
+    html! {
+        figure id=(map.id) {
+            figcaption { (visible(&map.title)) }
+            div.legend { @for (name, style) in &map.names {
+                span { (PreEscaped(svg::marker_icon(*style))) (visible(name)) }
+            } }
+            (PreEscaped(regions::inline(map)))
+            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; dots are the tested places. Full: claimed better than every other. Hatched: not told apart, in the colours of the first two. Hover a place for its figures." }
         }
     }
 }

@@ -13,6 +13,7 @@ pub use crate::analysis::{CellRef, Statement};
 pub mod build;
 pub mod context;
 pub mod material;
+pub mod regions;
 pub mod csv;
 pub mod diagram;
 pub mod escape;
@@ -123,12 +124,14 @@ pub struct Mark {
     pub label: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// The curve stands still here.
     Level { y: f64, from_x: f64, to_x: f64 },
     /// Something that the machine says of itself.
     At { x: f64 },
+    /// What the curves are held against, in order of x.
+    Line { points: Vec<(f64, f64)> },
 }
 
 /// A metric as colour over two coordinates.
@@ -188,6 +191,41 @@ pub struct MapCell {
     /// What is shown on hover and read aloud: the figures, or the names that tie.
     pub detail: String,
     pub cells: Vec<CellRef>,
+}
+
+/// Which way is best where, over a line of numbers for each value of another axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionMap {
+    /// File name of the SVG without ending.
+    pub id: String,
+    pub title: String,
+    pub x_title: String,
+    pub y_title: String,
+    /// What may be best; with the style of each.
+    pub names: Vec<(String, usize)>,
+    pub rows: Vec<RegionRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionRow {
+    pub label: String,
+    /// In ascending order of x.
+    pub places: Vec<RegionPlace>,
+    /// Where the best changes: between two tested values.
+    pub borders: Vec<(f64, f64)>,
+}
+
+/// One tested place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionPlace {
+    pub x: f64,
+    /// As people write it.
+    pub label: String,
+    /// Indices in the names: one is claimed to be the best, several cannot be told apart.
+    pub best: Vec<usize>,
+    pub claimed: bool,
+    /// The figures, on hover and read aloud.
+    pub detail: String,
 }
 
 /// What is to be seen of the boxes of a [`Diagram`].
@@ -285,6 +323,7 @@ pub enum Block {
     Map(WinnerMap),
     Heat(HeatMap),
     Diagram(Diagram),
+    Regions(RegionMap),
     /// What few readers want, folded away under a title.
     Folded {
         title: String,
@@ -355,6 +394,14 @@ impl Report {
     pub fn diagrams(&self) -> impl Iterator<Item = &Diagram> {
         self.blocks().filter_map(|block| match block {
             Block::Diagram(diagram) => Some(diagram),
+            _ => None,
+        })
+    }
+
+    /// Every map of regions, in order.
+    pub fn regions(&self) -> impl Iterator<Item = &RegionMap> {
+        self.blocks().filter_map(|block| match block {
+            Block::Regions(map) => Some(map),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
 use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks};
+use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks, regions};
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use std::fmt::Write;
@@ -30,12 +30,13 @@ pub fn style_class(style: usize) -> String {
     format!("s{}{dashed}", style % COLOURS)
 }
 
-/// Each plot, heat map and diagram as a file: (name without directory, content).
+/// Each plot, map and diagram as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let plots = report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot)));
     let heats = report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)));
     let diagrams = report.diagrams().map(|d| (format!("{}.svg", d.id), diagram::standalone(d)));
-    plots.chain(heats).chain(diagrams).collect()
+    let maps = report.regions().map(|map| (format!("{}.svg", map.id), regions::standalone(map)));
+    plots.chain(heats).chain(diagrams).chain(maps).collect()
 }
 
 fn standalone(plot: &Plot) -> String {
@@ -210,6 +211,9 @@ fn y_values(plot: &Plot) -> (f64, f64) {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
         high = high.max(e.high.min(e.value * 3.0).max(e.value));
     }
+    for (_, value) in plot.marks.iter().flat_map(marks::line) {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 
@@ -336,11 +340,15 @@ fn marker(out: &mut String, style: usize, x: f64, y: f64) {
 
 /// Names at the right ends of their lines, moved apart, each with a thin leader.
 fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
-    let mut labels: Vec<(f64, f64, &Series)> = plot
-        .series
-        .iter()
-        .filter_map(|s| s.points.last().map(|(at, e)| (y.at(e.value), x.at(*at), s)))
-        .collect();
+    let ends = plot.series.iter().filter_map(|s| {
+        let (at, e) = s.points.last()?;
+        Some((y.at(e.value), x.at(*at), style_class(s.style), s.name.as_str()))
+    });
+    let held_against = plot.marks.iter().filter_map(|mark| {
+        let (at, value) = marks::line(mark).last()?;
+        Some((y.at(*value), x.at(*at), "reference".to_string(), mark.label.as_str()))
+    });
+    let mut labels: Vec<(f64, f64, String, &str)> = ends.chain(held_against).collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let room = ((BOTTOM - TOP) / labels.len().max(1) as f64).min(LABEL);
     let mut places: Vec<f64> = labels.iter().map(|l| l.0).collect();
@@ -354,17 +362,16 @@ fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
     for i in (0..places.len().saturating_sub(1)).rev() {
         places[i] = places[i].min(places[i + 1] - room);
     }
-    for ((end, at, series), place) in labels.into_iter().zip(places) {
+    for ((end, at, class, name), place) in labels.into_iter().zip(places) {
         let _ = write!(
             out,
-            "<g class=\"{}\"><path class=\"leader\" d=\"M{:.1} {end:.1}L{} {place:.1}\"/><text class=\"name\" \
+            "<g class=\"{class}\"><path class=\"leader\" d=\"M{:.1} {end:.1}L{} {place:.1}\"/><text class=\"name\" \
              x=\"{}\" y=\"{:.1}\">{}</text></g>",
-            style_class(series.style),
             at + 6.0,
             RIGHT + 4.0,
             RIGHT + 7.0,
             place + 4.5,
-            xml(&short_name(&series.name))
+            xml(&short_name(name))
         );
     }
 }

@@ -16,7 +16,7 @@ pub struct Look {
 }
 
 /// Tables shown; the rest are in the page.
-const TABLES: usize = 4;
+const TABLES: usize = 6;
 
 /// The text to print, ending with a newline. `page` is where the report was written.
 pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {

@@ -129,6 +129,7 @@ impl RunDir {
         if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
         }
+        super::histograms::attach(path, &mut run.samples)?;
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
         let mut dir = RunDir {
             path: path.into(),
@@ -151,6 +152,7 @@ impl RunDir {
         let mut run = Run { record, samples: Vec::new() };
         let mut samples = open_file(path, SAMPLES)?;
         read_samples(path, &mut samples, &mut run)?;
+        super::histograms::attach(path, &mut run.samples)?;
         Ok(run)
     }
 
@@ -170,6 +172,7 @@ impl RunDir {
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<(), WriteError> {
+        super::histograms::append(&self.path, samples)?;
         let mut lines = String::new();
         for sample in samples {
             let refuse = |e: BadField| WriteError::Sample { column: e.column, reason: e.reason };
@@ -222,7 +225,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Never through a symbolic link, never waiting for the other end of a FIFO.
-fn options(append: bool) -> OpenOptions {
+pub(super) fn options(append: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
     if append {
@@ -231,7 +234,7 @@ fn options(append: bool) -> OpenOptions {
     options
 }
 
-fn open_file(dir: &Path, name: &'static str) -> Result<File, LoadError> {
+pub(super) fn open_file(dir: &Path, name: &'static str) -> Result<File, LoadError> {
     let file = options(false).read(true).open(dir.join(name)).map_err(|e| read_error(dir, name, e))?;
     regular(&file).map_err(|e| read_error(dir, name, e))?;
     Ok(file)
@@ -380,7 +383,7 @@ fn torn_row(line: u64) -> Warning {
     }
 }
 
-fn write_error(path: &Path, source: io::Error) -> WriteError {
+pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
     let meaning = match source.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT) => {
             "no space is left there; what was recorded until now is whole: free some space (df -h), \
@@ -404,7 +407,7 @@ fn write_error(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { path: path.into(), meaning, source }
 }
 
-fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
+pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
     let path = dir.join(name);
     let meaning = match source.raw_os_error() {
         Some(libc::ENOENT | libc::ENOTDIR) => return LoadError::NotARun { path: dir.into(), missing: name },

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod files;
+pub mod histograms;
 pub mod rows;
 
 use crate::host::{Fact, Unavailable};

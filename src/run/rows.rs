@@ -15,7 +15,7 @@ pub struct Column {
     pub help: &'static str,
 }
 
-const fn column(id: &'static str, help: &'static str) -> Column {
+pub(super) const fn column(id: &'static str, help: &'static str) -> Column {
     Column { id, help }
 }
 
@@ -229,6 +229,7 @@ mod tests {
                 elapsed_ns: numbers[0], ops: numbers[1], bytes: numbers[2], verified,
                 marks: if marked { vec!["steal".into(), "stopped".into()] } else { vec![] },
                 quantities: if gap { BTreeMap::new() } else { BTreeMap::from([("a".into(), Some(numbers[3]))]) },
+                histogram: None,
             };
             let mut line = String::new();
             write_row(&mut line, &sample, "transfer", &columns).unwrap();

@@ -6,7 +6,10 @@
 //! only values that the axis allows.
 
 mod read;
+mod refine;
 mod write;
+
+pub use refine::Refine;
 
 use crate::axis::{Axis, Kind, Value, suggest};
 use crate::probe::{self, Timing};
@@ -41,13 +44,19 @@ pub struct Spec {
     pub timing: Timing,
     /// Axes that are not named take their quick values.
     pub quick: bool,
+    /// Narrows the grid where the answer changes; `None`: the grid is measured as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refine>,
 }
 
 /// The experiments that come with the tool: name, file. Adding one is a file and a line.
 pub static BUILT_IN: &[(&str, &str)] = &[
     (DEFAULT, include_str!("../../specs/default.toml")),
     (LAB, include_str!("../../specs/lab.toml")),
+    ("ways", include_str!("../../specs/ways.toml")),
+    ("crossover", include_str!("../../specs/crossover.toml")),
     ("os", include_str!("../../specs/os.toml")),
+    ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
     ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),
@@ -101,6 +110,7 @@ impl Spec {
             seed: seed_from_clock(),
             timing: TIMING,
             quick: false,
+            refine: None,
         }
     }
 
@@ -205,6 +215,9 @@ impl Spec {
                 "the spec has no probe: add [[probe]] with id = one of {}",
                 probe::ALL.iter().map(|p| p.about().id).collect::<Vec<_>>().join(", ")
             ));
+        }
+        if let Some(refine) = &self.refine {
+            refine.validate(&self.probes)?;
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if self.name.is_empty() || self.name.starts_with('.') || !self.name.chars().all(plain) {

@@ -3,7 +3,7 @@
 //! Walked by hand rather than through serde: the keys of a probe are its axes, which only the
 //! probe knows, and every message names a line.
 
-use super::{ProbeSpec, Spec, SpecError, distinct, nanoseconds};
+use super::{ProbeSpec, Refine, Spec, SpecError, distinct, nanoseconds};
 use crate::axis::{Value, suggest};
 use crate::probe::{self, Probe, Timing};
 use crate::units::{parse_duration, parse_fraction};
@@ -26,10 +26,12 @@ const KEYS: &[&str] = &[
     "seed",
     "quick",
     "timing",
+    "refine",
     "suite",
     "probe",
 ];
 const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
+const REFINE_KEYS: &[&str] = &["axes", "stages", "most_cases", "time_share"];
 
 /// The text and its name: what turns a span into a place.
 struct Source<'a> {
@@ -173,6 +175,7 @@ fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Opti
             .map(|v| spec.seed = v),
         "quick" => Ok(()),
         "timing" => timing(source, item, spec.timing).map(|v| spec.timing = v),
+        "refine" => refine(source, item).map(|v| spec.refine = Some(v)),
         "suite" => suite(source, key, item).map(|probes| add_unnamed(spec, probes)),
         "probe" => probes(source, item).map(|named| name_first(spec, named)),
         _ => return None,
@@ -191,6 +194,25 @@ fn timing(source: &Source<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, 
         }
     }
     Ok(timing)
+}
+
+fn refine(source: &Source<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
+    let mut refine = Refine::default();
+    for (key, item) in source.table("refine", item)? {
+        match key.get_ref().as_ref() {
+            "axes" => {
+                let wanted = || "axes must be a list, such as [\"message_bytes\"]";
+                let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted()))?;
+                refine.axes =
+                    list.iter().map(|axis| source.string("axes", axis)).collect::<Result<_, _>>()?;
+            }
+            "stages" => refine.stages = source.whole("stages", item)?,
+            "most_cases" => refine.most_cases = source.whole("most_cases", item)?,
+            "time_share" => refine.time_share = source.parsed("time_share", item, parse_fraction)?,
+            _ => return Err(source.unknown(key, "[refine]", REFINE_KEYS, &[])),
+        }
+    }
+    Ok(refine)
 }
 
 fn probes(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {

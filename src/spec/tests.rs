@@ -73,6 +73,14 @@ fn mistakes_have_a_place_and_a_nearest_choice() {
             format!("{PROBE}[timing]\nwarm_up = 1\n"),
             "mine.toml:4:1: [timing] has no key \"warm_up\": did you mean warmup?",
         ),
+        (
+            format!("{PROBE}[refine]\naxes = [\"mechanism\"]\n"),
+            "mine.toml:3:2: refine: \"mechanism\" is no axis of numbers that is given rather than chosen: valid are",
+        ),
+        (
+            format!("{PROBE}[refine]\nstage = 3\n"),
+            "mine.toml:4:1: [refine] has no key \"stage\": did you mean stages?",
+        ),
         ("timing = 3\n".into(), "mine.toml:1:10: timing must be a table"),
         ("seed = -1\n".into(), "mine.toml:1:8: seed: '-1' is not a whole number"),
     ];
@@ -133,7 +141,12 @@ fn specs() -> impl Strategy<Value = Spec> {
     let one_each: Vec<_> = axes.iter().map(|axis| proptest::option::of(values(axis))).collect();
     let numbers = (1u32..9, 0u32..50, 1_000_000_000u64..1 << 50, any::<u64>(), any::<bool>());
     let timing = (any::<u32>(), 100_000u64..1 << 40, 1u32..100);
-    (one_each, "[ -~äµ]{0,12}", 0.0001f64..0.9999, 0.5f64..0.9999, numbers, timing).prop_map(
+    let refine = (1u32..9, 2u32..999, 0.01f64..0.99).prop_map(|(stages, most_cases, time_share)| {
+        let axes = vec!["threads".into(), "message_bytes".into()];
+        Refine { axes, stages, most_cases, time_share }
+    });
+    let refine = proptest::option::of(refine);
+    (one_each, "[ -~äµ]{0,12}", 0.0001f64..0.9999, 0.5f64..0.9999, numbers, timing, refine).prop_map(
         move |(
             chosen,
             title,
@@ -141,6 +154,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             confidence,
             (min, more, limit, seed, quick),
             (warmup, window, windows),
+            refine,
         )| {
             let named = axes.iter().zip(chosen).filter_map(|(a, v)| Some((a.id.to_string(), v?)));
             Spec {
@@ -155,6 +169,7 @@ fn specs() -> impl Strategy<Value = Spec> {
                 seed,
                 timing: Timing { warmup_ns: warmup.into(), window_ns: window, windows },
                 quick,
+                refine,
             }
         },
     )

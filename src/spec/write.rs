@@ -25,6 +25,16 @@ pub fn toml(spec: &Spec) -> String {
     line("warmup", duration(spec.timing.warmup_ns));
     line("window", duration(spec.timing.window_ns));
     line("windows", spec.timing.windows.to_string());
+    if let Some(refine) = &spec.refine {
+        let axes: Vec<String> = refine.axes.iter().map(|axis| quoted(axis)).collect();
+        text.push_str("\n[refine]\n");
+        let mut line =
+            |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+        line("axes", format!("[{}]", axes.join(", ")));
+        line("stages", refine.stages.to_string());
+        line("most_cases", refine.most_cases.to_string());
+        line("time_share", fraction(refine.time_share));
+    }
     for entry in &spec.probes {
         probe(&mut text, entry);
     }

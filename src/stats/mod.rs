@@ -2,11 +2,13 @@
 //!
 //! Pure functions of slices of numbers; nothing here knows what was measured.
 
+pub mod histogram;
 mod interval;
 mod levels;
 mod multiple;
 mod order;
 mod outlier;
+pub mod pooled;
 pub mod random;
 mod ratio;
 mod signed_rank;

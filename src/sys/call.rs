@@ -68,6 +68,14 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
+/// Room for at least so many bytes in a pipe; the room that it has. fcntl(2), F_SETPIPE_SZ
+pub fn set_pipe_bytes(pipe: &impl AsRawFd, bytes: usize) -> io::Result<usize> {
+    let asked = libc::c_int::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: takes numbers only.
+    let room = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, asked) };
+    usize::try_from(room).map_err(|_| io::Error::last_os_error())
+}
+
 /// A counter that write(2) adds to and read(2) empties. eventfd(2)
 pub fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: takes numbers only.

@@ -11,6 +11,13 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
+/// Makes the calling thread's sleeps end when asked: the kernel may otherwise let them last up to 50 us
+/// longer, to wake several threads at once.
+pub fn sleep_exactly() {
+    // SAFETY: prctl with these arguments touches no memory of ours.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
 /// Makes the command end when the thread that starts it does, whatever it ends of.
 pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;

@@ -254,11 +254,16 @@ pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_RCVLOWAT, bytes)
 }
 
+/// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
+pub fn push(socket: RawFd) -> io::Result<()> {
+    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
+}
+
 pub fn low_water(socket: RawFd) -> io::Result<libc::c_int> {
     option(socket, libc::SO_RCVLOWAT)
 }
 
-/// Sets SO_BUSY_POLL; above the present value it needs CAP_NET_ADMIN.
+/// Sets SO_BUSY_POLL; some kernels want CAP_NET_ADMIN for more than the present value (6.18 does not).
 pub fn set_busy_poll(socket: RawFd, microseconds: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_BUSY_POLL, microseconds)
 }
@@ -279,11 +284,6 @@ fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
     let result =
         unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, (&raw mut value).cast(), &mut length) };
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
-pub fn push(socket: RawFd) -> io::Result<()> {
-    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
 }
 
 fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {

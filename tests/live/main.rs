@@ -6,10 +6,14 @@
 mod common;
 mod cleanup;
 mod lab;
+mod latency;
+mod mechanisms;
+mod local_transfers;
 mod mounted;
 mod receivers;
 mod remote;
 mod operations;
 mod page_cache;
 mod transfers;
+mod uring;
 mod users;

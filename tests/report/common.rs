@@ -232,6 +232,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
         quantities: q,
+        histogram: None,
     }
 }
 
@@ -284,6 +285,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             seed: 42,
             timing: Timing { warmup_ns: 10_000_000, window_ns: 25_000_000, windows: shape.samples },
             quick: false,
+            refine: None,
         },
         settings: plan.cases.iter().map(|c| (c.index, settings.clone())).collect(),
         audits: audits(&plan),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use syscost::probe;
 use syscost::report::csv;
+use syscost::run::histograms;
 use syscost::run::rows::{Column, FIXED};
 
 fn path() -> PathBuf {
@@ -63,6 +64,7 @@ fn metrics() -> String {
 fn filled(text: &str) -> String {
     let parts = [
         ("samples columns", columns(FIXED)),
+        ("histograms columns", columns(histograms::COLUMNS)),
         ("results columns before", columns(csv::BEFORE)),
         ("results columns after", columns(csv::AFTER)),
         ("axes", axes()),

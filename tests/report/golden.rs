@@ -96,6 +96,18 @@ fn block_outline(block: &Block) -> String {
             let claim = d.claim.as_ref().map_or("", |(_, claim)| claim);
             format!("path {}: {}: {} | {claim} | {}\n", d.id, d.title, diagram::line(d), d.notes.join("; "))
         }
+        Block::Regions(map) => {
+            let name = |i: &usize| map.names[*i].0.clone();
+            let place = |p: &syscost::report::RegionPlace| {
+                let best = p.best.iter().map(name).collect::<Vec<_>>().join(" or ");
+                format!("{} {best}{}", p.label, if p.claimed { "!" } else { "" })
+            };
+            let row = |r: &syscost::report::RegionRow| {
+                let places = r.places.iter().map(place).collect::<Vec<_>>().join(", ");
+                format!("{}: {places} | {:?}\n", r.label, r.borders)
+            };
+            format!("regions {}: {}\n{}", map.id, map.title, map.rows.iter().map(row).collect::<String>())
+        }
         Block::Folded { title, blocks } => {
             format!("> {title}\n{}", blocks.iter().map(block_outline).collect::<String>())
         }

@@ -74,6 +74,7 @@ fn sample(probe: &dyn Probe, case: &Case, round: u32, index: u32, random: &mut R
         verified: true,
         marks: Vec::new(),
         quantities: probe.quantities().iter().map(|q| (q.id.to_string(), Some(of(q.id)))).collect(),
+        histogram: None,
     }
 }
 

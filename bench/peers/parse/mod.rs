@@ -15,9 +15,11 @@ pub mod nuttcp;
 pub mod perf_bench;
 pub mod ping;
 pub mod qperf;
+pub mod sink;
 pub mod sockperf;
 pub mod stress_ng;
 pub mod sysbench;
+pub mod tcp_mmap;
 
 /// Why an output could not be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -32,3 +32,14 @@ pub fn connection_ns(output: &str) -> Result<f64, ParseError> {
     let row = columns.into_iter().find(numbers).ok_or_else(|| missing(FIELD, output))?;
     Ok(1e9 / rate(FIELD, row[5])?)
 }
+
+/// TCP_SENDFILE with `-P 0 -f k`: the old row of five columns, the last in 10^3 bits per second.
+pub fn sendfile_bits_per_second(output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "Throughput 10^3bits/sec";
+    let columns = output.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = columns
+        .into_iter()
+        .find(|columns| columns.len() == 5 && columns.iter().all(|c| c.parse::<f64>().is_ok()))
+        .ok_or_else(|| missing(FIELD, output))?;
+    Ok(1e3 * rate(FIELD, row[4])?)
+}

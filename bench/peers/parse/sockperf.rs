@@ -12,3 +12,11 @@ pub fn bits_per_second(output: &str, message_bytes: u64) -> Result<f64, ParseErr
     let (messages, _) = rest.split_once(" [msg/sec]").ok_or_else(|| missing(FIELD, output))?;
     Ok(8.0 * message_bytes as f64 * rate(FIELD, messages)?)
 }
+
+/// `ping-pong --full-rtt`: the median round trip, in nanoseconds; printed in microseconds.
+pub fn round_trip_ns(output: &str) -> Result<f64, ParseError> {
+    const FIELD: &str = "percentile 50.000";
+    let line = output.lines().find(|line| line.contains(FIELD)).ok_or_else(|| missing(FIELD, output))?;
+    let (_, microseconds) = line.split_once('=').ok_or_else(|| missing(FIELD, output))?;
+    Ok(1e3 * rate(FIELD, microseconds)?)
+}

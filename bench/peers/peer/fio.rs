@@ -11,11 +11,19 @@ use crate::external::{Call, Lane, Output, fresh_ports};
 use crate::parse::{self, ParseError};
 use std::path::PathBuf;
 
-pub struct Fio;
+pub struct Fio {
+    id: &'static str,
+    engine: &'static str,
+}
+
+pub static NET: Fio = Fio { id: "fio", engine: "net" };
+/// The writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket. The reader stays
+/// the copying one: a splicing one does not notice the end of the stream.
+pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice" };
 
 impl External for Fio {
     fn id(&self) -> &'static str {
-        "fio"
+        self.id
     }
 
     fn source(&self) -> &'static str {
@@ -38,15 +46,16 @@ impl External for Fio {
         let lane = |_| {
             let port = fresh_ports();
             let both = format!(
-                "--ioengine=net --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
+                "--protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
                 call.cell.message_bytes
             );
             let client = format!(
-                "--name=sender --rw=write {both} --hostname={} --time_based --runtime={}",
-                call.address, call.seconds
+                "--name=sender --rw=write --ioengine={} {both} --hostname={} --time_based --runtime={}",
+                self.engine, call.address, call.seconds
             );
+            let server = format!("--name=receiver --rw=read --ioengine=net {both} --listen");
             Lane {
-                server: Call::new(call.server(), &format!("--name=receiver --rw=read {both} --listen")),
+                server: Call::new(call.server(), &server),
                 port,
                 client: Call::new(call.client(), &client),
                 server_reports: true,

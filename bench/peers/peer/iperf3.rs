@@ -12,10 +12,20 @@ use std::path::PathBuf;
 pub struct Iperf3 {
     id: &'static str,
     find: fn() -> Result<Vec<PathBuf>, String>,
+    /// `-Z`: the client sends a file with sendfile(2).
+    sendfile: bool,
 }
 
-pub static FROM_PATH: Iperf3 = Iperf3 { id: "iperf3", find: || on_path(&["iperf3"]) };
-pub static FROM_ENVIRONMENT: Iperf3 = Iperf3 { id: "iperf3_other", find: from_environment };
+pub static FROM_PATH: Iperf3 = Iperf3 { id: "iperf3", find: || on_path(&["iperf3"]), sendfile: false };
+pub static FROM_ENVIRONMENT: Iperf3 = Iperf3 { id: "iperf3_other", find: from_environment, sendfile: false };
+/// The newest that is here, for comparisons that have room for one.
+pub static NEWEST: Iperf3 = Iperf3 { id: "iperf3", find: newest, sendfile: false };
+pub static SENDFILE: Iperf3 = Iperf3 { id: "iperf3 -Z", find: newest, sendfile: true };
+
+/// The one that PEERS_IPERF3 names, else the one on the PATH.
+fn newest() -> Result<Vec<PathBuf>, String> {
+    from_environment().or_else(|_| on_path(&["iperf3"]))
+}
 
 fn from_environment() -> Result<Vec<PathBuf>, String> {
     let path = std::env::var_os("PEERS_IPERF3").ok_or("PEERS_IPERF3 is not set")?;
@@ -47,12 +57,13 @@ impl External for Iperf3 {
     fn lanes(&self, call: &Calling<'_>) -> Vec<Lane> {
         let port = fresh_ports();
         let client = format!(
-            "-c {} -p {port} -J -t {} -l {} -P {} {}",
+            "-c {} -p {port} -J -t {} -l {} -P {} {} {}",
             call.address,
             call.seconds,
             call.cell.message_bytes,
             call.cell.streams,
-            call.if_nodelay("-N")
+            call.if_nodelay("-N"),
+            if self.sendfile { "-Z" } else { "" }
         );
         vec![Lane {
             server: Call::new(call.server(), &format!("-s -1 -p {port}")),

@@ -14,11 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-mod fio;
-mod iperf3;
-mod neper;
-mod netperf;
-mod nuttcp;
+pub mod fio;
+pub mod iperf3;
+pub mod neper;
+pub mod netperf;
+pub mod nuttcp;
 mod qperf;
 mod sockperf;
 mod syscost;
@@ -34,7 +34,7 @@ pub static ALL: &[&dyn Peer] = &[
     &nuttcp::Nuttcp,
     &qperf::Qperf,
     &sockperf::Sockperf,
-    &fio::Fio,
+    &fio::NET,
 ];
 
 /// A tool that was found on this machine.
@@ -85,7 +85,7 @@ pub trait External: Sync {
     /// The programs it needs, client first.
     fn programs(&self) -> Result<Vec<PathBuf>, String>;
 
-    /// Arguments that make the client print its version.
+    /// Arguments that make the client print its version; none if it has no way to.
     fn version_arguments(&self) -> &'static [&'static str];
 
     fn not_applicable(&self, _cell: &Cell) -> Option<&'static str> {
@@ -135,7 +135,10 @@ impl<T: External> Peer for T {
 
     fn find(&self) -> Result<Found, String> {
         let programs = self.programs()?;
-        let version = version(&programs[0], self.version_arguments())?;
+        let version = match self.version_arguments() {
+            [] => fingerprint(&programs[0])?,
+            arguments => version(&programs[0], arguments)?,
+        };
         Ok(Found { version, programs })
     }
 
@@ -170,6 +173,14 @@ pub fn on_path(names: &[&str]) -> Result<Vec<PathBuf>, String> {
             .ok_or_else(|| format!("{name} is not on the PATH"))
     };
     names.iter().map(find).collect()
+}
+
+/// What tells a program without a version from another.
+pub fn fingerprint(program: &Path) -> Result<String, String> {
+    use sha2::{Digest, Sha256};
+    let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let hash: String = Sha256::digest(&bytes).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("prints no version; SHA-256 {hash}"))
 }
 
 fn is_executable(program: &Path) -> bool {

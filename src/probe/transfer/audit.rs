@@ -1,21 +1,13 @@
 //! What of a transfer's copies only its own two sides know: where the connections go, and what each
 //! side did with memory of its own.
 
-use super::{RECEIVER, SENDER};
+use super::super::streaming::{
+    COMPLETIONS, COMPLETIONS_COPIED, CPU, FRAMING, RECEIVER, SENDER, UNCOPIED, USER_COPIED,
+};
 use crate::axis::Point;
 use crate::probe::{Copies, Known};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-
-/// Totals of the sender.
-pub const USER_COPIED: &str = "user_copied_bytes";
-pub const FRAMING: &str = "framing_bytes";
-pub const COMPLETIONS: &str = "completions";
-pub const COMPLETIONS_COPIED: &str = "completions_copied";
-/// A total of both sides: CPU time of their data threads, by the threads' own clocks.
-pub const CPU: &str = "cpu_ns";
-/// A total of the receiver.
-pub const UNCOPIED: &str = "uncopied_bytes";
 
 /// The axes that decide which copies are made; a device without segmentation may need others. Registered
 /// buffers take another way into a segment. How many messages a call takes decides nothing: each of

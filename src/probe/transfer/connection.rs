@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::axis::Point;
+use crate::probe::{Stage, Task};
 
 /// How long both sides together may take to set up.
 const SET_UP_LIMIT: Duration = Duration::from_secs(20);
@@ -52,6 +53,26 @@ pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> 
     socket.bind(&address.into()).with_context(|| format!("cannot bind to {address}"))?;
     socket.listen(backlog.clamp(16, 4096) as i32).with_context(|| format!("cannot listen on {address}"))?;
     Ok(socket)
+}
+
+/// The receiver's side of every connection of a case: offers where it listens, and accepts as many as the
+/// case has threads.
+pub fn accept_all(task: &Task, stage: &mut dyn Stage) -> Result<Vec<TcpStream>> {
+    let count = task.point.int("threads").unwrap_or(1) as usize;
+    let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
+    let listener = listen(address, &task.point, count)?;
+    let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
+    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
+    accept(&listener, &task.token, &task.point, count)
+}
+
+/// The sender's side of every connection of a case, in the order of their numbers.
+pub fn connect_all(task: &Task) -> Result<Vec<TcpStream>> {
+    let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
+    let address: SocketAddr =
+        offered.and_then(|text| text.parse().ok()).context("the receiver offered no address")?;
+    let count = task.point.int("threads").unwrap_or(1);
+    (0..count).map(|number| connect(address, &task.token, &task.point, number as u32)).collect()
 }
 
 /// Accepts `count` connections that present the token, in the order of their numbers.

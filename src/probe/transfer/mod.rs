@@ -5,16 +5,15 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
-mod receiver;
-mod sender;
-mod threads;
+pub mod receiver;
+pub mod sender;
 
-use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing, Window};
+use super::streaming::{self, RECEIVER, SENDER};
+use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
-use std::collections::BTreeMap;
 
 pub struct Transfer;
 
@@ -101,7 +100,7 @@ impl Probe for Transfer {
     }
 
     fn roles(&self) -> &'static [&'static str] {
-        &[RECEIVER, SENDER]
+        streaming::ROLES
     }
 
     fn far(&self, role: &str) -> bool {
@@ -110,6 +109,15 @@ impl Probe for Transfer {
 
     fn compared(&self) -> bool {
         true
+    }
+
+    /// A mechanism, a receiver, and the axes that they bring along.
+    fn chosen(&self, axis: &str) -> bool {
+        matches!(axis, "mechanism" | "receiver") || !axes::COMMON.iter().any(|a| a.id == axis)
+    }
+
+    fn whole(&self, point: &Point) -> bool {
+        point.text("receiver").and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
     }
 
     fn copies(&self) -> Option<&'static dyn Copies> {
@@ -125,14 +133,7 @@ impl Probe for Transfer {
     }
 
     fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        let [received, sent] = reports else {
-            return Err(format!("a transfer has two sides, not {}", reports.len()));
-        };
-        let (got, gave) = (received.totals.get("bytes"), sent.totals.get("bytes"));
-        if got != gave || got.is_none() {
-            return Err(format!("the sender sent {gave:?} bytes and the receiver got {got:?}"));
-        }
-        Ok(received.windows.iter().zip(&sent.windows).enumerate().map(sample).collect())
+        streaming::merge(reports)
     }
 
     fn decisive(&self) -> &'static [&'static str] {
@@ -140,11 +141,7 @@ impl Probe for Transfer {
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
-        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
-        let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
-        // Threads that share a CPU take turns of milliseconds: a window must hold several turns.
-        let stretch = (threads / cpus).max(1.0).sqrt();
-        Timing { window_ns: (base.window_ns as f64 * stretch) as u64, ..base }
+        streaming::timing(point, base)
     }
 }
 
@@ -155,47 +152,3 @@ const MACHINE_DECIDES: [(&str, Check); 3] = [
     ("placement", available::placement),
     ("congestion_control", available::congestion_control),
 ];
-
-const RECEIVER: &str = "receiver";
-const SENDER: &str = "sender";
-
-/// Goodput is what the receiver got in its window; each side's quantities keep its own window.
-fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
-    let mut quantities = BTreeMap::new();
-    for (role, window) in [(RECEIVER, received), (SENDER, sent)] {
-        for (id, value) in &window.quantities {
-            let id = if id == "retransmits" { id.clone() } else { format!("{role}_{id}") };
-            quantities.insert(id, *value);
-        }
-    }
-    let mut marks: Vec<String> = received.marks.iter().chain(&sent.marks).cloned().collect();
-    marks.dedup();
-    Sample {
-        index: index as u32,
-        elapsed_ns: received.elapsed_ns,
-        ops: received.ops,
-        bytes: received.bytes,
-        verified: true,
-        marks,
-        quantities,
-        ..Sample::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn report(bytes: f64, windows: usize) -> RoleReport {
-        let totals = BTreeMap::from([("bytes".to_string(), bytes)]);
-        RoleReport { windows: vec![Window::default(); windows], totals, ..RoleReport::default() }
-    }
-
-    #[test]
-    fn windows_pair_up_and_lost_bytes_are_no_measurement() {
-        let merge = |received, sent| Transfer.merge(&Point::default(), &[received, sent]);
-        assert_eq!(merge(report(8.0, 2), report(8.0, 3)).map(|samples| samples.len()), Ok(2));
-        assert_eq!(merge(report(8.0, 0), report(8.0, 3)).map(|samples| samples.len()), Ok(0));
-        assert!(merge(report(8.0, 2), report(16.0, 2)).unwrap_err().contains("16"));
-    }
-}

@@ -7,10 +7,11 @@ use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::material::Material;
 use crate::report::{Entry, Standing, Table};
 
-/// The operations; then, where ways of doing one thing compete, at the fewest and at the most threads, for each metric that ranks; of the first combination of
+/// The operations; what to use; then, where ways of doing one thing compete, at the fewest and at the most threads, for each metric that ranks; of the first combination of
 /// the other axes.
 pub fn tables(m: &Material) -> Vec<Table> {
     let mut tables: Vec<Table> = super::operations::glance(m);
+    tables.extend(super::choice::tables(m));
     for layout in m.layouts.iter().filter(|l| l.comparable()) {
         let Some(facet) = layout.facets.first() else { continue };
         let mut counts = vec![layout.threads.first(), layout.threads.last()];

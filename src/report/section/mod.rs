@@ -2,11 +2,13 @@
 
 pub mod care;
 pub mod cases;
+pub mod choice;
 pub mod copies;
 pub mod crossovers;
 pub mod drawings;
 pub mod glance;
 pub mod hardware;
+pub mod latency;
 pub mod machine;
 pub mod maps;
 pub mod method;
@@ -15,7 +17,10 @@ pub mod operations;
 pub mod payers;
 pub mod plots;
 pub mod problems;
+pub mod regions;
+pub mod questions;
 pub mod reproduce;
+pub mod rulers;
 pub mod verdict;
 
 use super::{Block, Section};

@@ -1,18 +1,36 @@
 //! The verdict: what an engineer should do, in one paragraph; and the findings behind it.
 
 use super::unless_empty;
-use crate::analysis::advice;
 use crate::analysis::zero_copy;
+use crate::analysis::{advice, batching, choice, regions};
 use crate::report::material::Material;
 use crate::report::{Block, Section, Statement};
 use crate::run::State;
 
-/// The advice, and what the kernel said about zero-copy. Where nothing competes: the findings.
+/// Of the advice: the rest stands in the section on regions.
+const PARAGRAPHS: usize = 6;
+
+/// The advice: what to use, where ways differ in more than the mechanism also when batching is the answer;
+/// and what the kernel said about zero-copy. Where nothing competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let advice = advice::advice(m.run, &m.analysis.studies);
-    let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
+    let first = m.analysis.ways.first();
+    let advice = match (m.analysis.ways_vary, &m.run.record.spec.refine) {
+        (_, Some(_)) => first.map(|study| regions::statements(m.run, study)).unwrap_or_default(),
+        (true, None) => choice::statements(m.run, &m.analysis.ways),
+        (false, None) => advice::advice(m.run, &m.analysis.studies),
+    };
+    let advice = advice.into_iter().take(PARAGRAPHS);
+    let batching = first.map(|study| batching::statements(m.run, study));
+    let found = if advice.len() == 0 { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
-    unfinished(m).into_iter().chain(advice).chain(found).chain(costs).collect()
+    unfinished(m)
+        .into_iter()
+        .chain(advice)
+        .chain(batching.into_iter().flatten())
+        .chain(m.analysis.latency.statements.clone())
+        .chain(found)
+        .chain(costs)
+        .collect()
 }
 
 /// The sentences on zero-copy: they belong beside any advice to use it.

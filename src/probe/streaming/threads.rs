@@ -1,10 +1,11 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
 use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use crate::host::Unavailable;
 use crate::host::topology::{self, Placement, Topology};
 use crate::sys::process;
 use anyhow::{Context, Result, anyhow};
-use std::net::TcpStream;
+use std::io;
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
 
@@ -48,14 +49,14 @@ pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
 /// Which side's CPU of each pair to use.
 pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
 
-/// Runs one thread per connection: pins it, sets it up with `prepare` on that CPU, says ready when
+/// Runs one thread per stream: pins it, sets it up with `prepare` on that CPU, says ready when
 /// all are, and joins what they bring home.
-pub fn run<'a>(
+pub fn run<'a, S: Sync>(
     task: &'a Task,
-    streams: &'a [TcpStream],
+    streams: &'a [S],
     stage: &mut dyn Stage,
     cpu: ChooseCpu,
-    prepare: impl Fn(&'a TcpStream) -> Result<Ready<'a>> + Sync,
+    prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
     let placement =
         Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
@@ -115,6 +116,14 @@ pub fn run<'a>(
     report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
     report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
     Ok(report)
+}
+
+/// A mechanism or receiver that did not start: one that says it is unavailable is skipped, not failed.
+pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
+    match error.downcast::<Unavailable>() {
+        Ok(why) => why.into(),
+        Err(error) => anyhow!(error).context(format!("cannot start {id}")),
+    }
 }
 
 fn describe(cpus: impl Iterator<Item = Option<usize>>) -> String {

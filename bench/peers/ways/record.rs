@@ -1,0 +1,105 @@
+//! The raw record, `ways.csv`: one line per figure, written as it happens, below comment lines with
+//! the machine, the programs and the commands. The page is made from this file alone.
+
+use crate::cell::{Cell, Path};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path as FilePath;
+
+/// The name of our side in the record.
+pub const OURS: &str = "syscost";
+
+/// One figure of one tool in one round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visited {
+    pub contest: String,
+    pub cell: Cell,
+    pub round: u32,
+    pub tool: String,
+    /// In the contest's unit, or why there is no figure.
+    pub outcome: Result<f64, String>,
+    pub unit: String,
+}
+
+/// A whole record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Label and value: machine, programs, commands.
+    pub facts: Vec<(String, String)>,
+    pub visits: Vec<Visited>,
+}
+
+const COLUMNS: [&str; 9] =
+    ["contest", "path", "nodelay", "message_bytes", "round", "tool", "value", "unit", "failure"];
+
+pub struct Recorder {
+    file: csv::Writer<File>,
+}
+
+impl Recorder {
+    /// Begins with what is kept of an earlier record.
+    pub fn create(path: &FilePath, facts: &[(String, String)], kept: &[Visited]) -> Result<Recorder> {
+        let cannot = || format!("cannot write {}", path.display());
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).with_context(cannot)?;
+        }
+        let mut file = File::create(path).with_context(cannot)?;
+        for (label, value) in facts {
+            writeln!(file, "# {label}: {}", value.replace('\n', " "))?;
+        }
+        let mut file = csv::Writer::from_writer(file);
+        file.write_record(COLUMNS)?;
+        let mut recorder = Recorder { file };
+        kept.iter().try_for_each(|visited| recorder.add(visited))?;
+        recorder.file.flush()?;
+        Ok(recorder)
+    }
+
+    pub fn add(&mut self, visited: &Visited) -> Result<()> {
+        let (value, failure) = match &visited.outcome {
+            Ok(value) => (value.to_string(), ""),
+            Err(reason) => (String::new(), reason.as_str()),
+        };
+        let (round, bytes) = (visited.round.to_string(), visited.cell.message_bytes.to_string());
+        self.file.write_record([
+            &visited.contest,
+            &visited.cell.path.to_string(),
+            visited.cell.nodelay_text(),
+            &bytes,
+            &round,
+            &visited.tool,
+            &value,
+            &visited.unit,
+            failure,
+        ])?;
+        self.file.flush()?;
+        Ok(())
+    }
+}
+
+pub fn read(path: &FilePath) -> Result<Record> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let facts = text
+        .lines()
+        .map_while(|line| line.strip_prefix("# ")?.split_once(": "))
+        .map(|(label, value)| (label.to_string(), value.to_string()))
+        .collect();
+    let body: String =
+        text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    let mut reader = csv::Reader::from_reader(body.as_bytes());
+    if reader.headers()? != COLUMNS.as_slice() {
+        bail!("{} is not a record of this comparison", path.display());
+    }
+    let visits = reader.records().map(|line| visit(&line?)).collect::<Result<_>>()?;
+    Ok(Record { facts, visits })
+}
+
+fn visit(line: &csv::StringRecord) -> Result<Visited> {
+    let field = |index: usize| line.get(index).unwrap_or_default();
+    let path: Path = field(1).parse().map_err(anyhow::Error::msg)?;
+    let cell = Cell { path, nodelay: field(2) == "on", streams: 1, message_bytes: field(3).parse()? };
+    let outcome = if field(6).is_empty() { Err(field(8).to_string()) } else { Ok(field(6).parse()?) };
+    let (contest, tool, unit) = (field(0).to_string(), field(5).to_string(), field(7).to_string());
+    Ok(Visited { contest, cell, round: field(4).parse()?, tool, outcome, unit })
+}

@@ -1,0 +1,73 @@
+//! The JSON that iperf3 writes (`-J`): one run is one row. Source: iperf3(1), iperf_api.c.
+
+use super::{Column, Figure, Row, Table, TableError};
+use serde_json::Value;
+
+/// `None`: not of iperf3.
+pub fn table(name: &str, json: &Value) -> Option<Result<Table, TableError>> {
+    let (start, end) = (json.get("start")?, json.get("end"));
+    start.get("test_start").or_else(|| json.get("error"))?;
+    Some(row(json, start, end).map_err(|message| TableError::Whole { name: name.into(), message }).map(
+        |row| {
+            let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
+            let understood = vec![
+                "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one"
+                    .to_string(),
+            ];
+            Table { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
+        },
+    ))
+}
+
+fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<Row, String> {
+    if let Some(error) = json.get("error").and_then(Value::as_str) {
+        return Err(format!("iperf3 ended with an error: {error}"));
+    }
+    let end = end.ok_or("iperf3 was stopped before its end: no totals")?;
+    let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_f64);
+    let received = end.get("sum_received").filter(|s| number(s, "bits_per_second").is_some_and(|b| b > 0.0));
+    let sum = received.or_else(|| end.get("sum_sent")).or_else(|| end.get("sum")).ok_or("no totals")?;
+    let mut row = Row { line: 1, ..Row::default() };
+    let mut put = |column, value: Option<f64>| {
+        if let Some(value) = value {
+            row.figures.insert(column, Figure::exact(value));
+        }
+    };
+    put(Column::Throughput, number(sum, "bits_per_second"));
+    put(Column::Elapsed, number(sum, "seconds").map(|s| s * 1e9));
+    put(Column::Retransmits, end.get("sum_sent").and_then(|s| number(s, "retransmits")));
+    let cpu = end.get("cpu_utilization_percent");
+    put(Column::CpuPercent, cpu.and_then(|c| Some(number(c, "host_total")? + number(c, "remote_total")?)));
+    if let Some(test) = start.get("test_start") {
+        put(Column::MessageBytes, number(test, "blksize"));
+        put(Column::Threads, number(test, "num_streams"));
+    }
+    let title = json.get("title").and_then(Value::as_str).unwrap_or("iperf3");
+    row.texts.insert(Column::Mechanism, title.to_string());
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_row_and_an_error_is_told() {
+        let json = serde_json::json!({
+            "start": {"test_start": {"protocol": "TCP", "num_streams": 2, "blksize": 131072}},
+            "end": {
+                "sum_sent": {"seconds": 2.0, "bits_per_second": 9.0e9, "retransmits": 3},
+                "sum_received": {"seconds": 2.01, "bits_per_second": 8.9e9},
+                "cpu_utilization_percent": {"host_total": 60.0, "remote_total": 70.0},
+            },
+        });
+        let table = table("i.json", &json).unwrap().unwrap();
+        let row = &table.rows[0];
+        assert_eq!(row.value(Column::Throughput), Some(8.9e9));
+        assert_eq!((row.count(Column::Threads), row.count(Column::MessageBytes)), (Some(2), Some(131072)));
+        assert_eq!((row.value(Column::CpuPercent), row.value(Column::Retransmits)), (Some(130.0), Some(3.0)));
+        let failed = serde_json::json!({"start": {}, "end": {}, "error": "unable to connect"});
+        assert!(super::table("i", &failed).unwrap().unwrap_err().to_string().contains("unable to connect"));
+        assert!(super::table("i", &serde_json::json!({"THROUGHPUT": 1})).is_none());
+    }
+}
