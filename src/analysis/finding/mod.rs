@@ -13,7 +13,11 @@ use super::study::Study;
 use super::{Problem, Statement};
 use crate::run::Run;
 
+mod one_copy;
+mod overtake;
+mod predictions;
 mod trustworthy;
+mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +81,9 @@ pub struct Answered {
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
 pub static ALL: &[&dyn Finding] = &[
+    &one_copy::OneCopy,
+    &zero_copy_from::ZeroCopyFrom,
+    &predictions::Predictions,
     &trustworthy::Trustworthy,
 ];
 
