@@ -17,6 +17,7 @@ mod one_copy;
 mod overtake;
 mod predictions;
 mod trustworthy;
+mod unexpected;
 mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
@@ -83,6 +84,7 @@ pub struct Answered {
 pub static ALL: &[&dyn Finding] = &[
     &one_copy::OneCopy,
     &zero_copy_from::ZeroCopyFrom,
+    &unexpected::Unexpected,
     &predictions::Predictions,
     &trustworthy::Trustworthy,
 ];
