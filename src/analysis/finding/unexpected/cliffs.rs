@@ -5,7 +5,6 @@ use super::steps::{self, Expected};
 use super::{Kind, Looked};
 use crate::analysis::finding::Evidence;
 use crate::analysis::study::ALONG;
-use crate::analysis::words::Words;
 
 /// A step of this factor is a cliff; below, it is a turn ([`super::turns`]).
 pub const FACTOR: f64 = 2.0;
@@ -25,11 +24,10 @@ impl Kind for Cliffs {
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let words = Words::of(evidence.run);
         let (at, odd) = steps::odd(evidence, ALONG, EXPECTED);
-        let steep = odd.iter().filter(|step| step[0].strength >= FACTOR.ln());
-        let found = steep.filter_map(|step| steps::statement(evidence, &words, ALONG, step)).collect();
-        let caveat = steps::caveat(&words, &at);
+        let steep: Vec<_> = odd.iter().filter(|step| step[0].strength >= FACTOR.ln()).collect();
+        let found = steps::statements(evidence, ALONG, &steep);
+        let caveat = steps::caveat(evidence, &at);
         Looked { at, found, caveat }
     }
 }

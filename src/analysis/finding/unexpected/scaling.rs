@@ -3,7 +3,6 @@
 use super::steps::{self, Expected, THREADS};
 use super::{Kind, Looked};
 use crate::analysis::finding::Evidence;
-use crate::analysis::words::Words;
 
 const EXPECTED: &[Expected] = &[Expected { metric: "throughput", better_is_odd: false }];
 
@@ -15,10 +14,10 @@ impl Kind for Scaling {
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let words = Words::of(evidence.run);
         let (at, odd) = steps::odd(evidence, THREADS, EXPECTED);
-        let found = odd.iter().filter_map(|step| steps::statement(evidence, &words, THREADS, step)).collect();
-        let caveat = steps::caveat(&words, &at);
+        let odd: Vec<_> = odd.iter().collect();
+        let found = steps::statements(evidence, THREADS, &odd);
+        let caveat = steps::caveat(evidence, &at);
         Looked { at, found, caveat }
     }
 }

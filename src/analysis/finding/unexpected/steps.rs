@@ -8,7 +8,7 @@ use crate::analysis::cells::metric;
 use crate::analysis::compare::{Comparison, claims};
 use crate::analysis::finding::Evidence;
 use crate::analysis::study::RIVALS;
-use crate::analysis::words::{self, Words};
+use crate::analysis::words::{self, Words, count};
 use crate::analysis::{CellRef, Statement};
 use crate::axis::Point;
 use crate::probe;
@@ -18,6 +18,8 @@ use crate::units::significant;
 use std::collections::BTreeMap;
 
 pub const THREADS: &str = "threads";
+/// Places that a statement about several names.
+const PLACES: usize = 6;
 
 /// What more of something should not make worse, or, for a cost per message, cheaper.
 #[derive(Clone, Copy)]
@@ -104,37 +106,69 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
     Some(Odd { metric, ends: (claim.a, claim.b), worse, better, ratio, strength: claim.strength() })
 }
 
-/// What is odd at one step, and why: `From 256 B to 1 KiB the throughput of sendmsg with 1 thread over veth falls 3.1
-/// times ..., its CPU per byte rises ...; most likely because there ...`.
-pub fn statement(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<Statement> {
+/// What is odd at some steps, and why: `From 256 B to 1 KiB the throughput of sendmsg with 1 thread over veth falls 3.1
+/// times ...; most likely because there ...`. Steps that differ only in their place are one statement.
+pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
+    let words = Words::of(evidence.run);
+    let mut told: Vec<Told> = Vec::new();
+    for step in odd {
+        let Some(new) = told_of(evidence, &words, axis, step) else { continue };
+        match told.iter_mut().find(|t| t.alike == new.alike) {
+            Some(same) => {
+                same.also.push(new.place);
+                same.cells.extend(new.cells);
+            }
+            None => told.push(new),
+        }
+    }
+    told.into_iter().map(Told::statement).collect()
+}
+
+/// The strongest of steps that are alike, and where the others are.
+struct Told {
+    /// Ends, who, metrics, and the counters of the cause.
+    alike: (String, Vec<&'static str>, Vec<&'static str>),
+    text: String,
+    place: String,
+    also: Vec<String>,
+    cells: Vec<CellRef>,
+}
+
+impl Told {
+    fn statement(self) -> Statement {
+        let mut text = self.text;
+        if !self.also.is_empty() {
+            let named: Vec<String> = self.also.iter().take(PLACES).cloned().collect();
+            let rest = self.also.len() - named.len();
+            let more = if rest > 0 { format!(" and {}", count(rest, "place more")) } else { String::new() };
+            text += &format!(" So it does, less steeply, {}{more}.", named.join("; "));
+        }
+        Statement { text, cells: self.cells }
+    }
+}
+
+fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<Told> {
     let strongest = step.first()?;
     let ends = strongest.ends;
     let (lower, upper) = (evidence.run.case(ends.0)?, evidence.run.case(ends.1)?);
     let end = |point: &Point| point.get(axis).map(|v| words.value(axis, v));
     let who = lower.point.text(RIVALS).map(|m| format!(" of {m}")).unwrap_or_default();
-    let place = words.place(&lower.point, &[RIVALS, axis]);
     let (joined, thing) = if axis == THREADS { ("at", " threads") } else { ("with", "") };
-    let place = if place.is_empty() { place } else { format!(" {joined} {place}") };
+    let place = format!("{joined} {}", words.place(&lower.point, &[RIVALS, axis]));
     let mut parts = Vec::new();
     for (i, odd) in step.iter().enumerate() {
-        let subject = if i == 0 {
-            format!("the {}{who}{place}", odd.metric.title)
-        } else {
-            format!("its {}", odd.metric.title)
-        };
+        let title = odd.metric.title;
+        let subject = if i == 0 { format!("the {title}{who} {place}") } else { format!("its {title}") };
         parts.push(format!("{subject} {}", odd.change(evidence, words)?));
     }
     let cause = cause::between(evidence, strongest.worse, strongest.better, strongest.of());
-    let text = format!(
-        "From {} to {}{thing} {}; {}.",
-        end(&lower.point)?,
-        end(&upper.point)?,
-        words::and(&parts),
-        cause.text
-    );
-    let of_step =
-        step.iter().flat_map(|odd| [ends.0, ends.1].map(|case| CellRef { case, metric: odd.metric.id }));
-    Some(Statement { text, cells: of_step.chain(cause.cells).collect() })
+    let from = format!("From {} to {}{thing}", end(&lower.point)?, end(&upper.point)?);
+    let text = format!("{from} {}; {}.", words::and(&parts), cause.text);
+    let metrics: Vec<&'static str> = step.iter().map(|odd| odd.metric.id).collect();
+    let counters = cause.cells.iter().map(|cell| cell.metric).collect();
+    let of_step = metrics.iter().flat_map(|metric| [ends.0, ends.1].map(|case| CellRef { case, metric }));
+    let cells = of_step.chain(cause.cells).collect();
+    Some(Told { alike: (from + &who, metrics, counters), text, place, also: Vec::new(), cells })
 }
 
 impl Odd {
@@ -143,10 +177,15 @@ impl Odd {
         let figure = |case: usize| evidence.cells.cell(case, self.metric.id).map(|c| c.estimate.value);
         let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
         let down = self.ratio.value < 1.0;
+        let factor = if down { 1.0 / self.ratio.value } else { self.ratio.value };
+        let by = if factor >= 2.0 {
+            format!("{} times", significant(factor))
+        } else {
+            format!("by {}", words::percent((self.ratio.value - 1.0).abs()))
+        };
         Some(format!(
-            "{} {} times, from {} to {} ({})",
+            "{} {by}, from {} to {} ({})",
             if down { "falls" } else { "rises" },
-            significant(if down { 1.0 / self.ratio.value } else { self.ratio.value }),
             words::figure(from, self.metric.unit),
             words::figure(to, self.metric.unit),
             words.interval(&self.ratio)
@@ -160,13 +199,13 @@ impl Odd {
 }
 
 /// The caveat that goes with claims about steps.
-pub fn caveat(words: &Words, looked: &[CellRef]) -> Option<String> {
+pub fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
     (!looked.is_empty()).then(|| {
         format!(
             "a step between neighbours is claimed only beyond the noise floor, corrected for all steps of its kind at {}; a \
              cause is a counter of the same cells that changes with it by enough to make the difference, which is no \
              proof.",
-            words.asked()
+            Words::of(evidence.run).asked()
         )
     })
 }

@@ -5,7 +5,6 @@ use super::steps;
 use super::{Kind, Looked};
 use crate::analysis::finding::Evidence;
 use crate::analysis::study::ALONG;
-use crate::analysis::words::Words;
 
 pub struct Turns;
 
@@ -15,13 +14,8 @@ impl Kind for Turns {
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let words = Words::of(evidence.run);
         let (at, odd) = steps::odd(evidence, ALONG, EXPECTED);
-        let slight = odd.iter().filter(|step| step[0].strength < FACTOR.ln());
-        Looked {
-            at,
-            found: slight.filter_map(|step| steps::statement(evidence, &words, ALONG, step)).collect(),
-            caveat: None,
-        }
+        let slight: Vec<_> = odd.iter().filter(|step| step[0].strength < FACTOR.ln()).collect();
+        Looked { at, found: steps::statements(evidence, ALONG, &slight), caveat: None }
     }
 }
