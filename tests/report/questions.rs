@@ -50,7 +50,7 @@ fn answers_of_recorded_runs() {
     for (name, run) in recorded() {
         let analysis = Analysis::of(&run);
         let asked = |id: &&str| analysis.answers.iter().find(|a| a.about.id == *id).expect("asked");
-        let text: Vec<String> = ASKED.iter().map(|id| told(asked(&id))).collect();
+        let text: Vec<String> = ASKED.iter().map(|id| told(asked(id))).collect();
         insta::assert_snapshot!(format!("answers_{name}"), text.join("\n"));
     }
 }

@@ -137,7 +137,7 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
     // Take the rounds' shared noise out, then slow every third round of one case down.
     for sample in &mut run.samples {
         let wobble = 1.0 + 0.001 * f64::from((sample.round * 7 + sample.case as u32 * 3 + sample.index) % 5);
-        let slow = if sample.case == 3 && sample.round % 3 == 0 { 0.3 } else { 1.0 };
+        let slow = if sample.case == 3 && sample.round.is_multiple_of(3) { 0.3 } else { 1.0 };
         let factor = 1e6 * wobble * slow / sample.ops;
         (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
     }
@@ -146,14 +146,14 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
     };
     let bare = of(texts(&run));
     assert!(bare.ends_with("its median describes neither; cause not shown by the data."), "{bare}");
-    let slow = |case: &Case, s: &Sample| case.index == 3 && s.round % 3 == 0;
+    let slow = |case: &Case, s: &Sample| case.index == 3 && s.round.is_multiple_of(3);
     set(&mut run, slow, "retransmits", 1e-4);
     let caused = of(texts(&run));
     assert!(caused.contains("; most likely because there segments are retransmitted ("), "{caused}");
     let mut marked = run.clone();
     for sample in &mut marked.samples {
         sample.quantities.insert("retransmits".into(), Some(0.0));
-        if sample.case == 3 && sample.round % 3 == 0 && sample.index == 0 {
+        if sample.case == 3 && sample.round.is_multiple_of(3) && sample.index == 0 {
             sample.marks.push("steal".into());
         }
     }
