@@ -10,3 +10,4 @@ mod golden;
 mod operations;
 mod pages;
 mod format;
+mod questions;

@@ -13,7 +13,12 @@ use super::study::Study;
 use super::{Problem, Statement};
 use crate::run::Run;
 
+mod one_copy;
+mod overtake;
+mod predictions;
 mod trustworthy;
+mod unexpected;
+mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,10 @@ pub struct Answered {
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
 pub static ALL: &[&dyn Finding] = &[
+    &one_copy::OneCopy,
+    &zero_copy_from::ZeroCopyFrom,
+    &unexpected::Unexpected,
+    &predictions::Predictions,
     &trustworthy::Trustworthy,
 ];
 
