@@ -24,23 +24,23 @@ type Flagged = Vec<(usize, f64)>;
 /// completions alone where nothing was audited.
 pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
-    let mut audited: BTreeMap<Place, Vec<String>> = BTreeMap::new();
+    let mut audited: BTreeMap<Place, Vec<(String, Option<CellRef>)>> = BTreeMap::new();
     for way in data_path::data_paths(run) {
         if let Some(text) = way.told() {
             let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
-            audited.entry((mechanism, way.path)).or_default().push(text);
+            audited.entry((mechanism, way.path)).or_default().push((text, CellRef::audit(run, way.audit)));
         }
     }
     let mut flagged = completions(run, cells);
     let mut statements = Vec::new();
     for (place, texts) in audited {
         let timed = flagged.remove(&place).unwrap_or_default();
-        for text in texts {
+        for (text, audit) in texts {
             let more = range(&timed).map_or(String::new(), |share| {
                 format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
             });
             let text = format!("{text}{more}.{}", cannot_gather(run, &timed));
-            statements.push(Statement { text, cells: refs(&timed) });
+            statements.push(Statement { text, cells: audit.into_iter().chain(refs(&timed)).collect() });
         }
     }
     let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
@@ -161,7 +161,7 @@ mod tests {
             both.text.contains("; 0 % of the completions are flagged as copied, but 100 % of the bytes were")
         );
         assert!(both.text.ends_with("disagree, and in timed rounds 0 % at 10 points."), "{}", both.text);
-        assert_eq!(both.cells.len(), 10);
+        assert_eq!(both.cells.len(), 11);
         assert_eq!(told(&run).len(), 1, "said once");
     }
 }

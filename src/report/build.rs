@@ -2,7 +2,7 @@
 
 use super::material::{Material, state};
 use super::section;
-use super::{Block, CellRef, LINKS, Report, Section, Statement};
+use super::{Block, CellRef, LINKED, Report, Section, Statement};
 use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::run::Run;
@@ -19,6 +19,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let material = Material::of(run, analysis, beside);
     let verdict = section::verdict::statements(&material);
     let mut sections: Vec<Section> = [
+        section::questions::section(&material),
         section::machine::section(&material),
         section::operations::section(&material),
         section::copies::section(&material),
@@ -30,7 +31,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::regions::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
-        section::questions::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()
@@ -62,7 +62,7 @@ fn referenced<'s>(verdict: &'s [Statement], sections: impl Iterator<Item = &'s S
         Block::Statements(list) => list,
         _ => &[],
     });
-    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(LINKS).cloned()).collect()
+    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(LINKED).cloned()).collect()
 }
 
 fn title(run: &Run) -> String {

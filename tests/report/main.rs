@@ -9,4 +9,5 @@ mod run_files;
 mod golden;
 mod operations;
 mod pages;
+mod references;
 mod format;
