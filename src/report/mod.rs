@@ -28,8 +28,8 @@ pub mod terminal;
 /// Cases that a sentence shows its links to; the links to the others are folded away behind it.
 pub const LINKS: usize = 6;
 
-/// Cells of one sentence that certainly have their place on the page; of a longer list the rest may be
-/// only in `results.csv`.
+/// Cells of one sentence that certainly have their place on the page, unless its run has too many cases
+/// for that: then so many as are shown. What is not on the page is in `results.csv`.
 pub const LINKED: usize = 48;
 
 /// From so many times on a difference is given as a factor.

@@ -2,10 +2,10 @@
 //! away behind it.
 //!
 //! A link is to the figure's place in a table of the page; to the row of its case where the table lacks
-//! the figure. What has no place on the page at all is in `results.csv`, and counted.
+//! the figure. What has no place on the page, and the end of a very long list, is in `results.csv`, and counted.
 
 use super::escape::visible;
-use super::{Block, CellRef, Entry, LINKS, Report, Statement};
+use super::{Block, CellRef, Entry, LINKED, LINKS, Report, Statement};
 use crate::analysis::reference::CASE;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashSet};
@@ -62,7 +62,7 @@ pub fn sentence(statement: &Statement, targets: &Targets) -> Markup {
     }
 }
 
-/// The cases in order of mention, and how many have no place on the page.
+/// The cases in order of mention, and how many more there are.
 fn links(cells: &[CellRef], targets: &Targets) -> (Vec<Link>, usize) {
     let mut links: Vec<Link> = Vec::new();
     let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
@@ -73,7 +73,7 @@ fn links(cells: &[CellRef], targets: &Targets) -> (Vec<Link>, usize) {
             }
             continue;
         }
-        let place = targets.place(cell);
+        let place = targets.place(cell).filter(|_| links.len() < LINKED);
         places.insert(cell.case, place.is_some().then_some(links.len()));
         links.extend(place.map(|to| Link { to, metrics: vec![cell.metric] }));
     }

@@ -64,7 +64,7 @@ fn kind(of: &[&Problem], evidence: &Evidence<'_>) -> Statement {
     let first = &of[0].statement.text;
     let text = match of.len() {
         1 => first.clone(),
-        n => format!("{first} The same is true of {} more.", count(n - 1, "case")),
+        n => format!("{first} The same is true of {} more.", count(n - 1, "figure")),
     };
     Statement { text, cells }
 }

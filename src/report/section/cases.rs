@@ -12,7 +12,7 @@ use crate::sample::{Better, Metric};
 use std::collections::BTreeSet;
 
 /// Rows of one table before the rest is left to `results.csv`; cells that sentences name always stand.
-const ROWS: usize = 400;
+pub const ROWS: usize = 400;
 /// The figures that come first where a probe has them.
 const KEY: &[&str] = &[
     "throughput",
