@@ -154,8 +154,8 @@ fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
 }
 
 /// Does the mechanism send from a file?
-fn from_file(audit: &Audit) -> bool {
-    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.from_file())
+fn lies_in_a_file(audit: &Audit) -> bool {
+    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.lies_in_a_file())
 }
 
 /// A receiver that nobody names sees what it takes.
@@ -190,7 +190,7 @@ fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
         }
     };
     let kernel = [(Step::Send, send), (Step::Leave, leave), (Step::Arrive, arrive), (Step::Receive, receive)];
-    let gathered = (!from_file(audit)).then_some((Step::Gather, gather));
+    let gathered = (!lies_in_a_file(audit)).then_some((Step::Gather, gather));
     gathered.into_iter().chain(kernel).collect()
 }
 

@@ -42,7 +42,7 @@ impl Mechanism for KtlsSendFile {
         true
     }
 
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         true
     }
 

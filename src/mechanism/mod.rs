@@ -124,7 +124,7 @@ pub trait Mechanism: Sync {
     }
 
     /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         false
     }
 

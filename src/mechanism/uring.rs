@@ -4,7 +4,7 @@
 //! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
 //! in flight, has memory of its own. Source: io_uring_enter(2).
 
-use super::msg_zerocopy::REAP_AXES;
+use super::msg_zerocopy::{REAP_AXES, in_flight};
 use super::{MESSAGES_PER_CALL, MSG_MORE, Sender, Setup, Tally, more_flag, per_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::{Unavailable, uring};
@@ -52,9 +52,7 @@ pub fn fits(way: Way) -> Result<(), Unavailable> {
 
 /// Messages in memory: those of a call, and with zero-copy those in flight.
 pub fn slots(zero_copy: bool, point: &Point) -> u64 {
-    let in_flight = REAP_AXES[1];
-    let asked = point.int(in_flight.id).or_else(|| (in_flight.default)().first()?.as_int()).unwrap_or(1);
-    if zero_copy { asked.max(per_call(point)) } else { per_call(point) }
+    if zero_copy { in_flight(point).max(per_call(point)) } else { per_call(point) }
 }
 
 /// Starts a sender of this way.

@@ -233,7 +233,7 @@ fn every_pair_balances_also_with_several_messages_a_call() {
             assert_eq!((counts.copied_out, audit.uncopied_out), (0, audit.delivered_bytes), "{place}");
         }
         let mechanism = audit.point.text("mechanism").and_then(mechanism::find).expect("it has a mechanism");
-        if mechanism.from_file() && audit.framing_bytes == 0 {
+        if mechanism.lies_in_a_file() && audit.framing_bytes == 0 {
             assert_eq!((audit.user_copied, counts.copied_in, counts.orphan_copied), (0, 0, 0), "{place}");
         }
     }

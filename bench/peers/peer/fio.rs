@@ -14,12 +14,14 @@ use std::path::PathBuf;
 pub struct Fio {
     id: &'static str,
     engine: &'static str,
+    /// Messages beyond do not end: a spliced one has to fit its pipe.
+    largest_bytes: u64,
 }
 
-pub static NET: Fio = Fio { id: "fio", engine: "net" };
+pub static NET: Fio = Fio { id: "fio", engine: "net", largest_bytes: u64::MAX };
 /// The writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket. The reader stays
 /// the copying one: a splicing one does not notice the end of the stream.
-pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice" };
+pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice", largest_bytes: 1 << 15 };
 
 impl External for Fio {
     fn id(&self) -> &'static str {
@@ -39,6 +41,9 @@ impl External for Fio {
     }
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
+        if cell.message_bytes > self.largest_bytes {
+            return Some("messages exceed 32 KiB, which its pipe takes at any alignment");
+        }
         cell.nodelay.then_some("TCP_NODELAY is on: it always sends with MSG_MORE, which undoes that")
     }
 
