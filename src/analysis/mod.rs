@@ -26,6 +26,7 @@ pub mod quality;
 pub mod refine;
 pub mod regions;
 pub mod received;
+pub mod reference;
 pub mod rulers;
 pub mod sanity;
 pub mod study;
