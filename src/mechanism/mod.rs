@@ -154,6 +154,9 @@ pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
 };
 
+/// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
+pub use zerocopy_ring::available as zerocopy_available;
+
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {
     &send::Send
