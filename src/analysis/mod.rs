@@ -37,7 +37,7 @@ pub mod words;
 pub mod zero_copy;
 
 #[cfg(test)]
-mod synthetic;
+pub mod synthetic;
 
 /// A cell that a sentence stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -14,6 +14,7 @@ pub mod build;
 pub mod context;
 pub mod material;
 pub mod regions;
+pub mod course;
 pub mod csv;
 pub mod diagram;
 pub mod escape;

@@ -11,3 +11,4 @@ mod operations;
 mod pages;
 mod references;
 mod format;
+mod questions;

@@ -16,11 +16,16 @@ use crate::run::Run;
 mod cache_levels;
 mod copies;
 mod not_fastest;
+mod one_copy;
+mod overtake;
 mod pairs;
+mod predictions;
 mod scatter_gather;
 mod threads;
 mod trustworthy;
+mod unexpected;
 mod zero_copy;
+mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +95,10 @@ pub static ALL: &[&dyn Finding] = &[
     &not_fastest::NotFastest,
     &cache_levels::CacheLevels,
     &threads::Threads,
+    &one_copy::OneCopy,
+    &zero_copy_from::ZeroCopyFrom,
+    &unexpected::Unexpected,
+    &predictions::Predictions,
     &trustworthy::Trustworthy,
 ];
 
