@@ -81,9 +81,18 @@ impl DataPath<'_> {
 
     /// Copies and completions beside each other, of a way that was asked not to copy.
     pub fn told(&self) -> Option<String> {
+        Some(format!("{}: {}{}", self.name(), self.verdict()?, self.flags(true)))
+    }
+
+    /// The same without the way's own name and numbers: ways of which this agrees are told together.
+    pub fn told_of_several(&self) -> Option<String> {
+        Some(format!("{}{}", self.verdict()?, self.flags(false)))
+    }
+
+    fn verdict(&self) -> Option<String> {
         let claim = self.claim.as_ref().filter(|_| copies::zero_copy_asked(self.audit))?;
         let counted = if self.counted() { " (bytes, counted in the kernel)" } else { "" };
-        Some(format!("{}: {}{counted}{}", self.name(), claim.text, self.flags()))
+        Some(format!("{}{counted}", claim.text))
     }
 
     /// Is there a count that adds up?
@@ -91,13 +100,20 @@ impl DataPath<'_> {
         self.audit.balanced() == Some(true)
     }
 
-    /// What the completions of the audit said, and whether the bytes bear it out.
-    fn flags(&self) -> String {
+    /// What the completions of the audit said, and whether the bytes bear it out; of this audit alone with
+    /// their number.
+    fn flags(&self, alone: bool) -> String {
         let Some(flagged) = self.audit.flagged() else { return String::new() };
         match copies::contradiction(self.audit).filter(|_| self.counted()) {
             Some(against) => format!("; {against}: the flag and the count disagree"),
             None => {
                 let agree = if self.counted() { ": the flag and the count agree" } else { "" };
+                if !alone {
+                    return format!(
+                        "; {} of the completions in their audits are flagged as copied{agree}",
+                        words::percent(flagged)
+                    );
+                }
                 let of = words::count(self.audit.completions as usize, "completion");
                 let are = if self.audit.completions == 1 { "is" } else { "are" };
                 format!("; {} of {of} in that audit {are} flagged as copied{agree}", words::percent(flagged))
