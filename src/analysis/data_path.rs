@@ -79,6 +79,11 @@ impl DataPath<'_> {
         if self.path.is_empty() { self.way.clone() } else { format!("{} over {}", self.way, self.path) }
     }
 
+    /// What sends; empty where the probe has no such axis.
+    pub fn mechanism(&self) -> &str {
+        self.audit.point.text(RIVALS).unwrap_or_default()
+    }
+
     /// Copies and completions beside each other, of a way that was asked not to copy.
     pub fn told(&self) -> Option<String> {
         Some(format!("{}: {}{}", self.name(), self.verdict()?, self.flags(true)))

@@ -31,7 +31,8 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
         let Some((alone, together)) = way.told().zip(way.told_of_several()) else { continue };
         let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
         let timed = flagged.get(&(mechanism.clone(), way.path.clone())).cloned().unwrap_or_default();
-        let told = Told { mechanism, way: way.way, alone, timed };
+        let audit = CellRef::audit(run, way.audit);
+        let told = Told { mechanism, way: way.way, alone, audit, timed };
         let key = (way.path, together, range(&told.timed));
         match alike.iter_mut().find(|(known, _)| *known == key) {
             Some((_, ways)) => ways.push(told),
@@ -53,6 +54,8 @@ struct Told {
     mechanism: String,
     way: String,
     alone: String,
+    /// Where the audit is shown.
+    audit: Option<CellRef>,
     timed: Flagged,
 }
 
@@ -78,7 +81,8 @@ fn audited(run: &Run, path: &str, together: &str, ways: &[Told]) -> Statement {
     let more = range(&timed).map_or(String::new(), |share| {
         format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
     });
-    Statement { text: format!("{text}{more}.{}", cannot_gather(run, &timed)), cells: refs(&timed) }
+    let cells = ways.iter().filter_map(|told| told.audit.clone()).chain(refs(&timed)).collect();
+    Statement { text: format!("{text}{more}.{}", cannot_gather(run, &timed)), cells }
 }
 
 /// The completions of the timed rounds.
@@ -194,7 +198,7 @@ mod tests {
             both.text.contains("; 0 % of the completions are flagged as copied, but 100 % of the bytes were")
         );
         assert!(both.text.ends_with("disagree, and in timed rounds 0 % at 10 points."), "{}", both.text);
-        assert_eq!(both.cells.len(), 10);
+        assert_eq!(both.cells.len(), 11);
         assert_eq!(told(&run).len(), 1, "said once");
     }
 }

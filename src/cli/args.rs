@@ -75,6 +75,10 @@ pub enum Command {
     /// What somebody's table of results says, contradicts and cannot support
     #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
     Analyse(AnalyseArgs),
+    /// The files that a course asks for, from a recorded run: table, plots, a
+    /// report to write
+    #[command(after_help = COURSE_EXAMPLES)]
+    Course(CourseArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for
@@ -134,6 +138,16 @@ could mean two things is refused. A mapping file names what is not understood:
   \"variant B\" = \"zero-copy\"
   [fixed]
   threads = \"4\"";
+
+const COURSE_EXAMPLES: &str = "\
+Examples:
+  syscost run pa02-60 --out sweep        60 cells in four minutes
+  syscost course pa02 --roll MT25999 sweep
+  syscost run cse221 --out suite
+  syscost course cse221 suite
+
+Figures and evidence are filled in; what you have to explain is left as headings.
+A report or README that exists is never replaced.";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]
@@ -292,6 +306,39 @@ pub struct AnalyseArgs {
     /// What headings and names mean that are not understood (TOML)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct CourseArgs {
+    #[command(subcommand)]
+    pub layout: Layout,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Layout {
+    /// Network I/O primitives: two-copy, one-copy and zero-copy by size and threads
+    Pa02 {
+        /// Your roll number: file names begin with it
+        #[arg(long, value_name = "ID", value_parser = crate::report::course::pa02::roll)]
+        roll: String,
+        #[command(flatten)]
+        common: CourseRun,
+    },
+    /// System measurement: each operation predicted and measured
+    Cse221 {
+        #[command(flatten)]
+        common: CourseRun,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct CourseRun {
+    /// Directory of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write here [default: a directory in the run's]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.

@@ -9,6 +9,7 @@ mod audit;
 mod axes;
 mod check;
 mod completions;
+mod course;
 mod doctor;
 mod lab;
 mod label;
@@ -89,6 +90,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
         Command::Analyse(args) => analyse::run(args, global),
+        Command::Course(args) => course::run(args, global),
     }
 }
 

@@ -166,6 +166,9 @@ pub use calls::{
 };
 pub use class::Class;
 
+/// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
+pub use zerocopy_ring::available as zerocopy_available;
+
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {
     &send::Send

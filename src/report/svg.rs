@@ -39,7 +39,7 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
     plots.chain(heats).chain(diagrams).chain(maps).collect()
 }
 
-fn standalone(plot: &Plot) -> String {
+pub(super) fn standalone(plot: &Plot) -> String {
     let height = HEIGHT + 30.0;
     let mut out = String::new();
     let _ = write!(
@@ -80,16 +80,16 @@ pub fn marker_icon(style: usize) -> String {
 }
 
 /// From values to positions along one side of the frame.
-struct Ruler {
-    scale: Scale,
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
+pub(super) struct Ruler {
+    pub scale: Scale,
+    pub low: f64,
+    pub high: f64,
+    pub from: f64,
+    pub to: f64,
 }
 
 impl Ruler {
-    fn at(&self, value: f64) -> f64 {
+    pub fn at(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
             Scale::Linear => v,
             Scale::Log2 | Scale::Log10 => v.max(f64::MIN_POSITIVE).log10(),
@@ -239,7 +239,7 @@ fn y_range(plot: &Plot, ticks: &[f64]) -> (f64, f64) {
 }
 
 /// About five steps of 1, 2, 2.5 or 5 from zero to at least `high`.
-fn linear_ticks(high: f64) -> Vec<f64> {
+pub(super) fn linear_ticks(high: f64) -> Vec<f64> {
     if high <= 0.0 || !high.is_finite() {
         return vec![0.0, 1.0];
     }
@@ -250,7 +250,7 @@ fn linear_ticks(high: f64) -> Vec<f64> {
 }
 
 /// Decades; 1-2-5 within few decades; a finer step within one.
-fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = (high / low).log10();
     let steps: &[f64] = if decades > 2.6 {
         &[1.0]

@@ -34,9 +34,8 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
 }
 
 fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> Result<threads::Done> {
-    let retransmits =
-        || socket::total_retransmits(stream.as_raw_fd()).map(Some).context("cannot read TCP_INFO");
-    let done = sending::stream_messages(task, sender, &retransmits)?;
+    let segments = || socket::segments(stream.as_raw_fd()).map(Some).context("cannot read TCP_INFO");
+    let done = sending::stream_messages(task, sender, &segments)?;
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
     Ok(done)
 }
