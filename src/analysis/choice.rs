@@ -276,7 +276,7 @@ fn beside(namer: &Namer, study: &Study, first: &Choice, other: &Choice) -> Strin
             });
             format!("For {title} it is {}{by}.", namer.name(other.best))
         }
-        _ if among => format!("For {title} nothing is claimed to be better."),
+        _ if among => format!("Nor is any claimed to be better for {title}."),
         Sure::TooFewRounds | Sure::Alone => format!("For {title} nothing can be claimed."),
         Sure::Tied => {
             let all: Vec<usize> = std::iter::once(other.best).chain(other.tied.iter().copied()).collect();

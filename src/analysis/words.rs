@@ -162,6 +162,11 @@ impl Words {
         format!("{} %", (level * 100.0 + 1e-9).floor())
     }
 
+    /// `95 % confidence`: what the run was asked for.
+    pub fn asked(&self) -> String {
+        format!("{} % confidence", (self.confidence * 100.0 + 1e-9).floor())
+    }
+
     /// Values of an axis in a row: `64 KiB to 1 MiB`, or one of them.
     pub fn range(&self, axis: &str, from: u64, to: u64) -> String {
         let show = |n: u64| self.value(axis, &Value::Int(n));

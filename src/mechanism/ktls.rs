@@ -28,6 +28,11 @@ pub fn send(socket: RawFd) -> io::Result<()> {
     tls::encrypt(socket, Direction::Send)
 }
 
+/// Bytes that the kernel has sent beside the payload, by its own number of records.
+pub fn framing_bytes(socket: RawFd) -> u64 {
+    tls::records_made(socket).map_or(0, |records| records * tls::FRAMING_BYTES)
+}
+
 /// The receiver's side, before it reads the first byte.
 pub fn receive(socket: RawFd) -> io::Result<()> {
     tls::layer(socket)?;

@@ -69,6 +69,6 @@ impl Sender for Encrypted {
     }
 
     fn tally(&self) -> Tally {
-        self.tally
+        Tally { framing_bytes: ktls::framing_bytes(self.socket), ..self.tally }
     }
 }

@@ -42,6 +42,10 @@ impl Mechanism for KtlsSendFile {
         true
     }
 
+    fn lies_in_a_file(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
         ktls::send(setup.socket)?;
         Ok(Box::new(EncryptedFile {
@@ -69,6 +73,6 @@ impl Sender for EncryptedFile {
     }
 
     fn tally(&self) -> Tally {
-        self.tally
+        Tally { framing_bytes: ktls::framing_bytes(self.socket), ..self.tally }
     }
 }

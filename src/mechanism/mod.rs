@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod class;
 mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
@@ -124,7 +125,7 @@ pub trait Mechanism: Sync {
     }
 
     /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         false
     }
 
@@ -163,6 +164,10 @@ pub static ALL: &[&dyn Mechanism] = &[
 pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
 };
+pub use class::Class;
+
+/// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
+pub use zerocopy_ring::available as zerocopy_available;
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {

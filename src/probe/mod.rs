@@ -44,6 +44,7 @@ pub mod streaming;
 pub mod system_call;
 pub mod tcp_connect;
 pub mod tcp_latency;
+pub mod tcp_path;
 pub mod tcp_round_trip;
 pub mod thread_create;
 pub mod timer;
@@ -347,6 +348,7 @@ pub static ALL: &[&dyn Probe] = &[
     &transfer::Transfer,
     &local_transfer::LocalTransfer,
     &tcp_latency::TcpLatency,
+    &tcp_path::TcpPath,
     &timer::Timer,
     &procedure_call::ProcedureCall,
     &system_call::SystemCall,

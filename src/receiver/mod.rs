@@ -7,7 +7,10 @@ use std::io;
 use std::os::fd::RawFd;
 
 pub mod options;
+mod devmem;
+mod device;
 mod io_uring_recv;
+mod io_uring_recv_zc;
 mod recv;
 mod recv_trunc;
 mod recvmsg;
@@ -99,6 +102,8 @@ pub static ALL: &[&dyn Receive] = &[
     &recv_trunc::RecvTrunc,
     &splice_null::SpliceNull,
     &io_uring_recv::IoUringRecv,
+    &io_uring_recv_zc::IoUringRecvZc,
+    &devmem::Devmem,
 ];
 
 /// recv(2) into one buffer: what the others are compared with.

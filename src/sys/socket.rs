@@ -342,6 +342,27 @@ pub fn largest_window(socket: RawFd) -> io::Result<u64> {
     Ok(UNSCALED << scale)
 }
 
+/// What TCP counted on one connection (TCP_INFO); each wraps around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Sent again.
+    pub retransmitted: u32,
+    /// Sent with payload, each of at most the maximum segment size, whatever carries many at once.
+    pub with_data: u32,
+    /// That came in: of a one-way stream, acknowledgements.
+    pub received: u32,
+}
+
+/// The segments of a connection so far. What an old kernel does not count stays 0.
+pub fn segments(socket: RawFd) -> io::Result<Segments> {
+    let info = info(socket)?;
+    Ok(Segments {
+        retransmitted: info.tcpi_total_retrans,
+        with_data: info.tcpi_data_segs_out,
+        received: info.tcpi_segs_in,
+    })
+}
+
 /// Segments that this connection sent again (TCP_INFO, tcpi_total_retrans).
 pub fn total_retransmits(socket: RawFd) -> io::Result<u32> {
     Ok(info(socket)?.tcpi_total_retrans)

@@ -56,6 +56,26 @@ pub fn encrypt(socket: RawFd, direction: Direction) -> io::Result<()> {
     set(socket, libc::SOL_TLS, option, bytes)
 }
 
+/// Bytes of a record beside its payload: header, type of its content, tag (RFC 8446, 5.2).
+pub const FRAMING_BYTES: u64 = 5 + 1 + 16;
+
+/// Records that this socket has made since it was given its key, by the number of the next one.
+pub fn records_made(socket: RawFd) -> io::Result<u64> {
+    let mut info = AesGcm128 {
+        version: TLS_1_3_VERSION,
+        cipher: TLS_CIPHER_AES_GCM_128,
+        iv: [0; 8],
+        key: [0; 16],
+        salt: [0; 4],
+        record: [0; 8],
+    };
+    let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the structure is live and `length` is its size; any bytes make a valid one.
+    let result =
+        unsafe { libc::getsockopt(socket, libc::SOL_TLS, TLS_TX, (&raw mut info).cast(), &raw mut length) };
+    if result == 0 { Ok(u64::from_be_bytes(info.record)) } else { Err(io::Error::last_os_error()) }
+}
+
 fn set(socket: RawFd, level: libc::c_int, option: libc::c_int, value: &[u8]) -> io::Result<()> {
     // SAFETY: pointer and length are of a live slice, which is only read.
     let result = unsafe {
@@ -81,5 +101,6 @@ mod tests {
         let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let socket = std::os::fd::AsRawFd::as_raw_fd(&stream);
         assert!(encrypt(socket, Direction::Send).is_err());
+        assert!(records_made(socket).is_err());
     }
 }

@@ -15,4 +15,5 @@ mod remote;
 mod operations;
 mod page_cache;
 mod transfers;
+mod uring;
 mod users;

@@ -10,4 +10,6 @@ mod run_files;
 mod golden;
 mod operations;
 mod pages;
+mod references;
 mod format;
+mod questions;

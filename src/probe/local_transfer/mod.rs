@@ -41,6 +41,8 @@ const SHARED: &[&str] = &["message_bytes", "threads", "alignment", "placement"];
 /// Figures that only TCP or zero-copy has.
 const NOT_HERE: &[&str] = &[
     "retransmits",
+    "data_segments_per_message",
+    "acknowledgements_per_message",
     "completions_per_message",
     "copied_fraction",
     "queue_entries_per_message",

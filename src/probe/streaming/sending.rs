@@ -8,6 +8,7 @@ use super::threads::Done;
 use crate::host::clock;
 use crate::mechanism::{self, Sender, Tally};
 use crate::message::{Alignment, Message};
+use crate::sys::socket::Segments;
 use anyhow::{Context, Result, anyhow};
 
 /// How often a thread looks at the clock: the dispatch into the mechanism is once per chunk.
@@ -16,8 +17,8 @@ const CHUNK_NS: u64 = 100_000;
 /// started a little later, is full too.
 const TAIL_NS: u64 = 1_000_000;
 
-/// Segments sent again so far, where the carrier has such a thing.
-pub type Retransmits<'a> = &'a dyn Fn() -> Result<Option<u32>>;
+/// Segments so far, where the carrier has such a thing.
+pub type Carried<'a> = &'a dyn Fn() -> Result<Option<Segments>>;
 
 pub fn message_bytes(task: &Task) -> Result<u64> {
     task.point.int("message_bytes").context("the point has no message size")
@@ -32,7 +33,7 @@ pub fn message(task: &Task) -> Result<Message> {
 
 /// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;
 /// ending the stream is the caller's.
-pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, retransmits: Retransmits<'_>) -> Result<Done> {
+pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_>) -> Result<Done> {
     let bytes = message_bytes(task)?;
     let Timing { warmup_ns, window_ns, windows } = task.timing;
     let began = clock::thread_cpu_ns();
@@ -43,14 +44,14 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, retransmits: Retran
 
     pump.until(clock::monotonic_ns() + warmup_ns)?;
     pump.sender.settle()?;
-    let mut before = pump.reading(retransmits)?;
+    let mut before = pump.reading(carried)?;
     let mut from = meter.stamp();
     for _ in 0..windows {
         // From the window's own start: a thread that was held up must not squeeze the next window.
         pump.until(from.ns + window_ns)?;
         pump.sender.settle()?;
         let to = meter.stamp();
-        let after = pump.reading(retransmits)?;
+        let after = pump.reading(carried)?;
         done.windows.push(window(&meter, (&from, &to), (&before, &after), bytes));
         (from, before) = (to, after);
     }
@@ -81,7 +82,7 @@ struct Pump {
 struct Reading {
     messages: u64,
     tally: Tally,
-    retransmits: Option<u32>,
+    segments: Option<Segments>,
 }
 
 impl Pump {
@@ -101,8 +102,8 @@ impl Pump {
         Ok(())
     }
 
-    fn reading(&self, retransmits: Retransmits<'_>) -> Result<Reading> {
-        Ok(Reading { messages: self.messages, tally: self.sender.tally(), retransmits: retransmits()? })
+    fn reading(&self, carried: Carried<'_>) -> Result<Reading> {
+        Ok(Reading { messages: self.messages, tally: self.sender.tally(), segments: carried()? })
     }
 }
 
@@ -121,8 +122,11 @@ fn window(
     put("completions_copied", after.tally.completions_copied - before.tally.completions_copied);
     put("queue_entries", after.tally.queue_entries - before.tally.queue_entries);
     put("enobufs", after.tally.enobufs - before.tally.enobufs);
-    if let Some((after, before)) = after.retransmits.zip(before.retransmits) {
-        put("retransmits", u64::from(after.wrapping_sub(before)));
+    if let Some((after, before)) = after.segments.zip(before.segments) {
+        let since = |count: fn(&Segments) -> u32| u64::from(count(&after).wrapping_sub(count(&before)));
+        put("retransmits", since(|s| s.retransmitted));
+        put("data_segments", since(|s| s.with_data));
+        put("segments_received", since(|s| s.received));
     }
     window
 }

@@ -43,6 +43,8 @@ macro_rules! sides {
             q("sender_completions_copied", Unit::Count, "of those, flagged copied by the kernel"),
             q("sender_queue_entries", Unit::Count, "completion queue entries reaped (io_uring)"),
             q("sender_enobufs", Unit::Count, "times the kernel refused for want of buffers (ENOBUFS)"),
+            q("sender_data_segments", Unit::Count, "segments sent with payload (TCP_INFO), each of at most the maximum segment size"),
+            q("sender_segments_received", Unit::Count, "segments that came back to the sender (TCP_INFO): acknowledgements"),
             q("receiver_uncopied_bytes", Unit::Bytes, "bytes taken without a copy to the receiver's memory: mapped, dropped, or moved on in the kernel"),
             q("retransmits", Unit::Count, "segments retransmitted (TCP_INFO), all connections"),
         ]
@@ -304,6 +306,22 @@ pub const METRICS: &[Metric] = &[
         Lower,
         "segments retransmitted in a sample",
         |s, _| s.get("retransmits")
+    ),
+    metric!(
+        "data_segments_per_message",
+        "segments per message",
+        Count,
+        Lower,
+        "segments of at most the maximum segment size that carried the message (the kernel may handle many at once)",
+        |s, _| per(s, "sender_data_segments", "sender_messages")
+    ),
+    metric!(
+        "acknowledgements_per_message",
+        "acknowledgements per message",
+        Count,
+        Neither,
+        "segments that came back to the sender per message",
+        |s, _| per(s, "sender_segments_received", "sender_messages")
     ),
     metric!(
         "completions_per_message",

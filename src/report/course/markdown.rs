@@ -20,6 +20,9 @@ pub fn blocks(blocks: &[Block], level: usize) -> String {
 fn write_block(out: &mut String, block: &Block, level: usize) {
     let _ = match block {
         Block::Heading(text) => writeln!(out, "{} {}\n", "#".repeat(level), plain(text)),
+        Block::Question(link) => writeln!(out, "{} {}\n", "#".repeat(level), plain(&link.text)),
+        // A text of headings needs no list of them.
+        Block::Contents(_) => Ok(()),
         Block::Statement(statement) => writeln!(out, "{}\n", sentence(statement)),
         Block::Statements(list) => {
             let items: Vec<String> = list.iter().map(|s| format!("- {}\n", sentence(s))).collect();
@@ -106,7 +109,7 @@ fn table(table: &Table) -> String {
 
 fn shown(entry: &Entry, table: &Table) -> String {
     match entry {
-        Entry::Text(text) => plain(text),
+        Entry::Text(text) | Entry::Named { text, .. } => plain(text),
         Entry::Number(value, unit) => unit.format(*value),
         Entry::Share { share, signed } => Entry::share(*share, *signed),
         Entry::Missing => "-".into(),
