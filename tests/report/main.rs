@@ -5,6 +5,7 @@ mod browser;
 mod common;
 mod audit_columns;
 mod copies;
+mod course;
 mod run_files;
 mod golden;
 mod operations;

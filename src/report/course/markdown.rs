@@ -30,7 +30,10 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
         }
         Block::Text(text) => writeln!(out, "{}\n", plain(text)),
         Block::Command(command) => writeln!(out, "    {}\n", visible(command)),
-        Block::Facts { facts, .. } => writeln!(out, "{}", facts_table(facts)),
+        Block::Facts { folded, facts } => {
+            let title = folded.as_ref().map_or(String::new(), |title| format!("{}:\n\n", plain(title)));
+            writeln!(out, "{title}{}", facts_table(facts))
+        }
         Block::Table(table) => writeln!(out, "{}", self::table(table)),
         Block::Notice(notice) => {
             writeln!(out, "{}: {} {}\n", plain(&notice.title), plain(&notice.text), plain(&notice.remedy))

@@ -3,6 +3,7 @@
 
 import math
 import os
+import textwrap
 
 import matplotlib
 
@@ -29,7 +30,8 @@ def draw(axes, panel):
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
     if panel["missing"] is not None:
-        axes.text(0.5, 0.5, panel["missing"], ha="center", va="center", wrap=True, transform=axes.transAxes, fontsize=8)
+        reason = "\n".join(textwrap.wrap(panel["missing"], 60))
+        axes.text(0.5, 0.5, reason, ha="center", va="center", transform=axes.transAxes, fontsize=8)
         axes.set_xticks([])
         axes.set_yticks([])
         return
@@ -54,6 +56,7 @@ def draw(axes, panel):
     axes.minorticks_off()
     if panel["log_y"]:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
         axes.set_ylim(bottom=0)
     axes.grid(True, alpha=0.3)
@@ -65,7 +68,10 @@ def main():
         panels = figure["panels"]
         columns = 2 if len(panels) > 1 else 1
         rows = math.ceil(len(panels) / columns)
-        sheet, grid = plt.subplots(rows, columns, figsize=(9, 3.1 * rows + 0.9), squeeze=False)
+        lines = [line for text in figure["caption"] for line in textwrap.wrap(text, 150)]
+        below = 0.14 * len(lines) + 0.15
+        height = 3.1 * rows + 0.7 + below
+        sheet, grid = plt.subplots(rows, columns, figsize=(9, height), squeeze=False)
         everywhere = [axes for row in grid for axes in row]
         for axes, panel in zip(everywhere, panels):
             draw(axes, panel)
@@ -75,11 +81,13 @@ def main():
         for axes in everywhere:
             for handle, name in zip(*axes.get_legend_handles_labels()):
                 names.setdefault(name, handle)
-        sheet.suptitle(figure["title"], fontsize=12)
+        sheet.suptitle(figure["title"], fontsize=12, y=1 - 0.1 / height, va="top")
         if names:
-            sheet.legend(names.values(), names.keys(), loc="lower center", ncol=len(names), bbox_to_anchor=(0.5, 0.03))
-        sheet.text(0.01, 0.005, "\n".join(figure["caption"]), fontsize=6, va="bottom")
-        sheet.tight_layout(rect=(0, 0.09, 1, 0.99))
+            sheet.legend(
+                names.values(), names.keys(), loc="upper center", ncol=len(names), bbox_to_anchor=(0.5, 1 - 0.32 / height), frameon=False
+            )
+        sheet.text(0.01, 0.1 / height, "\n".join(lines), fontsize=7, va="bottom")
+        sheet.tight_layout(rect=(0, below / height, 1, 1 - 0.65 / height))
         sheet.savefig(os.path.join(here, figure["file"] + ".png"), dpi=150)
         plt.close(sheet)
 

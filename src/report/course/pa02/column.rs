@@ -27,7 +27,7 @@ pub struct Column {
 }
 
 pub const THROUGHPUT: &Column = &Column {
-    id: "ThroughputGbps",
+    id: "throughput_gbps",
     title: "throughput, Gbit/s",
     help: "payload received per second over all connections, in 10^9 bits",
     kind: Kind::Transfer,
@@ -36,7 +36,7 @@ pub const THROUGHPUT: &Column = &Column {
     quantity: "bytes",
 };
 pub const LATENCY: &Column = &Column {
-    id: "LatencyUs",
+    id: "latency_us",
     title: "median round trip, us",
     help: "median round trip of a request and an answer of the same size in a closed loop, each timed for itself, in \
            microseconds: an experiment of its own, not threads over throughput",
@@ -46,7 +46,7 @@ pub const LATENCY: &Column = &Column {
     quantity: "latency_p50",
 };
 pub const CYCLES: &Column = &Column {
-    id: "CPUCyclesPerByte",
+    id: "cycles_per_byte",
     title: "CPU cycles per byte",
     help: "core cycles of both sides, user and kernel, per byte of payload (hardware counter)",
     kind: Kind::Transfer,
@@ -55,7 +55,7 @@ pub const CYCLES: &Column = &Column {
     quantity: "_cycles_user",
 };
 pub const TSC: &Column = &Column {
-    id: "TSCCyclesPerByte",
+    id: "tsc_cycles_per_byte",
     title: "TSC reference cycles per byte",
     help: "CPU time of both sides in cycles of the time-stamp counter, per byte of payload: reference cycles of a constant \
            rate, known without a hardware counter, and not core cycles",
@@ -65,7 +65,7 @@ pub const TSC: &Column = &Column {
     quantity: "tsc_cycles",
 };
 pub const L1: &Column = &Column {
-    id: "L1MissesPerMessage",
+    id: "l1_misses_per_message",
     title: "L1d misses per message",
     help: "L1 data cache load misses of both sides per message (hardware counter)",
     kind: Kind::Transfer,
@@ -74,7 +74,7 @@ pub const L1: &Column = &Column {
     quantity: "_l1d_misses",
 };
 pub const LLC: &Column = &Column {
-    id: "LLCMissesPerMessage",
+    id: "llc_misses_per_message",
     title: "LLC misses per message",
     help: "last-level cache load misses of both sides per message (hardware counter)",
     kind: Kind::Transfer,
@@ -83,7 +83,7 @@ pub const LLC: &Column = &Column {
     quantity: "_llc_misses",
 };
 pub const CACHE: &Column = &Column {
-    id: "CacheMissesPerMessage",
+    id: "cache_misses_per_message",
     title: "cache misses per message",
     help: "what perf calls cache-misses, of both sides per message (hardware counter; the last level on most processors)",
     kind: Kind::Transfer,
@@ -92,7 +92,7 @@ pub const CACHE: &Column = &Column {
     quantity: "_cache_misses",
 };
 const SWITCHES: &Column = &Column {
-    id: "ContextSwitchesPerMessage",
+    id: "context_switches_per_message",
     title: "context switches per message",
     help: "voluntary and involuntary context switches of both sides' data threads per message (getrusage)",
     kind: Kind::Transfer,
@@ -106,7 +106,7 @@ const SWITCHES: &Column = &Column {
     quantity: "_switches",
 };
 const CPU: &Column = &Column {
-    id: "CPUNsPerByte",
+    id: "cpu_ns_per_byte",
     title: "CPU time, ns per byte",
     help: "CPU time of both sides' data threads per byte of payload, in nanoseconds",
     kind: Kind::Transfer,
@@ -115,7 +115,7 @@ const CPU: &Column = &Column {
     quantity: "_cpu_ns",
 };
 
-/// In the order of the table; the first decides how many runs a row has.
+/// In the order of the table.
 pub const COLUMNS: &[&Column] = &[THROUGHPUT, LATENCY, CYCLES, TSC, CPU, L1, LLC, CACHE, SWITCHES];
 
 impl Column {

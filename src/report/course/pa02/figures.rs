@@ -113,7 +113,8 @@ fn caption(grid: &Grid, material: &Material, roll: &str) -> Vec<String> {
     vec![
         format!("{roll}. System: {}.", system.join(", ")),
         format!(
-            "Points: medians over fresh processes; bars and bands: their {} % intervals. Run {} by syscost {}.",
+            "Points: medians over fresh processes; bars and bands: their intervals, of {} % where there are runs enough (the \
+             table says). Run {} by syscost {}.",
             crate::units::significant(record.spec.confidence * 100.0),
             record.id,
             record.tool.version

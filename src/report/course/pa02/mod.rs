@@ -90,11 +90,11 @@ impl Names<'_> {
 /// One row per implementation, size and thread count; each figure between its interval's ends.
 fn table(grid: &Grid) -> String {
     let mut header: Vec<String> =
-        ["Implementation", "Mechanism", "MessageBytes", "Threads"].map(String::from).to_vec();
+        ["implementation", "name", "message_bytes", "threads"].map(String::from).to_vec();
     for column in COLUMNS {
         header.extend([column.id.to_string(), format!("{}_low", column.id), format!("{}_high", column.id)]);
     }
-    header.extend(["Runs", "Confidence", "NotMeasured"].map(String::from));
+    header.extend(["runs", "confidence", "not_measured"].map(String::from));
     let rows: Vec<Vec<String>> = grid.places().map(|place| row(grid, &place)).collect();
     csv(&header, &rows)
 }
@@ -108,10 +108,16 @@ fn row(grid: &Grid, place: &grid::Place) -> Vec<String> {
         place.threads.to_string(),
     ];
     let mut missing: Vec<(Vec<&str>, String)> = Vec::new();
+    // The weakest figure of the row: what is said holds for all.
+    let (mut runs, mut level): (Option<u32>, Option<f64>) = (None, None);
     for column in COLUMNS {
         let found = column.estimate(grid, place);
         match &found {
-            Ok(e) => row.extend([Some(e.value), Some(e.low), Some(e.high)].map(number)),
+            Ok(e) => {
+                runs = Some(runs.map_or(e.n, |n| n.min(e.n)));
+                level = Some(level.map_or(e.level, |l| l.min(e.level)));
+                row.extend([Some(e.value), Some(e.low), Some(e.high)].map(number));
+            }
             Err(why) => {
                 row.extend(std::iter::repeat_n(String::new(), 3));
                 match missing.iter_mut().find(|known| known.1 == *why) {
@@ -121,9 +127,8 @@ fn row(grid: &Grid, place: &grid::Place) -> Vec<String> {
             }
         }
     }
-    let first = COLUMNS[0].estimate(grid, place).ok();
-    row.push(first.map_or("0".into(), |e| e.n.to_string()));
-    row.push(number(first.map(|e| e.level)));
+    row.push(runs.unwrap_or(0).to_string());
+    row.push(number(level));
     let missing: Vec<String> =
         missing.iter().map(|(ids, why)| format!("{}: {why}", ids.join(", "))).collect();
     row.push(missing.join("; "));

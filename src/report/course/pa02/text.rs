@@ -2,7 +2,7 @@
 //!
 //! Every explanation is the student's: each heading ends with a place to write one.
 
-use super::column::COLUMNS;
+use super::column::{COLUMNS, LLC};
 use super::grid::{Grid, IMPLEMENTATIONS};
 use super::{COMMAND, Names};
 use crate::analysis::Statement;
@@ -31,8 +31,10 @@ struct Question {
     asks: &'static str,
     /// Ids of the analysis's own questions whose answers are evidence.
     findings: &'static [&'static str],
-    /// Evidence beside them.
+    /// Evidence where there is no such answer.
     more: fn(&Told) -> Vec<Statement>,
+    /// What is said where there is neither.
+    otherwise: fn(&Told) -> String,
 }
 
 const PART_A: &[Question] = &[
@@ -40,16 +42,19 @@ const PART_A: &[Question] = &[
         asks: "A1. Where do the copies of two-copy happen, are there only two, and what makes them?",
         findings: &["copies"],
         more: |_| Vec::new(),
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "A2. Which copy does one-copy do without?",
         findings: &["scatter_gather"],
         more: |_| Vec::new(),
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "A3. What does the kernel do for zero-copy? Explain by the diagram.",
         findings: &["zero_copy"],
         more: zero_copy,
+        otherwise: |_| NOTHING.into(),
     },
 ];
 
@@ -58,33 +63,46 @@ const PART_E: &[Question] = &[
         asks: "1. Why does zero-copy not always give the best throughput?",
         findings: &["not_fastest"],
         more: zero_copy,
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "2. Which cache level shows the most reduction in misses, and why?",
         findings: &["cache_levels"],
         more: |_| Vec::new(),
+        otherwise: |told| if LLC.anywhere(told.grid) { NOTHING.into() } else { LLC.why(told.grid) },
     },
     Question {
         asks: "3. How does thread count interact with cache contention?",
         findings: &["threads"],
         more: |told| limiter::statement(&told.material.analysis.limiters).into_iter().collect(),
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "4. At what message size does one-copy outperform two-copy on your system?",
         findings: &["one_copy"],
         more: |told| overtakes(told, 1),
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "5. At what message size does zero-copy outperform two-copy on your system?",
         findings: &["zero_copy_from"],
         more: |told| overtakes(told, 2),
+        otherwise: |_| NOTHING.into(),
     },
     Question {
         asks: "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
         findings: &["unexpected"],
         more: |told| told.material.analysis.findings.clone(),
+        otherwise: |_| NOTHING.into(),
     },
 ];
+
+const NOTHING: &str = "Nothing in this run speaks to it.";
+
+/// The count of copies stands before the questions about it.
+fn counted(told: &Told) -> String {
+    if told.drawings.is_empty() { NOTHING.into() } else { "The table and the drawings above.".into() }
+}
 
 fn zero_copy(told: &Told) -> Vec<Statement> {
     crate::analysis::zero_copy::statements(told.grid.run, told.grid.cells)
@@ -109,10 +127,9 @@ fn overtakes(told: &Told, implementation: usize) -> Vec<Statement> {
 pub fn report(told: &Told, copies: Option<&Section>) -> String {
     let roll = told.names.roll;
     let mut out = format!(
-        "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} ({} columns: `{}`). What stands \
+        "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{}`). What stands \
          in brackets names a case of the run and its metric. Every explanation is yours to write.\n\n",
         plain(&told.grid.run.record.id),
-        COLUMNS.len(),
         told.names.results()
     );
     out.push_str("## System\n\n");
@@ -157,13 +174,11 @@ fn ask(out: &mut String, told: &Told, question: &Question) {
     for id in question.findings {
         evidence.extend(answers.iter().filter(|a| a.about.id == *id).map(markdown::answer));
     }
-    let more = (question.more)(told);
-    if !more.is_empty() {
-        let list: String = more.iter().map(|s| format!("- {}\n", markdown::sentence(s))).collect();
-        let _ = writeln!(evidence, "{list}");
-    }
     if evidence.is_empty() {
-        evidence.push_str("- Nothing in this run speaks to it.\n\n");
+        let more = (question.more)(told);
+        let list: String = more.iter().map(|s| format!("- {}\n", markdown::sentence(s))).collect();
+        let list = if list.is_empty() { format!("- {}\n", plain(&(question.otherwise)(told))) } else { list };
+        let _ = writeln!(evidence, "{list}");
     }
     let _ = write!(out, "{evidence}{YOURS}");
 }
