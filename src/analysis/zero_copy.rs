@@ -26,7 +26,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
     let mut flagged = completions(run, cells);
     // Ways that come to the same are told in one sentence: a study of every pair has dozens.
-    let mut alike: Vec<((String, String, Option<String>), Vec<Told>)> = Vec::new();
+    let mut alike: Vec<(Gist, Vec<Told>)> = Vec::new();
     for way in data_path::data_paths(run) {
         let Some((alone, together)) = way.told().zip(way.told_of_several()) else { continue };
         let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
@@ -48,6 +48,9 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     statements.extend(flagged.into_iter().filter_map(alone));
     statements
 }
+
+/// What several ways may share: the path, what is told, and the share flagged in timed rounds.
+type Gist = (String, String, Option<String>);
 
 /// One audited way, and the completions of its mechanism's timed rounds.
 struct Told {

@@ -68,8 +68,7 @@ fn uncounted(evidence: &Evidence<'_>) -> Answer {
         },
         None => Answer::CannotBeAnswered {
             because: "it has no count of cache misses of two ways of doing the same".into(),
-            command: "syscost run, on a machine that has hardware counters (`syscost doctor` says which)"
-                .into(),
+            command: "syscost run, on a machine that has hardware counters: syscost doctor says which".into(),
         },
     }
 }

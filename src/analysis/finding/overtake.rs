@@ -58,16 +58,13 @@ struct Line<'a> {
 
 /// Every pair of the two classes; the mechanisms that the bare words mean come first.
 fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
-    let mut lines = Vec::new();
-    for study in evidence.studies {
-        let mut found: Vec<Line<'a>> =
-            study.crossovers.iter().filter_map(|l| line(study, l, class)).collect();
-        found.sort_by_key(|l| {
-            let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
-            (!plain(l.theirs(), INCUMBENT), !plain(l.own(), class))
-        });
-        lines.extend(found);
-    }
+    let of_study = |study: &'a Study| study.crossovers.iter().filter_map(move |l| line(study, l, class));
+    let mut lines: Vec<Line<'a>> = evidence.studies.iter().flat_map(of_study).collect();
+    // By every metric before the next pair: what is cut off is another pair, not half an answer.
+    lines.sort_by_key(|l| {
+        let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
+        (!plain(l.theirs(), INCUMBENT), !plain(l.own(), class), l.own().text(RIVALS).map(str::to_string))
+    });
     lines
 }
 

@@ -76,10 +76,9 @@ pub fn pairs<'a>(
 /// The way that copies as a socket does and gathers by itself, among these: what zero-copy is held
 /// against. Else the one that sends a buffer as it is.
 pub fn copying<'n>(names: &BTreeSet<&'n str>) -> Option<&'n str> {
-    let one_copy = |name: &&&str| copies::promised(name) == Some(1.0);
-    let control = mechanism::control().about().id;
-    let first = mechanism::ALL.iter().map(|m| m.about().id).find(|id| names.get(id).iter().any(one_copy));
-    first.or_else(|| Some(control)).and_then(|id| names.get(id).copied())
+    let one_copy = |id: &&str| names.contains(id) && copies::promised(id) == Some(1.0);
+    let first = mechanism::ALL.iter().map(|m| m.about().id).find(one_copy);
+    names.get(first.unwrap_or(mechanism::control().about().id)).copied()
 }
 
 /// The mechanisms that a study compares.

@@ -32,7 +32,8 @@ impl Finding for ScatterGather {
             return Answer::CannotBeAnswered {
                 because: "the copies of a way that packs and of one that gathers were not both counted in it"
                     .into(),
-                command: "syscost run, as root, with two-copy and one-copy among the mechanisms".into(),
+                command: "syscost run --mechanism two-copy,one-copy, as root: counting copies needs it"
+                    .into(),
             };
         }
         let words = Words::of(evidence.run);

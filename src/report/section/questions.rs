@@ -19,7 +19,7 @@ pub fn section(m: &Material) -> Option<Section> {
                 contents.push(link(&answered.about));
                 answers.push(Block::Question(link(&answered.about)));
                 answers.push(Block::Statements(statements.clone()));
-                answers.extend(caveats.iter().map(|caveat| Block::Text(format!("Mind: {caveat}"))));
+                answers.extend(caveats.iter().map(|caveat| Block::Text(format!("Mind: {caveat}."))));
             }
             Answer::CannotBeAnswered { because, command } => {
                 let row = [answered.about.question, because, command];
