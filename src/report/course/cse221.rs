@@ -11,29 +11,35 @@ use crate::report::material::Material;
 use crate::report::section::{drawings, machine, operations};
 use crate::report::{Block, Section, svg};
 use crate::run::Run;
+use crate::run::rows::Column;
 use crate::units::Unit;
 use std::fmt::Write;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run cse221";
 
-const COLUMNS: [&str; 16] = [
-    "operation",
-    "variant",
-    "unit",
-    "base_hardware",
-    "software_overhead",
-    "predicted",
-    "measured",
-    "measured_low",
-    "measured_high",
-    "confidence",
-    "standard_deviation",
-    "trials",
-    "measured_over_predicted",
-    "tsc_cycles",
-    "formula",
-    "not_predicted",
+const fn column(id: &'static str, help: &'static str) -> Column {
+    Column { id, help }
+}
+
+/// The columns of the table.
+pub const COLUMNS: &[Column] = &[
+    column("operation", "what was measured: the title of its probe"),
+    column("variant", "which of its rows"),
+    column("unit", "of the figures up to `standard_deviation`"),
+    column("base_hardware", "what the hardware alone would take"),
+    column("software_overhead", "what software adds"),
+    column("predicted", "what the formula says, written down before the first sample of the row"),
+    column("measured", "median over trials"),
+    column("measured_low", "lower end of the interval of the median"),
+    column("measured_high", "upper end"),
+    column("confidence", "that the interval really has"),
+    column("standard_deviation", "of the trials"),
+    column("trials", "fresh processes, each the median of its windows"),
+    column("measured_over_predicted", "`measured` over `predicted`"),
+    column("tsc_cycles", "`measured` in cycles of the time-stamp counter, where it is a time"),
+    column("formula", "of the prediction"),
+    column("not_predicted", "why there is no prediction: an input that is not known, or nobody can say"),
 ];
 
 const TABLE: &str = "cse221_table.csv";
@@ -54,7 +60,10 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
         return unsuitable("the run has no measured operation of the system".into());
     }
     let rows: Vec<Vec<String>> = listed.iter().map(|o| row(&material, o)).collect();
-    let mut files = vec![Artefact::made(TABLE, csv(&COLUMNS.map(String::from), &rows))];
+    let mut files = vec![Artefact::made(
+        TABLE,
+        csv(&COLUMNS.iter().map(|c| c.id.to_string()).collect::<Vec<_>>(), &rows),
+    )];
     let mut drawn = Vec::new();
     for block in material.layouts.iter().flat_map(|layout| drawings::blocks(&material, layout)) {
         for block in block.all() {

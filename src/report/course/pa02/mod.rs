@@ -15,11 +15,33 @@ use crate::analysis::whole::Analysis;
 use crate::report::material::Material;
 use crate::report::{diagram, section};
 use crate::run::Run;
+use crate::run::rows::Column;
 use column::COLUMNS;
 use grid::Grid;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
+
+const fn described(id: &'static str, help: &'static str) -> Column {
+    Column { id, help }
+}
+
+/// Columns before the figures.
+const BEFORE: &[Column] = &[
+    described("implementation", "the part of the assignment: `A1`, `A2`, `A3`"),
+    described(
+        "name",
+        "what it is: `two-copy`, `one-copy`, `zero-copy`, aliases of the mechanisms that are measured",
+    ),
+    described("message_bytes", "bytes of a message, over its eight fields"),
+    described("threads", "sending threads, each with a connection and a receiving thread"),
+];
+/// Columns after them.
+const AFTER: &[Column] = &[
+    described("runs", "fresh processes behind the row's weakest figure"),
+    described("confidence", "of the row's weakest interval"),
+    described("not_measured", "the figures that are empty, and why"),
+];
 
 /// A roll number that can begin a file name.
 pub fn roll(text: &str) -> Result<String, String> {
@@ -68,6 +90,13 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
     Ok(files)
 }
 
+/// The columns of the table; each figure also has its `_low` and `_high`.
+pub fn columns() -> Vec<Column> {
+    let figures = COLUMNS.iter().map(|c| described(c.id, c.help));
+    let of = |columns: &'static [Column]| columns.iter().map(|c| described(c.id, c.help));
+    of(BEFORE).chain(figures).chain(of(AFTER)).collect()
+}
+
 /// The names that the files have.
 struct Names<'a> {
     roll: &'a str,
@@ -89,12 +118,11 @@ impl Names<'_> {
 
 /// One row per implementation, size and thread count; each figure between its interval's ends.
 fn table(grid: &Grid) -> String {
-    let mut header: Vec<String> =
-        ["implementation", "name", "message_bytes", "threads"].map(String::from).to_vec();
+    let mut header: Vec<String> = BEFORE.iter().map(|c| c.id.to_string()).collect();
     for column in COLUMNS {
         header.extend([column.id.to_string(), format!("{}_low", column.id), format!("{}_high", column.id)]);
     }
-    header.extend(["runs", "confidence", "not_measured"].map(String::from));
+    header.extend(AFTER.iter().map(|c| c.id.to_string()));
     let rows: Vec<Vec<String>> = grid.places().map(|place| row(grid, &place)).collect();
     csv(&header, &rows)
 }

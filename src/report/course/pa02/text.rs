@@ -2,13 +2,9 @@
 //!
 //! Every explanation is the student's: each heading ends with a place to write one.
 
-use super::column::{COLUMNS, LLC};
-use super::grid::{Grid, IMPLEMENTATIONS};
+use super::column::COLUMNS;
+use super::grid::Grid;
 use super::{COMMAND, Names};
-use crate::analysis::Statement;
-use crate::analysis::crossover::{self, Crossover};
-use crate::analysis::limiter;
-use crate::analysis::study::{ALONG, RIVALS};
 use crate::report::course::figure::Figure;
 use crate::report::course::markdown::{self, plain};
 use crate::report::material::Material;
@@ -29,99 +25,42 @@ const YOURS: &str = "*Your explanation:*\n\n";
 /// A question of the assignment, and what belongs under it.
 struct Question {
     asks: &'static str,
-    /// Ids of the analysis's own questions whose answers are evidence.
-    findings: &'static [&'static str],
-    /// Evidence where there is no such answer.
-    more: fn(&Told) -> Vec<Statement>,
-    /// What is said where there is neither.
-    otherwise: fn(&Told) -> String,
+    /// Id of the analysis's own question whose answer is the evidence.
+    finding: &'static str,
 }
 
 const PART_A: &[Question] = &[
     Question {
         asks: "A1. Where do the copies of two-copy happen, are there only two, and what makes them?",
-        findings: &["copies"],
-        more: |_| Vec::new(),
-        otherwise: |_| NOTHING.into(),
+        finding: "copies",
     },
-    Question {
-        asks: "A2. Which copy does one-copy do without?",
-        findings: &["scatter_gather"],
-        more: |_| Vec::new(),
-        otherwise: |_| NOTHING.into(),
-    },
+    Question { asks: "A2. Which copy does one-copy do without?", finding: "scatter_gather" },
     Question {
         asks: "A3. What does the kernel do for zero-copy? Explain by the diagram.",
-        findings: &["zero_copy"],
-        more: zero_copy,
-        otherwise: |_| NOTHING.into(),
+        finding: "zero_copy",
     },
 ];
 
 const PART_E: &[Question] = &[
-    Question {
-        asks: "1. Why does zero-copy not always give the best throughput?",
-        findings: &["not_fastest"],
-        more: zero_copy,
-        otherwise: |_| NOTHING.into(),
-    },
+    Question { asks: "1. Why does zero-copy not always give the best throughput?", finding: "not_fastest" },
     Question {
         asks: "2. Which cache level shows the most reduction in misses, and why?",
-        findings: &["cache_levels"],
-        more: |_| Vec::new(),
-        otherwise: |told| if LLC.anywhere(told.grid) { NOTHING.into() } else { LLC.why(told.grid) },
+        finding: "cache_levels",
     },
-    Question {
-        asks: "3. How does thread count interact with cache contention?",
-        findings: &["threads"],
-        more: |told| limiter::statement(&told.material.analysis.limiters).into_iter().collect(),
-        otherwise: |_| NOTHING.into(),
-    },
+    Question { asks: "3. How does thread count interact with cache contention?", finding: "threads" },
     Question {
         asks: "4. At what message size does one-copy outperform two-copy on your system?",
-        findings: &["one_copy"],
-        more: |told| overtakes(told, 1),
-        otherwise: |_| NOTHING.into(),
+        finding: "one_copy",
     },
     Question {
         asks: "5. At what message size does zero-copy outperform two-copy on your system?",
-        findings: &["zero_copy_from"],
-        more: |told| overtakes(told, 2),
-        otherwise: |_| NOTHING.into(),
+        finding: "zero_copy_from",
     },
     Question {
         asks: "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
-        findings: &["unexpected"],
-        more: |told| told.material.analysis.findings.clone(),
-        otherwise: |_| NOTHING.into(),
+        finding: "unexpected",
     },
 ];
-
-const NOTHING: &str = "Nothing in this run speaks to it.";
-
-/// The count of copies stands before the questions about it.
-fn counted(told: &Told) -> String {
-    if told.drawings.is_empty() { NOTHING.into() } else { "The table and the drawings above.".into() }
-}
-
-fn zero_copy(told: &Told) -> Vec<Statement> {
-    crate::analysis::zero_copy::statements(told.grid.run, told.grid.cells)
-}
-
-/// Where an implementation and the first cross as messages grow, by every metric that is compared.
-fn overtakes(told: &Told, implementation: usize) -> Vec<Statement> {
-    let pair = [0, implementation].map(|i| IMPLEMENTATIONS[i].mechanism());
-    let of = |line: &&Crossover| {
-        [&line.a, &line.b].iter().all(|p| p.text(RIVALS).is_some_and(|m| pair.contains(&m)))
-    };
-    let studies = told.material.analysis.studies.iter();
-    studies
-        .flat_map(|study| {
-            let lines: Vec<Crossover> = study.crossovers.iter().filter(of).cloned().collect();
-            crossover::statements(told.grid.run, &study.comparisons, &lines, ALONG)
-        })
-        .collect()
-}
 
 /// The report to write in.
 pub fn report(told: &Told, copies: Option<&Section>) -> String {
@@ -144,7 +83,7 @@ pub fn report(told: &Told, copies: Option<&Section>) -> String {
         ask(&mut out, told, question);
     }
     out.push_str("### What else the run says\n\n");
-    let used: Vec<&str> = PART_A.iter().chain(PART_E).flat_map(|q| q.findings).copied().collect();
+    let used: Vec<&str> = PART_A.iter().chain(PART_E).map(|q| q.finding).collect();
     for answered in told.material.analysis.answers.iter().filter(|a| !used.contains(&a.about.id)) {
         let _ = write!(out, "**{}**\n\n{}", plain(answered.about.question), markdown::answer(answered));
     }
@@ -169,18 +108,9 @@ fn part_a(out: &mut String, told: &Told, copies: Option<&Section>) {
 /// A heading, the evidence, and room for what the student makes of it.
 fn ask(out: &mut String, told: &Told, question: &Question) {
     let _ = writeln!(out, "### {}\n", question.asks);
-    let answers = &told.material.analysis.answers;
-    let mut evidence = String::new();
-    for id in question.findings {
-        evidence.extend(answers.iter().filter(|a| a.about.id == *id).map(markdown::answer));
-    }
-    if evidence.is_empty() {
-        let more = (question.more)(told);
-        let list: String = more.iter().map(|s| format!("- {}\n", markdown::sentence(s))).collect();
-        let list = if list.is_empty() { format!("- {}\n", plain(&(question.otherwise)(told))) } else { list };
-        let _ = writeln!(evidence, "{list}");
-    }
-    let _ = write!(out, "{evidence}{YOURS}");
+    let answers = told.material.analysis.answers.iter().filter(|a| a.about.id == question.finding);
+    out.extend(answers.map(markdown::answer));
+    out.push_str(YOURS);
 }
 
 fn parts_b_to_d(out: &mut String, told: &Told) {
@@ -235,4 +165,18 @@ pub fn readme(told: &Told) -> String {
         crate::report::escape::visible(&told.grid.run.record.command.join(" ")),
     );
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::finding;
+
+    #[test]
+    fn every_question_has_evidence_that_is_looked_for() {
+        for question in PART_A.iter().chain(PART_E) {
+            let known = finding::ALL.iter().any(|f| f.about().id == question.finding);
+            assert!(known, "{} is no finding", question.finding);
+        }
+    }
 }
