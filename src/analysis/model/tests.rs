@@ -1,0 +1,1 @@
+//! The model on a run of known primitives.
