@@ -23,6 +23,29 @@ fn answers(table: &Value) -> Vec<&str> {
     table["answers"].as_array().expect("a list").iter().map(|a| a.as_str().expect("text")).collect()
 }
 
+/// What a person is told of each table, to the letter. After a wanted change: INSTA_UPDATE=always cargo test --test
+/// published, and read the difference.
+#[test]
+fn what_is_told_of_every_published_table() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/published");
+    let entries = std::fs::read_dir(directory).expect("readable").map(|e| e.expect("an entry").file_name());
+    let mut files: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
+    files.sort();
+    assert_eq!(files.len(), 3, "a table of its own snapshot each");
+    for file in files {
+        let mut command = Command::cargo_bin("syscost").unwrap();
+        command
+            .args(["analyse", &file])
+            .current_dir(directory)
+            .env("NO_COLOR", "1")
+            .env_remove("CLICOLOR_FORCE");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8(output.stdout).expect("UTF-8");
+        insta::assert_snapshot!(format!("analyse_{}", file.trim_end_matches(".csv")), told);
+    }
+}
+
 #[test]
 fn zero_copy_beats_two_copy_at_no_size_and_its_latency_was_divided() {
     let table = analysed("pa02-mt25057.csv");
@@ -77,6 +100,37 @@ fn the_same_table_in_other_peoples_headings_says_the_same() {
         Command::cargo_bin("syscost").unwrap().args(["analyse", "--json"]).arg(&path).output().unwrap();
     let documents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(answers(&documents[0]), answers(&analysed("pa02-mt25057.csv")));
+}
+
+/// The table and the mapping file that FORMAT.md shows, read as it says.
+#[test]
+fn the_mapping_file_of_the_format_is_read() {
+    let format = include_str!("../FORMAT.md");
+    let block = |language: &str| {
+        let after = format.split_once("## Tables for `analyse`").expect("the section").1;
+        let (_, block) =
+            after.split_once(&format!("```{language}\n")).unwrap_or_else(|| panic!("no {language}"));
+        block.split_once("```").expect("closed").0.to_string()
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (table, mapping) = (dir.path().join("theirs.csv"), dir.path().join("theirs.toml"));
+    std::fs::write(&table, block("csv")).expect("written");
+    std::fs::write(&mapping, block("toml")).expect("written");
+    let analyse = |more: &[&std::ffi::OsStr]| {
+        let mut command = Command::cargo_bin("syscost").unwrap();
+        command.args(["analyse", "--json"]).arg(&table).args(more).output().unwrap()
+    };
+    assert_eq!(analyse(&[]).status.code(), Some(2), "without the mapping it is ambiguous");
+    let output = analyse(&["--mapping".as_ref(), mapping.as_os_str()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let documents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+    let told = answers(&documents[0]);
+    assert!(
+        told.iter()
+            .any(|a| a.contains("With 4 threads, by throughput, zero-copy") && a.contains("only at 64 KiB")
+                || a.contains("from between 4 KiB and 64 KiB up")),
+        "{told:?}"
+    );
 }
 
 #[test]

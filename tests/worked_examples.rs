@@ -1,5 +1,5 @@
 //! Follows CONTRIBUTING.md to the letter: copies the tree, adds the file and the two lines that it
-//! shows, and sees that the new mechanism and the new operation build, are listed and do their work.
+//! shows, and sees that the new mechanism, operation and finding build, are listed and do their work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,11 +38,13 @@ fn follow_the_guide(root: &Path, to: &Path) {
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
     add(&guide, to, "mechanism/sendto.rs", "\nmod send;\n", "pub static ALL: &[&dyn Mechanism] = &[\n");
     add(&guide, to, "probe/yield_cpu.rs", "\npub mod batch;\n", "pub static ALL: &[&dyn Probe] = &[\n");
+    let findings = "pub static ALL: &[&dyn Finding] = &[\n";
+    add(&guide, to, "analysis/finding/repeats.rs", "\nmod trustworthy;\n", findings);
 }
 
 /// One file, and two lines in its room's list.
 fn add(guide: &str, to: &Path, file: &str, after: &str, start: &str) {
-    let room = file.split('/').next().expect("a room");
+    let (room, _) = file.rsplit_once('/').expect("a room");
     let [code] = blocks(guide, &format!("src/{file}")).try_into().expect("one block");
     fs::write(to.join("src").join(file), code).expect("written");
     let list = format!("src/{room}/mod.rs");
@@ -108,4 +110,10 @@ fn the_worked_examples_are_true() {
     assert!(syscost(&["plan", "os", "--cases"]).contains("yield_cpu"), "it is a row of the suite");
     let checked = syscost(&["check", "yield_cpu"]);
     assert!(checked.starts_with("verified"), "{checked}");
+    let out = tempfile::tempdir().expect("a directory");
+    let (run, out) = (root.join("docs/runs/quick"), out.path());
+    syscost(&["report", run.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")]);
+    let page = fs::read_to_string(out.join("report.html")).expect("the page");
+    assert!(page.contains("Did TCP have to send anything twice?"), "an old run is asked");
+    assert!(page.contains("No: no segment was retransmitted in 44 cases."), "and answered");
 }

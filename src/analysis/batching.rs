@@ -81,8 +81,7 @@ pub fn statements(run: &Run, study: &Study) -> Vec<Statement> {
 fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching>) -> Statement {
     found.sort_by_key(|b| b.place.int(ALONG));
     let title = study.comparisons.metric.title;
-    let place = namer.words.place(line, &namer.words.constant());
-    let with = if place.is_empty() { String::new() } else { format!(" with {place}") };
+    let with = namer.words.with(line);
     let (answer, rest): (Vec<&Batching>, Vec<&Batching>) = found.iter().partition(|b| b.is_the_answer());
     let mut parts = Vec::new();
     if let Some(strongest) = strongest(&answer) {

@@ -208,7 +208,9 @@ pub fn statements(run: &Run, studies: &[Study]) -> Vec<Statement> {
     let words = Words::of(run);
     let namer = Namer { run, words: &words };
     let tell = |choice: Choice| {
-        let place = words.place(&choice.place, &words.constant());
+        // The size is what an answer is looked up by, also where the run has one only.
+        let known: Vec<&str> = words.constant().into_iter().filter(|id| *id != ALONG).collect();
+        let place = words.place(&choice.place, &known);
         let mut text = format!("At {place}, {}.", one(&namer, first, &choice));
         let mut cells = choice.cells();
         for study in &studies[1..] {
@@ -274,7 +276,7 @@ fn beside(namer: &Namer, study: &Study, first: &Choice, other: &Choice) -> Strin
             });
             format!("For {title} it is {}{by}.", namer.name(other.best))
         }
-        _ if among => format!("For {title} nothing is claimed to be better."),
+        _ if among => format!("Nor is any claimed to be better for {title}."),
         Sure::TooFewRounds | Sure::Alone => format!("For {title} nothing can be claimed."),
         Sure::Tied => {
             let all: Vec<usize> = std::iter::once(other.best).chain(other.tied.iter().copied()).collect();

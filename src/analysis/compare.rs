@@ -76,14 +76,8 @@ impl Comparisons {
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
         let floor = noise_floor(run, cells, metric.id);
-        let mut pairs: Vec<Comparison> =
-            groups.groups.iter().flat_map(|g| pairs_of(run, cells, (groups, g), metric.id)).collect();
-        let p: Vec<f64> = pairs.iter().map(|c| c.ratio.p).collect();
-        let alpha = 1.0 - run.record.spec.confidence;
-        for (pair, adjusted) in pairs.iter_mut().zip(benjamini_hochberg(&p)) {
-            pair.p_adjusted = adjusted;
-            pair.verdict = judge(&pair.ratio, adjusted, alpha, floor.as_ref());
-        }
+        let pairs = groups.groups.iter().flat_map(|g| pairs_of(run, cells, (groups, g), metric.id)).collect();
+        let pairs = judged(run, pairs, |_| floor);
         let place = pairs.iter().enumerate().map(|(i, c)| ((c.a, c.b), i)).collect();
         Some(Comparisons { axis: groups.axis.clone(), metric, floor, pairs, place })
     }
@@ -114,12 +108,47 @@ fn pairs_of(
             if !points.is_some_and(|(a, b)| groups.rivals(a, b)) {
                 continue;
             }
-            let Some((x, y)) = cells.cell(*a, metric).zip(cells.cell(*b, metric)) else { continue };
-            if let Some(ratio) = paired_ratio(&x.rounds, &y.rounds, run.record.spec.confidence) {
-                let verdict = Verdict::Tie(TieReason::NotSignificant);
-                pairs.push(Comparison { a: *a, b: *b, metric, ratio, p_adjusted: 1.0, verdict });
-            }
+            pairs.extend(unjudged(run, cells, metric, (*a, *b)));
         }
+    }
+    pairs
+}
+
+/// Pairs of cases that somebody else chose, as one family: every claim is corrected for all of them,
+/// whatever their metrics. A pair without a ratio is left out.
+pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
+    let mut floors: HashMap<&'static str, Option<NoiseFloor>> = HashMap::new();
+    for (metric, _, _) in asked {
+        floors.entry(metric).or_insert_with(|| noise_floor(run, cells, metric));
+    }
+    let pairs = asked.iter().filter_map(|(metric, a, b)| unjudged(run, cells, metric, (*a, *b))).collect();
+    judged(run, pairs, |metric| floors.get(metric).copied().flatten())
+}
+
+fn unjudged(run: &Run, cells: &Cells, metric: &'static str, (a, b): (usize, usize)) -> Option<Comparison> {
+    let (x, y) = cells.cell(a, metric).zip(cells.cell(b, metric))?;
+    let ratio = paired_ratio(&x.rounds, &y.rounds, run.record.spec.confidence)?;
+    Some(Comparison {
+        a,
+        b,
+        metric,
+        ratio,
+        p_adjusted: 1.0,
+        verdict: Verdict::Tie(TieReason::NotSignificant),
+    })
+}
+
+/// The verdicts of one family of pairs.
+fn judged(
+    run: &Run,
+    mut pairs: Vec<Comparison>,
+    floor: impl Fn(&'static str) -> Option<NoiseFloor>,
+) -> Vec<Comparison> {
+    let p: Vec<f64> = pairs.iter().map(|c| c.ratio.p).collect();
+    let alpha = 1.0 - run.record.spec.confidence;
+    for (pair, adjusted) in pairs.iter_mut().zip(benjamini_hochberg(&p)) {
+        pair.p_adjusted = adjusted;
+        pair.verdict = judge(&pair.ratio, adjusted, alpha, floor(pair.metric).as_ref());
     }
     pairs
 }

@@ -38,13 +38,22 @@ struct Promise {
     copies: f64,
 }
 
+const PROMISES: [(&str, f64); 3] = [("zero-copy", 0.0), ("one-copy", 1.0), ("two-copy", 2.0)];
+
 /// From the title that a mechanism gives itself; whoever waits for completions asked for zero-copy.
 fn promise(audit: &Audit) -> Option<Promise> {
-    const PROMISES: [(&str, f64); 3] = [("zero-copy", 0.0), ("one-copy", 1.0), ("two-copy", 2.0)];
     let title = audit.point.text(RIVALS).and_then(mechanism::find).map(|m| m.about().title).unwrap_or("");
     let named = PROMISES.into_iter().find(|(words, _)| title.starts_with(words));
     let (words, copies) = named.or((audit.completions > 0).then_some(PROMISES[0]))?;
     Some(Promise { words, copies })
+}
+
+/// What a mechanism's title says of the copies on the sender's side; most titles begin with it, and those
+/// of other interfaces say it of zero-copy behind their name.
+pub fn promised(mechanism: &str) -> Option<f64> {
+    let title = mechanism::find(mechanism)?.about().title;
+    let named = PROMISES.into_iter().find(|(words, _)| title.starts_with(words));
+    named.map(|(_, copies)| copies).or(title.contains(PROMISES[0].0).then_some(0.0))
 }
 
 /// Was it to be sent without copying?

@@ -79,11 +79,25 @@ impl DataPath<'_> {
         if self.path.is_empty() { self.way.clone() } else { format!("{} over {}", self.way, self.path) }
     }
 
+    /// What sends; empty where the probe has no such axis.
+    pub fn mechanism(&self) -> &str {
+        self.audit.point.text(RIVALS).unwrap_or_default()
+    }
+
     /// Copies and completions beside each other, of a way that was asked not to copy.
     pub fn told(&self) -> Option<String> {
+        Some(format!("{}: {}{}", self.name(), self.verdict()?, self.flags(true)))
+    }
+
+    /// The same without the way's own name and numbers: ways of which this agrees are told together.
+    pub fn told_of_several(&self) -> Option<String> {
+        Some(format!("{}{}", self.verdict()?, self.flags(false)))
+    }
+
+    fn verdict(&self) -> Option<String> {
         let claim = self.claim.as_ref().filter(|_| copies::zero_copy_asked(self.audit))?;
         let counted = if self.counted() { " (bytes, counted in the kernel)" } else { "" };
-        Some(format!("{}: {}{counted}{}", self.name(), claim.text, self.flags()))
+        Some(format!("{}{counted}", claim.text))
     }
 
     /// Is there a count that adds up?
@@ -91,13 +105,20 @@ impl DataPath<'_> {
         self.audit.balanced() == Some(true)
     }
 
-    /// What the completions of the audit said, and whether the bytes bear it out.
-    fn flags(&self) -> String {
+    /// What the completions of the audit said, and whether the bytes bear it out; of this audit alone with
+    /// their number.
+    fn flags(&self, alone: bool) -> String {
         let Some(flagged) = self.audit.flagged() else { return String::new() };
         match copies::contradiction(self.audit).filter(|_| self.counted()) {
             Some(against) => format!("; {against}: the flag and the count disagree"),
             None => {
                 let agree = if self.counted() { ": the flag and the count agree" } else { "" };
+                if !alone {
+                    return format!(
+                        "; {} of the completions in their audits are flagged as copied{agree}",
+                        words::percent(flagged)
+                    );
+                }
                 let of = words::count(self.audit.completions as usize, "completion");
                 let are = if self.audit.completions == 1 { "is" } else { "are" };
                 format!("; {} of {of} in that audit {are} flagged as copied{agree}", words::percent(flagged))
@@ -112,6 +133,7 @@ fn way(audits: &[Audit], audit: &Audit) -> String {
     let others: Vec<String> = axes
         .iter()
         .filter(|axis| ![RIVALS, PATH].contains(&axis.id) && varies(audits, audit, axis.id))
+        .filter(|axis| !follows(audits, audit, axis.id))
         .filter_map(|axis| shown(axis, &audit.point))
         .collect();
     let name = audit.point.text(RIVALS).unwrap_or(&audit.probe);
@@ -135,14 +157,21 @@ fn shown(axis: &Axis, point: &Point) -> Option<String> {
     Some(format!("{} {}", axis.title, axis.show(point.get(axis.id)?)))
 }
 
+/// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
+fn follows(audits: &[Audit], like: &Audit, axis: &str) -> bool {
+    let receiver = |audit: &Audit| audit.point.get(RECEIVER).cloned();
+    let alike: Vec<Audit> = audits.iter().filter(|a| receiver(a) == receiver(like)).cloned().collect();
+    axis != RECEIVER && varies(audits, like, RECEIVER) && !varies(&alike, like, axis)
+}
+
 fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
     let same_probe = audits.iter().filter(|a| a.probe == like.probe);
     same_probe.filter_map(|a| a.point.get(axis)).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// Does the mechanism send from a file?
-fn from_file(audit: &Audit) -> bool {
-    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.from_file())
+fn lies_in_a_file(audit: &Audit) -> bool {
+    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.lies_in_a_file())
 }
 
 /// A receiver that nobody names sees what it takes.
@@ -163,11 +192,12 @@ fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
         Some(counts) => {
             let by_device = counts.device_fetched > 0;
             let fetched = Some(per(counts.device_fetched));
-            let orphan = handed_on(per(counts.orphan_copied));
+            let inside = counts.orphan_copied + audit.decrypted_inside();
+            let arrive = handed_on(per(inside));
             [
                 Flow::Counted { copied: per(counts.copied_in), uncopied: per(counts.uncopied_in) },
                 if by_device { Flow::Device { fetched } } else { handed_on(0.0) },
-                if by_device && counts.orphan_copied == 0 { Flow::Device { fetched: None } } else { orphan },
+                if by_device && inside == 0 { Flow::Device { fetched: None } } else { arrive },
                 Flow::Counted {
                     copied: per(counts.copied_out + audit.decrypted_out()),
                     uncopied: uncopied_out,
@@ -176,7 +206,7 @@ fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
         }
     };
     let kernel = [(Step::Send, send), (Step::Leave, leave), (Step::Arrive, arrive), (Step::Receive, receive)];
-    let gathered = (!from_file(audit)).then_some((Step::Gather, gather));
+    let gathered = (!lies_in_a_file(audit)).then_some((Step::Gather, gather));
     gathered.into_iter().chain(kernel).collect()
 }
 

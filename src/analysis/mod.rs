@@ -27,6 +27,8 @@ pub mod quality;
 pub mod refine;
 pub mod regions;
 pub mod received;
+pub mod reference;
+pub mod rulers;
 pub mod sanity;
 pub mod study;
 pub mod verdict;
@@ -36,7 +38,7 @@ pub mod words;
 pub mod zero_copy;
 
 #[cfg(test)]
-mod synthetic;
+pub mod synthetic;
 
 /// A cell that a sentence stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

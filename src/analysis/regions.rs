@@ -166,8 +166,7 @@ pub fn statements(run: &Run, study: &Study) -> Vec<Statement> {
 
 fn statement(namer: &Namer, study: &Study, line: &Line) -> Statement {
     let title = study.comparisons.metric.title;
-    let place = namer.words.place(&line.held, &namer.words.constant());
-    let with = if place.is_empty() { String::new() } else { format!(" with {place}") };
+    let with = namer.words.with(&line.held);
     let ranges = line.ranges();
     let cell = |case| CellRef { case, metric: study.comparisons.metric.id };
     let mut cells: Vec<CellRef> = Vec::new();

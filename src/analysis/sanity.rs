@@ -8,6 +8,7 @@
 //! harness marked as suspect are counted beside them.
 
 use super::operations::name_of;
+use super::reference::CASE;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::plan::Case;
@@ -170,8 +171,9 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
     let problem = |id, metric: Option<&'static str>, case: usize, text| {
         let probe = run.case(case).and_then(|c| probe::find(&c.probe));
         let headline = probe.and_then(|p| p.decisive().first().copied());
-        let cells = metric.or(headline).map(|metric| CellRef { case, metric });
-        Problem { id, case, statement: Statement { text, cells: cells.into_iter().collect() } }
+        // A case with no sample left has no such figure, but its row.
+        let cells = metric.or(headline).into_iter().chain([CASE]).map(|metric| CellRef { case, metric });
+        Problem { id, case, statement: Statement { text, cells: cells.collect() } }
     };
     let impossible = faults.iter().map(|((fault, case), n)| {
         let limit = match (fault, bound) {

@@ -7,6 +7,7 @@ use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
 use super::model::Model;
 use super::operations::{self, Operation};
+use super::rulers::{self, Held};
 use super::study::{HEADLINES, RIVALS, Study};
 use super::words::Words;
 use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
@@ -36,6 +37,8 @@ pub struct Analysis {
     pub problems: Vec<Problem>,
     /// The paragraph at the top of a report, where ways of doing one thing are compared.
     pub verdict: Vec<Statement>,
+    /// What compared cases could cost, by probes that are rulers for them.
+    pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
     pub operations: Vec<Operation>,
     /// What the operations cost, in the figures that matter most, and how far theory was right.
@@ -81,6 +84,7 @@ impl Analysis {
             .chain(levels::findings(run, &cells))
             .chain(received::findings(run, &cells))
             .collect();
+        let rulers = rulers::held(run, &cells);
         let answers = finding::answers(&Evidence {
             run,
             cells: &cells,
@@ -101,6 +105,7 @@ impl Analysis {
             model,
             problems,
             verdict,
+            rulers,
             operations,
             costs,
             findings,

@@ -94,14 +94,17 @@ impl Words {
     }
 
     /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
-    /// every case of the run shares is left out, and so is what is plainly one or off.
+    /// every case of the run shares is left out, and so is what its axis has by default.
     pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
-        let plain = |value: &Value| *value == Value::Int(1) || value.as_text() == Some("off");
+        let plain = |id: &String, value: &Value| match self.axes.iter().find(|a| a.id == id) {
+            Some(axis) => (axis.default)().first() == Some(value),
+            None => false,
+        };
         let chosen = |id: &String| id != first && probe.chosen(id) && self.varied.contains(id);
         let told: Vec<String> = point
             .0
             .iter()
-            .filter(|(id, value)| chosen(id) && !plain(value))
+            .filter(|(id, value)| chosen(id) && !plain(id, value))
             .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))
             .collect();
         let name = point.get(first).map_or_else(String::new, |value| self.value(first, value));
@@ -114,6 +117,16 @@ impl Words {
 
     fn title<'s>(&'s self, id: &'s str) -> &'s str {
         self.axes.iter().find(|a| a.id == id).map_or(id, |a| a.title)
+    }
+
+    /// ` with 1 thread over veth`, ` over veth`, or nothing where everything is known.
+    pub fn with(&self, point: &Point) -> String {
+        let place = self.place(point, &self.constant());
+        match place.chars().next() {
+            None => String::new(),
+            Some(first) if first.is_ascii_digit() => format!(" with {place}"),
+            Some(_) => format!(" {place}"),
+        }
     }
 
     /// Does the axis have several values in the run?
@@ -146,6 +159,11 @@ impl Words {
     pub fn level(&self, estimate: &Estimate) -> String {
         let level = if estimate.reaches(self.confidence) { self.confidence } else { estimate.level };
         format!("{} %", (level * 100.0 + 1e-9).floor())
+    }
+
+    /// `95 % confidence`: what the run was asked for.
+    pub fn asked(&self) -> String {
+        format!("{} % confidence", (self.confidence * 100.0 + 1e-9).floor())
     }
 
     /// Values of an axis in a row: `64 KiB to 1 MiB`, or one of them.

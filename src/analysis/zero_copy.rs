@@ -24,28 +24,68 @@ type Flagged = Vec<(usize, f64)>;
 /// completions alone where nothing was audited.
 pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
-    let mut audited: BTreeMap<Place, Vec<String>> = BTreeMap::new();
-    for way in data_path::data_paths(run) {
-        if let Some(text) = way.told() {
-            let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
-            audited.entry((mechanism, way.path)).or_default().push(text);
-        }
-    }
     let mut flagged = completions(run, cells);
-    let mut statements = Vec::new();
-    for (place, texts) in audited {
-        let timed = flagged.remove(&place).unwrap_or_default();
-        for text in texts {
-            let more = range(&timed).map_or(String::new(), |share| {
-                format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
-            });
-            let text = format!("{text}{more}.{}", cannot_gather(run, &timed));
-            statements.push(Statement { text, cells: refs(&timed) });
+    // Ways that come to the same are told in one sentence: a study of every pair has dozens.
+    let mut alike: Vec<(Gist, Vec<Told>)> = Vec::new();
+    for way in data_path::data_paths(run) {
+        let Some((alone, together)) = way.told().zip(way.told_of_several()) else { continue };
+        let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
+        let timed = flagged.get(&(mechanism.clone(), way.path.clone())).cloned().unwrap_or_default();
+        let audit = CellRef::audit(run, way.audit);
+        let told = Told { mechanism, way: way.way, alone, audit, timed };
+        let key = (way.path, together, range(&told.timed));
+        match alike.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, ways)) => ways.push(told),
+            None => alike.push((key, vec![told])),
         }
     }
+    for ((path, ..), ways) in &alike {
+        ways.iter().for_each(|w| drop(flagged.remove(&(w.mechanism.clone(), path.clone()))));
+    }
+    let mut statements: Vec<Statement> =
+        alike.iter().map(|((path, together, _), ways)| audited(run, path, together, ways)).collect();
     let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
     statements.extend(flagged.into_iter().filter_map(alone));
     statements
+}
+
+/// What several ways may share: the path, what is told, and the share flagged in timed rounds.
+type Gist = (String, String, Option<String>);
+
+/// One audited way, and the completions of its mechanism's timed rounds.
+struct Told {
+    mechanism: String,
+    way: String,
+    alone: String,
+    /// Where the audit is shown.
+    audit: Option<CellRef>,
+    timed: Flagged,
+}
+
+/// Names in one sentence before the rest is counted.
+const NAMES: usize = 4;
+
+/// Ways of which their audits say the same.
+fn audited(run: &Run, path: &str, together: &str, ways: &[Told]) -> Statement {
+    let text = match ways {
+        [one] => one.alone.clone(),
+        many => {
+            let mut names: Vec<String> = many.iter().take(NAMES).map(|told| told.way.clone()).collect();
+            if many.len() > NAMES {
+                names.push(format!("{} more", many.len() - NAMES));
+            }
+            let over = if path.is_empty() { String::new() } else { format!(" over {path}") };
+            format!("{}{over}: {together}", words::and(&names))
+        }
+    };
+    let mut timed: Flagged = ways.iter().flat_map(|told| told.timed.iter().copied()).collect();
+    timed.sort_by_key(|(case, _)| *case);
+    timed.dedup_by_key(|(case, _)| *case);
+    let more = range(&timed).map_or(String::new(), |share| {
+        format!(", and in timed rounds {share} at {}", count(timed.len(), "point"))
+    });
+    let cells = ways.iter().filter_map(|told| told.audit.clone()).chain(refs(&timed)).collect();
+    Statement { text: format!("{text}{more}.{}", cannot_gather(run, &timed)), cells }
 }
 
 /// The completions of the timed rounds.
@@ -161,7 +201,7 @@ mod tests {
             both.text.contains("; 0 % of the completions are flagged as copied, but 100 % of the bytes were")
         );
         assert!(both.text.ends_with("disagree, and in timed rounds 0 % at 10 points."), "{}", both.text);
-        assert_eq!(both.cells.len(), 10);
+        assert_eq!(both.cells.len(), 11);
         assert_eq!(told(&run).len(), 1, "said once");
     }
 }

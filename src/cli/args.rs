@@ -72,9 +72,16 @@ pub enum Command {
     Lab(LabArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
+    /// Where the time of one case goes: its account, term by term
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
     /// What somebody's table of results says, contradicts and cannot support
     #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
     Analyse(AnalyseArgs),
+    /// The files that a course asks for, from a recorded run: table, plots, a
+    /// report to write
+    #[command(after_help = COURSE_EXAMPLES)]
+    Course(CourseArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for
@@ -119,6 +126,17 @@ It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz, and once
 a network: a kernel of 34 MB is fetched into the cache, checked, unpacked, and
 not installed. Times measured inside mean nothing and are not reported.";
 
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  syscost explain 12                      case 12 of the newest run
+  syscost explain \"sendmsg 64K 1 thread\" syscost-runs/DIR
+  syscost explain sendmsg --size 96K --threads 3
+                                          a case that was not run: a prediction
+
+Terms are counts times unit costs; the costs are those of other probes of the
+run, never of the case itself. The run has to have measured the steps of the
+path, as `syscost run` does.";
+
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
   syscost analyse results.csv
@@ -134,6 +152,16 @@ could mean two things is refused. A mapping file names what is not understood:
   \"variant B\" = \"zero-copy\"
   [fixed]
   threads = \"4\"";
+
+const COURSE_EXAMPLES: &str = "\
+Examples:
+  syscost run pa02-60 --out sweep        60 cells in four minutes
+  syscost course pa02 --roll MT25999 sweep
+  syscost run cse221 --out suite
+  syscost course cse221 suite
+
+Figures and evidence are filled in; what you have to explain is left as headings.
+A report or README that exists is never replaced.";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]
@@ -285,6 +313,22 @@ pub struct ReportArgs {
 }
 
 #[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The number of a case, or what tells it apart: "sendmsg 64K 1 thread"
+    #[arg(value_name = "CASE")]
+    pub case: String,
+    /// Directory of a run [default: the newest in syscost-runs]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// At this message size instead, run or not
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// With so many threads instead, run or not
+    #[arg(long, value_name = "N")]
+    pub threads: Option<String>,
+}
+
+#[derive(Args, Debug)]
 pub struct AnalyseArgs {
     /// Tables: CSV, iperf3 or netperf JSON
     #[arg(value_name = "FILE", required = true)]
@@ -292,6 +336,39 @@ pub struct AnalyseArgs {
     /// What headings and names mean that are not understood (TOML)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct CourseArgs {
+    #[command(subcommand)]
+    pub layout: Layout,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Layout {
+    /// Network I/O primitives: two-copy, one-copy and zero-copy by size and threads
+    Pa02 {
+        /// Your roll number: file names begin with it
+        #[arg(long, value_name = "ID", value_parser = crate::report::course::pa02::roll)]
+        roll: String,
+        #[command(flatten)]
+        common: CourseRun,
+    },
+    /// System measurement: each operation predicted and measured
+    Cse221 {
+        #[command(flatten)]
+        common: CourseRun,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct CourseRun {
+    /// Directory of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write here [default: a directory in the run's]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.

@@ -2,6 +2,8 @@
 
 use super::args::Asked;
 use super::axes;
+use crate::axis::Axis;
+use crate::probe::{self, Probe};
 use crate::spec::{self, BUILT_IN, Spec};
 use crate::units::{parse_duration, parse_fraction};
 use anyhow::{Context, Result, anyhow, bail};
@@ -29,8 +31,27 @@ pub fn spec(asked: &Asked, matches: &ArgMatches) -> Result<Spec> {
             .map_err(|_| anyhow!("--seed: '{text}' is not a whole number from 0 to {}", u64::MAX))?;
     }
     axes::apply(matches, &mut spec)?;
+    if asked.experiment.is_none() {
+        leave_out_rulers(matches, &mut spec);
+    }
     spec.validate()?;
     Ok(spec)
+}
+
+/// Who names what only TCP has (a mechanism, a path) asks about TCP: what the built-in experiment would
+/// measure beside it is then left out, unless its own flags are named too.
+fn leave_out_rulers(matches: &ArgMatches, spec: &mut Spec) {
+    let given: Vec<&str> = axes::given(matches).collect();
+    let has = |probe: &dyn Probe, flag: &str| probe.axes().iter().any(|axis| axis.flag == flag);
+    let names_own = |probe: &dyn Probe| {
+        let own = |axis: &Axis| probe.ruler().is_some_and(|ruler| ruler.axis == axis.id);
+        probe.axes().iter().any(|axis| own(axis) && given.contains(&axis.flag))
+    };
+    spec.probes.retain(|entry| {
+        probe::find(&entry.probe).is_none_or(|probe| {
+            probe.ruler().is_none() || names_own(probe) || given.iter().all(|flag| has(probe, flag))
+        })
+    });
 }
 
 pub fn time_limit_ns(text: &str) -> Result<u64> {

@@ -231,6 +231,11 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
                     path (NET_RX softirqs), which runs on top of either side's thread; \"all\" holds other softirqs too";
         text += &entry("CPU", INDENT, what);
     }
+    if found.audits.iter().any(|audit| audit.framing_bytes > 0) {
+        let what = "\"copied in\" is what the kernel encrypted, the framing of records included; every byte is also \
+                    decrypted once, inside the kernel before it is copied out or on the way out";
+        text += &entry("encrypted", INDENT, what);
+    }
     if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
         text += &entry(&paint.yellow("not verified"), INDENT, &format!("{} -> {}", why.reason, why.remedy));
     }

@@ -50,9 +50,14 @@ pub fn apply(matches: &ArgMatches, spec: &mut Spec) -> Result<()> {
     Ok(())
 }
 
+/// The flags that were given.
+pub fn given(matches: &ArgMatches) -> impl Iterator<Item = &'static str> {
+    flags().into_iter().map(|(_, axis)| axis.flag).filter(|flag| matches.contains_id(flag))
+}
+
 /// Were any given?
 pub fn any(matches: &ArgMatches) -> Option<&'static str> {
-    flags().into_iter().map(|(_, axis)| axis.flag).find(|flag| matches.contains_id(flag))
+    given(matches).next()
 }
 
 /// The values of an axis as a person types them: `64,256,1K`.

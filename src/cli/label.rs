@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_label_names_what_varies() {
-        let mut spec = Spec::named(crate::spec::DEFAULT).unwrap();
+        let mut spec = Spec::named(crate::probe::ALL[0].about().id).unwrap();
         for (flag, values) in
             [("path", "loopback"), ("size", "64,64K"), ("threads", "1,2"), ("nodelay", "on")]
         {

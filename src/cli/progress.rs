@@ -103,6 +103,7 @@ impl Progress {
                 ));
             }
             Event::Refined { stage, cases } => {
+                self.planned += cases;
                 self.say(&format!("refining, stage {stage}: {cases} cases where the answer changes"));
             }
             Event::Finished { .. } => self.bar.finish_and_clear(),

@@ -17,10 +17,14 @@ const SHORTEST: Duration = Duration::from_secs(2);
 /// Measures the options; where their experiment does not refine, in one go.
 pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     match options.spec.refine.clone() {
-        Some(refine) => {
-            Stages { end: Instant::now() + options.spec.time_limit(), refine, shown: Vec::new(), watch }
-                .run(options)
+        Some(refine) => Stages {
+            end: Instant::now() + options.spec.time_limit(),
+            refine,
+            shown: Vec::new(),
+            started: false,
+            watch,
         }
+        .run(options),
         None => Ok(measure::measure(options, watch)?.run),
     }
 }
@@ -30,6 +34,7 @@ struct Stages<'w> {
     refine: Refine,
     /// Warnings that were shown: each part would show those of the record again.
     shown: Vec<String>,
+    started: bool,
     watch: &'w mut dyn FnMut(&Event<'_>),
 }
 
@@ -118,9 +123,10 @@ impl Stages<'_> {
 
     /// One part; the end of the whole run is told once.
     fn part_of(&mut self, options: Options) -> Result<Run> {
-        let (watch, shown) = (&mut *self.watch, &mut self.shown);
+        let (watch, shown, started) = (&mut *self.watch, &mut self.shown, &mut self.started);
         let outcome = measure::measure(options, &mut |event| match event {
             Event::Finished { .. } => {}
+            Event::Started { .. } if std::mem::replace(started, true) => {}
             Event::Warning { warning } if shown.contains(&warning.observed) => {}
             Event::Warning { warning } => {
                 shown.push(warning.observed.clone());

@@ -1,17 +1,14 @@
-//! Whether this machine lets us use io_uring, and how much memory we may lock for it: tried where it can
-//! be, and explained by what the kernel was told.
+//! Whether this machine lets us use io_uring: tried, and a refusal explained by what the kernel was told.
 //!
-//! Sources: Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled), getrlimit(2), capabilities(7).
+//! Sources: Documentation/admin-guide/sysctl/kernel.rst (io_uring_disabled), getrlimit(2).
 
 use super::Unavailable;
 use super::files::Root;
 use crate::sys::limit;
 use crate::sys::uring::probe;
 use crate::sys::uring::send::Way;
+use crate::units::Unit;
 use std::io;
-
-/// CAP_IPC_LOCK: no limit on locked memory.
-const CAP_IPC_LOCK: u32 = 14;
 
 /// Can a ring be made?
 pub fn available() -> Result<(), Unavailable> {
@@ -30,29 +27,18 @@ pub fn receives() -> Result<(), Unavailable> {
     probe::receive().map_err(|error| refused("a multishot receive with provided buffers", &error, "6.0"))
 }
 
-/// Would registering so many bytes exceed what this user may lock?
-pub fn can_register(bytes: u64) -> Result<(), Unavailable> {
-    match lockable_bytes(&Root::here()) {
-        Some(limit) if bytes > limit => Err(Unavailable {
-            reason: format!(
-                "registered buffers of {bytes} bytes are locked memory, and this user may lock {limit} bytes \
-                 (RLIMIT_MEMLOCK)"
-            ),
-            remedy: "raise the limit (ulimit -l), run as root, or ask for fewer messages in flight".into(),
-        }),
-        _ => Ok(()),
+/// The kernel refused to lock memory for a ring's registered buffers.
+pub fn cannot_lock(error: &io::Error) -> Unavailable {
+    let limit = match limit::locked_memory_bytes() {
+        Some(bytes) => format!("; this user may lock {} (RLIMIT_MEMLOCK)", Unit::Bytes.format(bytes as f64)),
+        None => String::new(),
+    };
+    Unavailable {
+        reason: format!("{error}{limit}"),
+        remedy: "raise the limit (ulimit -l) above threads x messages in flight x message size, run as root, or ask \
+                 for fewer messages in flight"
+            .into(),
     }
-}
-
-/// The locked-memory limit; `None`: this process has none.
-fn lockable_bytes(root: &Root) -> Option<u64> {
-    let status = root.text("proc/self/status").unwrap_or_default();
-    let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = capabilities.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    // The kernel asks for the capability over the whole machine, not over a user namespace.
-    let map = root.text("proc/self/uid_map").unwrap_or_default();
-    let whole_machine = map.split_whitespace().eq(["0", "0", "4294967295"]);
-    if whole_machine && held >> CAP_IPC_LOCK & 1 == 1 { None } else { limit::locked_memory_bytes() }
 }
 
 fn refused(what: &str, error: &io::Error, since: &str) -> Unavailable {
@@ -118,15 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_machines_own_capability_lifts_the_limit() {
-        let machine = Machine::empty();
-        let limit = limit::locked_memory_bytes();
-        machine.write("proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n");
-        machine.write("proc/self/uid_map", "         0          0 4294967295\n");
-        assert_eq!(lockable_bytes(&machine.root()), limit);
-        machine.write("proc/self/status", "CapEff:\t000001ffffffffff\n");
-        assert_eq!(lockable_bytes(&machine.root()), None);
-        machine.write("proc/self/uid_map", "         0       1000          1\n");
-        assert_eq!(lockable_bytes(&machine.root()), limit, "root of a user namespace is nobody special");
+    fn a_refused_lock_names_the_limit() {
+        let error = io::Error::new(io::ErrorKind::OutOfMemory, "the kernel refuses to lock 8 bytes");
+        let why = cannot_lock(&error);
+        assert!(
+            why.reason.starts_with("the kernel refuses to lock 8 bytes") && why.remedy.contains("ulimit")
+        );
+        assert_eq!(why.reason.contains("RLIMIT_MEMLOCK"), limit::locked_memory_bytes().is_some());
     }
 }

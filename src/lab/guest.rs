@@ -26,8 +26,9 @@ pub const SUBCOMMAND: &str = "lab-init";
 pub const SAYS: &str = "lab: ";
 /// Modules that every guest needs: the driver of the outbox.
 pub const MODULES: &[&str] = &["virtio_blk"];
-/// Modules that are loaded where the kernel has them.
-pub const OPTIONAL_MODULES: &[&str] = &["veth", "tcp_bbr"];
+/// Modules that are loaded where the kernel has them. TLS records need their cipher's mode, for which a
+/// kernel would otherwise call a modprobe that a guest has not.
+pub const OPTIONAL_MODULES: &[&str] = &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls"];
 /// Folders of the first file system.
 pub const FOLDERS: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/lab/modules"];
 pub const SPEC: &str = "/lab/spec.toml";

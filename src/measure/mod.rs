@@ -77,7 +77,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     let end = started + part.limit;
     let plan = run.record.plan.clone();
     let spec = run.record.spec.clone();
-    let mut schedule = Schedule::new(&plan, &spec).from_case(part.first_case);
+    let mut schedule = Schedule::new(&plan, &spec).starting_at(part.first_case);
     recall(&mut schedule, &run);
     for case in plan.cases.iter().filter(|case| plan.gave_up(case)) {
         schedule.give_up(case.index);

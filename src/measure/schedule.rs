@@ -43,7 +43,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// The same for the cases from this one on.
-    pub fn from_case(self, first_case: usize) -> Schedule<'a> {
+    pub fn starting_at(self, first_case: usize) -> Schedule<'a> {
         Schedule { first_case, ..self }
     }
 

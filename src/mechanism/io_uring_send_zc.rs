@@ -30,7 +30,7 @@ impl Mechanism for IoUringSendZc {
     }
 
     fn fits(&self, point: &Point) -> Result<(), Unavailable> {
-        uring::fits(uring::way(false, true, point), point)
+        uring::fits(uring::way(false, true, point))
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

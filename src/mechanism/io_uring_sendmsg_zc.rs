@@ -30,7 +30,7 @@ impl Mechanism for IoUringSendMsgZc {
     }
 
     fn fits(&self, point: &Point) -> Result<(), Unavailable> {
-        uring::fits(uring::way(true, true, point), point)
+        uring::fits(uring::way(true, true, point))
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

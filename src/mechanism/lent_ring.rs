@@ -12,7 +12,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// Where an allocator puts small pieces.
+/// Where an allocator puts pieces; smaller ones lie where a structure would have them, or a ring of
+/// messages of a few bytes would be mostly holes.
 const HEAP_ALIGNMENT: usize = 16;
 /// How long to sleep between two looks at what is acknowledged.
 const NAP: Duration = Duration::from_micros(50);
@@ -21,7 +22,7 @@ const NAP: Duration = Duration::from_micros(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     message_bytes: usize,
-    alignment: usize,
+    alignment: Alignment,
     per_call: usize,
     slots: usize,
     /// A slot is free when this much more than its own bytes is acknowledged.
@@ -37,10 +38,6 @@ impl Shape {
         unread: u64,
         on_the_way: u64,
     ) -> Shape {
-        let alignment = match alignment {
-            Alignment::Heap => HEAP_ALIGNMENT,
-            Alignment::Page => PAGE,
-        };
         let call = (message_bytes * per_call) as u64;
         let slots = (unread + on_the_way).div_ceil(call) as usize + 1;
         Shape { message_bytes, alignment, per_call, slots, unread }
@@ -51,13 +48,21 @@ impl Shape {
         self.slots * self.slot_bytes()
     }
 
-    /// Slots start where pages do if fields do, else where an allocator would put them.
     fn slot_bytes(&self) -> usize {
         self.per_call * self.message_stride()
     }
 
     fn message_stride(&self) -> usize {
-        self.fields().map(|length| length.next_multiple_of(self.alignment)).sum()
+        self.fields().map(|length| self.room(length)).sum()
+    }
+
+    /// Bytes from the start of a field to that of the next.
+    fn room(&self, length: usize) -> usize {
+        let unit = match self.alignment {
+            Alignment::Heap => length.next_power_of_two().min(HEAP_ALIGNMENT),
+            Alignment::Page => PAGE,
+        };
+        length.next_multiple_of(unit)
     }
 
     /// The lengths of a message's fields.
@@ -66,7 +71,8 @@ impl Shape {
         (0..FIELDS).map(move |i| each + usize::from(i < more))
     }
 
-    fn call_bytes(&self) -> u64 {
+    /// Payload of a slot.
+    pub fn call_bytes(&self) -> u64 {
         (self.message_bytes * self.per_call) as u64
     }
 }
@@ -92,7 +98,7 @@ impl LentRing {
         for _ in 0..shape.per_call {
             for length in shape.fields() {
                 fields.push((at, length));
-                at += length.next_multiple_of(shape.alignment);
+                at += shape.room(length);
             }
         }
         let (first, others) = memory.split_at_mut(shape.slot_bytes());
@@ -156,5 +162,27 @@ impl LentRing {
 
     fn at(&self) -> usize {
         (self.calls % self.shape.slots as u64) as usize * self.shape.slot_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_holds_what_may_be_unread_and_on_its_way_and_little_else() {
+        const UNREAD: u64 = 1 << 20;
+        for (bytes, per_call) in [(8, 1), (9, 3), (64, 64), (65537, 1), (1 << 22, 2)] {
+            let shape = Shape::new(bytes, Alignment::Heap, per_call, UNREAD, 1 << 16);
+            let payload = shape.slots * bytes * per_call;
+            assert!(
+                (shape.slots - 1) * bytes * per_call >= UNREAD as usize,
+                "a sender never waits for itself"
+            );
+            assert!(shape.memory_bytes() >= payload && shape.memory_bytes() < 2 * payload, "{shape:?}");
+            assert_eq!(shape.fields().sum::<usize>(), bytes);
+        }
+        let pages = Shape::new(8, Alignment::Page, 2, 0, 0);
+        assert_eq!(pages.memory_bytes(), 2 * FIELDS * PAGE, "every field on a page");
     }
 }

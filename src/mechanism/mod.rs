@@ -11,10 +11,14 @@ use std::io;
 use std::os::fd::RawFd;
 
 mod calls;
+mod class;
 mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
 mod io_uring_sendmsg_zc;
+mod ktls;
+mod ktls_send;
+mod ktls_sendfile;
 mod lent_ring;
 mod msg_zerocopy;
 mod msg_zerocopy_sleep;
@@ -127,6 +131,11 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
+    /// Does its stream arrive encoded, so that the kernel has to decode it for the receiver?
+    fn encoded(&self) -> bool {
+        false
+    }
+
     /// Tells the receiver's socket what this mechanism's stream needs there, before the first byte of it.
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
@@ -134,7 +143,7 @@ pub trait Mechanism: Sync {
     }
 
     /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         false
     }
 
@@ -172,11 +181,14 @@ pub static ALL: &[&dyn Mechanism] = &[
     &io_uring_send_zc::IoUringSendZc,
     &io_uring_sendmsg_zc::IoUringSendMsgZc,
     &vmsplice::VmSplice,
+    &ktls_send::KtlsSend,
+    &ktls_sendfile::KtlsSendFile,
 ];
 
 pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
 };
+pub use class::Class;
 
 /// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
 pub use zerocopy_ring::available as zerocopy_available;

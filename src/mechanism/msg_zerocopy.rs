@@ -17,7 +17,11 @@ use std::io;
 pub struct MsgZerocopy;
 
 const REAP_BATCH: u64 = 8;
-const IN_FLIGHT: u64 = 32;
+/// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
+/// for completions that come in bunches; more leave the caches.
+const IN_FLIGHT_BYTES: u64 = 4 << 20;
+const FEWEST_IN_FLIGHT: u64 = 32;
+const MOST_IN_FLIGHT: u64 = 256;
 
 /// Axes of every mechanism that reaps zero-copy completions.
 pub const REAP_AXES: &[Axis] = &[
@@ -35,21 +39,28 @@ pub const REAP_AXES: &[Axis] = &[
         id: "in_flight",
         flag: "in-flight",
         title: "messages in flight",
-        help: "messages that the kernel may hold at once, each in memory of its own; where a call takes several, whole \
-               calls and at least two",
+        help: "messages that the kernel may hold at once, each in memory of its own; 0: as many as hold 4 MiB, 32 to \
+               256. Where a call takes several, whole calls and at least two",
         unit: Unit::Count,
-        kind: Kind::Int { min: 1, max: 4096 },
-        default: || vec![Value::Int(IN_FLIGHT)],
-        quick: || vec![Value::Int(IN_FLIGHT)],
+        kind: Kind::Int { min: 0, max: 4096 },
+        default: || vec![Value::Int(0)],
+        quick: || vec![Value::Int(0)],
     },
     MESSAGES_PER_CALL,
     MSG_MORE,
 ];
 
+/// Messages that may be in flight at this point.
+pub fn in_flight(point: &Point) -> u64 {
+    let bytes = point.int("message_bytes").unwrap_or(1).max(1);
+    let asked = point.int("in_flight").filter(|asked| *asked > 0);
+    asked.unwrap_or((IN_FLIGHT_BYTES / bytes).clamp(FEWEST_IN_FLIGHT, MOST_IN_FLIGHT))
+}
+
 /// Calls that may be in flight. With a single slot for calls of several messages every call would wait
 /// for the one before it.
 fn slots(point: &Point) -> u64 {
-    let (in_flight, per_call) = (point.int("in_flight").unwrap_or(IN_FLIGHT), per_call(point));
+    let (in_flight, per_call) = (in_flight(point), per_call(point));
     if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
 }
 

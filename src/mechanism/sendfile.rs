@@ -39,7 +39,7 @@ impl Mechanism for SendFile {
         })
     }
 
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         true
     }
 

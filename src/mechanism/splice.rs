@@ -35,7 +35,7 @@ impl Mechanism for Splice {
         tried("splice(2)", |file| Pipe::sized(PAGE)?.fill(file, &mut 0, 1).map(drop))
     }
 
-    fn from_file(&self) -> bool {
+    fn lies_in_a_file(&self) -> bool {
         true
     }
 

@@ -4,7 +4,7 @@
 //! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
 //! in flight, has memory of its own. Source: io_uring_enter(2).
 
-use super::msg_zerocopy::REAP_AXES;
+use super::msg_zerocopy::{REAP_AXES, in_flight};
 use super::{MESSAGES_PER_CALL, MSG_MORE, Sender, Setup, Tally, more_flag, per_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::{Unavailable, uring};
@@ -45,23 +45,14 @@ pub fn way(gathered: bool, zero_copy: bool, point: &Point) -> Way {
     }
 }
 
-/// Does the kernel take it, and may this user lock what it registers?
-pub fn fits(way: Way, point: &Point) -> Result<(), Unavailable> {
-    if !way.registered {
-        return Ok(());
-    }
-    uring::sends(way)?;
-    let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
-    // Whole pages are locked; fields of their own have theirs.
-    let message = bytes.next_multiple_of(PAGE as u64);
-    uring::can_register(message.saturating_mul(threads).saturating_mul(slots(true, point)))
+/// Does the kernel take it? How much may be registered depends on sizes: `start` finds that out.
+pub fn fits(way: Way) -> Result<(), Unavailable> {
+    if way.registered { uring::sends(way) } else { Ok(()) }
 }
 
 /// Messages in memory: those of a call, and with zero-copy those in flight.
 pub fn slots(zero_copy: bool, point: &Point) -> u64 {
-    let in_flight = REAP_AXES[1];
-    let asked = point.int(in_flight.id).or_else(|| (in_flight.default)().first()?.as_int()).unwrap_or(1);
-    if zero_copy { asked.max(per_call(point)) } else { per_call(point) }
+    if zero_copy { in_flight(point).max(per_call(point)) } else { per_call(point) }
 }
 
 /// Starts a sender of this way.
@@ -70,7 +61,10 @@ pub fn start(setup: Setup<'_>, way: Way) -> io::Result<Box<dyn Sender>> {
     let call = per_call(setup.point);
     let reap_batch = setup.point.int(REAP_AXES[0].id).unwrap_or(1);
     let memory = (0..slots).map(|_| memory(&setup.message, way)).collect();
-    let line = Line::new(setup.socket, memory, call as usize, way)?;
+    let line = Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
+        io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),
+        _ => error,
+    })?;
     Ok(Box::new(Submitter { line, call, reap_batch, since_look: 0, zero_copy: way.zero_copy }))
 }
 

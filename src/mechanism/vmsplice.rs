@@ -50,6 +50,10 @@ const REUSE: Axis = Axis {
 const ON_THE_WAY: u64 = 4 << 20;
 /// Segments that a receiver takes beyond its buffer.
 const OVERSHOOT: u64 = 1 << 17;
+/// The largest ring of a sender: small fields on pages of their own would need more than a machine has.
+const LARGEST_RING: usize = 1 << 30;
+/// Calls in a ring of messages that are larger than that.
+const FEWEST_CALLS: usize = 4;
 const SETTLING: Duration = Duration::from_secs(20);
 
 impl Mechanism for VmSplice {
@@ -83,12 +87,15 @@ impl Mechanism for VmSplice {
         let alignment =
             if point.text("alignment") == Some("page") { Alignment::Page } else { Alignment::Heap };
         let shape = shape(point, bytes as usize, alignment, window_of_this_host());
-        (shape.memory_bytes() as u64).div_ceil(bytes)
+        (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(bytes)
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
         let (bytes, alignment) = (setup.message.len(), setup.message.alignment());
         let shape = shape(setup.point, bytes, alignment, socket::largest_window(setup.socket)?);
+        if shape.memory_bytes() > largest_ring(&shape) {
+            return Err(io::Error::other(too_large(shape.memory_bytes())));
+        }
         Ok(Box::new(Lender {
             socket: setup.socket,
             pipe: pipe(setup.point)?,
@@ -109,6 +116,19 @@ fn shape(point: &Point, message_bytes: usize, alignment: Alignment, window: u64)
         _ => window.max(asked) + OVERSHOOT,
     };
     Shape::new(message_bytes, alignment, per_call(point) as usize, unread, ON_THE_WAY)
+}
+
+fn largest_ring(shape: &Shape) -> usize {
+    LARGEST_RING.max(FEWEST_CALLS * shape.call_bytes() as usize)
+}
+
+fn too_large(bytes: usize) -> Unavailable {
+    Unavailable {
+        reason: format!("keeping lent pages until they are read would need a ring of {} MiB a sender", bytes >> 20),
+        remedy: "take larger messages, --alignment heap, or --page-reuse acknowledged; or lower \
+                 net.ipv4.tcp_rmem or net.core.rmem_max of the receiver, from which its largest window follows"
+            .into(),
+    }
 }
 
 /// What a receiver on a host with this one's settings announces at most.

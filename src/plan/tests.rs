@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::axis::Value;
-use crate::spec::{DEFAULT, ProbeSpec};
+use crate::spec::ProbeSpec;
 use proptest::prelude::*;
 
 /// A spec of the first probe with these values, on paths that need no namespaces.
 fn spec(changes: &[(&str, &str)]) -> Spec {
-    let mut spec = Spec::named(DEFAULT).unwrap();
+    let mut spec = Spec::named(probe::ALL[0].about().id).unwrap();
     for (flag, values) in changes {
         spec.set_axis(flag, &[values]).unwrap();
     }

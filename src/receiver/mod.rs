@@ -7,7 +7,10 @@ use std::io;
 use std::os::fd::RawFd;
 
 pub mod options;
+mod devmem;
+mod device;
 mod io_uring_recv;
+mod io_uring_recv_zc;
 mod recv;
 mod recv_trunc;
 mod recvmsg;
@@ -80,6 +83,12 @@ pub trait Receive: Sync {
         None
     }
 
+    /// Does the kernel decode an encoded stream (kTLS) for it? It does for recv(2) and recvmsg(2) into
+    /// memory, without flags.
+    fn decodes(&self) -> bool {
+        false
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
 }
 
@@ -93,6 +102,8 @@ pub static ALL: &[&dyn Receive] = &[
     &recv_trunc::RecvTrunc,
     &splice_null::SpliceNull,
     &io_uring_recv::IoUringRecv,
+    &io_uring_recv_zc::IoUringRecvZc,
+    &devmem::Devmem,
 ];
 
 /// recv(2) into one buffer: what the others are compared with.

@@ -30,6 +30,10 @@ impl Receive for Recv {
         options::OF_RECV
     }
 
+    fn decodes(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
         Ok(Box::new(Reader {
             socket: setup.socket,

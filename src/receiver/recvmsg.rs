@@ -51,6 +51,10 @@ impl Receive for RecvMsg {
         point.int(MESSAGES.id).unwrap_or(1)
     }
 
+    fn decodes(&self) -> bool {
+        true
+    }
+
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
         let page = setup.point.text("alignment") == Some("page");
         let alignment = if page { Alignment::Page } else { Alignment::Heap };

@@ -2,7 +2,7 @@
 
 use super::material::{Material, state};
 use super::section;
-use super::{Block, CellRef, LINKS, Report, Section, Statement};
+use super::{Block, CellRef, LINKED, LINKS, Report, Section, Statement};
 use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::run::Run;
@@ -19,6 +19,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let material = Material::of(run, analysis, beside);
     let verdict = section::verdict::statements(&material);
     let mut sections: Vec<Section> = [
+        section::questions::section(&material),
         section::machine::section(&material),
         section::operations::section(&material),
         section::copies::section(&material),
@@ -26,18 +27,19 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::rulers::section(&material),
         section::hardware::section(&material),
         section::regions::section(&material),
         section::maps::section(&material),
         section::crossovers::section(&material),
-        section::questions::section(&material),
         section::verdict::findings(&material),
     ]
     .into_iter()
     .flatten()
     .collect();
     let careful = section::care::section(&material);
-    let referenced = referenced(&verdict, sections.iter().chain(&careful));
+    let linked = if run.record.plan.cases.len() > section::cases::ROWS { LINKS } else { LINKED };
+    let referenced = referenced(&verdict, sections.iter().chain(&careful), linked);
     sections.extend(section::cases::section(&material, &referenced));
     sections.extend(careful);
     sections.extend(section::missing::section(&material));
@@ -55,14 +57,18 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     }
 }
 
-/// The cells that sentences are linked to: they must be found on the page.
-fn referenced<'s>(verdict: &'s [Statement], sections: impl Iterator<Item = &'s Section>) -> Vec<CellRef> {
+/// The cells that sentences are linked to, so many of each: they must be found on the page.
+fn referenced<'s>(
+    verdict: &'s [Statement],
+    sections: impl Iterator<Item = &'s Section>,
+    linked: usize,
+) -> Vec<CellRef> {
     let listed = sections.flat_map(|s| &s.blocks).flat_map(|block| match block {
         Block::Statement(statement) => std::slice::from_ref(statement),
         Block::Statements(list) => list,
         _ => &[],
     });
-    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(LINKS).cloned()).collect()
+    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(linked).cloned()).collect()
 }
 
 fn title(run: &Run) -> String {

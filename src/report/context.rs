@@ -59,7 +59,7 @@ impl<'a> Layout<'a> {
         let axes = probe.axes();
         let varying: Vec<&'static str> =
             axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
-        let bound = bound_axes(&cases, &varying);
+        let bound = bound_axes(probe, &cases, &varying);
         let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
         let (sizes, threads) = (ints(SIZE), ints(THREADS));
         let mut layout = Layout {
@@ -246,15 +246,23 @@ fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
     cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
 }
 
-/// Axes that some competing values never have (the reap batch of what reaps nothing).
-fn bound_axes(cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
-    let competing = |with: Option<&str>| -> BTreeSet<Option<&Value>> {
-        let has = |c: &&&Case| with.is_none_or(|axis| c.point.get(axis).is_some());
-        cases.iter().filter(has).map(|c| c.point.get(SERIES)).collect()
+/// Axes that would not exist with another of the competing values (the reap batch of what reaps nothing).
+fn bound_axes(probe: &dyn Probe, cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
+    let competing = values(cases, SERIES);
+    let lacks = |axis: &str, case: &Case, other: &Value| {
+        let mut point = case.point.clone();
+        point.set(SERIES, other.clone());
+        !probe.applies(axis, &point)
     };
-    let all = competing(None);
-    let partial = |axis: &&&str| competing(Some(axis)) != all;
-    varying.iter().filter(|a| **a != SERIES).filter(partial).copied().collect()
+    // One case of each that has the axis stands for all.
+    let has = |axis: &str, own: &Value| {
+        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES) == Some(own))
+    };
+    let partial = |axis: &&str| {
+        let owners = competing.iter().filter_map(|own| has(axis, own));
+        owners.into_iter().any(|case| competing.iter().any(|other| lacks(axis, case, other)))
+    };
+    varying.iter().copied().filter(|a| *a != SERIES).filter(partial).collect()
 }
 
 #[cfg(test)]

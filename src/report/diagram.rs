@@ -189,7 +189,7 @@ fn boundary(out: &mut String, diagram: &Diagram, spots: &[Spot]) {
     let Some(first) = diagram.stages.iter().position(kernel) else { return };
     let last = diagram.stages.iter().rposition(kernel).unwrap_or(first);
     let (left, y) = (spots[first].top - GAP, spots[last].top - GAP);
-    let step = if left == y { String::new() } else { format!("{left}H{}V", MARGIN + BOX.0 + GAP) };
+    let step = if left == y { String::new() } else { format!("{left}H{}V", MARGIN + BOX.0 + 2.5 * GAP) };
     let middle = WIDTH / 2.0;
     let _ = write!(
         out,

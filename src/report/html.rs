@@ -4,23 +4,21 @@
 //! page's own policy forbids anything it does not carry. Drawing is in [`super::svg`].
 
 use super::escape::visible;
+use super::sentence::{self, Targets, prose, sentence};
 use super::{
-    Block, CellRef, Diagram, Entry, HeatCell, HeatMap, LINKS, MapCell, Notice, Plot, RegionMap, Report,
-    Section, Standing, Statement, Table, WinnerMap, bars, diagram, heat, regions, svg,
+    Block, Diagram, Entry, HeatCell, HeatMap, MapCell, Notice, Plot, RegionMap, Report, Section, Standing,
+    Table, WinnerMap, bars, diagram, heat, regions, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use std::collections::HashSet;
 
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-/// The cells that sentences may be linked to: those that stand in a table of the page.
-type Targets = HashSet<(usize, &'static str)>;
 
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
-    let targets = targets(report);
+    let targets = Targets::of(report);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -51,19 +49,6 @@ pub fn page(report: &Report) -> String {
     page.into_string()
 }
 
-fn targets(report: &Report) -> Targets {
-    let tables = report.blocks().filter_map(|b| match b {
-        Block::Table(table) => Some(table),
-        _ => None,
-    });
-    let entries = tables.flat_map(|t| t.rows.iter().flatten());
-    let cell = |entry: &Entry| match entry {
-        Entry::Estimate { cell: Some(cell), .. } => Some((cell.case, cell.metric)),
-        _ => None,
-    };
-    entries.filter_map(cell).collect()
-}
-
 fn navigation(report: &Report) -> Markup {
     html! {
         nav aria-label="Sections" { div.wrap {
@@ -78,7 +63,7 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
         div.verdict id="verdict" {
             h2 { "Verdict" }
             @if let Some((lead, rest)) = report.verdict.split_first() {
-                p.lead { (sentence(lead, targets)) }
+                div.said.lead { (sentence(lead, targets)) }
                 @if !rest.is_empty() { ul { @for s in rest { li { (sentence(s, targets)) } } } }
             }
             @if !report.notices.is_empty() {
@@ -104,7 +89,9 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
 
 /// Does most of a table consist of words, which need more room than figures?
 fn wordy(table: &Table) -> bool {
-    let words = |row: &Vec<Entry>| row.iter().filter(|e| matches!(e, Entry::Text(_))).count() > 3;
+    let words = |row: &Vec<Entry>| {
+        row.iter().filter(|e| matches!(e, Entry::Text(_) | Entry::Named { .. })).count() > 3
+    };
     table.rows.first().is_some_and(words)
 }
 
@@ -149,7 +136,11 @@ fn grid(block: &Block) -> Option<&'static str> {
 fn block(block: &Block, targets: &Targets) -> Markup {
     match block {
         Block::Heading(text) => html! { h3 { (visible(text)) } },
-        Block::Statement(statement) => html! { p { (sentence(statement, targets)) } },
+        Block::Question(link) => html! { h3 id=(link.id) { (visible(&link.text)) } },
+        Block::Contents(links) => html! {
+            ol.contents { @for link in links { li { a href={"#" (link.id)} { (visible(&link.text)) } } } }
+        },
+        Block::Statement(statement) => html! { div.said { (sentence(statement, targets)) } },
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
         Block::Text(text) => html! { p { (prose(text)) } },
         Block::Facts { folded: None, facts } => fact_list(facts),
@@ -185,38 +176,6 @@ fn fact_list(facts: &[(String, String, String)]) -> Markup {
             div title={"read from " (visible(source))} { dt { (visible(title)) } dd { (visible(value)) } }
         } }
     }
-}
-
-fn sentence(statement: &Statement, targets: &Targets) -> Markup {
-    let linked: Vec<&CellRef> =
-        statement.cells.iter().take(LINKS).filter(|c| targets.contains(&(c.case, c.metric))).collect();
-    let rest = statement.cells.len().saturating_sub(linked.len());
-    html! {
-        (prose(&statement.text))
-        @if !linked.is_empty() {
-            sup.ref {
-                @for cell in &linked {
-                    a href={"#" (cell_id(cell))} title={"case " (cell.case) ", " (cell.metric)} { (cell.case) } " "
-                }
-                @if rest > 0 { "+" (rest) }
-            }
-        }
-    }
-}
-
-/// Text in which `commands` stand between backticks.
-fn prose(text: &str) -> Markup {
-    let text = visible(text);
-    let parts: Vec<&str> = text.split('`').collect();
-    // An odd backtick is only a character.
-    if parts.len().is_multiple_of(2) {
-        return html! { (text) };
-    }
-    html! { @for (i, part) in parts.iter().enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }
-}
-
-fn cell_id(cell: &CellRef) -> String {
-    format!("c{}-{}", cell.case, cell.metric)
 }
 
 fn notice(notice: &Notice) -> Markup {
@@ -265,6 +224,7 @@ fn table(table: &Table, ids: bool) -> Markup {
 
 fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
     match entry {
+        Entry::Named { text, cell } => html! { td id=[ids.then(|| sentence::id(cell))] { (visible(text)) } },
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
             let note = numeric && text.chars().count() > 12;
@@ -274,7 +234,7 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
         Entry::Missing => html! { td.none.n[numeric] title="not measured; see Not measured" { "–" } },
         Entry::Estimate { estimate, cell, standing } => {
-            let id = cell.as_ref().filter(|_| ids).map(cell_id);
+            let id = cell.as_ref().filter(|_| ids).map(sentence::id);
             let (value, range) = figures(estimate, table);
             html! {
                 td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied].off[*standing == Standing::Off]

@@ -1,4 +1,5 @@
-//! Marks in a plot: where its machine's capacities lie, and where a curve stands still.
+//! Marks in a plot: where its machine's capacities lie, where a curve stands still, and what curves are
+//! held against.
 //!
 //! Layout only, in the coordinates of [`super::svg`].
 
@@ -17,10 +18,19 @@ pub fn draw(out: &mut String, marks: &[Mark], x: impl Fn(f64) -> f64, y: impl Fn
     // The right end of the last label in each row.
     let mut taken = [f64::NEG_INFINITY; ROWS];
     for mark in marks {
-        match mark.place {
-            Place::At { x: value } => limit(out, mark, x(value), &mut taken),
-            Place::Level { y: value, from_x, to_x } => level(out, mark, y(value), x(from_x), x(to_x)),
+        match &mark.place {
+            Place::At { x: value } => limit(out, mark, x(*value), &mut taken),
+            Place::Level { y: value, from_x, to_x } => level(out, mark, y(*value), x(*from_x), x(*to_x)),
+            Place::Line { points } => reference(out, points.iter().map(|(px, py)| (x(*px), y(*py)))),
         }
+    }
+}
+
+/// The points that a mark draws a line through.
+pub fn line(mark: &Mark) -> &[(f64, f64)] {
+    match &mark.place {
+        Place::Line { points } => points,
+        _ => &[],
     }
 }
 
@@ -50,4 +60,13 @@ fn level(out: &mut String, mark: &Mark, y: f64, from: f64, to: f64) {
         y - 7.0,
         xml(&mark.label)
     );
+}
+
+/// A thin line; its name stands with those of the series.
+fn reference(out: &mut String, points: impl Iterator<Item = (f64, f64)>) {
+    out.push_str("<path class=\"reference-line\" d=\"");
+    for (i, (x, y)) in points.enumerate() {
+        let _ = write!(out, "{}{x:.1} {y:.1} ", if i == 0 { "M" } else { "L" });
+    }
+    out.push_str("\"/>");
 }

@@ -15,6 +15,7 @@ pub mod build;
 pub mod context;
 pub mod material;
 pub mod regions;
+pub mod course;
 pub mod csv;
 pub mod diagram;
 pub mod escape;
@@ -22,11 +23,16 @@ pub mod heat;
 pub mod html;
 pub mod marks;
 pub mod section;
+pub mod sentence;
 pub mod svg;
 pub mod terminal;
 
-/// Cells that one sentence is linked to; the rest are counted.
+/// Cases that a sentence shows its links to; the links to the others are folded away behind it.
 pub const LINKS: usize = 6;
+
+/// Cells of one sentence that certainly have their place on the page, unless its run has too many cases
+/// for that: then so many as are shown. What is not on the page is in `results.csv`.
+pub const LINKED: usize = 48;
 
 /// From so many times on a difference is given as a factor.
 const MANY: f64 = 4.0;
@@ -48,6 +54,11 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     Text(String),
+    /// Text of a row that sentences are linked to.
+    Named {
+        text: String,
+        cell: CellRef,
+    },
     Number(f64, Unit),
     /// A part of another figure, shown in per cent.
     Share {
@@ -125,12 +136,14 @@ pub struct Mark {
     pub label: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// The curve stands still here.
     Level { y: f64, from_x: f64, to_x: f64 },
     /// Something that the machine says of itself.
     At { x: f64 },
+    /// What the curves are held against, in order of x.
+    Line { points: Vec<(f64, f64)> },
 }
 
 /// A metric as colour over two coordinates.
@@ -322,10 +335,21 @@ pub struct Notice {
     pub cases: Vec<usize>,
 }
 
+/// A place on the page, and what stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub id: String,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// A heading within the section (one combination of the other axes).
     Heading(String),
+    /// The heading of a question, with its place on the page.
+    Question(Link),
+    /// The questions that follow, linked.
+    Contents(Vec<Link>),
     Statement(Statement),
     /// Several sentences, as a list.
     Statements(Vec<Statement>),

@@ -40,7 +40,7 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
     plots.chain(heats).chain(diagrams).chain(maps).chain(stacks).collect()
 }
 
-fn standalone(plot: &Plot) -> String {
+pub(super) fn standalone(plot: &Plot) -> String {
     let height = HEIGHT + 30.0;
     let mut out = String::new();
     let _ = write!(
@@ -81,16 +81,16 @@ pub fn marker_icon(style: usize) -> String {
 }
 
 /// From values to positions along one side of the frame.
-struct Ruler {
-    scale: Scale,
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
+pub(super) struct Ruler {
+    pub scale: Scale,
+    pub low: f64,
+    pub high: f64,
+    pub from: f64,
+    pub to: f64,
 }
 
 impl Ruler {
-    fn at(&self, value: f64) -> f64 {
+    pub fn at(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
             Scale::Linear => v,
             Scale::Log2 | Scale::Log10 => v.max(f64::MIN_POSITIVE).log10(),
@@ -212,6 +212,9 @@ fn y_values(plot: &Plot) -> (f64, f64) {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
         high = high.max(e.high.min(e.value * 3.0).max(e.value));
     }
+    for (_, value) in plot.marks.iter().flat_map(marks::line) {
+        (low, high) = (low.min(*value), high.max(*value));
+    }
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 
@@ -237,7 +240,7 @@ fn y_range(plot: &Plot, ticks: &[f64]) -> (f64, f64) {
 }
 
 /// About five steps of 1, 2, 2.5 or 5 from zero to at least `high`.
-fn linear_ticks(high: f64) -> Vec<f64> {
+pub(super) fn linear_ticks(high: f64) -> Vec<f64> {
     if high <= 0.0 || !high.is_finite() {
         return vec![0.0, 1.0];
     }
@@ -248,7 +251,7 @@ fn linear_ticks(high: f64) -> Vec<f64> {
 }
 
 /// Decades; 1-2-5 within few decades; a finer step within one.
-fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+pub(super) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = (high / low).log10();
     let steps: &[f64] = if decades > 2.6 {
         &[1.0]
@@ -338,11 +341,15 @@ fn marker(out: &mut String, style: usize, x: f64, y: f64) {
 
 /// Names at the right ends of their lines, moved apart, each with a thin leader.
 fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
-    let mut labels: Vec<(f64, f64, &Series)> = plot
-        .series
-        .iter()
-        .filter_map(|s| s.points.last().map(|(at, e)| (y.at(e.value), x.at(*at), s)))
-        .collect();
+    let ends = plot.series.iter().filter_map(|s| {
+        let (at, e) = s.points.last()?;
+        Some((y.at(e.value), x.at(*at), style_class(s.style), s.name.as_str()))
+    });
+    let held_against = plot.marks.iter().filter_map(|mark| {
+        let (at, value) = marks::line(mark).last()?;
+        Some((y.at(*value), x.at(*at), "reference".to_string(), mark.label.as_str()))
+    });
+    let mut labels: Vec<(f64, f64, String, &str)> = ends.chain(held_against).collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
     let room = ((BOTTOM - TOP) / labels.len().max(1) as f64).min(LABEL);
     let mut places: Vec<f64> = labels.iter().map(|l| l.0).collect();
@@ -356,17 +363,16 @@ fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
     for i in (0..places.len().saturating_sub(1)).rev() {
         places[i] = places[i].min(places[i + 1] - room);
     }
-    for ((end, at, series), place) in labels.into_iter().zip(places) {
+    for ((end, at, class, name), place) in labels.into_iter().zip(places) {
         let _ = write!(
             out,
-            "<g class=\"{}\"><path class=\"leader\" d=\"M{:.1} {end:.1}L{} {place:.1}\"/><text class=\"name\" \
+            "<g class=\"{class}\"><path class=\"leader\" d=\"M{:.1} {end:.1}L{} {place:.1}\"/><text class=\"name\" \
              x=\"{}\" y=\"{:.1}\">{}</text></g>",
-            style_class(series.style),
             at + 6.0,
             RIGHT + 4.0,
             RIGHT + 7.0,
             place + 4.5,
-            xml(&short_name(&series.name))
+            xml(&short_name(name))
         );
     }
 }

@@ -3,7 +3,7 @@
 //! Colour only where the caller says so; recorded text cannot drive the terminal.
 
 use super::escape::visible;
-use super::{Diagram, Entry, Notice, Report, Standing, Table, diagram};
+use super::{Block, Diagram, Entry, Notice, Report, Standing, Table, diagram};
 use crate::units;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
 use std::path::Path;
@@ -29,6 +29,7 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
     for statement in &report.verdict {
         wrap(&mut out, &statement.text, width, "", "");
     }
+    questions(&mut out, report, width);
     let shown = chosen(&report.glance);
     for table in &shown {
         out.push('\n');
@@ -60,6 +61,21 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
         out.push_str(&format!("\nReport: {}\n", visible(&page.display().to_string())));
     }
     out
+}
+
+/// How many questions the page answers.
+fn questions(out: &mut String, report: &Report, width: usize) {
+    let asked = report.blocks().filter(|block| matches!(block, Block::Question(_))).count();
+    if asked > 0 {
+        let are = if asked == 1 { "1 question is" } else { &format!("{asked} questions are") };
+        wrap(
+            out,
+            &format!("{are} answered in the report, each with the figures that show it."),
+            width,
+            "",
+            "",
+        );
+    }
 }
 
 /// The first tables and the last ones: with one table per thread count and metric, both extremes.
@@ -103,7 +119,7 @@ fn aligned(text: String, column: usize) -> Cell {
 
 fn shown(entry: &Entry, table: &Table) -> String {
     match entry {
-        Entry::Text(text) => visible(text),
+        Entry::Text(text) | Entry::Named { text, .. } => visible(text),
         Entry::Number(value, unit) => unit.format(*value),
         Entry::Share { share, signed } => Entry::share(*share, *signed),
         Entry::Missing => "-".into(),

@@ -59,6 +59,9 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("latency", include_str!("../../specs/latency.toml")),
     ("nodelay", include_str!("../../specs/nodelay.toml")),
     ("placement", include_str!("../../specs/placement.toml")),
+    ("pa02-60", include_str!("../../specs/pa02-60.toml")),
+    ("pa02-48", include_str!("../../specs/pa02-48.toml")),
+    ("cse221", include_str!("../../specs/cse221.toml")),
     ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),
 ];
 

@@ -26,7 +26,8 @@ fn the_default_spec_holds_the_defaults() {
         Spec { seed: 1, ..spec.clone() },
         Spec { seed: 1, title: spec.title.clone(), probes: spec.probes.clone(), ..empty }
     );
-    assert!(spec.probes.iter().all(|p| p.axes.is_empty()));
+    // What the study compares takes its defaults; what accounts are made from may name a few values.
+    assert!(spec.probes[0].axes.is_empty());
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn quick_takes_its_own_limit_unless_the_file_names_one() {
 
 #[test]
 fn flags_replace_values_and_split_at_commas_where_they_separate() {
-    let mut spec = Spec::named(DEFAULT).unwrap();
+    let mut spec = Spec::named(probe::ALL[0].about().id).unwrap();
     spec.set_axis("size", &["64,4K", "64"]).unwrap();
     let cpu = crate::host::topology::Topology::read().cpus()[0].id;
     let explicit = format!("{cpu},{cpu}:{cpu},{cpu}");

@@ -5,7 +5,7 @@
 
 use super::remark::{size, threads};
 use super::{Column, Row, Table};
-use crate::mechanism;
+use crate::mechanism::Class;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,9 +73,8 @@ fn sizes(list: &[u64]) -> String {
     crate::analysis::words::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
 }
 
-/// Classes of ways to send, by the word that a mechanism's title has.
-const INCUMBENT: &str = "two-copy";
-const CHALLENGERS: [&str; 2] = ["one-copy", "zero-copy"];
+const INCUMBENT: Class = Class::TwoCopy;
+const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
 
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
 pub fn overtakes(table: &Table) -> Vec<Overtake> {
@@ -91,23 +90,19 @@ pub fn overtakes(table: &Table) -> Vec<Overtake> {
 }
 
 /// Each way of the incumbent's class with each of the challenger's.
-fn pairs(table: &Table, challenger: &str) -> Vec<(String, String)> {
+fn pairs(table: &Table, challenger: Class) -> Vec<(String, String)> {
     let names: BTreeSet<&str> = table.rows.iter().filter_map(|r| r.text(Column::Mechanism)).collect();
-    let of = |class: &str| -> Vec<String> {
-        names.iter().filter(|n| is_of(n, class)).map(|n| n.to_string()).collect()
+    let of = |class: Class| -> Vec<String> {
+        names.iter().filter(|n| class.holds(n)).map(|n| n.to_string()).collect()
     };
     let rivals = of(challenger);
     of(INCUMBENT).into_iter().flat_map(|i| rivals.iter().map(move |r| (i.clone(), r.clone()))).collect()
 }
 
-fn is_of(id: &str, class: &str) -> bool {
-    mechanism::find(id).is_some_and(|m| m.about().title.contains(class))
-}
-
 fn by_threads(
     table: &Table,
     metric: Column,
-    (class, challenger): (&str, &str),
+    (class, challenger): (Class, &str),
     incumbent: &str,
 ) -> Vec<Overtake> {
     let mut counts: BTreeMap<Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>> = BTreeMap::new();
@@ -123,8 +118,8 @@ fn by_threads(
     }
     let answer = |(threads, sizes): (Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>)| {
         let mut overtake = Overtake {
-            challenger: format!("{class} ({challenger})"),
-            incumbent: format!("{INCUMBENT} ({incumbent})"),
+            challenger: format!("{} ({challenger})", class.word()),
+            incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
             metric,
             threads,
             compared: Vec::new(),

@@ -35,9 +35,9 @@ pub fn parse(text: &str) -> Result<Scale, NoUnit> {
     let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
     let scale = |dimension, factor| Ok(Scale { dimension, factor });
     match text {
-        "ns" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
-        "us" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
-        "ms" | "msec" | "milliseconds" => return scale(Dimension::Time, 1e6),
+        "ns" | "Ns" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
+        "us" | "Us" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
+        "ms" | "Ms" | "msec" | "milliseconds" => return scale(Dimension::Time, 1e6),
         "s" | "sec" | "secs" | "seconds" => return scale(Dimension::Time, 1e9),
         "B" | "b" | "byte" | "bytes" | "Bytes" => return scale(Dimension::Size, 1.0),
         "%" | "percent" | "pct" => return scale(Dimension::Percent, 1.0),

@@ -41,7 +41,7 @@ pub fn heading(text: &str) -> Result<Option<Heading>, NoUnit> {
     Ok(None)
 }
 
-/// The ways to cut a heading into name and unit, the whole first: `x (u)`, `x [u]`, `x_u`, `x u`, `x/u`.
+/// The ways to cut a heading into name and unit, the whole first: `x (u)`, `x [u]`, `x_u`, `x u`, `x/u`, `xU`.
 fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
     let text = text.trim();
     let mut splits = vec![(text, None)];
@@ -50,6 +50,13 @@ fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
     }
     for (at, c) in text.char_indices().rev().filter(|(_, c)| matches!(c, '_' | ' ' | '-' | ',')) {
         splits.push((&text[..at], Some(&text[at + c.len_utf8()..])));
+    }
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if before.is_lowercase() && c.is_uppercase() {
+            splits.push((&text[..at], Some(&text[at..])));
+        }
+        before = c;
     }
     splits
 }
@@ -85,15 +92,22 @@ mod tests {
 
     #[test]
     fn headings_of_the_wild() {
-        for text in
-            ["throughput_gbps", "Throughput (Gbps)", "Throughput [Gbit/s]", "THROUGHPUT Gbps", "tput_Gbps"]
-        {
+        for text in [
+            "throughput_gbps",
+            "Throughput (Gbps)",
+            "Throughput [Gbit/s]",
+            "THROUGHPUT Gbps",
+            "tput_Gbps",
+            "ThroughputGbps",
+        ] {
             assert_eq!(means(text), (Column::Throughput, Some(1e9)), "{text}");
         }
         assert_eq!(means("message_bytes"), (Column::MessageBytes, None));
         assert_eq!(means("Message Size (KB)"), (Column::MessageBytes, Some(1024.0)));
         assert_eq!(means("MsgSize"), (Column::MessageBytes, None));
         assert_eq!(means("latency_us"), (Column::Latency, Some(1e3)));
+        assert_eq!(means("LatencyUs"), (Column::Latency, Some(1e3)));
+        assert_eq!(means("ContextSwitches"), (Column::ContextSwitches, None));
         assert_eq!(means("Cycles/Byte"), (Column::CyclesPerByte, None));
         assert_eq!(means("Threads"), (Column::Threads, None));
         assert_eq!(heading("favourite colour"), Ok(None));

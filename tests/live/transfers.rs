@@ -7,7 +7,7 @@ use syscost::probe;
 use syscost::run::files::RunDir;
 use syscost::spec::Spec;
 
-fn spec(axes: &[(&str, &str)]) -> Spec {
+pub fn spec(axes: &[(&str, &str)]) -> Spec {
     let mut spec = Spec::named("transfer").expect("the probe is a spec");
     for (flag, values) in axes {
         spec.set_axis(flag, &[values]).expect("valid values");
@@ -16,7 +16,7 @@ fn spec(axes: &[(&str, &str)]) -> Spec {
 }
 
 /// Checks every case of the axes given; each must run and verify.
-fn all_verify(axes: &[(&str, &str)]) {
+pub fn all_verify(axes: &[(&str, &str)]) {
     common::use_real_binary();
     let plan = Plan::make(&spec(axes)).expect("a plan");
     assert!(plan.skips.is_empty(), "{:?}", plan.skips);

@@ -185,7 +185,8 @@ fn uncopied(audit: &mut Audit, mechanism: &str, receiver: &str, uncopied_out: u6
 
 #[test]
 fn what_is_sent_from_a_file_begins_in_the_kernel_and_what_nobody_gets_ends_there() {
-    let from_file = mechanism::ALL.iter().find(|m| m.from_file()).expect("one sends from a file").about().id;
+    let from_file =
+        mechanism::ALL.iter().find(|m| m.lies_in_a_file()).expect("one sends from a file").about().id;
     let drops = receiver::ALL.iter().find(|r| !r.delivers()).expect("one delivers nothing").about().id;
     let takes = receiver::control().about().id;
     let mut run = common::small_run();
@@ -225,5 +226,12 @@ fn what_is_encrypted_is_called_so() {
     let report = report(&run);
     assert!(report.errors.is_empty(), "{:?}", report.errors);
     let page = html::page(&report);
-    assert!(page.contains("1.01x encrypted") && page.contains("1x decrypted"));
+    assert!(page.contains("1.01x encrypted"));
+    assert!(page.contains("receiver&#39;s socket to receiver&#39;s buffer: 1x decrypted"));
+    let counts = Counts { copied_in: all + framing, copied_out: all, ..Counts::default() };
+    run.record.audits[0].counts = Some(counts);
+    let page = html::page(&self::report(&run));
+    assert!(
+        page.contains("to receiver&#39;s socket: 1x decrypted") && page.contains("buffer: 1x copied out")
+    );
 }

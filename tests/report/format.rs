@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use syscost::probe;
+use syscost::report::course::{cse221, pa02};
 use syscost::report::csv;
 use syscost::run::histograms;
 use syscost::run::rows::{Column, FIXED};
@@ -70,6 +71,8 @@ fn filled(text: &str) -> String {
         ("axes", axes()),
         ("quantities", quantities()),
         ("metrics", metrics()),
+        ("pa02 columns", columns(&pa02::columns())),
+        ("cse221 columns", columns(cse221::COLUMNS)),
     ];
     let mut text = text.to_string();
     for (name, table) in parts {

@@ -45,6 +45,8 @@ fn outline(report: &Report) -> String {
 fn block_outline(block: &Block) -> String {
     match block {
         Block::Heading(text) => format!("### {text}\n"),
+        Block::Question(link) => format!("### {} ({})\n", link.text, link.id),
+        Block::Contents(links) => links.iter().map(|l| format!("> {} ({})\n", l.text, l.id)).collect(),
         Block::Text(text) => format!("{text}\n"),
         Block::Facts { facts, .. } => facts.iter().map(|(t, v, s)| format!("{t}: {v} ({s})\n")).collect(),
         Block::Command(text) => format!("$ {text}\n"),
@@ -53,7 +55,7 @@ fn block_outline(block: &Block) -> String {
         Block::Notice(n) => format!("! {} | {} | {} | {:?}\n", n.title, n.text, n.remedy, n.cases),
         Block::Table(table) => {
             let show = |e: &Entry| match e {
-                Entry::Text(text) => text.clone(),
+                Entry::Text(text) | Entry::Named { text, .. } => text.clone(),
                 Entry::Number(n, unit) => unit.format(*n),
                 Entry::Estimate { estimate, .. } => svg::with_interval(estimate),
                 Entry::Share { share, signed } => Entry::share(*share, *signed),

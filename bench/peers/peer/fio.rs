@@ -14,11 +14,14 @@ use std::path::PathBuf;
 pub struct Fio {
     id: &'static str,
     engine: &'static str,
+    /// Messages beyond do not end: a spliced one has to fit its pipe.
+    largest_bytes: u64,
 }
 
-pub static NET: Fio = Fio { id: "fio", engine: "net" };
-/// The same engine, whose writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket.
-pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice" };
+pub static NET: Fio = Fio { id: "fio", engine: "net", largest_bytes: u64::MAX };
+/// The writer maps its buffer into a pipe with vmsplice(2) and splices that to the socket. The reader stays
+/// the copying one: a splicing one does not notice the end of the stream.
+pub static NETSPLICE: Fio = Fio { id: "fio netsplice", engine: "netsplice", largest_bytes: 1 << 15 };
 
 impl External for Fio {
     fn id(&self) -> &'static str {
@@ -38,6 +41,9 @@ impl External for Fio {
     }
 
     fn not_applicable(&self, cell: &Cell) -> Option<&'static str> {
+        if cell.message_bytes > self.largest_bytes {
+            return Some("messages exceed 32 KiB, which its pipe takes at any alignment");
+        }
         cell.nodelay.then_some("TCP_NODELAY is on: it always sends with MSG_MORE, which undoes that")
     }
 
@@ -45,15 +51,16 @@ impl External for Fio {
         let lane = |_| {
             let port = fresh_ports();
             let both = format!(
-                "--ioengine={} --protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
-                self.engine, call.cell.message_bytes
+                "--protocol=tcp --port={port} --bs={} --size=1t --thread --output-format=json",
+                call.cell.message_bytes
             );
             let client = format!(
-                "--name=sender --rw=write {both} --hostname={} --time_based --runtime={}",
-                call.address, call.seconds
+                "--name=sender --rw=write --ioengine={} {both} --hostname={} --time_based --runtime={}",
+                self.engine, call.address, call.seconds
             );
+            let server = format!("--name=receiver --rw=read --ioengine=net {both} --listen");
             Lane {
-                server: Call::new(call.server(), &format!("--name=receiver --rw=read {both} --listen")),
+                server: Call::new(call.server(), &server),
                 port,
                 client: Call::new(call.client(), &client),
                 server_reports: true,

@@ -263,8 +263,11 @@ impl Visits<'_> {
         match tool {
             Some(tool) => tool.rival.round(&visit),
             None => {
-                let at: Vec<(&str, String)> =
+                let mut at: Vec<(&str, String)> =
                     contest.at.iter().map(|(id, value)| (*id, value.to_string())).collect();
+                if contest.holds {
+                    at.push(("in_flight", contest::in_flight(cell.message_bytes).to_string()));
+                }
                 ours::figure(&Asked { probe: contest.probe, metric: contest.metric, at: &at }, &visit)
             }
         }

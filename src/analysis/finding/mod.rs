@@ -13,7 +13,19 @@ use super::study::Study;
 use super::{Problem, Statement};
 use crate::run::Run;
 
+mod cache_levels;
+mod copies;
+mod not_fastest;
+mod one_copy;
+mod overtake;
+mod pairs;
+mod predictions;
+mod scatter_gather;
+mod threads;
 mod trustworthy;
+mod unexpected;
+mod zero_copy;
+mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +89,16 @@ pub struct Answered {
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
 pub static ALL: &[&dyn Finding] = &[
+    &copies::Copies,
+    &scatter_gather::ScatterGather,
+    &zero_copy::ZeroCopy,
+    &not_fastest::NotFastest,
+    &cache_levels::CacheLevels,
+    &threads::Threads,
+    &one_copy::OneCopy,
+    &zero_copy_from::ZeroCopyFrom,
+    &unexpected::Unexpected,
+    &predictions::Predictions,
     &trustworthy::Trustworthy,
 ];
 
@@ -105,7 +127,7 @@ mod tests {
                 Answer::Found { statements, .. } => {
                     assert!(!statements.is_empty(), "{}", answered.about.id);
                     for cell in statements.iter().flat_map(|s| &s.cells) {
-                        assert!(analysis.cells.cell(cell.case, cell.metric).is_some(), "{cell:?}");
+                        assert!(cell.exists(&run, &analysis.cells), "{cell:?}");
                     }
                 }
                 Answer::CannotBeAnswered { because, command } => {

@@ -59,12 +59,12 @@ fn kinds(problems: &[Problem]) -> Vec<(&'static str, Vec<&Problem>)> {
 
 /// The first of a kind in its own words, and how many cases share it.
 fn kind(of: &[&Problem], evidence: &Evidence<'_>) -> Statement {
-    let exists = |cell: &&CellRef| evidence.cells.cell(cell.case, cell.metric).is_some();
+    let exists = |cell: &&CellRef| cell.exists(evidence.run, evidence.cells);
     let cells: Vec<CellRef> = of.iter().flat_map(|p| &p.statement.cells).filter(exists).cloned().collect();
     let first = &of[0].statement.text;
     let text = match of.len() {
         1 => first.clone(),
-        n => format!("{first} The same is true of {} more.", count(n - 1, "case")),
+        n => format!("{first} The same is true of {} more.", count(n - 1, "figure")),
     };
     Statement { text, cells }
 }

@@ -67,6 +67,15 @@ struct {
 	__type(value, __u32);
 } SENT SEC(".maps");
 
+/* What each thread has copied from buffers of no socket, until its receive call says of which socket that
+ * was: records that were decrypted into buffers of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} PENDING SEC(".maps");
+
 /* More than MAX_SKB_FRAGS of any configuration. */
 #define FRAGMENTS 48
 /* Segments that GRO hangs below the first one. */
@@ -264,28 +273,50 @@ int arrived(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+static __always_inline void pend(__u64 length)
+{
+	__u64 thread = bpf_get_current_pid_tgid();
+	__u32 first = 0;
+	struct watched *w = bpf_map_lookup_elem(&WATCHED, &first);
+	__u64 *sum = bpf_map_lookup_elem(&PENDING, &thread);
+
+	if (sum)
+		*sum += length;
+	else if (w && w->port)
+		bpf_map_update_elem(&PENDING, &thread, &length, BPF_ANY);
+}
+
 SEC("raw_tp/skb_copy_datagram_iovec")
 int copied_out(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sk_buff *skb = (void *)ctx->args[0];
+	struct sock *sk = BPF_CORE_READ(skb, sk);
 	__s32 length = (__s32)ctx->args[1];
 
 	/* A buffer in a receive queue belongs to the receiving socket. */
-	if (length > 0 && receives(BPF_CORE_READ(skb, sk)))
+	if (length > 0 && !sk)
+		pend(length);
+	else if (length > 0 && receives(sk))
 		count(COPIED_OUT, length);
 	return 0;
 }
 
-/* Since Linux 6.3. Encrypted records are not copied to the receiver but decrypted there. */
+/* Since Linux 6.3. Encrypted records may not be copied to the receiver but decrypted there. */
 SEC("raw_tp/sock_recv_length")
 int taken(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct sock *sk = (void *)ctx->args[0];
 	__s32 length = (__s32)ctx->args[1];
 	__u32 flags = ctx->args[2];
+	__u64 thread = bpf_get_current_pid_tgid();
+	__u64 *pending = bpf_map_lookup_elem(&PENDING, &thread);
 
-	if (length > 0 && !(flags & (MSG_TRUNC | MSG_PEEK)) && receives(sk))
+	if (length > 0 && !(flags & (MSG_TRUNC | MSG_PEEK)) && receives(sk)) {
 		count(TAKEN, length);
+		count(COPIED_OUT, pending ? *pending : 0);
+	}
+	if (pending)
+		bpf_map_delete_elem(&PENDING, &thread);
 	return 0;
 }
 

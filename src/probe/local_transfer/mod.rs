@@ -87,7 +87,7 @@ impl Probe for LocalTransfer {
             title: "moving a message between two processes without TCP",
             method: "Each round starts a fresh sender and receiver process, as for a transfer over TCP, with the same \
                      message, windows and clocks. The ends of a ring in shared memory look again and again for about \
-                     20 us before they sleep: what they spend waiting is CPU time like any other.",
+                     5 us before they sleep: what they spend waiting is CPU time like any other.",
             source: "unix(7), pipe(7), memfd_create(2), futex(2)",
         }
     }

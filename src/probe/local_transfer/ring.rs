@@ -28,8 +28,8 @@ const DATA: usize = 4096;
 
 const CACHE_LINE: usize = 64;
 
-/// How long an end looks before it sleeps: about what a wake-up of another core costs.
-const SPIN_NS: u64 = 20_000;
+/// How long an end looks before it sleeps: about the CPU time that sleeping and being woken take.
+const SPIN_NS: u64 = 5_000;
 /// Looks between two looks at the clock.
 const SPINS: u32 = 64;
 /// A sleeper looks this often whether the other process is still there.

@@ -37,7 +37,7 @@ impl Stream {
 
     /// Takes the next piece; false at the end of the stream.
     #[inline]
-    pub fn next(&mut self) -> Result<bool> {
+    pub fn take_next(&mut self) -> Result<bool> {
         let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
         self.system_calls += u64::from(got.system_calls);
         let start = self.bytes;
@@ -70,7 +70,7 @@ pub fn take(task: &Task, mut stream: Stream) -> Result<Done> {
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
     let mut open = true;
     while open && clock::monotonic_ns() < warm {
-        open = stream.next()?;
+        open = stream.take_next()?;
     }
     for _ in 0..task.timing.windows {
         if !open {
@@ -82,7 +82,7 @@ pub fn take(task: &Task, mut stream: Stream) -> Result<Done> {
         let from = meter.stamp();
         let deadline = from.ns + task.timing.window_ns;
         while open && clock::monotonic_ns() < deadline {
-            open = stream.next()?;
+            open = stream.take_next()?;
         }
         let to = meter.stamp();
         if !open && to.ns - from.ns < task.timing.window_ns / 2 {
@@ -99,7 +99,7 @@ pub fn take(task: &Task, mut stream: Stream) -> Result<Done> {
         done.windows.push(window);
     }
     while open {
-        open = stream.next()?;
+        open = stream.take_next()?;
     }
     stream.verify(PIECE_BYTES)?;
     if !stream.bytes.is_multiple_of(stream.message_bytes) {

@@ -1,9 +1,11 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
 use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use crate::host::Unavailable;
 use crate::host::topology::{self, Placement, Topology};
 use crate::sys::process;
 use anyhow::{Context, Result, anyhow};
+use std::io;
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
 
@@ -114,6 +116,14 @@ pub fn run<'a, S: Sync>(
     report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
     report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
     Ok(report)
+}
+
+/// A mechanism or receiver that did not start: one that says it is unavailable is skipped, not failed.
+pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
+    match error.downcast::<Unavailable>() {
+        Ok(why) => why.into(),
+        Err(error) => anyhow!(error).context(format!("cannot start {id}")),
+    }
 }
 
 fn describe(cpus: impl Iterator<Item = Option<usize>>) -> String {

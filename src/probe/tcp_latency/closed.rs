@@ -48,7 +48,7 @@ impl<'a> End<'a> {
     fn take(&mut self) -> Result<bool> {
         let whole = self.arriving.bytes + self.bytes;
         while self.arriving.bytes < whole {
-            if !self.arriving.next()? {
+            if !self.arriving.take_next()? {
                 ensure!(self.arriving.bytes + self.bytes == whole, "the stream ended inside a message");
                 return Ok(false);
             }

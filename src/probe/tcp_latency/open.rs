@@ -124,7 +124,7 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
     let mut opened: Option<(Stamp, Reading)> = None;
     let mut closed: Option<(Stamp, Reading)> = None;
     loop {
-        let open = stream.next()?;
+        let open = stream.take_next()?;
         arrivals.took(stream.bytes, clock::monotonic_ns())?;
         let receive_calls = stream.system_calls;
         let reading = || Reading { messages: arrivals.seen, receive_calls, ..Reading::default() };

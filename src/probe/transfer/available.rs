@@ -4,6 +4,8 @@ use super::connection;
 use crate::host::namespaces::named;
 use crate::host::topology::{Placement, Topology};
 use crate::host::{Unavailable, namespaces};
+use crate::mechanism::Mechanism;
+use crate::receiver::Receive;
 
 /// Namespaces for the veth path, those that are named for the others; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
@@ -12,6 +14,18 @@ pub fn path(path: &str) -> Result<(), Unavailable> {
         path if named::is_meant(path) => named::open(path).map(|_| ()),
         _ => Ok(()),
     }
+}
+
+/// A stream that has to be decoded, and a receiver for which the kernel does that.
+pub fn together(mechanism: &dyn Mechanism, receiver: &dyn Receive) -> Result<(), Unavailable> {
+    if !mechanism.encoded() || receiver.decodes() {
+        return Ok(());
+    }
+    let (sent, taken) = (mechanism.about().id, receiver.about().id);
+    Err(Unavailable {
+        reason: format!("the kernel does not decode the stream of {sent} for {taken}"),
+        remedy: "use a receiver that reads into its own memory by recv(2) or recvmsg(2)".into(),
+    })
 }
 
 /// CPUs for the placement of one pair.

@@ -54,12 +54,17 @@ impl Probe for Transfer {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        if let Some(m) = point.text("mechanism").and_then(mechanism::find) {
+        let mechanism = point.text("mechanism").and_then(mechanism::find);
+        let receiver = point.text("receiver").and_then(receivers::find);
+        if let Some(m) = mechanism {
             m.available()?;
             m.fits(point)?;
         }
-        if let Some(r) = point.text("receiver").and_then(receivers::find) {
+        if let Some(r) = receiver {
             r.available()?;
+        }
+        if let (Some(m), Some(r)) = (mechanism, receiver) {
+            available::together(m, r)?;
         }
         for (axis, check) in MACHINE_DECIDES {
             point.text(axis).map_or(Ok(()), check)?;

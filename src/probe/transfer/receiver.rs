@@ -38,5 +38,5 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Receiver>> {
         Setup { socket: stream.as_raw_fd(), message_bytes: message_bytes as usize, point: &task.point };
     // Without context: that this machine cannot have an option is an answer of its own.
     receiver::options::apply(stream.as_raw_fd(), &task.point)?;
-    receive.start(setup).with_context(|| format!("cannot start {id}"))
+    receive.start(setup).map_err(|error| threads::cannot_start(id, error))
 }

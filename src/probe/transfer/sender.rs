@@ -3,10 +3,9 @@
 use super::super::streaming::{sending, threads};
 use super::super::{RoleReport, Stage, Task};
 use super::connection;
-use crate::host::Unavailable;
 use crate::mechanism::{self, Sender, Setup};
 use crate::sys::socket;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 
@@ -31,10 +30,7 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     let id = task.point.text("mechanism").context("the point names no mechanism")?;
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
     let setup = Setup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
-    mechanism.start(setup).map_err(|error| match error.downcast::<Unavailable>() {
-        Ok(why) => anyhow!(why),
-        Err(error) => anyhow!(error).context(format!("cannot start {id}")),
-    })
+    mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
 }
 
 fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> Result<threads::Done> {

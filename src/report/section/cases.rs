@@ -1,6 +1,7 @@
 //! Every case with its key figures, and whether it reached the precision asked.
 
 use super::{capital, drawings, plural, unless_empty};
+use crate::analysis::reference::CASE;
 use crate::axis::Point;
 use crate::plan::Case;
 use crate::probe;
@@ -11,7 +12,7 @@ use crate::sample::{Better, Metric};
 use std::collections::BTreeSet;
 
 /// Rows of one table before the rest is left to `results.csv`; cells that sentences name always stand.
-const ROWS: usize = 400;
+pub const ROWS: usize = 400;
 /// The figures that come first where a probe has them.
 const KEY: &[&str] = &[
     "throughput",
@@ -117,7 +118,8 @@ fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<En
         Some(twin) => format!("{} (A/A of {twin})", case.index),
         None => case.index.to_string(),
     };
-    let mut row = vec![Entry::Text(label)];
+    let named = CellRef { case: case.index, metric: CASE };
+    let mut row = vec![Entry::Named { text: label, cell: named }];
     row.extend(layout.varying.iter().map(|id| coordinate(layout, &case.point, id)));
     row.extend(metrics.iter().map(|metric| match layout.estimate(case.index, metric.id) {
         // An element of the page has one place: that of a row's headline is among the operations.

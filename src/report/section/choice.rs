@@ -79,7 +79,11 @@ fn sure(namer: &Namer, choice: &Choice) -> String {
     let rounds = words::count(choice.rounds as usize, "round");
     match choice.sure {
         Sure::Claimed => format!("claimed, {rounds}, {}", words::count(choice.ways, "way")),
-        Sure::Tied => format!("tie with {}, {rounds}", namer.names(&choice.tied)),
+        Sure::Tied => match choice.tied.len() {
+            1 => format!("tie with {}, {rounds}", namer.names(&choice.tied)),
+            // Named in the sentence above the table.
+            others => format!("tie with {others} others, {rounds}"),
+        },
         Sure::TooFewRounds => format!("too few rounds ({})", choice.rounds),
         Sure::Alone => "nothing to compare with".into(),
     }

@@ -7,10 +7,10 @@ use super::{capital, plural, unless_empty};
 use crate::analysis::copies::{self, Claim};
 use crate::analysis::data_path::{self, DataPath, Flow, Step};
 use crate::analysis::words::{and, percent};
-use crate::ledger::Tier;
+use crate::ledger::{Counts, Tier};
 use crate::report::escape::slug;
 use crate::report::material::Material;
-use crate::report::{Area, Arrow, Block, Diagram, Entry, Kind, Notice, Section, Stage, Table};
+use crate::report::{Area, Arrow, Block, CellRef, Diagram, Entry, Kind, Notice, Section, Stage, Table};
 use crate::run::Audit;
 use crate::run::audit::TOLERANCE;
 use crate::units::{Unit, significant};
@@ -23,7 +23,7 @@ pub fn section(m: &Material) -> Option<Section> {
     if told.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(&told))];
+    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(m, &told))];
     blocks.extend(drawings(&told).into_iter().map(Block::Diagram));
     blocks.extend(super::payers::blocks(m));
     unless_empty("copies", "Where the copies happen", "Copies", blocks)
@@ -93,40 +93,48 @@ const COLUMNS: [&str; 12] = [
     "balance",
 ];
 
-fn table(told: &[DataPath]) -> Table {
+fn table(m: &Material, told: &[DataPath]) -> Table {
     let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
     Table {
         id: "copies-table".into(),
         columns: COLUMNS.map(String::from).to_vec(),
-        rows: told.iter().map(row).collect(),
+        rows: told.iter().map(|way| row(m, way)).collect(),
         note: reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)),
         ..Table::default()
     }
 }
 
-fn row(told: &DataPath) -> Vec<Entry> {
+fn row(m: &Material, told: &DataPath) -> Vec<Entry> {
     let audit = told.audit;
     let per = |bytes: u64| Entry::Number(audit.per_byte(bytes), Unit::Ratio);
     let counted = |bytes: Option<u64>| bytes.map_or(Entry::Missing, per);
     let counts = audit.counts;
     // What did not ask for zero-copy has no completions to flag: not a missing figure.
     let none = || Entry::Text("none".into());
+    let name = match CellRef::audit(m.run, audit) {
+        Some(cell) => Entry::Named { text: told.way.clone(), cell },
+        None => Entry::Text(told.way.clone()),
+    };
     vec![
-        Entry::Text(told.way.clone()),
+        name,
         Entry::Text(told.path.clone()),
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
         counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
-        counted(counts.map(|c| {
-            audit.user_copied + c.copied_in + c.orphan_copied + c.copied_out + audit.decrypted_out()
-        })),
+        counted(counts.map(|c| copies_in_all(audit, &c))),
         counted(counts.map(|c| c.uncopied_in)),
         per(audit.uncopied_out),
         audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
         Entry::Text(audit.tier.letter().into()),
         Entry::Text(balanced(audit)),
     ]
+}
+
+/// Encryption and decryption read and write every byte as a copy does.
+fn copies_in_all(audit: &Audit, counts: &Counts) -> u64 {
+    let decrypted = audit.decrypted_inside() + audit.decrypted_out();
+    audit.user_copied + counts.copied_in + counts.orphan_copied + decrypted + counts.copied_out
 }
 
 /// Nothing is rounded away: `exact` is to the byte.
@@ -278,8 +286,9 @@ fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
         Step::Send if told.encrypted => "encrypted",
         Step::Send => "copied in",
         Step::Leave => "copied on leaving",
+        Step::Arrive if told.encrypted => "decrypted",
         Step::Arrive => "orphan copy",
-        Step::Receive if told.encrypted => "decrypted",
+        Step::Receive if told.audit.decrypted_out() > 0 => "decrypted",
         Step::Receive => "copied out",
     };
     let instead = match (step, told.delivered) {

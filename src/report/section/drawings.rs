@@ -232,7 +232,7 @@ fn marks(m: &Material, axis: &Axis, lines: &[Line], shown: &[usize]) -> Vec<Mark
                 Place::Level { y, from_x, to_x } => {
                     (y / level.value).ln().abs() < ALIKE.ln() && from_x <= level.to_x && level.from_x <= to_x
                 }
-                Place::At { .. } => false,
+                Place::At { .. } | Place::Line { .. } => false,
             };
             if marks.iter().any(again) {
                 continue;

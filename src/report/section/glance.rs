@@ -7,12 +7,20 @@ use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::material::Material;
 use crate::report::{Entry, Standing, Table};
 
-/// The operations; what to use; then, where ways of doing one thing compete, at the fewest and at the most threads, for each metric that ranks; of the first combination of
-/// the other axes.
+/// What stands beside each other in one table.
+const SERIES: usize = 8;
+
+/// The operations; what to use, where ways differ in more than the mechanism; and where the ways are few,
+/// every size at the fewest and at the most threads, for each metric that ranks; of the first
+/// combination of the other axes.
 pub fn tables(m: &Material) -> Vec<Table> {
     let mut tables: Vec<Table> = super::operations::glance(m);
-    tables.extend(super::choice::tables(m));
-    for layout in m.layouts.iter().filter(|l| l.comparable()) {
+    // Where only the mechanism differs, the sentence and the tables by size say the same.
+    if m.analysis.ways_vary {
+        tables.extend(super::choice::tables(m));
+    }
+    // More ways than a line has room for: what to use stands for them, and the plots by size show each.
+    for layout in m.layouts.iter().filter(|l| l.comparable() && l.series.len() <= SERIES) {
         let Some(facet) = layout.facets.first() else { continue };
         let mut counts = vec![layout.threads.first(), layout.threads.last()];
         counts.dedup();

@@ -67,7 +67,7 @@ fn unit(fact: &Fact) -> Option<Unit> {
 }
 
 /// A number in its unit; what is not one number stays as recorded.
-fn value(fact: &Fact) -> Option<String> {
+pub fn value(fact: &Fact) -> Option<String> {
     let recorded = fact.value.clone()?;
     let number = unit(fact).zip(recorded.parse::<f64>().ok());
     Some(number.map_or(recorded, |(unit, n)| unit.format(n)))

@@ -21,6 +21,7 @@ pub mod regions;
 pub mod questions;
 pub mod reproduce;
 pub mod time;
+pub mod rulers;
 pub mod verdict;
 
 use super::{Block, Section};

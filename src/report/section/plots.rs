@@ -1,6 +1,7 @@
 //! Throughput and CPU cost over message sizes and over threads, with interval bands.
 
 use super::{capital, threads, unless_empty};
+use crate::axis::Value;
 use crate::plan::Case;
 use crate::report::context::{Facet, Layout, SIZE, THREADS, spread};
 use crate::report::escape::slug;
@@ -24,15 +25,17 @@ pub fn by_size(m: &Material) -> Option<Section> {
     ];
     let mut blocks = Vec::new();
     for layout in m.layouts.iter().filter(|l| l.comparable()) {
-        blocks.extend(layout.left_out.clone().map(Block::Text));
         // One plot a metric and thread count, or as many as the page has room for.
         let points = layout.sizes.len() * layout.series.len() * wanted.len();
         let counts = spread(&layout.threads, (POINTS / points.max(1)).max(1));
-        blocks.extend(over_facets(layout, POINTS, |facet| {
-            let of =
-                |count: &u64| wanted.iter().filter_map(|w| size_plot(layout, facet, *count, w)).collect();
+        let drawn = over_facets(layout, POINTS, |facet| {
+            let of = |count: &u64| wanted.iter().filter_map(|w| ruled(m, layout, facet, *count, w)).collect();
             counts.iter().flat_map(|count| -> Vec<Plot> { of(count) }).collect()
-        }));
+        });
+        if !drawn.is_empty() {
+            blocks.extend(layout.left_out.clone().map(Block::Text));
+        }
+        blocks.extend(drawn);
     }
     unless_empty("by-size", "By message size", "By size", blocks)
 }
@@ -85,6 +88,16 @@ pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec
         blocks.extend(plots.into_iter().map(Block::Plot));
     }
     blocks
+}
+
+/// A metric over sizes at one thread count, with what moving the same bytes costs otherwise.
+fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+    let mut plot = size_plot(layout, facet, count, wanted)?;
+    let mut at = facet.point.clone();
+    at.set(THREADS, Value::Int(count));
+    let (first, last) = (*layout.sizes.first()? as f64, *layout.sizes.last()? as f64);
+    plot.marks = super::rulers::marks(m, wanted.metric, &at, first..=last);
+    Some(plot)
 }
 
 /// A metric over sizes at one thread count.

@@ -1,27 +1,46 @@
-//! The questions that a reader asks, each with the answer of this run or the reason that it has none.
+//! The questions that a reader asks, each with the answer of this run; those that it cannot answer
+//! come last, with the reason and the command whose run could.
 
 use super::unless_empty;
-use crate::analysis::finding::{Answer, Answered};
+use crate::analysis::finding::{About, Answer};
 use crate::report::material::Material;
-use crate::report::{Block, Section};
+use crate::report::{Block, Entry, Link, Section, Table};
 
-pub fn section(m: &Material) -> Option<Section> {
-    let blocks = m.analysis.answers.iter().flat_map(blocks).collect();
-    unless_empty("questions", "Questions and answers", "Questions", blocks)
+/// `question-copies`: its place on the page.
+fn link(about: &About) -> Link {
+    Link { id: format!("question-{}", about.id), text: about.question.into() }
 }
 
-fn blocks(answered: &Answered) -> Vec<Block> {
-    let mut blocks = vec![Block::Heading(answered.about.question.into())];
-    match &answered.answer {
-        Answer::Found { statements, caveats } => {
-            blocks.push(Block::Statements(statements.clone()));
-            blocks.extend(caveats.iter().map(|caveat| Block::Text(format!("Mind: {caveat}"))));
-        }
-        Answer::CannotBeAnswered { because, command } => {
-            blocks.push(Block::Text(format!(
-                "Cannot be answered from this run because {because}. This would: {command}"
-            )));
+pub fn section(m: &Material) -> Option<Section> {
+    let (mut contents, mut answers, mut unanswered) = (Vec::new(), Vec::new(), Vec::new());
+    for answered in &m.analysis.answers {
+        match &answered.answer {
+            Answer::Found { statements, caveats } => {
+                contents.push(link(&answered.about));
+                answers.push(Block::Question(link(&answered.about)));
+                answers.push(Block::Statements(statements.clone()));
+                answers.extend(caveats.iter().map(|caveat| Block::Text(format!("Mind: {caveat}."))));
+            }
+            Answer::CannotBeAnswered { because, command } => {
+                let row = [answered.about.question, because, command];
+                unanswered.push(row.map(|text| Entry::Text(text.into())).to_vec());
+            }
         }
     }
-    blocks
+    let mut blocks = Vec::new();
+    // One question needs no list of them.
+    if contents.len() > 1 {
+        blocks.push(Block::Contents(contents));
+    }
+    blocks.extend(answers);
+    if !unanswered.is_empty() {
+        blocks.push(Block::Table(Table {
+            id: "unanswered".into(),
+            title: "What this run cannot answer".into(),
+            columns: ["question", "because", "what would"].map(String::from).to_vec(),
+            rows: unanswered,
+            ..Table::default()
+        }));
+    }
+    unless_empty("questions", "Questions and answers", "Questions", blocks)
 }

@@ -14,7 +14,7 @@ use crate::axis::{Point, Value};
 use crate::report::context::THREADS;
 use crate::report::escape::slug;
 use crate::report::material::Material;
-use crate::report::{Block, RegionMap, RegionPlace, RegionRow, Section, Statement};
+use crate::report::{Block, CellRef, RegionMap, RegionPlace, RegionRow, Section, Statement};
 use crate::run::Run;
 use crate::units;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,10 +140,12 @@ fn place(namer: &Namer, study: &Study, step: &Step, index: &mut impl FnMut(Strin
 /// On which paths zero-copy was asked for and copied, by the audits; what that means elsewhere.
 fn copied_here(run: &Run) -> Option<Statement> {
     let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut cells = Vec::new();
     for audit in run.record.audits.iter().filter(|audit| copies::zero_copy_asked(audit)) {
         if copies::claim(audit).is_some_and(|claim| claim.kept == Some(false)) {
             let path = audit.point.text("path").unwrap_or("this path").to_string();
             told.entry(path).or_default().extend(audit.point.text(RIVALS).map(str::to_string));
+            cells.extend(CellRef::audit(run, audit));
         }
     }
     if told.is_empty() {
@@ -160,5 +162,5 @@ fn copied_here(run: &Run) -> Option<Statement> {
          on the path over the real device.",
         parts.join("; ")
     );
-    Some(Statement { text, cells: Vec::new() })
+    Some(Statement { text, cells })
 }

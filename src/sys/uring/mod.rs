@@ -7,6 +7,7 @@
 pub mod probe;
 pub mod recv;
 pub mod send;
+pub mod zcrx;
 
 use io_uring::{IoUring, cqueue, squeue};
 use std::io;

@@ -285,10 +285,7 @@ fn register(ring: &Ring, slots: &[Slot]) -> io::Result<()> {
             let bytes: usize = areas.iter().map(|area| area.iov_len).sum();
             io::Error::new(
                 io::ErrorKind::OutOfMemory,
-                format!(
-                    "the kernel refuses to lock {bytes} bytes for registered buffers: raise the locked-memory \
-                     limit (ulimit -l) above threads x messages in flight x message size"
-                ),
+                format!("the kernel refuses to lock {bytes} bytes for registered buffers"),
             )
         }
         _ => error,

@@ -47,8 +47,8 @@ impl Peer for TcpMmap {
         let both =
             format!("-4 -z -p {port} -H {} -C {}", visit.place.receiver_address, visit.cell.message_bytes);
         let listen = format!("-oL {} -s {both} -r {BUFFER_BYTES}", program.display());
-        let mut server = start(&Call::new(stdbuf, &listen), visit.place.receiver())?;
-        wait_until_listening(&mut server, port, visit.stop)?;
+        let server = start(&Call::new(stdbuf, &listen), visit.place.receiver())?;
+        wait_until_listening(&server, port, visit.stop)?;
         let client = sender(program, &both);
         let client = start(&client, visit.place.sender())?;
         let end = Instant::now() + Duration::from_secs(visit.seconds.into());

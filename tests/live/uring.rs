@@ -1,0 +1,180 @@
+//! io_uring, both sides, over real connections: every byte verified, every notification counted, for root
+//! and for an ordinary user with little memory to lock.
+
+use crate::common;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use syscost::measure::{self, Event};
+use syscost::plan::Plan;
+use syscost::run::files::RunDir;
+use syscost::spec::Spec;
+use syscost::{mechanism, receiver};
+
+const NOBODY: u32 = 65534;
+const COPYING: [&str; 2] = ["io_uring_send", "io_uring_sendmsg"];
+const ZERO_COPY: [&str; 2] = ["io_uring_send_zc", "io_uring_sendmsg_zc"];
+
+fn plan(axes: &[(&str, &str)]) -> Plan {
+    common::use_real_binary();
+    let mut spec = Spec::named("transfer").expect("the probe is a spec");
+    for (flag, values) in axes {
+        spec.set_axis(flag, &[values]).expect("valid values");
+    }
+    Plan::make(&spec).expect("a plan")
+}
+
+/// Checks every case that is not skipped; each must verify. Skips say why, and are returned as a number.
+fn verify(axes: &[(&str, &str)]) -> (usize, usize) {
+    let plan = plan(axes);
+    let mut done = 0;
+    let (failures, _) =
+        measure::check(&plan, &mut |event| done += usize::from(matches!(event, Event::CaseDone { .. })))
+            .expect("the check runs");
+    assert!(failures.is_empty(), "{failures:#?}");
+    for skip in &plan.skips {
+        assert!(!skip.why.reason.is_empty() && !skip.why.remedy.is_empty(), "{skip:?}");
+        common::skipped("io_uring", &skip.why.reason);
+    }
+    (done, plan.skips.len())
+}
+
+#[test]
+fn every_pair_verifies() {
+    let all = [COPYING, ZERO_COPY].concat().join(",");
+    let (done, skipped) = verify(&[
+        ("path", "loopback"),
+        ("mechanism", &format!("send,{all}")),
+        ("receiver", "recv,io_uring_recv"),
+        ("size", "8,1000,65537"),
+        ("threads", "1,2"),
+    ]);
+    assert_eq!(done + skipped, 5 * 2 * 3 * 2);
+}
+
+#[test]
+fn chains_and_their_switches_verify() {
+    verify(&[
+        ("path", "loopback"),
+        ("mechanism", &COPYING.join(",")),
+        ("receiver", "io_uring_recv"),
+        ("size", "100,64K"),
+        ("threads", "2"),
+        ("batch", "1,5,64"),
+        ("msg-more", "on,off"),
+        ("socket-buffer", "0,16K"),
+    ]);
+    verify(&[
+        ("path", "loopback"),
+        ("mechanism", &ZERO_COPY.join(",")),
+        ("size", "100,64K"),
+        ("threads", "2"),
+        ("batch", "1,5"),
+        ("in-flight", "1,7"),
+        ("reap-batch", "1,64"),
+        ("registered", "on,off"),
+        ("socket-buffer", "0,16K"),
+    ]);
+}
+
+#[test]
+fn chains_verify_between_namespaces() {
+    if common::namespaces_allowed("chains_verify_between_namespaces") {
+        let all = [COPYING, ZERO_COPY].concat().join(",");
+        verify(&[
+            ("path", "veth"),
+            ("mechanism", &all),
+            ("receiver", "io_uring_recv"),
+            ("size", "1000,65537"),
+            ("threads", "1"),
+            ("batch", "1,8"),
+            ("registered", "on,off"),
+        ]);
+    }
+}
+
+/// Loopback copies what was lent to it: the kernel says so of every message, and the run has it.
+#[test]
+fn zero_copy_on_loopback_reports_copies() {
+    let available = |id: &&str| mechanism::find(id).is_some_and(|m| m.available().is_ok());
+    let mechanisms: Vec<&str> = ZERO_COPY.into_iter().filter(available).collect();
+    if mechanisms.is_empty() {
+        return common::skipped("zero_copy_on_loopback_reports_copies", "no zero-copy sends here");
+    }
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let out = directory.path().join("run");
+    let output = common::syscost(&[
+        "run",
+        "--quiet",
+        "--quick",
+        "--mechanism",
+        &mechanisms.join(","),
+        "--size",
+        "4K,64K",
+        "--threads",
+        "1",
+        "--path",
+        "loopback",
+        "--time-limit",
+        "8s",
+        "--out",
+        out.to_str().expect("UTF-8"),
+    ]);
+    assert!(output.status.code() < Some(2), "{}", common::said(&output));
+    let run = RunDir::load(&out).expect("a valid run");
+    assert!(!run.samples.is_empty(), "{}", common::said(&output));
+    for sample in &run.samples {
+        let count = |id: &str| sample.quantities[id].expect("counted");
+        let messages = count("sender_messages");
+        assert!(messages > 0.0);
+        assert_eq!(count("sender_completions"), messages, "one notification a message");
+        assert_eq!(count("sender_completions_copied"), messages, "and each says that it was copied");
+        assert!(count("sender_queue_entries") >= 2.0 * messages, "a result and a notification each");
+        assert!(count("sender_system_calls") >= messages);
+    }
+}
+
+/// Registered and lent memory is locked memory: an ordinary user gets what the limit allows, or a reason.
+#[test]
+fn an_ordinary_user_works_or_gets_a_reason() {
+    if !common::is_root("an_ordinary_user_works_or_gets_a_reason") {
+        return;
+    }
+    let (_directory, program) = common::open_to_all();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.arg("check").args(arguments).args(["--path", "loopback"]);
+        command.current_dir("/").uid(NOBODY).gid(NOBODY);
+        // SAFETY: setrlimit is async-signal-safe and touches only the limit given.
+        unsafe {
+            command.pre_exec(|| {
+                let limit = libc::rlimit { rlim_cur: 2 << 20, rlim_max: 2 << 20 };
+                match libc::setrlimit(libc::RLIMIT_MEMLOCK, &limit) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                }
+            });
+        }
+        let output = command.output().expect("the binary starts");
+        assert!(output.status.success(), "{}", common::said(&output));
+        common::said(&output)
+    };
+    let all = [COPYING, ZERO_COPY].concat().join(",");
+    as_nobody(&["--mechanism", &all, "--receiver", "io_uring_recv", "--size", "64K,1M", "--threads", "1,4"]);
+    as_nobody(&["--mechanism", &ZERO_COPY.join(","), "--size", "1M", "--threads", "1", "--batch", "8"]);
+    let registered =
+        ["--mechanism", ZERO_COPY[0], "--registered", "on", "--threads", "1", "--size", "16K,1M"];
+    let refused = as_nobody(&registered);
+    let available = mechanism::find(ZERO_COPY[0]).is_some_and(|m| m.available().is_ok());
+    assert!(!available || refused.contains("RLIMIT_MEMLOCK"), "{refused}");
+}
+
+#[test]
+fn receivers_without_a_device_say_why() {
+    for id in ["io_uring_recv_zc", "devmem"] {
+        let why = receiver::find(id).expect("it is listed").available().expect_err("no receive loop");
+        assert!(why.reason.len() > 20 && !why.remedy.is_empty(), "{why:?}");
+        let plan = plan(&[("receiver", id), ("mechanism", "send"), ("size", "64"), ("path", "loopback")]);
+        assert!(plan.cases.is_empty() && !plan.skips.is_empty(), "{plan:?}");
+        eprintln!("{id}: {} ({})", why.reason, why.remedy);
+    }
+}

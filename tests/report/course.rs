@@ -1,0 +1,273 @@
+//! Course layouts from recorded runs: tables that parse, files that open, a script whose values are the
+//! table's, and nothing overwritten that a person writes in.
+//!
+//! After a wanted change: SYSCOST_BLESS=1 cargo test --test report course, and read the diff.
+
+use crate::common::{self, Shape};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use syscost::analysis::whole::Analysis;
+use syscost::report::course::{Artefact, cse221, pa02};
+use syscost::run::{Run, RunDir};
+
+const ROLL: &str = "MT25999";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn laid_out(run: &Run) -> Vec<Artefact> {
+    pa02::artefacts(run, &Analysis::of(run), ROLL).expect("the run has all three")
+}
+
+fn named<'a>(files: &'a [Artefact], end: &str) -> &'a Artefact {
+    files.iter().find(|f| f.name.ends_with(end)).unwrap_or_else(|| panic!("no {end}"))
+}
+
+fn text(file: &Artefact) -> &str {
+    std::str::from_utf8(&file.content).expect("text")
+}
+
+/// Rows by heading.
+fn rows(table: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    reader.deserialize().map(|row| row.expect("as many fields as headings")).collect()
+}
+
+fn tool(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+#[test]
+fn a_counter_that_the_machine_lacks_is_an_empty_cell_with_its_reason() {
+    let run = common::small_run();
+    let table = laid_out(&run);
+    let rows = rows(text(named(&table, "Results.csv")));
+    assert_eq!(rows.len(), 3 * 4 * 2, "implementations x sizes x threads");
+    for row in &rows {
+        let [value, low, high] =
+            ["", "_low", "_high"].map(|end| row[&format!("throughput_gbps{end}")].parse::<f64>().unwrap());
+        assert!(0.0 < low && low <= value && value <= high, "{row:?}");
+        assert_eq!((row["cycles_per_byte"].as_str(), row["l1_misses_per_message_low"].as_str()), ("", ""));
+        assert!(row["not_measured"].contains("no hardware performance counters"), "{row:?}");
+        // Nobody timed exchanges in this run: there is no other way to a latency.
+        assert_eq!(row["latency_us"], "");
+        assert!(row["not_measured"].contains("latency is not threads over throughput"), "{row:?}");
+        assert!(row["context_switches_per_message"].parse::<f64>().unwrap() > 0.0);
+    }
+    let counted = common::run(&Shape { counters: true, ..common::small() });
+    let table = laid_out(&counted);
+    let rows = self::rows(text(named(&table, "Results.csv")));
+    assert!(rows.iter().all(|row| row["cycles_per_byte"].parse::<f64>().unwrap() > 0.0));
+}
+
+#[test]
+fn the_table_is_one_that_analyse_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = laid_out(&common::small_run());
+    let path = dir.path().join("results.csv");
+    fs::write(&path, &named(&files, "Results.csv").content).unwrap();
+    let told =
+        Command::new(env!("CARGO_BIN_EXE_syscost")).args(["analyse", "--json"]).arg(&path).output().unwrap();
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(document[0]["rows"], 24);
+    let remarks = document[0]["remarks"].to_string();
+    assert!(!remarks.contains("impossible"), "{remarks}");
+}
+
+#[test]
+fn pdfs_have_their_text_and_open() {
+    let files = laid_out(&common::small_run());
+    let pdfs: Vec<&Artefact> = files.iter().filter(|f| f.name.ends_with(".pdf")).collect();
+    assert_eq!(pdfs.len(), 4);
+    for pdf in &pdfs {
+        let text = std::str::from_utf8(&pdf.content).expect("nothing binary is embedded");
+        assert!(text.starts_with("%PDF-1.7") && text.ends_with("%%EOF\n"));
+        assert!(text.contains("AMD EPYC") && !text.contains("NaN") && !text.contains("inf "), "{}", pdf.name);
+    }
+    let missing = std::str::from_utf8(&named(&files, "Cache_Misses.pdf").content).unwrap();
+    assert!(missing.contains("(Not measured: "), "{missing}");
+    if !tool("pdftoppm") {
+        eprintln!("skipped: pdftoppm is not installed, so no other program has read the PDFs");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for pdf in pdfs {
+        let path = dir.path().join(&pdf.name);
+        fs::write(&path, &pdf.content).unwrap();
+        let read =
+            Command::new("pdftoppm").arg("-png").arg(&path).arg(dir.path().join("page")).output().unwrap();
+        assert!(read.status.success() && read.stderr.is_empty(), "{}", String::from_utf8_lossy(&read.stderr));
+    }
+}
+
+/// Compiles the script, reads its data without running it, and compares them with the table.
+const CHECK: &str = r#"
+import ast, csv, sys
+source = open(sys.argv[1]).read()
+tree = ast.parse(source)
+compile(tree, sys.argv[1], "exec")
+figures = next(ast.literal_eval(node.value) for node in tree.body
+               if isinstance(node, ast.Assign) and node.targets[0].id == "FIGURES")
+assert len(figures) == 4, len(figures)
+rows = list(csv.DictReader(open(sys.argv[2])))
+compared = 0
+for figure, column in zip(figures, ["throughput_gbps", "latency_us", None, sys.argv[3]]):
+    for panel in figure["panels"]:
+        assert (panel["missing"] is None) == bool(panel["series"]), panel
+        if column is None:
+            continue
+        for series in panel["series"]:
+            for i, x in enumerate(series["x"]):
+                along = "message_bytes" if panel["bytes"] else "threads"
+                same = [r for r in rows if r["name"] == series["name"] and float(r[along]) == x and r[column]
+                        and [float(r[column]), float(r[column + "_low"]), float(r[column + "_high"])]
+                        == [series["value"][i], series["low"][i], series["high"][i]]]
+                assert same, (column, series["name"], x, series["value"][i])
+                compared += 1
+print(compared)
+"#;
+
+#[test]
+fn the_script_compiles_and_its_values_are_the_table_s() {
+    if !tool("python3") {
+        eprintln!("skipped: python3 is not installed");
+        return;
+    }
+    for (counters, cycles) in [(false, "tsc_cycles_per_byte"), (true, "cycles_per_byte")] {
+        let dir = tempfile::tempdir().unwrap();
+        let files = laid_out(&common::run(&Shape { counters, ..common::small() }));
+        let paths: Vec<PathBuf> = ["Plots.py", "Results.csv"]
+            .iter()
+            .map(|end| {
+                let file = named(&files, end);
+                fs::write(dir.path().join(&file.name), &file.content).unwrap();
+                dir.path().join(&file.name)
+            })
+            .collect();
+        let checked = Command::new("python3").args(["-c", CHECK]).args(&paths).arg(cycles).output().unwrap();
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        assert_eq!(
+            String::from_utf8_lossy(&checked.stdout).trim(),
+            "48",
+            "throughput and cycles of 24 cells"
+        );
+        if !Command::new("python3").args(["-c", "import matplotlib"]).output().unwrap().status.success() {
+            eprintln!("skipped: matplotlib is not installed, so the script was not run");
+            continue;
+        }
+        assert!(Command::new("python3").arg(&paths[0]).status().unwrap().success());
+        let drawn = fs::read_dir(dir.path())
+            .unwrap()
+            .filter(|e| e.as_ref().unwrap().path().extension().is_some_and(|e| e == "png"));
+        assert_eq!(drawn.count(), 4);
+    }
+}
+
+#[test]
+fn golden_files_of_the_recorded_run() {
+    let run = RunDir::load(&root().join("tests/data/small-run")).expect("it is recorded");
+    let files = laid_out(&run);
+    for end in ["Results.csv", "Plots.py", "Throughput.pdf", "README.md"] {
+        let file = named(&files, end);
+        let path = root().join("tests/data/course").join(&file.name);
+        if std::env::var_os("SYSCOST_BLESS").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &file.content).unwrap();
+        }
+        let kept = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert!(kept == file.content, "{} changed; SYSCOST_BLESS=1 writes it anew", file.name);
+    }
+}
+
+#[test]
+fn the_report_has_every_question_and_leaves_the_answers_to_the_student() {
+    let files = laid_out(&common::small_run());
+    let report = text(named(&files, "Report.md"));
+    for heading in [
+        "### A1.",
+        "### A2.",
+        "### A3.",
+        "### 1.",
+        "### 2.",
+        "### 3.",
+        "### 4.",
+        "### 5.",
+        "### 6.",
+        "## AI use",
+    ] {
+        assert!(report.contains(&format!("\n{heading}")), "{heading}");
+    }
+    assert_eq!(report.matches("*Your explanation:*").count(), 9);
+    assert!(report.contains("AMD EPYC") && report.contains("copied in"));
+    let svgs: Vec<&Artefact> = files.iter().filter(|f| f.name.ends_with(".svg")).collect();
+    assert!(!svgs.is_empty() && svgs.iter().all(|f| report.contains(&format!("]({})", f.name))));
+}
+
+#[test]
+fn a_run_that_lacks_what_is_shown_says_which_command_has_it() {
+    let refused = |shape: Shape| {
+        let run = common::run(&shape);
+        pa02::artefacts(&run, &Analysis::of(&run), ROLL).unwrap_err().to_string()
+    };
+    let two = refused(Shape { mechanisms: vec!["pack_send", "sendmsg"], ..common::small() });
+    assert!(two.contains("no transfer by zero-copy") && two.contains("`syscost run pa02-60`"), "{two}");
+    let both = refused(Shape { paths: vec!["veth", "loopback"], ..common::small() });
+    assert!(both.contains("several cases at one size and thread count") && both.contains("path"), "{both}");
+    let run = common::small_run();
+    let none = cse221::artefacts(&run, &Analysis::of(&run)).unwrap_err().to_string();
+    assert!(none.contains("no measured operation") && none.contains("`syscost run cse221`"), "{none}");
+}
+
+#[test]
+fn operations_have_prediction_interval_and_deviation() {
+    let run = RunDir::load(&root().join("docs/runs/os")).expect("it is recorded");
+    let files = cse221::artefacts(&run, &Analysis::of(&run)).unwrap();
+    let rows = rows(text(named(&files, "table.csv")));
+    assert!(rows.len() > 40, "{}", rows.len());
+    let mut predicted = 0;
+    for row in &rows {
+        let field = |id: &str| row[id].parse::<f64>().ok();
+        let [measured, low, high] =
+            ["measured", "measured_low", "measured_high"].map(|id| field(id).unwrap());
+        assert!(low <= measured && measured <= high, "{row:?}");
+        assert!(
+            field("standard_deviation").is_some_and(|sd| sd >= 0.0) || field("trials") == Some(1.0),
+            "{row:?}"
+        );
+        match field("predicted") {
+            Some(_) => predicted += 1,
+            None => assert!(!row["not_predicted"].is_empty(), "{row:?}"),
+        }
+    }
+    assert!(predicted > 20, "{predicted}");
+    let report = text(named(&files, "report.md"));
+    assert!(report.contains("## 2. Machine description") && report.contains("*Methodology:*"));
+}
+
+#[test]
+fn what_a_student_has_written_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let make = || {
+        let run = root().join("tests/data/small-run");
+        let told = Command::new(env!("CARGO_BIN_EXE_syscost"))
+            .args(["course", "pa02", "--roll", ROLL, "--json"])
+            .arg(run)
+            .arg("--out")
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+        serde_json::from_slice::<serde_json::Value>(&told.stdout).unwrap()
+    };
+    assert_eq!(make()["kept"].as_array().unwrap().len(), 0);
+    let report = dir.path().join(format!("{ROLL}_Report.md"));
+    let table = dir.path().join(format!("{ROLL}_Part_C_Results.csv"));
+    fs::write(&report, "mine").unwrap();
+    fs::write(&table, "stale").unwrap();
+    assert_eq!(make()["kept"].as_array().unwrap().len(), 2, "the report and the README");
+    assert_eq!(fs::read_to_string(&report).unwrap(), "mine");
+    assert_ne!(fs::read_to_string(&table).unwrap(), "stale");
+}
