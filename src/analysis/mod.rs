@@ -20,6 +20,7 @@ pub mod groups;
 pub mod latency;
 pub mod levels;
 pub mod limiter;
+pub mod model;
 pub mod noise_floor;
 pub mod operations;
 pub mod quality;

@@ -5,6 +5,7 @@ use super::finding::{self, Answered, Evidence};
 use super::groups::Groups;
 use super::latency::Latency;
 use super::limiter::{Limiter, limiters};
+use super::model::Model;
 use super::operations::{self, Operation};
 use super::rulers::{self, Held};
 use super::study::{HEADLINES, RIVALS, Study};
@@ -30,6 +31,8 @@ pub struct Analysis {
     /// The distributions of what was timed one by one.
     pub latency: Latency,
     pub limiters: Vec<Limiter>,
+    /// What each transfer should cost, term by term.
+    pub model: Model,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
     /// The paragraph at the top of a report, where ways of doing one thing are compared.
@@ -58,6 +61,7 @@ impl Analysis {
         let ways_vary = ways_vary(run);
         let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
+        let model = Model::of(run, &cells);
         let mut problems = sanity::problems(run, None);
         problems.extend(operations::problems(run));
         for (probe, metric) in judged(run) {
@@ -98,6 +102,7 @@ impl Analysis {
             ways_vary,
             latency,
             limiters,
+            model,
             problems,
             verdict,
             rulers,

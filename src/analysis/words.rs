@@ -21,12 +21,11 @@ pub struct Words {
 impl Words {
     pub fn of(run: &Run) -> Words {
         let cases = &run.record.plan.cases;
-        let mut probes: Vec<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
-        probes.sort_unstable();
-        probes.dedup();
-        // Probes may share an axis: a place names it once.
+        let planned: BTreeSet<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
+        let probes = probe::ALL.iter().filter(|p| planned.contains(p.about().id));
+        // Probes share axes: each is named once, in the order of the first that has it.
         let mut axes: Vec<Axis> = Vec::new();
-        for axis in probes.into_iter().filter_map(probe::find).flat_map(|p| p.axes()) {
+        for axis in probes.flat_map(|p| p.axes()) {
             if !axes.iter().any(|known| known.id == axis.id) {
                 axes.push(axis);
             }

@@ -72,6 +72,9 @@ pub enum Command {
     Lab(LabArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
+    /// Where the time of one case goes: its account, term by term
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
     /// What somebody's table of results says, contradicts and cannot support
     #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
     Analyse(AnalyseArgs),
@@ -122,6 +125,17 @@ Examples:
 It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz, and once
 a network: a kernel of 34 MB is fetched into the cache, checked, unpacked, and
 not installed. Times measured inside mean nothing and are not reported.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  syscost explain 12                      case 12 of the newest run
+  syscost explain \"sendmsg 64K 1 thread\" syscost-runs/DIR
+  syscost explain sendmsg --size 96K --threads 3
+                                          a case that was not run: a prediction
+
+Terms are counts times unit costs; the costs are those of other probes of the
+run, never of the case itself. The run has to have measured the steps of the
+path, as `syscost run` does.";
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
@@ -296,6 +310,22 @@ pub struct ReportArgs {
     /// Write here instead of into the run's directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The number of a case, or what tells it apart: "sendmsg 64K 1 thread"
+    #[arg(value_name = "CASE")]
+    pub case: String,
+    /// Directory of a run [default: the newest in syscost-runs]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// At this message size instead, run or not
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// With so many threads instead, run or not
+    #[arg(long, value_name = "N")]
+    pub threads: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -11,6 +11,7 @@ mod check;
 mod completions;
 mod course;
 mod doctor;
+mod explain;
 mod lab;
 mod label;
 mod list;
@@ -89,6 +90,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         Command::Run(args) => run::run(args, matches, global, command),
         Command::Lab(args) => lab::run(args, matches, global, command),
         Command::Report(args) => report::run(args, global),
+        Command::Explain(args) => explain::run(args, global),
         Command::Analyse(args) => analyse::run(args, global),
         Command::Course(args) => course::run(args, global),
     }

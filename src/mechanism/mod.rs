@@ -70,6 +70,24 @@ pub struct Tally {
     pub framing_bytes: u64,
 }
 
+/// How a mechanism hands one call's messages to the kernel: what an account of its cost counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handling {
+    /// Calls that a group of messages takes ([`per_call`] of them).
+    pub calls: u64,
+    /// Pieces that such a call names, over all its messages.
+    pub pieces: u64,
+    /// Is every byte copied in user memory first?
+    pub packs: bool,
+    /// Does the kernel pin the pages rather than copy them (MSG_ZEROCOPY)?
+    pub lends: bool,
+}
+
+impl Handling {
+    /// One call that copies one piece.
+    pub const PLAIN: Handling = Handling { calls: 1, pieces: 1, packs: false, lends: false };
+}
+
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
 pub struct Setup<'a> {
     /// A connected, blocking TCP socket; closed by the harness after the sender is dropped.
@@ -133,6 +151,12 @@ pub trait Mechanism: Sync {
     /// every message of a call.
     fn messages_held(&self, point: &Point) -> u64 {
         1 + per_call(point)
+    }
+
+    /// How it hands messages over; `None`: no account of its cost can be made.
+    fn handling(&self, point: &Point) -> Option<Handling> {
+        let _ = point;
+        None
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;

@@ -7,9 +7,10 @@
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::zerocopy_ring::{self, Ring, Shape, Waiting};
-use super::{About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, more_flag, per_call};
+use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, more_flag, per_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
+use crate::message::FIELDS;
 use crate::units::Unit;
 use std::io;
 
@@ -96,6 +97,10 @@ impl Mechanism for MsgZerocopy {
 
     fn messages_held(&self, point: &Point) -> u64 {
         slots(point) * per_call(point)
+    }
+
+    fn handling(&self, point: &Point) -> Option<Handling> {
+        Some(Handling { pieces: FIELDS as u64 * per_call(point), lends: true, ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

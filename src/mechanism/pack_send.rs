@@ -4,7 +4,8 @@
 //! are packed one behind the other and leave together. Source: send(2).
 
 use super::{
-    About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, more_flag, per_call,
+    About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, more_flag,
+    per_call,
 };
 use crate::axis::{Axis, Point};
 use crate::message::{Message, PAGE};
@@ -32,6 +33,10 @@ impl Mechanism for PackSend {
 
     fn messages_held(&self, point: &Point) -> u64 {
         2 * per_call(point)
+    }
+
+    fn handling(&self, _: &Point) -> Option<Handling> {
+        Some(Handling { packs: true, ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

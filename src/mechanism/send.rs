@@ -4,9 +4,10 @@
 //! other. Source: send(2).
 
 use super::{
-    About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, contiguous, more_flag, per_call,
+    About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, contiguous, more_flag,
+    per_call,
 };
-use crate::axis::Axis;
+use crate::axis::{Axis, Point};
 use crate::sys::{buffer::Buffer, socket};
 use std::io;
 use std::os::fd::RawFd;
@@ -27,6 +28,10 @@ impl Mechanism for Send {
 
     fn axes(&self) -> &'static [Axis] {
         &[MESSAGES_PER_CALL, MSG_MORE]
+    }
+
+    fn handling(&self, _: &Point) -> Option<Handling> {
+        Some(Handling::PLAIN)
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

@@ -2,9 +2,9 @@
 //!
 //! What the simplest program does with a message in eight pieces. Source: send(2).
 
-use super::{About, MSG_MORE, Mechanism, Sender, Setup, Tally, more_flag};
-use crate::axis::Axis;
-use crate::message::Message;
+use super::{About, Handling, MSG_MORE, Mechanism, Sender, Setup, Tally, more_flag};
+use crate::axis::{Axis, Point};
+use crate::message::{FIELDS, Message};
 use crate::sys::socket;
 use std::io;
 use std::os::fd::RawFd;
@@ -25,6 +25,10 @@ impl Mechanism for SendFields {
 
     fn axes(&self) -> &'static [Axis] {
         &[MSG_MORE]
+    }
+
+    fn handling(&self, _: &Point) -> Option<Handling> {
+        Some(Handling { calls: FIELDS as u64, ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

@@ -6,7 +6,7 @@
 
 use super::msg_zerocopy::{REAP_AXES, shape};
 use super::zerocopy_ring::{self, Ring};
-use super::{About, Mechanism, Sender, Setup};
+use super::{About, Handling, Mechanism, Sender, Setup};
 use crate::axis::{Axis, Point};
 use crate::host::Unavailable;
 use std::io;
@@ -37,6 +37,10 @@ impl Mechanism for SendZerocopy {
     fn messages_held(&self, point: &Point) -> u64 {
         let shape = shape(point);
         1 + shape.slots as u64 * shape.per_call
+    }
+
+    fn handling(&self, _: &Point) -> Option<Handling> {
+        Some(Handling { lends: true, ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

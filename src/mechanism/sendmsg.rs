@@ -4,10 +4,11 @@
 //! Source: sendmsg(2), writev(2).
 
 use super::{
-    About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, fields, more_flag, per_call,
+    About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, fields, more_flag,
+    per_call,
 };
 use crate::axis::{Axis, Point};
-use crate::message::Message;
+use crate::message::{FIELDS, Message};
 use crate::sys::socket::Gather;
 use std::io;
 use std::os::fd::RawFd;
@@ -32,6 +33,10 @@ impl Mechanism for SendMsg {
 
     fn messages_held(&self, point: &Point) -> u64 {
         per_call(point)
+    }
+
+    fn handling(&self, point: &Point) -> Option<Handling> {
+        Some(Handling { pieces: FIELDS as u64 * per_call(point), ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

@@ -3,9 +3,9 @@
 //! A write to a connection that the other side closed raises SIGPIPE, which this program ignores from
 //! its start (Rust's runtime does): the call then fails with EPIPE like the others. Source: writev(2).
 
-use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, Setup, Tally, copies, fields, per_call};
+use super::{About, Handling, MESSAGES_PER_CALL, Mechanism, Sender, Setup, Tally, copies, fields, per_call};
 use crate::axis::{Axis, Point};
-use crate::message::Message;
+use crate::message::{FIELDS, Message};
 use crate::sys::socket::Gather;
 use std::io;
 use std::os::fd::RawFd;
@@ -30,6 +30,10 @@ impl Mechanism for WriteV {
 
     fn messages_held(&self, point: &Point) -> u64 {
         per_call(point)
+    }
+
+    fn handling(&self, point: &Point) -> Option<Handling> {
+        Some(Handling { pieces: FIELDS as u64 * per_call(point), ..Handling::PLAIN })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {

@@ -23,6 +23,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::machine::section(&material),
         section::operations::section(&material),
         section::copies::section(&material),
+        section::time::section(&material),
         section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),

@@ -7,7 +7,7 @@ use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
 use super::{
     Block, Diagram, Entry, HeatCell, HeatMap, MapCell, Notice, Plot, RegionMap, Report, Section, Standing,
-    Table, WinnerMap, diagram, heat, regions, svg,
+    Table, WinnerMap, bars, diagram, heat, regions, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
@@ -127,7 +127,7 @@ fn section(section: &Section, targets: &Targets) -> Markup {
 /// The grid that a figure stands in.
 fn grid(block: &Block) -> Option<&'static str> {
     match block {
-        Block::Plot(_) | Block::Map(_) | Block::Heat(_) | Block::Regions(_) => Some("grid"),
+        Block::Plot(_) | Block::Map(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) => Some("grid"),
         Block::Diagram(_) => Some("grid paths"),
         _ => None,
     }
@@ -160,6 +160,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Heat(map) => heat_map(map),
         Block::Diagram(diagram) => data_path(diagram),
         Block::Regions(map) => region_map(map),
+        Block::Bars(bars) => bars::figure(bars),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }

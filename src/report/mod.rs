@@ -10,6 +10,7 @@ use crate::analysis::words::percent;
 
 pub use crate::analysis::{CellRef, Statement};
 
+pub mod bars;
 pub mod build;
 pub mod context;
 pub mod material;
@@ -301,6 +302,28 @@ pub struct Diagram {
     pub notes: Vec<String>,
 }
 
+/// Stacked bars, one below the other, each with a mark where the whole was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackedBars {
+    /// File name of the SVG without ending.
+    pub id: String,
+    pub title: String,
+    pub unit: Unit,
+    /// What the parts are; the position is the style, as in [`Series::style`].
+    pub parts: Vec<String>,
+    pub bars: Vec<StackedBar>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackedBar {
+    pub label: String,
+    /// One a part; 0 where it has none.
+    pub parts: Vec<f64>,
+    /// The whole as it was measured.
+    pub measured: f64,
+    pub cell: CellRef,
+}
+
 /// Something that weakens figures or is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Notice {
@@ -346,6 +369,7 @@ pub enum Block {
     Heat(HeatMap),
     Diagram(Diagram),
     Regions(RegionMap),
+    Bars(StackedBars),
     /// What few readers want, folded away under a title.
     Folded {
         title: String,
@@ -424,6 +448,14 @@ impl Report {
     pub fn regions(&self) -> impl Iterator<Item = &RegionMap> {
         self.blocks().filter_map(|block| match block {
             Block::Regions(map) => Some(map),
+            _ => None,
+        })
+    }
+
+    /// Every drawing of stacked bars, in order.
+    pub fn bars(&self) -> impl Iterator<Item = &StackedBars> {
+        self.blocks().filter_map(|block| match block {
+            Block::Bars(bars) => Some(bars),
             _ => None,
         })
     }

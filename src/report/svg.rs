@@ -4,7 +4,7 @@
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
 use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series, diagram, heat, marks, regions};
+use super::{Plot, PlotAxis, Report, Scale, Series, bars, diagram, heat, marks, regions};
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use std::fmt::Write;
@@ -36,7 +36,8 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
     let heats = report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)));
     let diagrams = report.diagrams().map(|d| (format!("{}.svg", d.id), diagram::standalone(d)));
     let maps = report.regions().map(|map| (format!("{}.svg", map.id), regions::standalone(map)));
-    plots.chain(heats).chain(diagrams).chain(maps).collect()
+    let stacks = report.bars().map(|b| (format!("{}.svg", b.id), bars::standalone(b)));
+    plots.chain(heats).chain(diagrams).chain(maps).chain(stacks).collect()
 }
 
 pub(super) fn standalone(plot: &Plot) -> String {

@@ -26,7 +26,8 @@ fn the_default_spec_holds_the_defaults() {
         Spec { seed: 1, ..spec.clone() },
         Spec { seed: 1, title: spec.title.clone(), probes: spec.probes.clone(), ..empty }
     );
-    assert!(spec.probes.iter().all(|p| p.axes.is_empty()));
+    // What the study compares takes its defaults; what accounts are made from may name a few values.
+    assert!(spec.probes[0].axes.is_empty());
 }
 
 #[test]

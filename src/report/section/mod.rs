@@ -20,6 +20,7 @@ pub mod problems;
 pub mod regions;
 pub mod questions;
 pub mod reproduce;
+pub mod time;
 pub mod rulers;
 pub mod verdict;
 

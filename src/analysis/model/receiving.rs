@@ -1,0 +1,93 @@
+//! Terms of the receiver's work, and of waking it.
+
+use super::counts::{Count, Subject};
+use super::figure::Figure;
+use super::steps::Steps;
+use super::{About, Group, Side, Term};
+use crate::probe::tcp_path::steps;
+
+/// Small segments that a receive call of the step takes.
+fn taken() -> Option<f64> {
+    let step = steps::ALL.iter().find(|step| step.id == steps::TRANSMIT)?;
+    Some(step.calls as f64)
+}
+
+/// What each small segment costs beside the call that takes it.
+fn by_segment(steps: &Steps) -> Option<Figure> {
+    let (many, one) = (steps.receiver(steps::TRANSMIT)?, steps.receiver(steps::SINGLE)?);
+    Some(many.minus(&one).over(taken()? - 1.0))
+}
+
+pub struct Receive;
+
+impl Term for Receive {
+    fn about(&self) -> About {
+        About {
+            id: "receive",
+            title: "receive calls, with their acknowledgements",
+            side: Side::Receiver,
+            group: Group::Receive,
+        }
+    }
+
+    fn count(&self, s: &Subject) -> Count {
+        s.receive_calls.clone()
+    }
+
+    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
+        Some(steps.receiver(steps::SINGLE)?.minus(&by_segment(steps)?))
+    }
+}
+
+pub struct TakeSegment;
+
+impl Term for TakeSegment {
+    fn about(&self) -> About {
+        About { id: "take", title: "segments taken", side: Side::Receiver, group: Group::Receive }
+    }
+
+    fn count(&self, s: &Subject) -> Count {
+        s.segments.clone()
+    }
+
+    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
+        by_segment(steps)
+    }
+}
+
+pub struct Wake;
+
+impl Term for Wake {
+    fn about(&self) -> About {
+        About { id: "wake", title: "waking the receiver", side: Side::Sender, group: Group::Sleep }
+    }
+
+    fn count(&self, s: &Subject) -> Count {
+        s.sleeps.clone()
+    }
+
+    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
+        Some(steps.sender(steps::WAKE)?.minus(&steps.sender(steps::SINGLE)?))
+    }
+}
+
+pub struct Sleep;
+
+impl Term for Sleep {
+    fn about(&self) -> About {
+        About {
+            id: "sleep",
+            title: "going to sleep and waking up",
+            side: Side::Receiver,
+            group: Group::Sleep,
+        }
+    }
+
+    fn count(&self, s: &Subject) -> Count {
+        s.sleeps.clone()
+    }
+
+    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
+        Some(steps.receiver(steps::WAKE)?.minus(&steps.receiver(steps::SINGLE)?))
+    }
+}
