@@ -119,6 +119,14 @@ fn block_outline(block: &Block) -> String {
             };
             format!("regions {}: {}\n{}", map.id, map.title, map.rows.iter().map(row).collect::<String>())
         }
+        Block::Bars(bars) => {
+            let row = |b: &syscost::report::StackedBar| {
+                let parts: Vec<String> = b.parts.iter().map(|part| bars.unit.format(*part)).collect();
+                format!("{}: {} | {}\n", b.label, parts.join(", "), bars.unit.format(b.measured))
+            };
+            let rows: String = bars.bars.iter().map(row).collect();
+            format!("bars {}: {}: {}\n{rows}", bars.id, bars.title, bars.parts.join(", "))
+        }
         Block::Folded { title, blocks } => {
             format!("> {title}\n{}", blocks.iter().map(block_outline).collect::<String>())
         }

@@ -61,6 +61,11 @@ pub struct Subject {
     pub sleeps: Count,
 }
 
+fn calls_in_words(calls: u64, batch: f64) -> String {
+    use crate::analysis::words::count;
+    format!("{} for {}", count(calls as usize, "call"), count(batch as usize, "message"))
+}
+
 /// The payload of a packet, and of the largest segment that the kernel makes at once.
 pub fn segment_bytes(point: &Point) -> (u64, u64) {
     let mtu = point.int("mtu").unwrap_or(LOOPBACK_MTU);
@@ -88,7 +93,7 @@ impl Subject {
             point: point.clone(),
             handling,
             message_bytes,
-            calls: Count::rule(calls, format!("{} for {}", handling.calls, batch)),
+            calls: Count::rule(calls, calls_in_words(handling.calls, batch)),
             call_bytes,
             segments,
             looks: made.with((made.n - calls).max(0.0)),

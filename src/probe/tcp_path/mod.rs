@@ -7,6 +7,8 @@
 
 mod sides;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 
 use super::prediction::RowRef;
 use super::transfer::{Transfer, axes};

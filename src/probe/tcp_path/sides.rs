@@ -22,7 +22,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 /// A receive call's buffer: that of the ordinary receiver.
-const BUFFER_BYTES: usize = 128 * 1024;
+pub const BUFFER_BYTES: usize = 128 * 1024;
 /// Which turn stands for a window: whatever runs while both sides sleep between two turns cools the caches,
 /// and only ever adds. Streams do not sleep there.
 const TYPICAL: f64 = 0.25;
@@ -114,7 +114,7 @@ pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         let calls = take(data, step, &mut room, turn_bytes)?;
         let ns = ((thread_cpu_ns() - from) as f64 - overhead).max(0.0);
         if !step.dropped {
-            // The last call's bytes end the turn, and every call of the sender carries the same.
+            // Every call of the sender carries the same bytes.
             verify(&room, step, turn_bytes)?;
         }
         received += turn_bytes as u64;

@@ -7,7 +7,7 @@ use crate::axis::Point;
 use crate::report::escape::slug;
 use crate::report::material::Material;
 use crate::report::{
-    Block, CellRef, Entry, Notice, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Standing,
+    Block, CellRef, Entry, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Standing,
     Statement, Table,
 };
 use crate::stats::Estimate;
@@ -23,12 +23,10 @@ pub fn section(m: &Material) -> Option<Section> {
     let model = &m.analysis.model;
     let mut blocks = Vec::new();
     if let Some(why) = &model.lacking {
-        blocks.push(Block::Notice(Notice {
-            title: "No account can be made".into(),
-            text: format!("Where the time of a message goes is not known: {}.", why.reason),
-            remedy: why.remedy.clone(),
-            cases: Vec::new(),
-        }));
+        blocks.push(Block::Text(format!(
+            "Cannot be told from this run because {}. This would: {}",
+            why.reason, why.remedy
+        )));
     }
     blocks.extend(summary(m).map(Block::Statement));
     blocks.extend(worst(m).map(Block::Statement));
