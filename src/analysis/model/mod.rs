@@ -215,7 +215,8 @@ impl Model {
         let transfer = Transfer.about().id;
         let cases: Vec<&Case> =
             run.record.plan.cases.iter().filter(|c| c.probe == transfer && c.twin_of.is_none()).collect();
-        let accounts: Vec<Account> = cases.iter().filter_map(|case| of_case(run, cells, case)).collect();
+        let sources = steps::sources(run);
+        let accounts: Vec<Account> = cases.iter().filter_map(|case| of_case(&sources, cells, case)).collect();
         let lacking = (accounts.is_empty() && !cases.is_empty()).then(lacking);
         Model { accounts, lacking }
     }
@@ -243,7 +244,7 @@ pub fn lacking() -> Unavailable {
     }
 }
 
-fn of_case(run: &Run, cells: &Cells, case: &Case) -> Option<Account> {
+fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
     let subject = Subject::measured(cells, case.index, &case.point)?;
     // A receiver that takes the bytes in another way has costs of its own.
     if !Transfer.whole(&case.point)
@@ -254,7 +255,7 @@ fn of_case(run: &Run, cells: &Cells, case: &Case) -> Option<Account> {
     let value = |metric: &str| cells.cell(case.index, metric).map(|cell| cell.estimate.value);
     let measured =
         Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER)?, total_ns: value(TOTAL)? };
-    let items = items(&subject, &Steps::at(run, cells, &case.point))?;
+    let items = items(&subject, &Steps::at(sources, cells, &case.point))?;
     Some(Account {
         case: Some(case.index),
         point: case.point.clone(),

@@ -8,22 +8,29 @@ use crate::analysis::CellRef;
 use crate::analysis::cells::Cells;
 use crate::axis::Point;
 use crate::plan::Case;
-use crate::probe::memory_bandwidth;
 use crate::probe::prediction::RowRef;
 use crate::probe::tcp_path::{self, steps};
+use crate::probe::{Probe, memory_bandwidth};
 use crate::run::Run;
 
 /// The unit costs for cases at one place.
 pub struct Steps<'a> {
-    run: &'a Run,
+    sources: &'a [&'a Case],
     cells: &'a Cells,
     place: Point,
 }
 
+/// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
+pub fn sources(run: &Run) -> Vec<&Case> {
+    let (path, memory) = (tcp_path::TcpPath.about().id, memory_bandwidth::MemoryBandwidth.about().id);
+    let cases = run.record.plan.cases.iter();
+    cases.filter(|c| c.twin_of.is_none() && [path, memory].contains(&c.probe.as_str())).collect()
+}
+
 impl<'a> Steps<'a> {
     /// Those that hold where this point is.
-    pub fn at(run: &'a Run, cells: &'a Cells, point: &Point) -> Steps<'a> {
-        Steps { run, cells, place: point.clone() }
+    pub fn at(sources: &'a [&'a Case], cells: &'a Cells, point: &Point) -> Steps<'a> {
+        Steps { sources, cells, place: point.clone() }
     }
 
     pub fn sender(&self, step: &'static str) -> Option<Figure> {
@@ -47,8 +54,9 @@ impl<'a> Steps<'a> {
     /// What a byte costs that one thread copies in user memory, where so many bytes are at work: that
     /// of the smallest tested working set that holds them.
     pub fn user_copy(&self, working_set: u64) -> Option<Figure> {
-        let cases = self.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
-        let mut tested: Vec<(u64, Figure)> = cases
+        let mut tested: Vec<(u64, Figure)> = self
+            .sources
+            .iter()
             .filter_map(|case| {
                 let bytes = case.point.int("working_set_bytes")?;
                 let row = memory_bandwidth::rate("copy", bytes, 1);
@@ -65,12 +73,10 @@ impl<'a> Steps<'a> {
     }
 
     fn find(&self, row: &RowRef, name: &str) -> Option<Figure> {
-        let here = |case: &&Case| {
-            let shared = tcp_path::shared_axes().iter();
-            case.twin_of.is_none()
-                && shared.into_iter().all(|axis| case.point.get(axis) == self.place.get(axis))
+        let here = |case: &&&Case| {
+            tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == self.place.get(axis))
         };
-        let mut cases = self.run.record.plan.cases.iter().filter(here);
+        let mut cases = self.sources.iter().filter(here);
         let cell = cases.find_map(|case| self.cell(case, row))?;
         let ns = self.cells.cell(cell.case, cell.metric)?.estimate.value;
         Some(Figure::of(name, ns, cell))

@@ -4,7 +4,7 @@
 //! between the counters of the neighbouring sizes of the same mechanism, along the logarithm of the size.
 
 use super::counts::{Count, Subject};
-use super::steps::Steps;
+use super::steps::{self, Steps};
 use super::{Account, items};
 use crate::analysis::CellRef;
 use crate::analysis::cells::Cells;
@@ -21,7 +21,7 @@ const THREADS: &str = "threads";
 pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
     let neighbours = neighbours(run, cells, point);
     let subject = Subject::of(point, |metric| between(cells, &neighbours, point, metric))?;
-    let items = items(&subject, &Steps::at(run, cells, point))?;
+    let items = items(&subject, &Steps::at(&steps::sources(run), cells, point))?;
     let mut caveats = vec!["a prediction: this case was not run".to_string()];
     caveats.extend(outside(&neighbours, point));
     caveats.extend(crowded(run, point));

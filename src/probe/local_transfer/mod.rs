@@ -2,7 +2,7 @@
 //! which a transfer over TCP is held.
 //!
 //! The same message, threads, windows and metrics as a transfer over TCP; only what carries the bytes differs.
-//! One file per way, one visible list in [`way`].
+//! One file per way, one visible list in `way.rs`.
 
 mod channel;
 mod copy;
