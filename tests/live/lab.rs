@@ -148,7 +148,10 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
         let sent = (counts.copied_in, counts.uncopied_in, counts.orphan_copied);
         assert_eq!(sent, (0, audit.delivered_bytes, 0), "{audit:?}");
         assert!(counts.device_fetched >= audit.delivered_bytes, "{audit:?}");
-        assert_eq!(audit.completions_copied, 0, "{audit:?}");
+        // A segment that is sent again in an emulated machine that is late may be copied for that.
+        if counts.retransmitted == 0 {
+            assert_eq!(audit.completions_copied, 0, "{audit:?}");
+        }
     }
 }
 
