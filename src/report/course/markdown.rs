@@ -59,7 +59,7 @@ pub fn answer(answered: &Answered) -> String {
         }
         Answer::CannotBeAnswered { because, command } => {
             format!(
-                "- Cannot be answered from this run because {}. This would: `{}`\n\n",
+                "- Cannot be answered from this run because {}. This would: {}\n\n",
                 plain(because),
                 visible(command)
             )
