@@ -2,6 +2,7 @@
 //! What this machine cannot do, or a pair cannot do together, is skipped with its reason and said.
 
 use crate::common;
+use std::collections::BTreeMap;
 use syscost::axis::Point;
 use syscost::measure::{self, Event};
 use syscost::plan::Plan;
@@ -25,9 +26,14 @@ fn verified(test: &str, axes: &[(&str, &str)]) -> Vec<Point> {
     })
     .expect("the check runs");
     assert!(failures.is_empty(), "{failures:#?}");
+    // One line a reason: what one machine lacks is lacking at every point.
+    let mut reasons: BTreeMap<&str, (usize, &Point)> = BTreeMap::new();
     for skip in plan.skips.iter().chain(&skips) {
         assert!(!skip.why.reason.is_empty() && !skip.why.remedy.is_empty(), "{skip:?}");
-        common::skipped(test, &format!("{}: {}", skip.point, skip.why.reason));
+        reasons.entry(&skip.why.reason).or_insert((0, &skip.point)).0 += 1;
+    }
+    for (reason, (cases, first)) in reasons {
+        common::skipped(test, &format!("{cases} cases, the first at {first}: {reason}"));
     }
     let planned = plan.cases.iter().filter(|case| case.twin_of.is_none()).count();
     assert_eq!(done.len() + skips.len(), planned, "nothing is lost");
