@@ -70,15 +70,6 @@ fn block_outline(block: &Block) -> String {
                 table.note.clone().unwrap_or_default()
             )
         }
-        Block::Bars(bars) => {
-            let unit = bars.unit;
-            let bar = |b: &syscost::report::StackedBar| {
-                let parts: Vec<String> = b.parts.iter().map(|p| unit.format(*p)).collect();
-                format!("{}: {} ({})\n", b.label, parts.join(" + "), unit.format(b.measured))
-            };
-            let drawn: String = bars.bars.iter().map(bar).collect();
-            format!("bars {}: {}\n{drawn}", bars.id, bars.parts.join(", "))
-        }
         Block::Plot(plot) => {
             let names: Vec<String> =
                 plot.series.iter().map(|s| format!("{} ({})", s.name, s.points.len())).collect();
