@@ -13,8 +13,6 @@ pub mod figure;
 mod lending;
 mod receiving;
 mod steps;
-#[cfg(test)]
-mod tests;
 pub mod what_if;
 
 use super::CellRef;
@@ -276,3 +274,6 @@ fn items(subject: &Subject, steps: &Steps) -> Option<Vec<Item>> {
     }
     Some(items)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,8 +7,6 @@
 
 mod sides;
 pub mod steps;
-#[cfg(test)]
-mod tests;
 
 use super::prediction::RowRef;
 use super::transfer::{Transfer, axes};
@@ -182,3 +180,6 @@ impl Probe for TcpPath {
         Timing { warmup_ns: WARMUP_NS.min(base.warmup_ns), window_ns: WINDOW_NS.min(base.window_ns), ..base }
     }
 }
+
+#[cfg(test)]
+mod tests;
