@@ -327,7 +327,7 @@ fn namespaces_that_a_user_made_are_a_path() {
     let output = Command::new(SYSCOST).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let reversed = format!("netns:{},no-such-namespace", made.0[1]);
-    let output = Command::new(SYSCOST).args(["check", "--path", &reversed]).output().unwrap();
+    let output = Command::new(SYSCOST).args(["check", "transfer", "--path", &reversed]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(
         String::from_utf8_lossy(&output.stderr).contains("ip netns add no-such-namespace"),

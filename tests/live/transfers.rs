@@ -87,6 +87,7 @@ fn workers_are_small() {
     let out = directory.path().join("run");
     let output = common::syscost(&[
         "run",
+        "transfer",
         "--quiet",
         "--mechanism",
         "send,msg_zerocopy",

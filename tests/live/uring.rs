@@ -104,6 +104,7 @@ fn zero_copy_on_loopback_reports_copies() {
     let out = directory.path().join("run");
     let output = common::syscost(&[
         "run",
+        "transfer",
         "--quiet",
         "--quick",
         "--mechanism",
