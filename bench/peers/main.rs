@@ -21,6 +21,7 @@ mod peer;
 mod place;
 mod process;
 mod record;
+mod recorded;
 mod session;
 mod sink;
 mod ways;

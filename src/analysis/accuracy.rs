@@ -5,7 +5,7 @@
 
 use super::Statement;
 use super::operations::Operation;
-use super::words::{self, count};
+use super::words::{self, capital, count};
 use crate::sample::Better;
 use crate::stats::Estimate;
 use crate::units::significant;
@@ -141,11 +141,6 @@ fn together(group: &[Operation], mut outside: Vec<(&Operation, Estimate)>) -> Op
 fn times(ratio: &Estimate) -> String {
     let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(significant);
     format!("{value} [{low}, {high}] times")
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

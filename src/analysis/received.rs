@@ -6,7 +6,7 @@
 
 use super::cells::Cells;
 use super::study::HEADLINES;
-use super::words::{self, and, count};
+use super::words::{self, and, capital, count};
 use super::{CellRef, Statement};
 use crate::plan::Case;
 use crate::receiver::{self, options};
@@ -106,11 +106,6 @@ fn told(receiver: &str, path: &str, by_mechanism: &ByMechanism) -> Option<Statem
         ),
         cells: found.map(|(case, _)| CellRef { case: *case, metric: METRIC }).collect(),
     })
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Cases whose busy polling had nothing to poll.

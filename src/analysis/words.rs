@@ -178,6 +178,12 @@ impl Words {
     }
 }
 
+/// The first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}
+
 /// `1 thread`, `1, 2 and 4 threads`.
 pub fn threads(values: &[Value]) -> String {
     let one = matches!(values, [Value::Int(1)]);

@@ -4,6 +4,7 @@
 //! beyond, the mark stands inside the bar. Layout only; every figure is in the table beside it.
 
 use super::escape::xml;
+use super::frame::Frame;
 use super::{StackedBar, StackedBars, svg};
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
@@ -25,50 +26,19 @@ fn whole(bar: &StackedBar) -> f64 {
     bar.parts.iter().sum::<f64>().max(bar.measured)
 }
 
+fn frame(bars: &StackedBars) -> Frame<'_> {
+    let legend = bars.parts.iter().enumerate().map(|(style, name)| (name.as_str(), style)).collect();
+    let height = height(bars);
+    Frame { title: &bars.title, class: "bars", sample: "part", width: WIDTH, height, legend }
+}
+
 /// The drawing for embedding in a page that has the shared style.
 pub fn inline(bars: &StackedBars) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" class=\"plot bars\" role=\"img\" aria-label=\"{}\">",
-        height(bars),
-        xml(&bars.title)
-    );
-    body(&mut out, bars);
-    out.push_str("</svg>");
-    out
+    frame(bars).inline(|out| body(out, bars))
 }
 
 pub fn standalone(bars: &StackedBars) -> String {
-    let legend = 34.0 + 18.0 * bars.parts.len() as f64;
-    let height = height(bars) + legend;
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -{legend:.0} {WIDTH} {height:.0}\" width=\"{:.0}\" \
-         height=\"{:.0}\" role=\"img\" class=\"plot bars standalone\">\n<style>{}</style>\n\
-         <rect class=\"paper\" x=\"0\" y=\"-{legend:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
-         <text class=\"heading\" x=\"12\" y=\"{:.0}\">{}</text>\n",
-        WIDTH * 1.6,
-        height * 1.6,
-        svg::STYLE,
-        22.0 - legend,
-        xml(&bars.title)
-    );
-    for (style, name) in bars.parts.iter().enumerate() {
-        let y = 40.0 - legend + 18.0 * style as f64;
-        let _ = write!(
-            out,
-            "<g class=\"{}\"><rect class=\"part\" x=\"12\" y=\"{:.0}\" width=\"16\" height=\"11\"/>\
-             <text class=\"name\" x=\"34\" y=\"{y:.0}\">{}</text></g>",
-            svg::style_class(style),
-            y - 10.0,
-            xml(name)
-        );
-    }
-    body(&mut out, bars);
-    out.push_str("</svg>\n");
-    out
+    frame(bars).standalone(|out| body(out, bars))
 }
 
 fn body(out: &mut String, bars: &StackedBars) {

@@ -19,6 +19,7 @@ pub mod course;
 pub mod csv;
 pub mod diagram;
 pub mod escape;
+mod frame;
 pub mod heat;
 pub mod html;
 pub mod marks;

@@ -4,6 +4,7 @@
 //! different answers the band is pale, because the border lies somewhere in it. Layout only.
 
 use super::escape::xml;
+use super::frame::Frame;
 use super::{RegionMap, RegionPlace, RegionRow, svg};
 use std::fmt::Write;
 
@@ -21,51 +22,18 @@ fn height(map: &RegionMap) -> f64 {
     TOP + map.rows.len() as f64 * (BAND + GAP) + 30.0
 }
 
+fn frame(map: &RegionMap) -> Frame<'_> {
+    let legend = map.names.iter().map(|(name, style)| (name.as_str(), *style)).collect();
+    Frame { title: &map.title, class: "region", sample: "fill", width: WIDTH, height: height(map), legend }
+}
+
 /// The map for embedding in a page that has the shared style.
 pub fn inline(map: &RegionMap) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" class=\"plot region\" role=\"img\" aria-label=\"{}\">",
-        height(map),
-        xml(&map.title)
-    );
-    body(&mut out, map);
-    out.push_str("</svg>");
-    out
+    frame(map).inline(|out| body(out, map))
 }
 
 pub fn standalone(map: &RegionMap) -> String {
-    let legend = 34.0 + 18.0 * map.names.len() as f64;
-    let height = height(map) + legend;
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -{legend:.0} {WIDTH} {height:.0}\" width=\"{:.0}\" \
-         height=\"{:.0}\" role=\"img\" class=\"plot region standalone\">\n<style>{}</style>\n\
-         <rect class=\"paper\" x=\"0\" y=\"-{legend:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
-         <text class=\"heading\" x=\"12\" y=\"{:.0}\">{}</text>\n",
-        WIDTH * 1.6,
-        height * 1.6,
-        svg::STYLE,
-        22.0 - legend,
-        xml(&map.title)
-    );
-    for (i, (name, style)) in map.names.iter().enumerate() {
-        let y = 40.0 - legend + 18.0 * i as f64;
-        let _ = write!(
-            out,
-            "<g class=\"{}\"><rect class=\"fill\" x=\"12\" y=\"{:.0}\" width=\"16\" height=\"11\"/>\
-             <text class=\"name\" x=\"34\" y=\"{:.0}\">{}</text></g>",
-            svg::style_class(*style),
-            y - 10.0,
-            y,
-            xml(name)
-        );
-    }
-    body(&mut out, map);
-    out.push_str("</svg>\n");
-    out
+    frame(map).standalone(|out| body(out, map))
 }
 
 /// From a value to a position across.

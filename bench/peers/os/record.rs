@@ -2,6 +2,7 @@
 //! lines with the machine, the programs and the command. The page is made from this file alone.
 
 use super::row;
+use crate::recorded;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Write;
@@ -77,19 +78,8 @@ impl Recorder {
 }
 
 pub fn read(path: &Path) -> Result<Record> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let facts = text
-        .lines()
-        .map_while(|line| line.strip_prefix("# ")?.split_once(": "))
-        .map(|(label, value)| (label.to_string(), value.to_string()))
-        .collect();
-    let body: String =
-        text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
-    let mut reader = csv::Reader::from_reader(body.as_bytes());
-    if reader.headers()? != COLUMNS.as_slice() {
-        bail!("{} is not a record of this comparison", path.display());
-    }
-    let visits = reader.records().map(|line| visit(&line?)).collect::<Result<_>>()?;
+    let (facts, lines) = recorded::read(path, &COLUMNS)?;
+    let visits = lines.iter().map(visit).collect::<Result<_>>()?;
     Ok(Record { facts, visits })
 }
 

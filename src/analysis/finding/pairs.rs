@@ -8,7 +8,7 @@ use crate::analysis::compare::{TieReason, Verdict};
 use crate::analysis::crossover::{Crossover, Side, Step};
 use crate::analysis::study::{ALONG, RIVALS, Study};
 use crate::analysis::verdict::from_side;
-use crate::analysis::words::{self, Words, and, count};
+use crate::analysis::words::{self, Words, and, capital, count};
 use crate::analysis::{CellRef, Statement, copies};
 use crate::axis::Point;
 use crate::mechanism;
@@ -189,10 +189,4 @@ pub fn ranges(words: &Words, tested: &BTreeSet<u64>, found: &BTreeSet<u64>) -> S
 pub fn number(value: f64, thing: &str) -> String {
     let shown = significant(value);
     format!("{shown} {thing}{}", if shown == "1" { "" } else { "s" })
-}
-
-/// The first letter in upper case.
-pub fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }

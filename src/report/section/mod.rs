@@ -24,6 +24,8 @@ pub mod time;
 pub mod rulers;
 pub mod verdict;
 
+pub use crate::analysis::words::capital;
+
 use super::{Block, Section};
 
 /// A section, unless it would be empty.
@@ -40,10 +42,4 @@ pub fn threads(count: u64) -> String {
 /// `1 case`, `3 cases`.
 pub fn plural(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
-
-/// The first letter in upper case.
-pub fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
