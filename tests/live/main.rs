@@ -11,6 +11,7 @@ mod mechanisms;
 mod local_transfers;
 mod mounted;
 mod receivers;
+mod reliability;
 mod remote;
 mod operations;
 mod page_cache;
