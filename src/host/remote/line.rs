@@ -209,7 +209,7 @@ impl Line {
             status = ssh.try_wait().ok().flatten();
             std::thread::sleep(Duration::from_millis(5));
         }
-        let said = plain(&String::from_utf8_lossy(&lock(&self.words)));
+        let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
         let words = match (said.as_str(), status) {
             ("", Some(status)) => format!("ssh ended ({status})"),
             ("", None) => "the outpost ended".to_string(),
@@ -366,6 +366,13 @@ fn greeting(output: &mut BufReader<ChildStdout>, mark: &str) -> io::Result<Optio
         }
         marked = words.trim_end() == mark;
     }
+}
+
+/// ssh and loaders tell the cause last, sometimes below a banner.
+fn last_lines(words: &str) -> String {
+    const SHOWN: usize = 3;
+    let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(SHOWN)..].join("; ")
 }
 
 /// Keeps the end of what ssh and the far side's standard error say.

@@ -2,3 +2,5 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod promises;
+mod hosts;
+mod two_hosts;
