@@ -38,8 +38,9 @@ pub struct Standing<'a> {
     pub offers: &'a [serde_json::Value],
     /// Inode numbers of the network namespaces on both sides of the path.
     pub near_namespace: u32,
-    pub far_namespace: u32,
-    /// Process ids of the last role on each side.
+    /// `None`: on another host.
+    pub far_namespace: Option<u32>,
+    /// Process ids of the last role on each side; 0 for one that is on another host.
     pub near_pid: u32,
     pub far_pid: u32,
 }
@@ -178,16 +179,16 @@ impl Direction<'_> {
     ) -> Result<Vec<RoleReport>, RoundError> {
         let offers = self.cast(probe, timing, workers, paths, files)?;
         if let Some(observe) = observe {
-            let mut namespace = |far| -> Result<u32, RoundError> {
+            let mut namespace = |far| -> Result<Option<u32>, RoundError> {
                 let place = paths.seat(&self.case.point, far)?.place;
                 place
                     .net_namespace()
                     .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
             };
-            let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
+            let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
             let (mut near_pid, mut far_pid) = (0, 0);
             for (role, worker) in probe.roles().iter().zip(workers.iter()) {
-                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid();
+                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
             }
             observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
         }
@@ -208,15 +209,17 @@ impl Direction<'_> {
         let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
             let task = Task {
                 probe: self.case.probe.clone(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing,
                 token: token.clone(),
-                tsc_hz: self.terms.tsc_hz,
+                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 verify_all: self.terms.verify_all,
-                address: paths.seat(&self.case.point, probe.far(role))?.address,
+                address: seat.address,
+                ports: seat.ports,
                 peer: offers.last().cloned(),
                 files: files.to_vec(),
             };

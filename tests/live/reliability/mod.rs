@@ -4,3 +4,5 @@
 mod killed;
 mod left;
 mod promises;
+mod hosts;
+mod two_hosts;
