@@ -53,6 +53,26 @@ pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
     Ok(ready > 0)
 }
 
+/// Waits until any of the descriptors can be read (or is closed), and says which; none of them after
+/// `limit`, or a signal.
+pub fn wait_for_any(fds: &[RawFd], limit: std::time::Duration) -> io::Result<Vec<bool>> {
+    let mut polls: Vec<libc::pollfd> =
+        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+    // A part of a millisecond counts as one: a wait that ends too early would be begun again at once.
+    let milliseconds = limit.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
+    // SAFETY: as many live pollfds as are said.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, milliseconds) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted {
+            Ok(vec![false; fds.len()])
+        } else {
+            Err(error)
+        };
+    }
+    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
+}
+
 /// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
 pub fn peak_resident_bytes() -> Option<u64> {
     // SAFETY: an rusage is plain numbers, for which zeroes are valid.
