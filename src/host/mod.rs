@@ -11,6 +11,7 @@ pub mod memory;
 pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
+pub mod scarce;
 pub mod scratch;
 pub mod settings;
 pub mod storage;

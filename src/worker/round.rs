@@ -3,8 +3,8 @@
 use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, FromWorker, ToWorker};
-use crate::host::Unavailable;
 use crate::host::scratch::Scratch;
+use crate::host::{Unavailable, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
@@ -158,10 +158,9 @@ impl Direction<'_> {
         let mut workers = Vec::new();
         for role in probe.roles() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
-            workers
-                .push(Worker::start(&seat.place).map_err(|error| {
-                    RoundError::Failed(format!("cannot start a worker process: {error}"))
-                })?);
+            workers.push(Worker::start(&seat.place).map_err(|error| {
+                RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
+            })?);
         }
         Ok(workers)
     }
