@@ -32,7 +32,8 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
     };
     record.warnings.extend(emulated(&record));
     let dir = RunDir::create(&options.out, &record)?;
-    Ok((dir, Run { record, samples: Vec::new() }))
+    let samples = dir.no_samples()?;
+    Ok((dir, Run { record, samples }))
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {

@@ -118,9 +118,9 @@ pub fn observed_round(
 /// A probe records what it declares: a file of samples has no column for anything else.
 fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     let known = probe.quantities();
-    let recorded = samples.iter().flat_map(|sample| sample.quantities.keys());
-    match recorded.into_iter().find(|id| !known.iter().any(|quantity| quantity.id == **id)) {
-        Some(id) => Err(RoundError::Failed(format!(
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.iter());
+    match recorded.into_iter().find(|(id, _)| !known.iter().any(|quantity| quantity.id == *id)) {
+        Some((id, _)) => Err(RoundError::Failed(format!(
             "{} records {id:?}, which is none of its quantities",
             probe.about().id
         ))),
