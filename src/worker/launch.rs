@@ -59,7 +59,11 @@ impl Worker {
         match frame {
             Ok(Some(frame)) => Ok(frame),
             Ok(None) => Err(io::Error::other(self.last_words())),
-            Err(error) => Err(io::Error::new(error.kind(), format!("{error}; {}", self.last_words()))),
+            Err(error) => Err(match self {
+                Worker::Near(near) => io::Error::new(error.kind(), format!("{error}; {}", near.last_words())),
+                // What its line knows is about its end, and it may be alive.
+                Worker::Far(_) => error,
+            }),
         }
     }
 
