@@ -3,14 +3,24 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::{Options, unix_ns};
-use crate::host::{fingerprint, remote};
+use crate::host::{fingerprint, janitor, remote};
 use crate::plan::Plan;
+use crate::probe::directory;
 use crate::run::files::RunDir;
 use crate::run::{Record, Run, SCHEMA, State, Tool, Warning};
 use crate::sys::{program, random};
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Removes what killed runs left where this one will write.
+fn sweep(plan: &Plan) {
+    let named: BTreeSet<&str> = plan.cases.iter().filter_map(|case| case.point.text(directory::ID)).collect();
+    named.into_iter().for_each(|directory| janitor::sweep(Path::new(directory)));
+}
 
 pub fn create(options: &Options) -> Result<(RunDir, Run)> {
+    sweep(&options.plan);
     let host = fingerprint::facts();
     let mut record = Record {
         schema: SCHEMA,
@@ -38,6 +48,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
+    sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {
         run.record.warnings.push(Warning {

@@ -53,6 +53,14 @@ impl Worker {
         frame.ok_or_else(|| io::Error::other(self.last_words()))
     }
 
+    /// The signal that ended it, once it has ended; of one on another host nobody here can say.
+    pub fn killed_by(&self) -> Option<i32> {
+        match self {
+            Worker::Near(near) => near.killed_by(),
+            Worker::Far(_) => None,
+        }
+    }
+
     fn last_words(&mut self) -> String {
         match self {
             Worker::Near(near) => near.last_words(),
@@ -66,6 +74,10 @@ pub struct Near {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
+    /// Waited for: its number may be another's by now.
+    reaped: bool,
+    /// The signal that ended it, noted before it was waited for.
+    signal: Option<i32>,
 }
 
 impl Near {
@@ -80,11 +92,22 @@ impl Near {
         let mut child = command.spawn()?;
         let input = child.stdin.take().expect("piped above");
         let output = child.stdout.take().expect("piped above");
-        Ok(Near { child, input, output })
+        Ok(Near { child, input, output, reaped: false, signal: None })
+    }
+
+    /// The signal that ended it, once it has ended.
+    fn killed_by(&self) -> Option<i32> {
+        if self.reaped { self.signal } else { process::ended_by_signal(self.child.id()) }
     }
 
     /// Why the worker ended without saying so in a frame.
     fn last_words(&mut self) -> String {
+        // What it started goes first: a server that holds its line open, as long as the group's
+        // number is surely its own. After this no process of the group is left.
+        process::wait_for_end(self.child.id());
+        process::kill_group(self.child.id());
+        self.signal = self.killed_by();
+        self.reaped = true;
         let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
         let mut words = Vec::new();
         if let Some(errors) = self.child.stderr.as_mut() {
@@ -100,8 +123,10 @@ impl Near {
 
 impl Drop for Near {
     fn drop(&mut self) {
-        process::kill_group(self.child.id());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if !self.reaped {
+            process::kill_group(self.child.id());
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 }
