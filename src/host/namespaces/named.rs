@@ -145,8 +145,11 @@ fn inside<T: Send>(
         namespace::enter_net(namespace.as_fd()).at(Step::NetworkNamespace, "enter a network namespace")?;
         look()
     };
-    std::thread::scope(|scope| scope.spawn(enter_and_look).join()).unwrap_or_else(|_| {
-        Err(io::Error::other("the thread panicked")).at(Step::Configure, "look into the namespace")
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, enter_and_look);
+        thread.at(Step::Configure, "start a thread")?.join().unwrap_or_else(|_| {
+            Err(io::Error::other("the thread panicked")).at(Step::Configure, "look into the namespace")
+        })
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod killed;
 mod left;
+mod peers;
 mod promises;
 mod hosts;
 mod two_hosts;
