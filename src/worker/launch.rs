@@ -4,7 +4,7 @@ use super::path::Place;
 use super::protocol::{self, FromWorker, Patient, ToWorker};
 use crate::sys::{process, program};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -44,6 +44,11 @@ impl Worker {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What can be read when it has spoken or ended.
+    pub fn line(&self) -> RawFd {
+        self.output.as_raw_fd()
     }
 
     pub fn tell(&mut self, frame: &ToWorker) -> io::Result<()> {

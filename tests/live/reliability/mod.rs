@@ -1,5 +1,6 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod networks;
 mod peers;
 mod promises;
