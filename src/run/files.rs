@@ -6,7 +6,7 @@
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
 use super::rows::{self, BadField};
-use super::{Record, Run, SCHEMA, Warning};
+use super::{Record, Run, SCHEMA, Warning, leftovers};
 use crate::sample::Sample;
 use crate::sys::lock;
 use serde::Deserialize;
@@ -87,7 +87,8 @@ impl RunDir {
             }
             _ => write_error(path, e),
         })?;
-        if fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
+        let begun = leftovers::only_a_beginning(path).map_err(|e| write_error(path, e))?;
+        if !begun && fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
             let hint = if is_run {
                 format!(", or continue it with `syscost run --resume {}`", path.display())
@@ -97,7 +98,8 @@ impl RunDir {
             return Err(WriteError::Exists { path: path.into(), hint });
         }
         let file = path.join(SAMPLES);
-        let samples = options(true).create_new(true).open(&file).map_err(|e| write_error(&file, e))?;
+        // A start that was killed before it wrote a record left an empty file: it is used again.
+        let samples = options(true).create_new(!begun).open(&file).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
         let mut dir = RunDir {
             path: path.into(),
@@ -106,6 +108,7 @@ impl RunDir {
             quantities,
             probes: probes(record),
         };
+        leftovers::sweep(path);
         dir.write_record(record)?;
         let header = rows::header(&dir.quantities);
         dir.write_rows(header.as_bytes())?;
@@ -119,6 +122,7 @@ impl RunDir {
         let file = path.join(SAMPLES);
         let samples = options(true).open(&file).map_err(|e| read_error(path, SAMPLES, e))?;
         let mut samples = take_lock(samples, path)?;
+        leftovers::sweep(path);
         let mut run = Run { record, samples: Vec::new() };
         let mut read = read_samples(path, &mut samples, &mut run)?;
         if read.torn {
@@ -202,7 +206,7 @@ impl RunDir {
 /// Replaces one file of a run directory atomically (also `results.csv` and `report.html`).
 pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
     let path = dir.join(name);
-    let temporary = dir.join(format!(".{name}.{}.tmp", std::process::id()));
+    let temporary = dir.join(leftovers::temporary(name));
     let fail = |e| write_error(&path, e);
     let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
     if let Err(error) = written {

@@ -4,7 +4,7 @@ use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::host::scratch::Scratch;
-use crate::host::{Unavailable, scarce};
+use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
@@ -39,8 +39,9 @@ pub struct Standing<'a> {
     pub offers: &'a [serde_json::Value],
     /// Inode numbers of the network namespaces on both sides of the path.
     pub near_namespace: u32,
-    pub far_namespace: u32,
-    /// Process ids of the last role on each side.
+    /// `None`: on another host.
+    pub far_namespace: Option<u32>,
+    /// Process ids of the last role on each side; 0 for one that is on another host.
     pub near_pid: u32,
     pub far_pid: u32,
 }
@@ -83,21 +84,10 @@ pub fn observed_round(
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
     let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
-    let offers = stage.cast(probe, timing, &mut workers, paths, &files)?;
-    if let Some(observe) = observe {
-        let mut namespace = |far| -> Result<u32, RoundError> {
-            let place = paths.seat(&case.point, far)?.place;
-            place.net_namespace().map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
-        };
-        let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
-        let (mut near_pid, mut far_pid) = (0, 0);
-        for (role, worker) in probe.roles().iter().zip(&workers) {
-            *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid();
-        }
-        observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
-    }
-    let reports = stage.perform(probe, &mut workers)?;
+    let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
+    let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
     let samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
@@ -147,6 +137,35 @@ fn possible(samples: &[Sample]) -> Result<(), RoundError> {
     Ok(())
 }
 
+/// A process that is being killed closes its connections before it can be seen to have ended.
+const POST_MORTEM: Duration = Duration::from_millis(200);
+
+/// Names the worker that was killed where one was: the others can only say that it went away.
+fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before: Option<u64>) -> RoundError {
+    let RoundError::Failed(message) = error else { return error };
+    let until = Instant::now() + POST_MORTEM;
+    let killed = loop {
+        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((role, worker.killed_by()?)));
+        if found.is_some() || Instant::now() > until {
+            break found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let Some((role, signal)) = killed else { return RoundError::Failed(message) };
+    let oom_kills =
+        memory_limit::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
+    RoundError::Failed(match oom_kills {
+        0 => format!(
+            "signal {signal}, which syscost did not send, ended the {role} (if nobody here did: dmesg has the \
+             kernel's reason): {message}"
+        ),
+        n => format!(
+            "the {role} was killed by signal {signal} for want of memory (the control group counts {n} such \
+             kills in this round): give it more memory, or choose fewer threads or smaller sizes"
+        ),
+    })
+}
+
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
@@ -166,6 +185,34 @@ impl Direction<'_> {
         Ok(workers)
     }
 
+    /// From the tasks to the reports.
+    fn play(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+        paths: &mut Paths,
+        files: &[String],
+        observe: Option<Observer<'_>>,
+    ) -> Result<Vec<RoleReport>, RoundError> {
+        let offers = self.cast(probe, timing, workers, paths, files)?;
+        if let Some(observe) = observe {
+            let mut namespace = |far| -> Result<Option<u32>, RoundError> {
+                let place = paths.seat(&self.case.point, far)?.place;
+                place
+                    .net_namespace()
+                    .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
+            };
+            let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
+            let (mut near_pid, mut far_pid) = (0, 0);
+            for (role, worker) in probe.roles().iter().zip(workers.iter()) {
+                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
+            }
+            observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
+        }
+        self.perform(probe, workers)
+    }
+
     /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
     /// offers.
     fn cast(
@@ -180,15 +227,17 @@ impl Direction<'_> {
         let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
             let task = Task {
                 probe: self.case.probe.clone(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing,
                 token: token.clone(),
-                tsc_hz: self.terms.tsc_hz,
+                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 verify_all: self.terms.verify_all,
-                address: paths.seat(&self.case.point, probe.far(role))?.address,
+                address: seat.address,
+                ports: seat.ports,
                 peer: offers.last().cloned(),
                 files: files.to_vec(),
             };

@@ -345,6 +345,7 @@ mod tests {
             timing: Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 },
             token: String::new(),
             tsc_hz: None,
+            ports: None,
             verify_all: false,
             address: String::new(),
             peer: None,

@@ -10,11 +10,16 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
 use crate::axis::Point;
+use crate::host::remote::reach;
 use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::probe::{Stage, Task};
+use std::time::Duration;
 
 /// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
 const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
+/// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
+/// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// The receiver's answer to a right token. The exchange also takes the connection past SYN_RECV.
 pub const WELCOME: u8 = b'+';
 
@@ -41,18 +46,11 @@ pub fn try_congestion_control(name: &str) -> std::io::Result<()> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?.set_tcp_congestion(name.as_bytes())
 }
 
-/// A listener on a port of the kernel's choice. Buffers are set before listening, so that the
-/// window scale fits them.
-pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> {
-    let address = SocketAddr::new(address, 0);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
-        .context("cannot make a TCP socket")?;
-    options(&socket, point)?;
-    socket.bind(&address.into()).with_context(|| format!("cannot bind to {address}"))?;
-    socket
-        .listen(backlog.clamp(*BACKLOG.start(), *BACKLOG.end()) as i32)
-        .with_context(|| format!("cannot listen on {address}"))?;
-    Ok(socket)
+/// A listener on this address alone; on a port of the kernel's choice, unless a range is given.
+pub fn listen(address: IpAddr, ports: Option<(u16, u16)>, point: &Point, backlog: usize) -> Result<Socket> {
+    let backlog = backlog.clamp(*BACKLOG.start(), *BACKLOG.end()) as i32;
+    let prepare = |socket: &Socket| options(socket, point);
+    reach::listener(address, ports, backlog, prepare).with_context(|| format!("cannot listen on {address}"))
 }
 
 /// The receiver's side of every connection of a case: offers where it listens, and accepts as many as the
@@ -60,7 +58,7 @@ pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> 
 pub fn accept_all(task: &Task, stage: &mut dyn Stage) -> Result<Vec<TcpStream>> {
     let count = task.point.int("threads").unwrap_or(1) as usize;
     let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
-    let listener = listen(address, &task.point, count)?;
+    let listener = listen(address, task.ports, &task.point, count)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
     stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
     accept(&listener, &task.token, &task.point, count)
@@ -96,7 +94,7 @@ pub fn connect(address: SocketAddr, token: &str, point: &Point, number: u32) -> 
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
         .context("cannot make a TCP socket")?;
     options(&socket, point)?;
-    socket.connect_timeout(&address.into(), SET_UP_LIMIT).map_err(|error| cannot_connect(address, error))?;
+    socket.connect_timeout(&address.into(), CONNECT_LIMIT).map_err(|error| cannot_connect(address, error))?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(SET_UP_LIMIT))?;
     introduce(&mut stream, address, token, number)?;
@@ -175,7 +173,7 @@ mod tests {
 
     #[test]
     fn strangers_are_not_counted() {
-        let listener = listen("127.0.0.1".parse().unwrap(), &Point::default(), 4).unwrap();
+        let listener = listen("127.0.0.1".parse().unwrap(), None, &Point::default(), 4).unwrap();
         let address = listener.local_addr().unwrap().as_socket().unwrap();
         let client = std::thread::spawn(move || {
             let mut stranger = TcpStream::connect(address).unwrap();

@@ -3,4 +3,8 @@
 
 mod networks;
 mod peers;
+mod killed;
+mod left;
 mod promises;
+mod hosts;
+mod two_hosts;
