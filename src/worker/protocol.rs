@@ -93,7 +93,7 @@ pub struct Patient<'a, R> {
 }
 
 /// How often a waiting harness looks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 
 impl<R: Read + AsRawFd> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
