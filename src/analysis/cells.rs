@@ -14,7 +14,7 @@ use crate::run::{Record, Run};
 use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
-use std::ops::Range;
+use std::thread::ScopedJoinHandle;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,27 +30,21 @@ pub struct Cell {
 /// All cells of a run, by case and in the order of the probe's metrics.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cells {
-    cells: Vec<Cell>,
-    /// The cells of each case of the plan, by its index.
-    of_case: Vec<Range<usize>>,
+    /// Those of each case of the plan, by its index.
+    of_case: Vec<Box<[Cell]>>,
 }
 
 impl Cells {
     pub fn of(run: &Run) -> Cells {
         let plan = &run.record.plan.cases;
         let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
-        let mut samples: Vec<Vec<&Sample>> = vec![Vec::new(); slots];
-        for sample in run.samples.iter().filter(|s| s.usable() && s.case < slots) {
-            samples[sample.case].push(sample);
-        }
-        for of_case in &mut samples {
-            of_case.sort_by_key(|s| (s.round, s.index));
-        }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
             let limits = Limits::of(case, run.record.spec.timing);
-            let sound = |s: &&&Sample| limits.fault(s).is_none();
-            let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
+            let own = run.samples.of_case(case.index);
+            let sound = own.iter().filter(|s| s.usable() && limits.fault(s).is_none());
+            let mut samples: Vec<&Sample> = sound.collect();
+            samples.sort_by_key(|s| (s.round, s.index));
             (case.index, cells_of_case(case, &samples, &run.record))
         }) {
             per_case[index] = cells;
@@ -59,13 +53,7 @@ impl Cells {
     }
 
     pub(super) fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
-        let mut all = Cells::default();
-        for cells in per_case {
-            let start = all.cells.len();
-            all.cells.extend(cells);
-            all.of_case.push(start..all.cells.len());
-        }
-        all
+        Cells { of_case: per_case.into_iter().map(Vec::into_boxed_slice).collect() }
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {
@@ -74,20 +62,20 @@ impl Cells {
 
     /// The cells of one case, in the order of its probe's metrics.
     pub fn of_case(&self, case: usize) -> &[Cell] {
-        self.of_case.get(case).map_or(&[], |range| &self.cells[range.clone()])
+        self.of_case.get(case).map_or(&[], |cells| cells)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter()
+        self.of_case.iter().flatten()
     }
 
     /// Every cell of one metric, by case.
     pub fn of_metric<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Cell> {
-        self.cells.iter().filter(move |c| c.metric == metric)
+        self.iter().filter(move |c| c.metric == metric)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.iter().next().is_none()
     }
 }
 
@@ -107,14 +95,15 @@ fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec
     }
     std::thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = cases
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>()))
-            .collect();
-        threads
-            .into_iter()
-            .flat_map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let of_part = move |part: &[Case]| part.iter().map(work).collect::<Vec<T>>();
+        let start = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || of_part(part)));
+        let threads: Vec<_> = cases.chunks(share).map(start).collect();
+        let join = |(part, thread): (&[Case], std::io::Result<ScopedJoinHandle<'_, Vec<T>>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No more threads for this user: it takes longer.
+            Err(_) => of_part(part),
+        };
+        threads.into_iter().flat_map(join).collect()
     })
 }
 
@@ -135,7 +124,11 @@ fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Vec<Cell>
 /// `samples` are usable and in order of rounds.
 fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32, f64)> {
     let rounds = samples.chunk_by(|a, b| a.round == b.round);
-    rounds.filter_map(|round| Some((round[0].round, round_value(round, metric, point)?))).collect()
+    let value = |round: &[&Sample]| Some((round[0].round, round_value(round, metric, point)?));
+    let mut values: Vec<(u32, f64)> = rounds.filter_map(value).collect();
+    // There are millions of them in a large run.
+    values.shrink_to_fit();
+    values
 }
 
 #[cfg(test)]
@@ -172,7 +165,8 @@ mod tests {
         let mut run = one_case(&[(0, &[100.0, 300.0]), (1, &[200.0]), (2, &[700.0])]);
         run.samples[1].marks.push("steal".into());
         run.samples[3].verified = false;
-        run.samples.push(Sample { case: 99, ..run.samples[0].clone() });
+        let stray = Sample { case: 99, ..run.samples[0].clone() };
+        run.samples.push(stray);
         let cells = Cells::of(&run);
         let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
         assert_eq!(

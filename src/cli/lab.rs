@@ -50,7 +50,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         let line = json!({
             "event": "written", "dir": out, "files": written.files, "nic": order.nic.name(), "kernel": brought.kernel,
         });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         report::show(&written, global)?;
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
@@ -120,5 +120,5 @@ fn show(step: &Step<'_>, global: &Global) {
         }
         Step::Guest(said) => format!("the guest: {said}"),
     };
-    eprintln!("{} {what}", Paint::stderr(global.color).bold("lab:"));
+    output::complain(&format!("{} {what}", Paint::stderr(global.color).bold("lab:")));
 }

@@ -13,6 +13,7 @@ pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
 pub mod remote;
+pub mod scarce;
 pub mod scratch;
 pub mod settings;
 pub mod storage;

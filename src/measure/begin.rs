@@ -43,7 +43,8 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());
     let dir = RunDir::create(&options.out, &record)?;
-    Ok((dir, Run { record, samples: Vec::new() }))
+    let samples = dir.no_samples()?;
+    Ok((dir, Run { record, samples }))
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
@@ -127,6 +128,9 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         })
         .collect();
+    // Probes that share an axis share what becomes of it.
+    let mut said = std::collections::BTreeSet::new();
+    warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
     warnings.extend(plan.thinned.iter().map(|thinned| {
         let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
         Warning {

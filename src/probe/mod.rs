@@ -21,6 +21,7 @@ pub mod context_switch;
 pub mod core_to_core;
 pub mod cost;
 pub mod directory;
+pub mod door;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;
@@ -337,7 +338,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
         bytes: window.bytes,
         verified: true,
         marks: window.marks.clone(),
-        quantities: window.quantities.clone(),
+        quantities: window.quantities.clone().into(),
         histogram: window.histogram.clone(),
         ..Sample::default()
     };

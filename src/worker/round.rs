@@ -4,10 +4,11 @@ use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::host::scratch::Scratch;
-use crate::host::{Unavailable, memory_limit};
+use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
+use crate::sys::process;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -91,6 +92,7 @@ pub fn observed_round(
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
     declared(probe, &samples)?;
+    possible(&samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
     let mut totals = BTreeMap::new();
@@ -108,9 +110,9 @@ pub fn observed_round(
 /// A probe records what it declares: a file of samples has no column for anything else.
 fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     let known = probe.quantities();
-    let recorded = samples.iter().flat_map(|sample| sample.quantities.keys());
-    match recorded.into_iter().find(|id| !known.iter().any(|quantity| quantity.id == **id)) {
-        Some(id) => Err(RoundError::Failed(format!(
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.iter());
+    match recorded.into_iter().find(|(id, _)| !known.iter().any(|quantity| quantity.id == *id)) {
+        Some((id, _)) => Err(RoundError::Failed(format!(
             "{} records {id:?}, which is none of its quantities",
             probe.about().id
         ))),
@@ -147,6 +149,23 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
     })
 }
 
+/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
+fn possible(samples: &[Sample]) -> Result<(), RoundError> {
+    for sample in samples {
+        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
+        let mut all = sample.quantities.iter().chain(measured);
+        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
+            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
+        }
+        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
+            return Err(RoundError::Failed(format!(
+                "a worker recorded {n} as {id}, which is less than nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
@@ -159,10 +178,9 @@ impl Direction<'_> {
         let mut workers = Vec::new();
         for role in probe.roles() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
-            workers
-                .push(Worker::start(&seat.place).map_err(|error| {
-                    RoundError::Failed(format!("cannot start a worker process: {error}"))
-                })?);
+            workers.push(Worker::start(&seat.place).map_err(|error| {
+                RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
+            })?);
         }
         Ok(workers)
     }
@@ -224,7 +242,7 @@ impl Direction<'_> {
                 files: files.to_vec(),
             };
             let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
-            worker.tell(&task).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &task)?;
             if i < last {
                 match self.hear(role, worker)? {
                     FromWorker::Offer { offer } => offers.push(offer),
@@ -232,11 +250,10 @@ impl Direction<'_> {
                 }
             }
         }
-        // The last role connects to the ones before; an error of either side is worth hearing first.
-        for (role, worker) in probe.roles().iter().zip(workers.iter_mut()).rev() {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(probe.roles(), workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Ready => {}
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(probe.roles()[place], &other)),
             }
         }
         Ok(offers)
@@ -246,16 +263,46 @@ impl Direction<'_> {
     fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
         let roles = probe.roles();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            worker.tell(&ToWorker::Go).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
-        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(roles, workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Done { report } => reports.push(*report),
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(roles[place], &other)),
             }
         }
         Ok(reports)
+    }
+
+    /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
+    /// once, and not only when another has waited for it in vain.
+    fn hear_all(&self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+        let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
+        while let Some(first) = frames.iter().position(Option::is_none) {
+            let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
+            let lines: Vec<_> = silent.iter().map(|place| workers[*place].line()).collect();
+            let ready = process::wait_for_any(&lines, protocol::LOOK)
+                .map_err(|error| RoundError::Failed(format!("cannot wait for the workers: {error}")))?;
+            let over = (self.terms.interrupted)() || Instant::now() >= self.deadline;
+            // Hearing one that is silent when time is up says so.
+            let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
+            if let Some((place, _)) = spoke {
+                frames[*place] = Some(self.hear(roles[*place], &mut workers[*place])?);
+            }
+        }
+        Ok(frames.into_iter().flatten().collect())
+    }
+
+    /// A worker that listens no more has said why, in a frame or with its last words.
+    fn tell(&self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
+        match worker.tell(frame) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(self.hear(role, worker).map_or_else(|why| why, |said| self.unexpected(role, &said)))
+            }
+            Err(error) => Err(self.lost(role, &error)),
+        }
     }
 
     fn hear(&self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
@@ -264,7 +311,7 @@ impl Direction<'_> {
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {
-                Err(RoundError::Failed(format!("the {role} says: {}", causes.join(": "))))
+                Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
             }
             frame => Ok(frame),
         }
@@ -275,12 +322,25 @@ impl Direction<'_> {
             return RoundError::Interrupted;
         }
         if error.kind() == std::io::ErrorKind::TimedOut {
-            return RoundError::Failed(format!("the {role} did not answer in time and was ended"));
+            return RoundError::Failed(short(format!(
+                "the {role} did not answer in time and was ended: it, the other side or the link between them \
+                 stood still ({error})"
+            )));
         }
-        RoundError::Failed(format!("lost the {role}: {error}"))
+        RoundError::Failed(short(format!("lost the {role}: {error}")))
     }
 
     fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
-        RoundError::Failed(format!("the {role} said something out of turn: {frame:?}"))
+        RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
     }
+}
+
+/// What a record keeps of a message that a worker may have had a hand in.
+fn short(mut message: String) -> String {
+    const LONGEST: usize = 4096;
+    if let Some((end, _)) = message.char_indices().nth(LONGEST) {
+        message.truncate(end);
+        message.push_str(" ...");
+    }
+    message
 }

@@ -111,7 +111,7 @@ pub fn run(shape: &Shape) -> Run {
             }
         }
     }
-    Run { record: record(shape, plan), samples }
+    Run { record: record(shape, plan), samples: samples.into() }
 }
 
 fn plan(shape: &Shape) -> Plan {
@@ -231,7 +231,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         bytes: messages * size,
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
-        quantities: q,
+        quantities: q.into(),
         histogram: None,
     }
 }
@@ -287,7 +287,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             quick: false,
             refine: None,
         },
-        settings: plan.cases.iter().map(|c| (c.index, settings.clone())).collect(),
+        settings: plan.cases.iter().map(|c| (c.index, settings.clone().into())).collect(),
         audits: audits(&plan),
         plan,
         missing: if shape.counters { Vec::new() } else { vec![missing] },

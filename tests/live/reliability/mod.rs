@@ -1,8 +1,10 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod hosts;
 mod killed;
 mod left;
+mod networks;
+mod peers;
 mod promises;
-mod hosts;
 mod two_hosts;
