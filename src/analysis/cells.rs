@@ -40,18 +40,13 @@ impl Cells {
     pub fn of(run: &Run) -> Cells {
         let plan = &run.record.plan.cases;
         let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
-        let mut samples: Vec<Vec<&Sample>> = vec![Vec::new(); slots];
-        for sample in run.samples.iter().filter(|s| s.usable() && s.case < slots) {
-            samples[sample.case].push(sample);
-        }
-        for of_case in &mut samples {
-            of_case.sort_by_key(|s| (s.round, s.index));
-        }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
             let limits = Limits::of(case, run.record.spec.timing);
-            let sound = |s: &&&Sample| limits.fault(s).is_none();
-            let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
+            let own = run.samples.of_case(case.index);
+            let sound = own.iter().filter(|s| s.usable() && limits.fault(s).is_none());
+            let mut samples: Vec<&Sample> = sound.collect();
+            samples.sort_by_key(|s| (s.round, s.index));
             (case.index, cells_of_case(case, &samples, &run.record))
         }) {
             per_case[index] = cells;
@@ -174,7 +169,8 @@ mod tests {
         let mut run = one_case(&[(0, &[100.0, 300.0]), (1, &[200.0]), (2, &[700.0])]);
         run.samples[1].marks.push("steal".into());
         run.samples[3].verified = false;
-        run.samples.push(Sample { case: 99, ..run.samples[0].clone() });
+        let stray = Sample { case: 99, ..run.samples[0].clone() };
+        run.samples.push(stray);
         let cells = Cells::of(&run);
         let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
         assert_eq!(

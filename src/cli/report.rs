@@ -65,6 +65,7 @@ fn figures(path: &Path) -> Result<Beside> {
 pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Written> {
     let analysis = Analysis::of(run);
     let report = build::report_beside(run, &analysis, beside);
+    run.samples.intact()?;
     let mut contents = vec![
         (RESULTS.to_string(), csv::results(run, &analysis.cells)),
         (PAGE.to_string(), html::page(&report)),

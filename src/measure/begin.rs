@@ -43,7 +43,8 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());
     let dir = RunDir::create(&options.out, &record)?;
-    Ok((dir, Run { record, samples: Vec::new() }))
+    let samples = dir.no_samples()?;
+    Ok((dir, Run { record, samples }))
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {

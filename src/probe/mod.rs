@@ -338,7 +338,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
         bytes: window.bytes,
         verified: true,
         marks: window.marks.clone(),
-        quantities: window.quantities.clone(),
+        quantities: window.quantities.clone().into(),
         histogram: window.histogram.clone(),
         ..Sample::default()
     };

@@ -293,7 +293,8 @@ mod tests {
             quantities: BTreeMap::from([
                 ("peer_closed_ns".to_string(), peer),
                 ("overhead_ns".to_string(), Some(40.0)),
-            ]),
+            ])
+            .into(),
             ..Sample::default()
         };
         assert_eq!((metric.of)(&sample(Some(1040.0)), &Point::default()), Some(1000.0));

@@ -110,31 +110,14 @@ pub fn observed_round(
 /// A probe records what it declares: a file of samples has no column for anything else.
 fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     let known = probe.quantities();
-    let recorded = samples.iter().flat_map(|sample| sample.quantities.keys());
-    match recorded.into_iter().find(|id| !known.iter().any(|quantity| quantity.id == **id)) {
-        Some(id) => Err(RoundError::Failed(format!(
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.iter());
+    match recorded.into_iter().find(|(id, _)| !known.iter().any(|quantity| quantity.id == *id)) {
+        Some((id, _)) => Err(RoundError::Failed(format!(
             "{} records {id:?}, which is none of its quantities",
             probe.about().id
         ))),
         None => Ok(()),
     }
-}
-
-/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
-fn possible(samples: &[Sample]) -> Result<(), RoundError> {
-    for sample in samples {
-        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
-        let recorded = sample.quantities.iter().filter_map(|(id, n)| Some((id.as_str(), (*n)?)));
-        if let Some((id, n)) = recorded.chain(measured).find(|(_, n)| !n.is_finite()) {
-            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
-        }
-        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
-            return Err(RoundError::Failed(format!(
-                "a worker recorded {n} as {id}, which is less than nothing"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// A process that is being killed closes its connections before it can be seen to have ended.
@@ -164,6 +147,23 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
              kills in this round): give it more memory, or choose fewer threads or smaller sizes"
         ),
     })
+}
+
+/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
+fn possible(samples: &[Sample]) -> Result<(), RoundError> {
+    for sample in samples {
+        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
+        let mut all = sample.quantities.iter().chain(measured);
+        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
+            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
+        }
+        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
+            return Err(RoundError::Failed(format!(
+                "a worker recorded {n} as {id}, which is less than nothing"
+            )));
+        }
+    }
+    Ok(())
 }
 
 struct Direction<'a> {
