@@ -2,9 +2,11 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod networks;
+mod pages;
 mod peers;
 mod killed;
 mod left;
 mod promises;
+mod rights;
 mod hosts;
 mod two_hosts;
