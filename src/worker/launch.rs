@@ -15,6 +15,7 @@ pub const WORKER_SUBCOMMAND: &str = "worker";
 
 /// How long a worker that has nothing more to say may take to end.
 const TO_END: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
 /// Of what a worker says on standard error: a record keeps it.
 const LONGEST_WORDS: usize = 2048;
 
@@ -59,11 +60,12 @@ impl Worker {
         match frame {
             Ok(Some(frame)) => Ok(frame),
             Ok(None) => Err(io::Error::other(self.last_words())),
-            Err(error) => Err(match self {
-                Worker::Near(near) => io::Error::new(error.kind(), format!("{error}; {}", near.last_words())),
-                // What its line knows is about its end, and it may be alive.
-                Worker::Far(_) => error,
-            }),
+            Err(error) => match self {
+                Worker::Near(near) => {
+                    Err(io::Error::new(error.kind(), format!("{error}; {}", near.last_words())))
+                }
+                Worker::Far(_) => Err(error),
+            },
         }
     }
 
@@ -134,16 +136,21 @@ impl Near {
         }
     }
 
-    /// The status with which it ended of itself, within a moment. What it started goes first, as long as
-    /// the group's number is surely its own: after this no process of the group is left.
+    /// The status with which it ended of itself, within a moment. What it started goes with it, as long as the
+    /// group's number is surely its own: after this no process of the group is left.
     fn end(&mut self) -> Option<ExitStatus> {
-        let by_itself = self.reaped || process::wait_for_end(self.child.id(), TO_END);
+        let until = Instant::now() + TO_END;
+        let mut ended = self.reaped || process::has_ended(self.child.id());
+        while !ended && Instant::now() < until {
+            std::thread::sleep(LOOK);
+            ended = process::has_ended(self.child.id());
+        }
         if !self.reaped {
             self.signal = self.killed_by();
             process::kill_group(self.child.id());
             self.reaped = true;
         }
-        self.child.wait().ok().filter(|_| by_itself)
+        self.child.wait().ok().filter(|_| ended)
     }
 
     /// The beginning of what it said there. A child of its own may hold the pipe open: nothing is waited for.
