@@ -1,4 +1,8 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod hostile_files;
+mod large;
 mod promises;
+mod soak;
+mod volume;
