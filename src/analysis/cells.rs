@@ -14,6 +14,7 @@ use crate::run::{Record, Run};
 use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
+use std::thread::ScopedJoinHandle;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,14 +95,15 @@ fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec
     }
     std::thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = cases
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>()))
-            .collect();
-        threads
-            .into_iter()
-            .flat_map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let of_part = move |part: &[Case]| part.iter().map(work).collect::<Vec<T>>();
+        let start = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || of_part(part)));
+        let threads: Vec<_> = cases.chunks(share).map(start).collect();
+        let join = |(part, thread): (&[Case], std::io::Result<ScopedJoinHandle<'_, Vec<T>>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No more threads for this user: it takes longer.
+            Err(_) => of_part(part),
+        };
+        threads.into_iter().flat_map(join).collect()
     })
 }
 

@@ -46,9 +46,10 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let matches = match args::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
-            // Help and version go to stdout with status 0; a closed pipe there is no error.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+            // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
+            let lost = error.print().is_err_and(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            return ExitCode::from(if lost { USAGE } else { status });
         }
     };
     let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
@@ -59,7 +60,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("{} {}", paint.red("error:"), causes(&error));
+            output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
             ExitCode::from(USAGE)
         }
     }
@@ -81,7 +82,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     let global = &cli.global;
     match &cli.command {
         Command::List(args) => list::run(args, global),
-        Command::Doctor => doctor::run(global),
+        Command::Doctor(args) => doctor::run(args, global),
         Command::Plan(args) => plan::run(args, matches, global),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { out } => man::run(out.as_deref()),

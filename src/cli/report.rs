@@ -83,5 +83,5 @@ pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Wr
 /// The report's end on the terminal.
 pub fn show(written: &Written, global: &Global) -> Result<()> {
     let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-    Ok(output::print(&terminal::text(&written.report, Some(&written.page), look))?)
+    output::print(&terminal::text(&written.report, Some(&written.page), look))
 }

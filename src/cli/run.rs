@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({ "event": "written", "dir": out, "files": written.files });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         report::show(&written, global)?;
     }

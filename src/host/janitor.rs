@@ -6,9 +6,9 @@
 //! killed too, the next owner that comes finds the directory, by its lock, and removes it.
 
 use crate::sys::{lock, process, program, random};
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// The hidden subcommand; the directory follows it.
 pub const SUBCOMMAND: &str = "janitor";
 const PREFIX: &str = ".syscost-served-";
-/// Long after its owner has taken the lock of a directory that it made.
+/// Long after its owner has taken the lock of a directory that it made: for directories whose maker
+/// cannot be asked for.
 const SURELY_LOCKED: Duration = Duration::from_secs(60);
 /// A killed server may write for a moment longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -36,7 +37,7 @@ impl Kept {
     pub fn create(parent: &Path) -> io::Result<Kept> {
         let parent = parent.canonicalize()?;
         sweep(&parent);
-        let path = parent.join(format!("{PREFIX}{}", random::token()?));
+        let path = parent.join(format!("{PREFIX}{}-{}", own_pid(), random::token()?));
         // The janitor first: from its start on nothing that is made can stay.
         let mut janitor = Command::new(program::path());
         janitor.arg(SUBCOMMAND).arg(&path).process_group(0);
@@ -95,8 +96,30 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// Removes directories whose owner is no more: nobody holds their lock.
-fn sweep(parent: &Path) {
+/// This process by its number, and by the namespace in which it has that number (pid_namespaces(7)).
+fn own_pid() -> String {
+    format!("{}-{}", pid_namespace(), std::process::id())
+}
+
+fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
+}
+
+/// Is the process that made a directory of this name surely no more? Where it lived elsewhere (in a
+/// container, say) nobody can tell.
+fn maker_is_gone(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
+    let mut parts = name.unwrap_or_default().split('-');
+    let (namespace, pid) =
+        (parts.next().and_then(|n| n.parse().ok()), parts.next().and_then(|n| n.parse().ok()));
+    let token = parts.next();
+    namespace == Some(pid_namespace()) && token.is_some() && pid.is_some_and(|pid| !process::exists(pid))
+}
+
+/// Removes directories below `parent` whose owner is no more: nobody holds their lock.
+pub fn sweep(parent: &Path) {
+    // A janitor that lives removes an absolute path only: so does this.
+    let Ok(parent) = parent.canonicalize() else { return };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_ours(path)) {
         if is_orphaned(&path).unwrap_or(false) {
@@ -109,7 +132,13 @@ fn is_orphaned(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let age = metadata.modified()?.elapsed().unwrap_or_default();
     let mine = metadata.uid() == process::effective_uid();
-    Ok(metadata.is_dir() && mine && age > SURELY_LOCKED && lock::exclusive(&File::open(path)?).is_ok())
+    if !metadata.is_dir() || !mine || (age <= SURELY_LOCKED && !maker_is_gone(path)) {
+        return Ok(false);
+    }
+    // Not through a link that took its place meanwhile.
+    let directory =
+        OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY).open(path)?;
+    Ok(lock::exclusive(&directory).is_ok())
 }
 
 #[cfg(test)]
@@ -136,6 +165,26 @@ mod tests {
         fs::create_dir(&young).unwrap();
         sweep(parent.path());
         assert!(!orphan.exists() && owned.exists() && foreign.exists() && young.exists());
+    }
+
+    #[test]
+    fn a_young_orphan_is_swept_once_its_maker_is_gone() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |maker: String| {
+            let path = parent.path().join(format!("{PREFIX}{maker}-0a1b"));
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let orphan = make(format!("{}-{}", pid_namespace(), child.id()));
+        let elsewhere = make(format!("{}-{}", pid_namespace() + 1, child.id()));
+        let mine = make(own_pid());
+        let link = parent.path().join(format!("{PREFIX}{}-{}-0a1c", pid_namespace(), child.id()));
+        std::os::unix::fs::symlink(&mine, &link).unwrap();
+        sweep(parent.path());
+        assert!(!orphan.exists() && elsewhere.exists() && mine.exists());
+        assert!(link.symlink_metadata().is_ok(), "a link is nothing of ours");
     }
 
     #[test]

@@ -19,6 +19,21 @@ fn bytes_in(root: &Root) -> Option<u64> {
     folders(root).into_iter().filter_map(limit).filter(|bytes| *bytes < NO_LIMIT_BYTES).min()
 }
 
+/// How many processes the kernel has killed so far in our control group and below, because it had no
+/// memory left; `None`: it does not say.
+pub fn oom_kills() -> Option<u64> {
+    oom_kills_in(&Root::here())
+}
+
+fn oom_kills_in(root: &Root) -> Option<u64> {
+    let count = |folder: String| {
+        let files = ["memory.events", "memory.oom_control"];
+        let text = files.iter().find_map(|file| root.text(&format!("{folder}/{file}")))?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    };
+    folders(root).into_iter().find_map(count)
+}
+
 /// Folders of our group in the memory controller, own first, in both versions. Inside a container
 /// the path may lie outside what is mounted: the top is tried always.
 fn folders(root: &Root) -> Vec<String> {
@@ -57,6 +72,21 @@ mod tests {
         assert_eq!(bytes_in(&machine.root()), None);
         machine.write("sys/fs/cgroup/a/memory.max", "268435456\n");
         assert_eq!(bytes_in(&machine.root()), Some(256 << 20));
+    }
+
+    #[test]
+    fn kills_for_want_of_memory_are_counted_in_both_versions() {
+        let machine = Machine::empty();
+        assert_eq!(oom_kills_in(&machine.root()), None);
+        machine.write("proc/self/cgroup", "0::/a\n");
+        machine.write("sys/fs/cgroup/a/memory.events", "low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\n");
+        assert_eq!(oom_kills_in(&machine.root()), Some(2));
+        machine.write("proc/self/cgroup", "4:memory:/b\n");
+        machine.write(
+            "sys/fs/cgroup/memory/b/memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n",
+        );
+        assert_eq!(oom_kills_in(&machine.root()), Some(5));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The files that cases read: made once a run, held open by the harness, without a name.
 //!
-//! A file is created, unlinked at once and filled with random bytes; workers open it through
+//! A file is created without a name (or unlinked at once) and filled with random bytes; workers open it through
 //! /proc/PID/fd, with whatever flags they need. When the harness ends, whatever it dies of, the
 //! kernel frees the space: nothing can be left behind. A file that would take more than a part of
 //! the free space is refused, so that no disk is filled. Sources: proc(5), open(2), unlink(2).
@@ -105,8 +105,19 @@ fn refused(directory: &str, error: &io::Error) -> Unavailable {
     }
 }
 
-/// An open file that no directory names (any more).
+/// An open file that no directory names: it never had a name where the file system can do that, so
+/// that not even a kill at the wrong moment leaves one.
 fn nameless(directory: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).open(directory);
+    match file.as_ref().map_err(io::Error::raw_os_error) {
+        // The kernel, or this file system, has none (open(2)).
+        Err(Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL)) => unlinked(directory),
+        _ => file,
+    }
+}
+
+/// An open file that no directory names any more.
+fn unlinked(directory: &Path) -> io::Result<File> {
     let name: PathBuf = directory.join(format!(".syscost-{}", random::token()?));
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&name)?;
     std::fs::remove_file(&name)?;
@@ -167,6 +178,18 @@ mod tests {
         assert!(is_right(&bytes, 0) && is_right(&bytes[4096..8192], 4096));
         assert!(!is_right(&bytes[4096..8192], 8192), "another block is noticed");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing to leave behind");
+    }
+
+    #[test]
+    fn a_file_system_that_wants_a_name_is_served_too() {
+        let dir = tempfile::tempdir().unwrap();
+        for make in [nameless, unlinked] {
+            let mut file = make(dir.path()).unwrap();
+            file.write_all(b"here").unwrap();
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            assert_eq!(std::fs::read(path).unwrap(), b"here");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        }
     }
 
     #[test]

@@ -3,14 +3,24 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::{Options, unix_ns};
-use crate::host::fingerprint;
+use crate::host::{fingerprint, janitor, remote};
 use crate::plan::Plan;
+use crate::probe::directory;
 use crate::run::files::RunDir;
 use crate::run::{Record, Run, SCHEMA, State, Tool, Warning};
 use crate::sys::{program, random};
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Removes what killed runs left where this one will write.
+fn sweep(plan: &Plan) {
+    let named: BTreeSet<&str> = plan.cases.iter().filter_map(|case| case.point.text(directory::ID)).collect();
+    named.into_iter().for_each(|directory| janitor::sweep(Path::new(directory)));
+}
 
 pub fn create(options: &Options) -> Result<(RunDir, Run)> {
+    sweep(&options.plan);
     let host = fingerprint::facts();
     let mut record = Record {
         schema: SCHEMA,
@@ -31,6 +41,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
+    record.warnings.extend(copied_to_hosts());
     let dir = RunDir::create(&options.out, &record)?;
     let samples = dir.no_samples()?;
     Ok((dir, Run { record, samples }))
@@ -38,6 +49,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
+    sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {
         run.record.warnings.push(Warning {
@@ -87,6 +99,19 @@ fn emulated(record: &Record) -> Option<Warning> {
     })
 }
 
+/// Planning may have put this program on other hosts: the only thing that stays there.
+fn copied_to_hosts() -> Vec<Warning> {
+    let warning = |(ssh, place): (String, String)| Warning {
+        id: "copied_to_host".into(),
+        observed: format!("copied syscost to {place}"),
+        consequence: "it stays there, so that the next run need not copy it; no figure is touched by it"
+            .into(),
+        remedy: format!("to remove it: {ssh} rm -r .cache/syscost/bin"),
+        cases: Vec::new(),
+    };
+    remote::copies().into_iter().map(warning).collect()
+}
+
 /// What weakens the run before it starts: a debug build, defaults that this machine cannot do.
 fn first_warnings(plan: &Plan) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = plan
@@ -103,6 +128,9 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         })
         .collect();
+    // Probes that share an axis share what becomes of it.
+    let mut said = std::collections::BTreeSet::new();
+    warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
     warnings.extend(plan.thinned.iter().map(|thinned| {
         let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
         Warning {

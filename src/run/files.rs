@@ -7,7 +7,7 @@
 
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
-use super::{Record, Run, SCHEMA};
+use super::{Record, Run, SCHEMA, leftovers};
 use crate::sample::Sample;
 use crate::sys::lock;
 use serde::Deserialize;
@@ -93,7 +93,8 @@ impl RunDir {
             }
             _ => write_error(path, e),
         })?;
-        if fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
+        let begun = leftovers::only_a_beginning(path).map_err(|e| write_error(path, e))?;
+        if !begun && fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
             let hint = if is_run {
                 format!(", or continue it with `syscost run --resume {}`", path.display())
@@ -103,7 +104,8 @@ impl RunDir {
             return Err(WriteError::Exists { path: path.into(), hint });
         }
         let file = path.join(SAMPLES);
-        let samples = options(true).create_new(true).open(&file).map_err(|e| write_error(&file, e))?;
+        // A start that was killed before it wrote a record left an empty file: it is used again.
+        let samples = options(true).create_new(!begun).open(&file).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
         let mut dir = RunDir {
             path: path.into(),
@@ -112,6 +114,7 @@ impl RunDir {
             quantities,
             probes: probes(record),
         };
+        leftovers::sweep(path);
         dir.write_record(record)?;
         let header = rows::header(&dir.quantities);
         dir.write_rows(header.as_bytes())?;
@@ -125,6 +128,7 @@ impl RunDir {
         let file = path.join(SAMPLES);
         let samples = options(true).open(&file).map_err(|e| read_error(path, SAMPLES, e))?;
         let samples = take_lock(samples, path)?;
+        leftovers::sweep(path);
         let again = samples.try_clone().map_err(|e| read_error(path, SAMPLES, e))?;
         let mut read = samples::read(path, again, &mut record)?;
         if read.torn
@@ -225,7 +229,7 @@ pub fn replace_with(
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), WriteError> {
     let path = dir.join(name);
-    let temporary = dir.join(format!(".{name}.{}.tmp", std::process::id()));
+    let temporary = dir.join(leftovers::temporary(name));
     let fail = |e| write_error(&path, e);
     let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, &path));
     if let Err(error) = written {

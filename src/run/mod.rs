@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod files;
 pub mod histograms;
+pub mod leftovers;
 pub mod rows;
 pub mod samples;
 pub mod settings;

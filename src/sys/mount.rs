@@ -3,6 +3,7 @@
 //! It changes nothing outside the command: the mounts live in a namespace that ends with it.
 //! Sources: mount_namespaces(7), mount(2), prctl(2).
 
+use super::process;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -16,9 +17,9 @@ pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()
     let there = hidden.iter().filter(|path| path.is_dir());
     let hidden: Vec<CString> =
         there.map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
+    let parent = std::process::id();
     let seclude = move || -> io::Result<()> {
-        // SAFETY: takes numbers only.
-        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
+        process::die_with(parent)?;
         // SAFETY: takes flags only; the child of fork(2) has one thread.
         check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
         mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE, c"")?;

@@ -11,6 +11,13 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
+/// The same for a child right after fork(2): an error where `parent` ended before it could be asked for.
+pub fn die_with(parent: u32) -> io::Result<()> {
+    die_with_parent();
+    let lives = super::call::getppid() == i64::from(parent);
+    if lives { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+}
+
 /// Makes the calling thread's sleeps end when asked: the kernel may otherwise let them last up to 50 us
 /// longer, to wake several threads at once.
 pub fn sleep_exactly() {
@@ -21,11 +28,9 @@ pub fn sleep_exactly() {
 /// Makes the command end when the thread that starts it does, whatever it ends of.
 pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;
-    let ask = || {
-        die_with_parent();
-        Ok(())
-    };
-    // SAFETY: between fork and exec only prctl is called, with numbers.
+    let parent = std::process::id();
+    let ask = move || die_with(parent);
+    // SAFETY: between fork and exec only prctl and getppid are called, with numbers.
     unsafe { command.pre_exec(ask) };
 }
 
@@ -41,6 +46,37 @@ pub fn effective_uid() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// Is there a process of this number (also one that has ended and is not yet waited for)?
+pub fn exists(pid: u32) -> bool {
+    let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else { return false };
+    // SAFETY: signal 0 asks only; kill touches no memory of ours.
+    unsafe { libc::kill(pid, 0) == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH) }
+}
+
+/// The signal that ended a child of ours which has not been waited for, and is not waited for here.
+pub fn ended_by_signal(child: u32) -> Option<i32> {
+    // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a live siginfo_t.
+    let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    let killed = matches!(info.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
+    // SAFETY: for a child the kernel fills in these fields; without one the pid is 0.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    (result == 0 && pid != 0 && killed).then_some(status)
+}
+
+/// Has a child of ours ended? It is not waited for: its number stays its own.
+pub fn has_ended(child: u32) -> bool {
+    // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a live siginfo_t.
+    let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    // SAFETY: for a child the kernel fills in this field; without one it stays 0.
+    result == 0 && unsafe { info.si_pid() } != 0
+}
+
 /// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
 pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
     let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
@@ -51,6 +87,26 @@ pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
         return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
     }
     Ok(ready > 0)
+}
+
+/// Waits until any of the descriptors can be read (or is closed), and says which; none of them after
+/// `limit`, or a signal.
+pub fn wait_for_any(fds: &[RawFd], limit: std::time::Duration) -> io::Result<Vec<bool>> {
+    let mut polls: Vec<libc::pollfd> =
+        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+    // A part of a millisecond counts as one: a wait that ends too early would be begun again at once.
+    let milliseconds = limit.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
+    // SAFETY: as many live pollfds as are said.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, milliseconds) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted {
+            Ok(vec![false; fds.len()])
+        } else {
+            Err(error)
+        };
+    }
+    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
 }
 
 /// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
@@ -66,4 +122,26 @@ pub fn peak_resident_bytes() -> Option<u64> {
 pub fn kill_group(leader: u32) {
     // SAFETY: kill touches no memory of ours; the leader is unreaped, so the number is not reused.
     unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_end_of_a_child_is_seen_before_it_is_reaped() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(ended_by_signal(child.id()).is_none() && !has_ended(child.id()), "it runs");
+        assert!(exists(child.id()));
+        child.kill().unwrap();
+        while !has_ended(child.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_eq!(ended_by_signal(child.id()), Some(libc::SIGKILL));
+        assert!(exists(child.id()), "not reaped");
+        child.wait().unwrap();
+        assert!(!exists(child.id()) && ended_by_signal(child.id()).is_none());
+        assert!(exists(1) && !exists(0) && !exists(u32::MAX));
+    }
 }

@@ -58,7 +58,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
     while got < length.len() {
         match input.read(&mut length[got..]) {
             Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => return Err(broken_off()),
             Ok(n) => got += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -66,16 +66,23 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > LARGEST_FRAME {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a frame of the worker protocol"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what it says is no frame of the worker protocol",
+        ));
     }
     let mut body = Vec::new();
     input.take(length as u64).read_to_end(&mut body)?;
     if body.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Err(broken_off());
     }
     serde_json::from_slice(&body)
         .map(Some)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("bad frame: {error}")))
+}
+
+fn broken_off() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off in the middle of a frame")
 }
 
 /// A pipe whose reads give up at a deadline or when the run is interrupted.
@@ -86,7 +93,7 @@ pub struct Patient<'a, R> {
 }
 
 /// How often a waiting harness looks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 
 impl<R: Read + AsRawFd> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -96,7 +103,7 @@ impl<R: Read + AsRawFd> Read for Patient<'_, R> {
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
             }
             let wait = left.min(LOOK).as_millis() as i32 + 1;
             if crate::sys::process::wait_readable(self.pipe.as_raw_fd(), wait)? {

@@ -3,11 +3,12 @@
 use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, FromWorker, ToWorker};
-use crate::host::Unavailable;
 use crate::host::scratch::Scratch;
+use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
+use crate::sys::process;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -38,8 +39,9 @@ pub struct Standing<'a> {
     pub offers: &'a [serde_json::Value],
     /// Inode numbers of the network namespaces on both sides of the path.
     pub near_namespace: u32,
-    pub far_namespace: u32,
-    /// Process ids of the last role on each side.
+    /// `None`: on another host.
+    pub far_namespace: Option<u32>,
+    /// Process ids of the last role on each side; 0 for one that is on another host.
     pub near_pid: u32,
     pub far_pid: u32,
 }
@@ -82,25 +84,15 @@ pub fn observed_round(
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
     let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
-    let offers = stage.cast(probe, timing, &mut workers, paths, &files)?;
-    if let Some(observe) = observe {
-        let mut namespace = |far| -> Result<u32, RoundError> {
-            let place = paths.seat(&case.point, far)?.place;
-            place.net_namespace().map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
-        };
-        let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
-        let (mut near_pid, mut far_pid) = (0, 0);
-        for (role, worker) in probe.roles().iter().zip(&workers) {
-            *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid();
-        }
-        observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
-    }
-    let reports = stage.perform(probe, &mut workers)?;
+    let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
+    let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
     let samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
     declared(probe, &samples)?;
+    possible(&samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
     let mut totals = BTreeMap::new();
@@ -128,6 +120,52 @@ fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     }
 }
 
+/// A process that is being killed closes its connections before it can be seen to have ended.
+const POST_MORTEM: Duration = Duration::from_millis(200);
+
+/// Names the worker that was killed where one was: the others can only say that it went away.
+fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before: Option<u64>) -> RoundError {
+    let RoundError::Failed(message) = error else { return error };
+    let until = Instant::now() + POST_MORTEM;
+    let killed = loop {
+        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((role, worker.killed_by()?)));
+        if found.is_some() || Instant::now() > until {
+            break found;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let Some((role, signal)) = killed else { return RoundError::Failed(message) };
+    let oom_kills =
+        memory_limit::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
+    RoundError::Failed(match oom_kills {
+        0 => format!(
+            "signal {signal}, which syscost did not send, ended the {role} (if nobody here did: dmesg has the \
+             kernel's reason): {message}"
+        ),
+        n => format!(
+            "the {role} was killed by signal {signal} for want of memory (the control group counts {n} such \
+             kills in this round): give it more memory, or choose fewer threads or smaller sizes"
+        ),
+    })
+}
+
+/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
+fn possible(samples: &[Sample]) -> Result<(), RoundError> {
+    for sample in samples {
+        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
+        let mut all = sample.quantities.iter().chain(measured);
+        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
+            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
+        }
+        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
+            return Err(RoundError::Failed(format!(
+                "a worker recorded {n} as {id}, which is less than nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
@@ -140,12 +178,39 @@ impl Direction<'_> {
         let mut workers = Vec::new();
         for role in probe.roles() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
-            workers
-                .push(Worker::start(&seat.place).map_err(|error| {
-                    RoundError::Failed(format!("cannot start a worker process: {error}"))
-                })?);
+            workers.push(Worker::start(&seat.place).map_err(|error| {
+                RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
+            })?);
         }
         Ok(workers)
+    }
+
+    /// From the tasks to the reports.
+    fn play(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+        paths: &mut Paths,
+        files: &[String],
+        observe: Option<Observer<'_>>,
+    ) -> Result<Vec<RoleReport>, RoundError> {
+        let offers = self.cast(probe, timing, workers, paths, files)?;
+        if let Some(observe) = observe {
+            let mut namespace = |far| -> Result<Option<u32>, RoundError> {
+                let place = paths.seat(&self.case.point, far)?.place;
+                place
+                    .net_namespace()
+                    .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
+            };
+            let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
+            let (mut near_pid, mut far_pid) = (0, 0);
+            for (role, worker) in probe.roles().iter().zip(workers.iter()) {
+                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
+            }
+            observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
+        }
+        self.perform(probe, workers)
     }
 
     /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
@@ -162,20 +227,22 @@ impl Direction<'_> {
         let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
             let task = Task {
                 probe: self.case.probe.clone(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing,
                 token: token.clone(),
-                tsc_hz: self.terms.tsc_hz,
+                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 verify_all: self.terms.verify_all,
-                address: paths.seat(&self.case.point, probe.far(role))?.address,
+                address: seat.address,
+                ports: seat.ports,
                 peer: offers.last().cloned(),
                 files: files.to_vec(),
             };
             let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
-            worker.tell(&task).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &task)?;
             if i < last {
                 match self.hear(role, worker)? {
                     FromWorker::Offer { offer } => offers.push(offer),
@@ -183,11 +250,10 @@ impl Direction<'_> {
                 }
             }
         }
-        // The last role connects to the ones before; an error of either side is worth hearing first.
-        for (role, worker) in probe.roles().iter().zip(workers.iter_mut()).rev() {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(probe.roles(), workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Ready => {}
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(probe.roles()[place], &other)),
             }
         }
         Ok(offers)
@@ -197,16 +263,46 @@ impl Direction<'_> {
     fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
         let roles = probe.roles();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            worker.tell(&ToWorker::Go).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
-        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(roles, workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Done { report } => reports.push(*report),
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(roles[place], &other)),
             }
         }
         Ok(reports)
+    }
+
+    /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
+    /// once, and not only when another has waited for it in vain.
+    fn hear_all(&self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+        let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
+        while let Some(first) = frames.iter().position(Option::is_none) {
+            let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
+            let lines: Vec<_> = silent.iter().map(|place| workers[*place].line()).collect();
+            let ready = process::wait_for_any(&lines, protocol::LOOK)
+                .map_err(|error| RoundError::Failed(format!("cannot wait for the workers: {error}")))?;
+            let over = (self.terms.interrupted)() || Instant::now() >= self.deadline;
+            // Hearing one that is silent when time is up says so.
+            let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
+            if let Some((place, _)) = spoke {
+                frames[*place] = Some(self.hear(roles[*place], &mut workers[*place])?);
+            }
+        }
+        Ok(frames.into_iter().flatten().collect())
+    }
+
+    /// A worker that listens no more has said why, in a frame or with its last words.
+    fn tell(&self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
+        match worker.tell(frame) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(self.hear(role, worker).map_or_else(|why| why, |said| self.unexpected(role, &said)))
+            }
+            Err(error) => Err(self.lost(role, &error)),
+        }
     }
 
     fn hear(&self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
@@ -215,7 +311,7 @@ impl Direction<'_> {
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {
-                Err(RoundError::Failed(format!("the {role} says: {}", causes.join(": "))))
+                Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
             }
             frame => Ok(frame),
         }
@@ -226,12 +322,25 @@ impl Direction<'_> {
             return RoundError::Interrupted;
         }
         if error.kind() == std::io::ErrorKind::TimedOut {
-            return RoundError::Failed(format!("the {role} did not answer in time and was ended"));
+            return RoundError::Failed(short(format!(
+                "the {role} did not answer in time and was ended: it, the other side or the link between them \
+                 stood still ({error})"
+            )));
         }
-        RoundError::Failed(format!("lost the {role}: {error}"))
+        RoundError::Failed(short(format!("lost the {role}: {error}")))
     }
 
     fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
-        RoundError::Failed(format!("the {role} said something out of turn: {frame:?}"))
+        RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
     }
+}
+
+/// What a record keeps of a message that a worker may have had a hand in.
+fn short(mut message: String) -> String {
+    const LONGEST: usize = 4096;
+    if let Some((end, _)) = message.char_indices().nth(LONGEST) {
+        message.truncate(end);
+        message.push_str(" ...");
+    }
+    message
 }
