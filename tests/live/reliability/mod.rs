@@ -1,12 +1,16 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod hostile_files;
 mod hosts;
 mod killed;
+mod large;
 mod left;
 mod networks;
 mod pages;
 mod peers;
 mod promises;
 mod rights;
+mod soak;
 mod two_hosts;
+mod volume;
