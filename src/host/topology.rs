@@ -277,7 +277,18 @@ fn nodes(root: &Root) -> BTreeMap<usize, usize> {
 /// Pins the calling thread.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     affinity::restrict(&[cpu])
-        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {e}")))
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {}", unpinned(&e))))
+}
+
+/// The setting itself needs no right: only a filter of system calls refuses it.
+fn unpinned(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::ENOSYS) => format!(
+            "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
+             them (--placement none)"
+        ),
+        _ => error.to_string(),
+    }
 }
 
 #[cfg(test)]
