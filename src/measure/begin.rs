@@ -41,7 +41,10 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
-    let dir = RunDir::create(&options.out, &record)?;
+    let mut dir = RunDir::create(&options.out, &record)?;
+    if warn_of_no_lock(&mut record, &dir) {
+        dir.write_record(&record)?;
+    }
     Ok((dir, Run { record, samples: Vec::new() }))
 }
 
@@ -64,6 +67,7 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
             cases: Vec::new(),
         });
     }
+    warn_of_no_lock(&mut run.record, &dir);
     run.record.state = State::Running;
     // A stage of refinement is in the record before its first sample is in the file.
     if options.plan.refinements.len() > run.record.plan.refinements.len() {
@@ -71,6 +75,22 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
         dir.write_record(&run.record)?;
     }
     Ok((dir, run))
+}
+
+/// Without locks two runs could write into one directory; says whether this is news.
+fn warn_of_no_lock(record: &mut Record, dir: &RunDir) -> bool {
+    const ID: &str = "no_lock";
+    let news = !dir.is_locked() && record.warnings.iter().all(|warning| warning.id != ID);
+    if news {
+        record.warnings.push(Warning {
+            id: ID.into(),
+            observed: "the file system of the run's directory has no locks".into(),
+            consequence: "a second syscost that writes there would not be kept out".into(),
+            remedy: "start no other one there, or name a directory on a local disk with --out".into(),
+            cases: Vec::new(),
+        });
+    }
+    news
 }
 
 fn short(hash: &str) -> &str {

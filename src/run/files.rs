@@ -5,6 +5,8 @@
 //! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
+pub use super::errors::{LoadError, ResumeError, WriteError};
+use super::errors::{read_error, write_error};
 use super::rows::{self, BadField};
 use super::{Record, Run, SCHEMA, Warning, leftovers};
 use crate::sample::Sample;
@@ -12,60 +14,13 @@ use crate::sys::lock;
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub const RECORD: &str = "run.json";
 pub const SAMPLES: &str = "samples.csv";
 /// Largest `run.json` that is read: tens of thousands of cases stay far below.
 const LARGEST_RECORD: u64 = 256 << 20;
-
-/// Why a directory could not be made or written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error("{path} already holds files: choose another directory with --out{hint}", path = path.display())]
-    Exists { path: PathBuf, hint: String },
-    #[error("{path} is not a directory: choose another one with --out", path = path.display())]
-    NotADirectory { path: PathBuf },
-    #[error("{path} is in use by another syscost: wait for it, or choose another directory with --out", path = path.display())]
-    InUse { path: PathBuf },
-    #[error("cannot write {path}: {meaning}", path = path.display())]
-    Io { path: PathBuf, meaning: String, source: io::Error },
-    #[error("refusing to record an impossible sample: {column}: {reason}")]
-    Sample { column: String, reason: String },
-    #[error("{path} was made by another version of syscost: it has no column {column}; start a new run instead", path = path.display())]
-    Columns { path: PathBuf, column: String },
-}
-
-/// Why a directory could not be read as a run.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error(
-        "{path} is not a run directory: it has no {missing} (`syscost run --out DIR` makes one, with run.json and samples.csv in it)",
-        path = path.display()
-    )]
-    NotARun { path: PathBuf, missing: &'static str },
-    #[error("cannot read {path}: {meaning}", path = path.display())]
-    Io { path: PathBuf, meaning: String, source: io::Error },
-    #[error(
-        "{path} has format {found}, this syscost reads up to {SCHEMA}: use a newer syscost",
-        path = path.display()
-    )]
-    Newer { path: PathBuf, found: u64 },
-    #[error("{path} is damaged: {reason}", path = path.display())]
-    Record { path: PathBuf, reason: String },
-    #[error("{path}, line {line}, column {column}: {reason}", path = path.display())]
-    Row { path: PathBuf, line: u64, column: String, reason: String },
-}
-
-/// Why a run could not be continued.
-#[derive(Debug, thiserror::Error)]
-pub enum ResumeError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Write(#[from] WriteError),
-}
 
 /// An open run directory that this process alone appends to.
 #[derive(Debug)]
@@ -74,6 +29,10 @@ pub struct RunDir {
     samples: File,
     /// Bytes of whole rows in `samples.csv`.
     length: u64,
+    /// How many of them are samples.
+    rows: usize,
+    /// Does the lock keep other writers away?
+    locked: bool,
     quantities: Vec<String>,
     probes: Vec<String>,
 }
@@ -101,10 +60,13 @@ impl RunDir {
         // A start that was killed before it wrote a record left an empty file: it is used again.
         let samples = options(true).create_new(!begun).open(&file).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
+        let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
             path: path.into(),
-            samples: take_lock(samples, path)?,
+            samples,
             length: 0,
+            rows: 0,
+            locked,
             quantities,
             probes: probes(record),
         };
@@ -120,8 +82,11 @@ impl RunDir {
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
         let record = read_record(path)?;
         let file = path.join(SAMPLES);
-        let samples = options(true).open(&file).map_err(|e| read_error(path, SAMPLES, e))?;
-        let mut samples = take_lock(samples, path)?;
+        let mut samples = options(true).open(&file).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => ResumeError::Load(read_error(path, SAMPLES, e)),
+            _ => ResumeError::Write(write_error(&file, e)),
+        })?;
+        let locked = take_lock(&samples, path)?;
         leftovers::sweep(path);
         let mut run = Run { record, samples: Vec::new() };
         let mut read = read_samples(path, &mut samples, &mut run)?;
@@ -139,6 +104,8 @@ impl RunDir {
             path: path.into(),
             samples,
             length: read.whole,
+            rows: run.samples.len(),
+            locked,
             quantities: read.quantities,
             probes: probes(&run.record),
         };
@@ -164,9 +131,28 @@ impl RunDir {
         &self.path
     }
 
+    /// Can no other syscost write here? A file system without locks cannot tell.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// Is the file that is open here still the one that the directory names? Written on, it would
+    /// be lost without a word.
+    fn in_place(&self) -> Result<(), WriteError> {
+        let path = self.path.join(SAMPLES);
+        let open = self.samples.metadata().map_err(|e| write_error(&path, e))?;
+        let named = fs::symlink_metadata(&path).is_ok_and(|m| (m.dev(), m.ino()) == (open.dev(), open.ino()));
+        match named {
+            true => Ok(()),
+            false if open.nlink() == 0 => Err(WriteError::Removed { path, rows: self.rows }),
+            false => Err(WriteError::Moved { path, rows: self.rows }),
+        }
+    }
+
     /// Replaces `run.json` atomically, and makes the samples before it durable first.
     pub fn write_record(&mut self, record: &Record) -> Result<(), WriteError> {
         self.probes = probes(record);
+        self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
         let mut json = serde_json::to_vec_pretty(record)
             .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
@@ -176,6 +162,7 @@ impl RunDir {
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<(), WriteError> {
+        self.in_place()?;
         super::histograms::append(&self.path, samples)?;
         let mut lines = String::new();
         for sample in samples {
@@ -188,7 +175,9 @@ impl RunDir {
             })?;
             rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
         }
-        self.write_rows(lines.as_bytes())
+        self.write_rows(lines.as_bytes())?;
+        self.rows += samples.len();
+        Ok(())
     }
 
     fn write_rows(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
@@ -248,13 +237,13 @@ fn regular(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-fn take_lock(file: File, dir: &Path) -> Result<File, WriteError> {
-    regular(&file).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
-    match lock::exclusive(&file) {
-        Ok(()) => Ok(file),
+/// False where the file system has no locks (some network mounts): it is still usable by one writer.
+fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
+    regular(file).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
+    match lock::exclusive(file) {
+        Ok(()) => Ok(true),
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
-        // File systems without locks (some network mounts) are still usable by one writer.
-        Err(_) => Ok(file),
+        Err(_) => Ok(false),
     }
 }
 
@@ -387,41 +376,6 @@ fn torn_row(line: u64) -> Warning {
     }
 }
 
-pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
-    let meaning = match source.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => {
-            "no space is left there; what was recorded until now is whole: free some space (df -h), \
-             then continue with `syscost run --resume DIR`, or choose another directory with --out"
-                .into()
-        }
-        Some(libc::EROFS) => {
-            "the file system is read-only; choose a directory on another one with --out".into()
-        }
-        Some(libc::EACCES | libc::EPERM) => {
-            "you may not write there; choose another directory with --out, or change its permissions (ls -ld)"
-                .into()
-        }
-        Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow; remove it".into(),
-        Some(libc::ENOENT) => {
-            "no directory can be made there, or it was removed meanwhile; choose another one with --out"
-                .into()
-        }
-        _ => source.to_string(),
-    };
-    WriteError::Io { path: path.into(), meaning, source }
-}
-
-pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
-    let path = dir.join(name);
-    let meaning = match source.raw_os_error() {
-        Some(libc::ENOENT | libc::ENOTDIR) => return LoadError::NotARun { path: dir.into(), missing: name },
-        Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow".into(),
-        Some(libc::EACCES) => "you may not read it; ask its owner, or run as the user who made it".into(),
-        _ => source.to_string(),
-    };
-    LoadError::Io { path, meaning, source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -434,19 +388,13 @@ mod tests {
             path: "/somewhere".into(),
             samples,
             length: 0,
+            rows: 0,
+            locked: true,
             quantities: Vec::new(),
             probes: vec!["transfer".into()],
         };
         let error = dir.append(&[Sample { elapsed_ns: 1.0, ..Sample::default() }]).unwrap_err().to_string();
         assert!(error.contains("/somewhere/samples.csv") && error.contains("--resume"), "{error}");
         assert_eq!(dir.length, 0);
-    }
-
-    #[test]
-    fn read_only_and_forbidden_places_say_so() {
-        for (code, words) in [(libc::EROFS, "read-only"), (libc::EACCES, "may not write")] {
-            let text = write_error(Path::new("/x/run"), io::Error::from_raw_os_error(code)).to_string();
-            assert!(text.contains("/x/run") && text.contains(words) && text.contains("--out"), "{text}");
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! what was counted of a case's copies.
 
 pub mod audit;
+mod errors;
 pub mod files;
 pub mod histograms;
 pub mod leftovers;

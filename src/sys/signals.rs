@@ -24,6 +24,13 @@ pub fn catch() -> io::Result<()> {
     Ok(())
 }
 
+/// A file that grows past the limit of its size becomes an error that can be explained (EFBIG), instead
+/// of the end of the process without a word (setrlimit(2), SIGXFSZ).
+pub fn survive_file_size_limit() {
+    // SAFETY: a signal is ignored from now on; no handler is involved.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Has the user asked to stop?
 pub fn caught() -> bool {
     CAUGHT.get().is_some_and(|caught| caught.load(Ordering::Relaxed))
