@@ -57,12 +57,8 @@ impl Term for CopyOut {
         bytes(s, true)
     }
 
-    /// Out of pages that the kernel copied into, or, of lent memory, that the orphan copy filled one by one.
-    fn unit(&self, s: &Subject, steps: &Steps) -> Option<Figure> {
-        if s.handling.lends {
-            let (lent, small) = (steps.receiver(steps::LENT_LARGE)?, steps.receiver(steps::LENT)?);
-            return Some(lent.minus(&small).over(steps::LARGE_BYTES as f64));
-        }
+    /// Whoever filled the pages, the copy reads them in another core's caches.
+    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
         let (copied, dropped) = (steps.receiver(steps::LARGE)?, steps.receiver(steps::DROPPED)?);
         Some(copied.minus(&dropped).over(TAKEN))
     }

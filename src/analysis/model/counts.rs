@@ -36,12 +36,13 @@ impl Count {
 }
 
 /// The counters that no rule gives.
-pub const COUNTERS: [&str; 5] = [
+pub const COUNTERS: [&str; 6] = [
     "sender_system_calls_per_message",
     "receiver_system_calls_per_message",
     "receiver_voluntary_switches_per_message",
     "data_segments_per_message",
     "completions_per_message",
+    "sender_voluntary_switches_per_message",
 ];
 
 /// What one message of a case takes.
@@ -59,6 +60,12 @@ pub struct Subject {
     pub looks: Count,
     pub receive_calls: Count,
     pub sleeps: Count,
+    /// Times that the sender slept: for room, or for completions.
+    pub sender_sleeps: Count,
+}
+
+fn uncounted() -> Count {
+    Count::rule(0.0, "not counted here")
 }
 
 fn calls_in_words(calls: u64, batch: f64) -> String {
@@ -98,7 +105,8 @@ impl Subject {
             segments,
             looks: made.with((made.n - calls).max(0.0)),
             receive_calls: counted(COUNTERS[1])?,
-            sleeps: counted(COUNTERS[2]).unwrap_or_else(|| Count::rule(0.0, "not counted here")),
+            sleeps: counted(COUNTERS[2]).unwrap_or_else(uncounted),
+            sender_sleeps: counted(COUNTERS[5]).unwrap_or_else(uncounted),
         })
     }
 

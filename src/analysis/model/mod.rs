@@ -12,6 +12,7 @@ pub mod counts;
 pub mod figure;
 mod lending;
 mod receiving;
+mod sleeping;
 mod steps;
 pub mod what_if;
 
@@ -117,11 +118,13 @@ pub static ALL: &[&dyn Term] = &[
     &lending::Lend,
     &lending::LentBytes,
     &lending::Completions,
-    &receiving::Wake,
+    &sleeping::SenderSleep,
+    &sleeping::Wake,
     &receiving::Receive,
     &receiving::TakeSegment,
     &copies::CopyOut,
-    &receiving::Sleep,
+    &sleeping::Sleep,
+    &sleeping::SenderWake,
 ];
 
 /// What the report calls the difference between what was measured and the sum of the terms.

@@ -1,4 +1,4 @@
-//! Terms of the receiver's work, and of waking it.
+//! Terms of the receiver's work.
 
 use super::counts::{Count, Subject};
 use super::figure::Figure;
@@ -52,42 +52,5 @@ impl Term for TakeSegment {
 
     fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
         by_segment(steps)
-    }
-}
-
-pub struct Wake;
-
-impl Term for Wake {
-    fn about(&self) -> About {
-        About { id: "wake", title: "waking the receiver", side: Side::Sender, group: Group::Sleep }
-    }
-
-    fn count(&self, s: &Subject) -> Count {
-        s.sleeps.clone()
-    }
-
-    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
-        Some(steps.sender(steps::WAKE)?.minus(&steps.sender(steps::SINGLE)?))
-    }
-}
-
-pub struct Sleep;
-
-impl Term for Sleep {
-    fn about(&self) -> About {
-        About {
-            id: "sleep",
-            title: "going to sleep and waking up",
-            side: Side::Receiver,
-            group: Group::Sleep,
-        }
-    }
-
-    fn count(&self, s: &Subject) -> Count {
-        s.sleeps.clone()
-    }
-
-    fn unit(&self, _: &Subject, steps: &Steps) -> Option<Figure> {
-        Some(steps.receiver(steps::WAKE)?.minus(&steps.receiver(steps::SINGLE)?))
     }
 }

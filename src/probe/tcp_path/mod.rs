@@ -91,9 +91,9 @@ impl Probe for TcpPath {
         About {
             id: ID,
             title: "the steps of a transfer over TCP",
-            method: "Two processes take turns on one connection: the sender makes a few calls while the receiver sleeps \
-                     elsewhere, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread \
-                     that works; a step's cost is the lower quartile over turns, by call, less the clock's reading.",
+            method: "Two processes take turns on one connection, and neither sleeps between turns: the sender makes a few \
+                     calls, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread that \
+                     works; a step's cost is the median over turns, by call, less the clock's reading.",
             source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
         }
     }
@@ -119,22 +119,15 @@ impl Probe for TcpPath {
 
     fn quantities(&self) -> Vec<Quantity> {
         vec![
-            quantity(
-                "call_ns",
-                Unit::Nanoseconds,
-                "lower quartile over turns of the sender's CPU time by call",
-            ),
-            quantity(
-                "receive_ns",
-                Unit::Nanoseconds,
-                "lower quartile over turns of the receiver's CPU time by call",
-            ),
+            quantity("call_ns", Unit::Nanoseconds, "median over turns of the sender's CPU time by call"),
+            quantity("receive_ns", Unit::Nanoseconds, "median over turns of the receiver's CPU time by call"),
             quantity(
                 "completion_ns",
                 Unit::Nanoseconds,
-                "lower quartile over turns of the CPU time of taking a completion",
+                "median over turns of the CPU time of taking a completion",
             ),
             quantity("receive_calls", Unit::Count, "receive calls of a turn, on average"),
+            quantity("sleeps", Unit::Count, "times that the receiver slept in a turn's calls, on average"),
             quantity(
                 "clock_ns",
                 Unit::Nanoseconds,

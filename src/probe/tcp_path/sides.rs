@@ -1,7 +1,9 @@
 //! The two sides of a step: they take turns on a data connection, told to by a second one.
 //!
-//! Nobody reads the data connection while the sender works, and the receiver's thread sleeps on the
-//! other one: what a turn costs is its own work, the kernel's interrupt part for it included.
+//! Nobody reads the data connection while the sender works, and the receiver's thread looks at the
+//! other one again and again: what a turn costs is its own work, the kernel's interrupt part for it
+//! included. Neither side sleeps between turns, since a stream does not: a CPU that went idle comes
+//! back with cold caches, and its first call would pay for them.
 
 use super::steps::{self, How, Step};
 use super::{RECEIVER, RoleReport, Stage, Task};
@@ -14,20 +16,24 @@ use crate::probe::transfer::connection;
 use crate::sample::Sample;
 use crate::stats::{median, quantile};
 use crate::sys::buffer::Buffer;
+use crate::sys::clock::thread_usage;
 use crate::sys::socket::{self, Gather};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 /// A receive call's buffer: that of the ordinary receiver.
 pub const BUFFER_BYTES: usize = 128 * 1024;
-/// Which turn stands for a window: whatever runs while both sides sleep between two turns cools the caches,
-/// and only ever adds. Streams do not sleep there.
-const TYPICAL: f64 = 0.25;
-/// How long the sender waits until the receiver has surely gone to sleep.
-const ASLEEP_NS: u64 = 60_000;
+/// Which turn stands for a window.
+const TYPICAL: f64 = 0.5;
+/// How long the sender waits so that the receiver goes to sleep: about as long as a stream's receiver does
+/// between two calls of its sender. A CPU that is idle for longer sleeps deeper and costs more to wake.
+const ASLEEP_NS: u64 = 10_000;
+/// Lent pieces are not lent again before so many bytes are: a stream's memory in flight is no longer in the
+/// nearest caches.
+const LENT_RING_BYTES: usize = 4 << 20;
 /// What the sender says of a turn: not measured, the last one was the last, else the window from 1.
 const WARM: u8 = 255;
 const END: u8 = 0;
@@ -75,6 +81,7 @@ struct Turns {
     ns: Vec<f64>,
     completion_ns: Vec<f64>,
     calls: u64,
+    sleeps: u64,
 }
 
 impl Turns {
@@ -106,13 +113,15 @@ pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let (mut windows, mut received) = (BTreeMap::<u8, Turns>::new(), 0u64);
     let mut said = [WARM];
     loop {
-        (&*control).read_exact(&mut said).context("the sender went away")?;
+        hear(control, &mut said).context("the sender went away")?;
         if said[0] == END {
             break;
         }
+        let awake = thread_usage()?.voluntary_switches;
         let from = thread_cpu_ns();
         let calls = take(data, step, &mut room, turn_bytes)?;
         let ns = ((thread_cpu_ns() - from) as f64 - overhead).max(0.0);
+        let sleeps = thread_usage()?.voluntary_switches - awake;
         if !step.dropped {
             // Every call of the sender carries the same bytes.
             verify(&room, step, turn_bytes)?;
@@ -123,23 +132,36 @@ pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
                 windows.entry(said[0]).or_insert_with(|| Turns { began: monotonic_ns(), ..Turns::default() });
             turns.ns.push(ns / calls as f64);
             turns.calls += calls;
+            turns.sleeps += sleeps;
         }
         (&*control).write_all(&said).context("cannot answer the sender")?;
     }
     report.windows = windows
         .values()
         .map(|turns| {
-            let calls = turns.calls as f64 / turns.ns.len().max(1) as f64;
+            let by_turn = |count: u64| Some(count as f64 / turns.ns.len().max(1) as f64);
             let own = [
                 ("receive_ns", quantile(&turns.ns, TYPICAL)),
-                ("receive_calls", Some(calls)),
-                ("clock_ns", Some(overhead)),
+                ("receive_calls", by_turn(turns.calls)),
+                ("sleeps", by_turn(turns.sleeps)),
             ];
             turns.window(turn_bytes as f64, own)
         })
         .collect();
     report.totals.insert("bytes".into(), received as f64);
     Ok(report)
+}
+
+/// Hears the other side without going to sleep; two sides on one CPU let each other run.
+fn hear(control: &TcpStream, said: &mut [u8; 1]) -> Result<()> {
+    loop {
+        match socket::receive(control.as_raw_fd(), said, libc::MSG_DONTWAIT) {
+            Ok(0) => bail!("the connection ended"),
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => std::thread::yield_now(),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Takes a turn's bytes; returns the number of calls.
@@ -166,21 +188,25 @@ const SAMPLE_BYTES: usize = 64;
 /// What the sender's turns use.
 struct Source {
     step: &'static Step,
-    gather: Gather,
+    /// One after another; a step that does not lend has one.
+    ring: Vec<Gather>,
+    next: usize,
     _pieces: Vec<Buffer>,
 }
 
 impl Source {
     fn of(step: &'static Step) -> Source {
         let each = step.bytes / step.pieces;
-        let pieces: Vec<Buffer> = (0..step.pieces)
-            .map(|piece| {
-                let mut buffer = Buffer::zeroed(each, PAGE.min(each.next_power_of_two()));
-                message::fill(&mut buffer, piece * each);
-                buffer
-            })
-            .collect();
-        Source { step, gather: Gather::of(&pieces), _pieces: pieces }
+        let piece = |number: usize| {
+            let mut buffer = Buffer::zeroed(each, PAGE.min(each.next_power_of_two()));
+            message::fill(&mut buffer, number % step.pieces * each);
+            buffer
+        };
+        let large = step.how == How::Lent && step.bytes > PAGE;
+        let lots = if large { LENT_RING_BYTES.div_ceil(step.bytes) } else { 1 };
+        let pieces: Vec<Buffer> = (0..lots * step.pieces).map(piece).collect();
+        let ring = pieces.chunks(step.pieces).map(Gather::of).collect();
+        Source { step, ring, next: 0, _pieces: pieces }
     }
 
     /// The calls of a turn.
@@ -191,7 +217,9 @@ impl Source {
             How::Lent => libc::MSG_ZEROCOPY,
         };
         for _ in 0..self.step.calls {
-            self.gather.send(data.as_raw_fd(), flags).1.context("cannot send")?;
+            let at = self.next % self.ring.len();
+            self.next += 1;
+            self.ring[at].send(data.as_raw_fd(), flags).1.context("cannot send")?;
         }
         Ok(())
     }
@@ -262,7 +290,7 @@ impl Sender<'_> {
             self.hand_over(window)?;
         }
         let mut answer = [0];
-        (&*self.control).read_exact(&mut answer).context("the receiver went away")?;
+        hear(self.control, &mut answer).context("the receiver went away")?;
         ensure!(answer[0] == window, "the receiver answered another turn");
         self.sent += (step.bytes * step.calls) as u64;
         if step.how == How::Lent { self.reap(turns) } else { Ok(()) }
