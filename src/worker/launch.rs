@@ -1,12 +1,11 @@
 //! Starts workers: on this host, or in a network namespace.
 
 use super::path::Place;
-use super::protocol::{self, FromWorker, Patient, ToWorker};
+use super::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
 use crate::sys::{process, program};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Instant;
 
 /// The hidden subcommand that makes this binary a worker.
 pub const WORKER_SUBCOMMAND: &str = "worker";
@@ -48,7 +47,11 @@ impl Worker {
     }
 
     /// The worker's next frame, before the deadline.
-    pub fn hear(&mut self, deadline: Instant, interrupted: &dyn Fn() -> bool) -> io::Result<FromWorker> {
+    pub fn hear(
+        &mut self,
+        deadline: &mut Deadline,
+        interrupted: &dyn Fn() -> bool,
+    ) -> io::Result<FromWorker> {
         let mut patient = Patient { pipe: &mut self.output, deadline, interrupted };
         match protocol::read(&mut patient)? {
             Some(frame) => Ok(frame),

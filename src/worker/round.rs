@@ -1,14 +1,16 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
+use super::child::STOPPED;
 use super::launch::Worker;
 use super::path::Paths;
-use super::protocol::{self, FromWorker, ToWorker};
+use super::protocol::{self, Deadline, FromWorker, ToWorker};
 use crate::host::scratch::Scratch;
 use crate::host::{Unavailable, memory_limit};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
-use std::collections::BTreeMap;
+use crate::sys::process;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Why a round gave no samples.
@@ -81,14 +83,19 @@ pub fn observed_round(
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
-    let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let mut stage =
+        Direction { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
     let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
     let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
     let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
-    let samples = probe
+    let mut samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    let stood_still = (!stage.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
+    let marks: BTreeSet<String> =
+        reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
+    samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
     declared(probe, &samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
@@ -149,7 +156,7 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 impl Direction<'_> {
@@ -255,9 +262,14 @@ impl Direction<'_> {
         Ok(reports)
     }
 
-    fn hear(&self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
-        let frame =
-            worker.hear(self.deadline, self.terms.interrupted).map_err(|error| self.lost(role, &error))?;
+    fn hear(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let heard = worker.hear(&mut self.deadline, self.terms.interrupted);
+        let frame = heard.map_err(|error| match error.kind() {
+            std::io::ErrorKind::TimedOut if process::is_stopped(worker.pid()) => RoundError::Failed(format!(
+                "the {role} is stopped (by SIGSTOP or a debugger) and was ended: let it run, or measure again"
+            )),
+            _ => self.lost(role, &error),
+        })?;
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {
