@@ -2,6 +2,7 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod disks;
+mod held_up;
 mod killed;
 mod left;
 mod promises;
