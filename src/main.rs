@@ -4,6 +4,7 @@
 //! much or starts a thread: a worker is started thousands of times in a run.
 
 use std::process::ExitCode;
+use syscost::host::remote::outpost;
 use syscost::host::{janitor, namespaces};
 use syscost::lab::guest;
 use syscost::worker::{child, launch};
@@ -13,6 +14,7 @@ fn main() -> ExitCode {
         Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
         Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
         Some(guest::SUBCOMMAND) => exit_code(guest::main()),
+        Some(outpost::SUBCOMMAND) => exit_code(outpost::main(launch::WORKER_SUBCOMMAND)),
         Some(janitor::SUBCOMMAND) => exit_code(janitor::main()),
         _ => syscost::cli::main(std::env::args_os()),
     }

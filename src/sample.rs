@@ -9,6 +9,7 @@ use crate::stats::{self, histogram::Histogram};
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A raw number that a probe records in each sample: one column of `samples.csv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Sample {
     /// Why this sample is suspect (`steal`, `stopped`, `throttled`); kept, labelled, not used.
     pub marks: Vec<String>,
     /// The probe's quantities by id; absent or `None` = not measurable here.
-    pub quantities: BTreeMap<String, Option<f64>>,
+    pub quantities: Quantities,
     /// Every single time of the batch, where the probe keeps them: a file of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
@@ -47,12 +48,79 @@ pub struct Sample {
 impl Sample {
     /// A recorded quantity, if this machine could measure it.
     pub fn get(&self, quantity: &str) -> Option<f64> {
-        self.quantities.get(quantity).copied().flatten()
+        self.quantities.get(quantity)
     }
 
     /// May estimates use this sample?
     pub fn usable(&self) -> bool {
         self.verified && self.marks.is_empty()
+    }
+}
+
+/// Raw numbers by id. The rows of one file share their ids, so that a row is one piece of memory: a run may
+/// have millions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, Option<f64>>", into = "BTreeMap<String, Option<f64>>")]
+pub struct Quantities {
+    /// Sorted, each once.
+    ids: Arc<[String]>,
+    /// One for each id.
+    values: Box<[Option<f64>]>,
+}
+
+impl Quantities {
+    /// `ids` are sorted, each once, and as many as the values.
+    pub fn new(ids: Arc<[String]>, values: Box<[Option<f64>]>) -> Quantities {
+        debug_assert!(ids.len() == values.len() && ids.is_sorted_by(|a, b| a < b));
+        Quantities { ids, values }
+    }
+
+    pub fn get(&self, id: &str) -> Option<f64> {
+        let place = self.ids.binary_search_by(|known| known.as_str().cmp(id)).ok()?;
+        self.values[place]
+    }
+
+    /// Those that were measured, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.ids.iter().zip(&self.values).filter_map(|(id, value)| Some((id.as_str(), (*value)?)))
+    }
+
+    pub fn insert(&mut self, id: String, value: Option<f64>) {
+        self.extend([(id, value)]);
+    }
+}
+
+impl Extend<(String, Option<f64>)> for Quantities {
+    fn extend<T: IntoIterator<Item = (String, Option<f64>)>>(&mut self, more: T) {
+        let mut all = BTreeMap::from(std::mem::take(self));
+        all.extend(more);
+        *self = all.into();
+    }
+}
+
+impl FromIterator<(String, Option<f64>)> for Quantities {
+    fn from_iter<T: IntoIterator<Item = (String, Option<f64>)>>(all: T) -> Quantities {
+        BTreeMap::from_iter(all).into()
+    }
+}
+
+impl From<BTreeMap<String, Option<f64>>> for Quantities {
+    fn from(all: BTreeMap<String, Option<f64>>) -> Quantities {
+        let (ids, values): (Vec<String>, Vec<Option<f64>>) = all.into_iter().unzip();
+        Quantities { ids: ids.into(), values: values.into() }
+    }
+}
+
+impl From<Quantities> for BTreeMap<String, Option<f64>> {
+    fn from(all: Quantities) -> Self {
+        all.ids.iter().cloned().zip(all.values).collect()
+    }
+}
+
+/// Absent and not measured are the same.
+impl PartialEq for Quantities {
+    fn eq(&self, other: &Quantities) -> bool {
+        self.iter().eq(other.iter())
     }
 }
 

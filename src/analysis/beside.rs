@@ -8,6 +8,7 @@
 use super::cells::Cells;
 use super::operations::{Operation, operations, over};
 use crate::axis::Point;
+use crate::host::fingerprint::C_LIBRARY;
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::units::Unit;
@@ -50,6 +51,8 @@ pub struct Beside {
     pub name: String,
     /// Where the figures are from, as the source says.
     pub about: String,
+    /// What their syscost was linked with, where it was one and says so.
+    c_library: Option<String>,
     rows: Vec<Theirs>,
 }
 
@@ -110,7 +113,7 @@ impl Beside {
             return Err(TableError::Empty);
         }
         let comments = text.lines().map_while(|l| l.strip_prefix('#')).map(str::trim);
-        Ok(Beside { name: name.into(), about: comments.collect::<Vec<_>>().join(" "), rows })
+        Ok(Beside { name: name.into(), about: comments.collect::<Vec<_>>().join(" "), c_library: None, rows })
     }
 
     /// An earlier run.
@@ -133,8 +136,17 @@ impl Beside {
             name: name.into(),
             about: format!("Run {} of syscost {}", run.record.id, run.record.tool.version)
                 + &if machine.is_empty() { ".".to_string() } else { format!(" on {}.", machine.join(", ")) },
+            c_library: fact(C_LIBRARY),
             rows: theirs.iter().filter_map(row).collect(),
         }
+    }
+
+    /// Theirs and ours, where both are told and a syscost of another C library measured: memcpy, fork and
+    /// threads differ for that alone.
+    pub fn other_c_library<'a>(&'a self, ours: &'a Run) -> Option<(&'a str, &'a str)> {
+        let fact = ours.record.host.iter().find(|fact| fact.id == C_LIBRARY)?;
+        let pair = (self.c_library.as_deref()?, fact.value.as_deref()?);
+        (pair.0 != pair.1).then_some(pair)
     }
 
     /// Their figure for an operation of ours.
@@ -184,6 +196,7 @@ fn conversion(from: Unit, to: Unit) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::analysis::synthetic::clocks;
+    use crate::host::Fact;
 
     const TABLE: &str = "# A table.\n# Of a machine.\noperation,variant,unit,base_hardware,software_overhead,predicted,measured\n\
                          timer_overhead,,us,0,11,11,0.006\nother,args=1,MB/s,,,,100\nunmeasured,,ns,,,,\n";
@@ -213,6 +226,30 @@ mod tests {
         }
         assert!(beside.unmatched(&ours).is_empty());
         assert_eq!(beside.unmatched(&ours[1..]).len(), 1);
+    }
+
+    #[test]
+    fn a_run_of_another_c_library_is_told_apart() {
+        let linked_with = |library: Option<&str>| {
+            let mut run = clocks(2, None, 1.0);
+            let value = library.map(String::from);
+            run.record.host.push(Fact {
+                id: C_LIBRARY.into(),
+                title: String::new(),
+                value,
+                source: String::new(),
+            });
+            run
+        };
+        let (shared, musl, silent) = (Some("glibc 2.36, shared"), Some("musl, static"), None);
+        let pair = |theirs, ours| {
+            let ours = linked_with(ours);
+            Beside::run("before", &linked_with(theirs)).other_c_library(&ours).is_some()
+        };
+        assert!(pair(musl, shared) && pair(shared, musl));
+        assert!(!pair(shared, shared) && !pair(silent, shared) && !pair(musl, silent));
+        let table = Beside::table("t.csv", TABLE).unwrap();
+        assert_eq!(table.other_c_library(&linked_with(shared)), None, "no program measured a table");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::thread::ScopedJoinHandle;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,18 +40,13 @@ impl Cells {
     pub fn of(run: &Run) -> Cells {
         let plan = &run.record.plan.cases;
         let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
-        let mut samples: Vec<Vec<&Sample>> = vec![Vec::new(); slots];
-        for sample in run.samples.iter().filter(|s| s.usable() && s.case < slots) {
-            samples[sample.case].push(sample);
-        }
-        for of_case in &mut samples {
-            of_case.sort_by_key(|s| (s.round, s.index));
-        }
         let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
         for (index, cells) in in_parallel(plan, |case| {
             let limits = Limits::of(case, run.record.spec.timing);
-            let sound = |s: &&&Sample| limits.fault(s).is_none();
-            let samples: Vec<&Sample> = samples[case.index].iter().filter(sound).copied().collect();
+            let own = run.samples.of_case(case.index);
+            let sound = own.iter().filter(|s| s.usable() && limits.fault(s).is_none());
+            let mut samples: Vec<&Sample> = sound.collect();
+            samples.sort_by_key(|s| (s.round, s.index));
             (case.index, cells_of_case(case, &samples, &run.record))
         }) {
             per_case[index] = cells;
@@ -107,14 +103,15 @@ fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec
     }
     std::thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = cases
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>()))
-            .collect();
-        threads
-            .into_iter()
-            .flat_map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let of_part = move |part: &[Case]| part.iter().map(work).collect::<Vec<T>>();
+        let start = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || of_part(part)));
+        let threads: Vec<_> = cases.chunks(share).map(start).collect();
+        let join = |(part, thread): (&[Case], std::io::Result<ScopedJoinHandle<'_, Vec<T>>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No more threads for this user: it takes longer.
+            Err(_) => of_part(part),
+        };
+        threads.into_iter().flat_map(join).collect()
     })
 }
 
@@ -172,7 +169,8 @@ mod tests {
         let mut run = one_case(&[(0, &[100.0, 300.0]), (1, &[200.0]), (2, &[700.0])]);
         run.samples[1].marks.push("steal".into());
         run.samples[3].verified = false;
-        run.samples.push(Sample { case: 99, ..run.samples[0].clone() });
+        let stray = Sample { case: 99, ..run.samples[0].clone() };
+        run.samples.push(stray);
         let cells = Cells::of(&run);
         let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
         assert_eq!(

@@ -83,9 +83,13 @@ impl Latency {
 fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
     let mut rounds: BTreeMap<usize, BTreeMap<u32, Histogram>> = BTreeMap::new();
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        if !run.samples.have_times(case.index) {
+            continue;
+        }
         let limits = Limits::of(case, run.record.spec.timing);
-        let mine = run.samples.iter().filter(|s| s.case == case.index && s.usable());
-        for sample in mine.filter(|s| s.histogram.is_some() && limits.fault(s).is_none()) {
+        let own = run.samples.of_case(case.index);
+        for sample in own.iter().filter(|s| s.usable() && s.histogram.is_some() && limits.fault(s).is_none())
+        {
             let round = rounds.entry(case.index).or_default().entry(sample.round).or_default();
             sample.histogram.iter().for_each(|times| round.merge(times));
         }
@@ -236,7 +240,7 @@ mod tests {
                     ops: 2_000.0,
                     bytes: 2_000.0 * 1024.0,
                     verified: true,
-                    quantities: quantities.map(|(id, v)| (id.to_string(), Some(v))).into(),
+                    quantities: quantities.map(|(id, v)| (id.to_string(), Some(v))).into_iter().collect(),
                     histogram: Some(text.parse().unwrap()),
                     ..Sample::default()
                 });

@@ -88,10 +88,6 @@ pub fn headline(probe: &dyn Probe) -> Option<Metric> {
 
 /// Every case that its probe calls a row, in plan order; no repeats that measure the noise floor.
 pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
-    let mut samples: BTreeMap<usize, Vec<&Sample>> = BTreeMap::new();
-    for sample in run.samples.iter().filter(|s| s.usable()) {
-        samples.entry(sample.case).or_default().push(sample);
-    }
     let predictions: BTreeMap<usize, &Prediction> =
         run.record.predictions.iter().rev().map(|p| (p.case, p)).collect();
     let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
@@ -104,8 +100,8 @@ pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
         let prediction = prediction.map(|p| Prediction::clone(p));
         let predicted = prediction.as_ref().and_then(|p| p.account.predicted);
         let limits = Limits::of(case, run.record.spec.timing);
-        let windows = samples.get(&case.index).map_or(&[][..], Vec::as_slice);
-        let sound: Vec<&Sample> = windows.iter().filter(|s| limits.fault(s).is_none()).copied().collect();
+        let own = run.samples.of_case(case.index);
+        let sound: Vec<&Sample> = own.iter().filter(|s| s.usable() && limits.fault(s).is_none()).collect();
         Some(Operation {
             case: case.index,
             point: case.point.clone(),

@@ -9,11 +9,10 @@ use super::operations::name_of;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
 use crate::run::Run;
-use crate::sample::Metric;
+use crate::sample::{Metric, Sample};
 use crate::stats::{
     Outlier, Steadiness, benjamini_hochberg, median, outliers, paired_ratio, steadiness, two_modes,
 };
-use std::collections::BTreeMap;
 
 /// Smallest level that the simulated tests of [`crate::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
@@ -145,18 +144,17 @@ impl About<'_> {
 
 /// Cases whose first sample of a round differs from the later ones: their warm-up is too short.
 fn warm_ups(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric) -> Vec<Problem> {
-    let mut samples: BTreeMap<usize, Vec<(u32, u32, f64)>> = BTreeMap::new();
-    for sample in run.samples.iter().filter(|s| s.usable()) {
-        let value = run.case(sample.case).and_then(|c| (metric.of)(sample, &c.point));
-        if let Some(value) = value {
-            samples.entry(sample.case).or_default().push((sample.round, sample.index, value));
-        }
-    }
+    let values = |cell: &Cell| -> Option<Vec<(u32, u32, f64)>> {
+        let point = &run.case(cell.case)?.point;
+        let own = run.samples.of_case(cell.case);
+        let value = |s: &Sample| Some((s.round, s.index, (metric.of)(s, point)?));
+        Some(own.iter().filter(|s| s.usable()).filter_map(value).collect())
+    };
     let spec = &run.record.spec;
     let ratios: Vec<_> = cells
         .iter()
         .filter_map(|cell| {
-            let (first, later) = first_and_later(samples.get_mut(&cell.case)?);
+            let (first, later) = first_and_later(&mut values(cell)?);
             Some((*cell, paired_ratio(&first, &later, spec.confidence)?))
         })
         .collect();

@@ -111,11 +111,9 @@ impl Limits {
         }
         // One pass over the quantities: there are many, and this is asked of every sample.
         let (mut negative, mut outside) = (sample.ops < 0.0 || sample.bytes < 0.0, false);
-        for (id, value) in &sample.quantities {
-            if let Some(value) = *value {
-                negative |= value < 0.0;
-                outside |= value > 1.0 + 1e-9 && id.ends_with("_multiplexing");
-            }
+        for (id, value) in sample.quantities.iter() {
+            negative |= value < 0.0;
+            outside |= value > 1.0 + 1e-9 && id.ends_with("_multiplexing");
         }
         if negative {
             return Some(Fault::Negative);
@@ -141,22 +139,22 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
     let words = Words::of(run);
     let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
     let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    let mut marked: BTreeMap<(usize, String), usize> = BTreeMap::new();
     let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
-    let limits: BTreeMap<usize, Limits> =
-        run.record.plan.cases.iter().map(|c| (c.index, Limits::of(c, run.record.spec.timing))).collect();
-    for sample in &run.samples {
-        let Some(limits) = limits.get(&sample.case) else { continue };
-        *totals.entry(sample.case).or_default() += 1;
-        let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
-        if let Some(fault) = limits.fault(sample).or_else(|| too_fast().then_some(Fault::Throughput)) {
-            *faults.entry((fault, sample.case)).or_default() += 1;
-        }
-        if !sample.verified {
-            *unverified.entry(sample.case).or_default() += 1;
-        }
-        for mark in &sample.marks {
-            *marked.entry((sample.case, mark)).or_default() += 1;
+    for case in &run.record.plan.cases {
+        let limits = Limits::of(case, run.record.spec.timing);
+        for sample in run.samples.of_case(case.index).iter() {
+            *totals.entry(sample.case).or_default() += 1;
+            let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
+            if let Some(fault) = limits.fault(sample).or_else(|| too_fast().then_some(Fault::Throughput)) {
+                *faults.entry((fault, sample.case)).or_default() += 1;
+            }
+            if !sample.verified {
+                *unverified.entry(sample.case).or_default() += 1;
+            }
+            for mark in &sample.marks {
+                *marked.entry((sample.case, mark.clone())).or_default() += 1;
+            }
         }
     }
     let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);

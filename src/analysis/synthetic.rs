@@ -192,7 +192,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         predictions: Vec::new(),
         audits: Vec::new(),
     };
-    Run { record, samples }
+    Run { record, samples: samples.into() }
 }
 
 /// A run of the rows of the clocks: every reading costs about `cost_ns`; predicted from a frequency

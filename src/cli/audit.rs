@@ -29,7 +29,7 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
     if global.json {
         let Audited { audits, failures, skips } = &found;
         let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         output::print(&text(&plan, &found, Paint::stdout(global.color)))?;
     }

@@ -26,7 +26,7 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
     if global.json {
         let line =
             json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         output::print(&text(&plan, verified, &failures, Paint::stdout(global.color)))?;
     }

@@ -22,6 +22,7 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<Verdict> {
         Layout::Pa02 { roll, .. } => (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll)?),
         Layout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
     };
+    run.samples.intact()?;
     let out = out.clone().unwrap_or_else(|| dir.join(name));
     std::fs::create_dir_all(&out).with_context(|| format!("cannot make the directory {}", out.display()))?;
     let mut written: Vec<PathBuf> = Vec::new();

@@ -31,6 +31,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Verdict> {
     let run = RunDir::load(&dir)?;
     let cells = Cells::of(&run);
     let account = account(&run, &cells, args)?;
+    run.samples.intact()?;
     let words = Words::of(&run);
     if global.json {
         output::print_json(&document(&account))?;

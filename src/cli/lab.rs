@@ -24,7 +24,8 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     // What names no path goes from device to device: that is what the lab is for.
     spec.set_default("path", &lab::path());
     let out = args.out.clone().unwrap_or_else(|| run_command::default_dir(&spec.name));
-    let cache = args.cache.clone().map_or_else(cache, Ok)?;
+    // The emulator is started in a directory of its own.
+    let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
     let limit = parse_duration(&args.limit).map_err(|e| anyhow!("--limit: {e}"))?;
     refuse_short(&spec, limit)?;
     let here =
@@ -49,7 +50,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         let line = json!({
             "event": "written", "dir": out, "files": written.files, "nic": order.nic.name(), "kernel": brought.kernel,
         });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         report::show(&written, global)?;
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
@@ -119,5 +120,5 @@ fn show(step: &Step<'_>, global: &Global) {
         }
         Step::Guest(said) => format!("the guest: {said}"),
     };
-    eprintln!("{} {what}", Paint::stderr(global.color).bold("lab:"));
+    output::complain(&format!("{} {what}", Paint::stderr(global.color).bold("lab:")));
 }

@@ -48,9 +48,10 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let matches = match args::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
-            // Help and version go to stdout with status 0; a closed pipe there is no error.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
+            // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
+            let lost = error.print().is_err_and(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            return ExitCode::from(if lost { USAGE } else { status });
         }
     };
     let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
@@ -61,7 +62,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("{} {}", paint.red("error:"), causes(&error));
+            output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
             ExitCode::from(USAGE)
         }
     }

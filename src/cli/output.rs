@@ -2,7 +2,9 @@
 //!
 //! Data goes to stdout; progress, warnings and errors go to stderr.
 
+use crate::report::escape;
 use crate::sys::terminal;
+use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 
@@ -81,19 +83,68 @@ pub fn columns() -> u16 {
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is not an error.
-pub fn print(text: &str) -> io::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
+    write(&tame(text))
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.context("cannot write to standard output (is what it leads to full?)"),
     }
+}
+
+/// A line to stderr. Nobody may be there to read it, and nothing ends because of that.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", tame(text));
 }
 
 /// One JSON document to stdout.
 pub fn print_json(document: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(document)?;
-    text.push('\n');
-    Ok(print(&text)?)
+    write(&format!("{}\n", plain_json(&serde_json::to_string_pretty(document)?)))
+}
+
+/// One JSON document on one line to stdout.
+pub fn print_json_line(document: &impl serde::Serialize) -> anyhow::Result<()> {
+    write(&format!("{}\n", plain_json(&serde_json::to_string(document)?)))
+}
+
+/// The colours that [`Paint`] and the report's text use: all that a text may do to a terminal.
+const COLOURS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"];
+
+/// A text that can only be read: what a host, a device or a stranger's file is called may be in it.
+fn tame(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if let Some(colour) = COLOURS.iter().find(|colour| rest.starts_with(**colour)) {
+            out.push_str(colour);
+            rest = &rest[colour.len()..];
+            continue;
+        }
+        let (first, after) = rest.split_at(c.len_utf8());
+        match c {
+            '\n' | '\t' => out.push(c),
+            _ => out.push_str(&escape::visible(first)),
+        }
+        rest = after;
+    }
+    out
+}
+
+/// The same document, with what drives a terminal as JSON writes it: `\u202e`.
+fn plain_json(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    for c in document.chars() {
+        // The serializer has written out what is below a space; line feeds are between its values.
+        if c != '\n' && escape::hidden(c) {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// `label` in a column of `indent`, then the text wrapped beside it.
@@ -170,6 +221,18 @@ mod tests {
         assert_eq!(wrap("of one,two,three,four", 9), ["of one,", "two,", "three,", "four"]);
         let paint = Paint(true);
         assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");
+    }
+
+    #[test]
+    fn what_is_printed_can_only_be_read() {
+        let evil = "a\x1b]8;;http://x\x07b\x1b[2J\u{9b}31m\u{202e}c\0\r\n\td \x1b[31mred\x1b[0m";
+        let text = tame(evil);
+        assert!(text.ends_with("c\\x00\\x0d\n\td \x1b[31mred\x1b[0m"), "{text:?}");
+        let left: Vec<char> = text.chars().filter(|c| c.is_control() || *c == '\u{202e}').collect();
+        assert_eq!(left, ['\n', '\t', '\x1b', '\x1b'], "{text:?}");
+        let json = plain_json(&serde_json::to_string(&[evil, "\u{e0041}"]).unwrap());
+        assert!(!json.chars().any(escape::hidden), "{json:?}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [evil, "\u{e0041}"]);
     }
 
     proptest! {

@@ -60,9 +60,8 @@ impl Progress {
     /// Shows one event.
     pub fn show(&mut self, event: &Event<'_>) {
         if self.json {
-            let line = serde_json::to_string(event).expect("an event is plain data");
             // Nobody reads any more: the run itself goes on, its files are what counts.
-            let _ = output::print(&format!("{line}\n"));
+            let _ = output::print_json_line(event);
             return;
         }
         match event {
@@ -123,7 +122,7 @@ impl Progress {
     /// A line above the progress line; on stderr also where that is no terminal.
     fn say(&self, text: &str) {
         if !self.quiet {
-            self.bar.suspend(|| eprintln!("{text}"));
+            self.bar.suspend(|| output::complain(text));
         }
     }
 }

@@ -65,6 +65,7 @@ fn figures(path: &Path) -> Result<Beside> {
 pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Written> {
     let analysis = Analysis::of(run);
     let report = build::report_beside(run, &analysis, beside);
+    run.samples.intact()?;
     let mut contents = vec![
         (RESULTS.to_string(), csv::results(run, &analysis.cells)),
         (PAGE.to_string(), html::page(&report)),
@@ -83,5 +84,5 @@ pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Wr
 /// The report's end on the terminal.
 pub fn show(written: &Written, global: &Global) -> Result<()> {
     let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-    Ok(output::print(&terminal::text(&written.report, Some(&written.page), look))?)
+    output::print(&terminal::text(&written.report, Some(&written.page), look))
 }

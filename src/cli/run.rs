@@ -4,7 +4,7 @@ use super::args::{Global, RunArgs};
 use super::progress::Progress;
 use super::{Verdict, asked, axes, output, plan as plan_command, refine, report};
 use crate::measure::Options;
-use crate::plan::Plan;
+use crate::plan::{Case, Plan};
 use crate::run::files::RunDir;
 use crate::run::{Run, State};
 use crate::units::utc;
@@ -28,7 +28,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let written = report::write(&run, &out, false, &[])?;
     if global.json {
         let line = json!({ "event": "written", "dir": out, "files": written.files });
-        output::print(&format!("{line}\n"))?;
+        output::print_json_line(&line)?;
     } else {
         report::show(&written, global)?;
     }
@@ -72,15 +72,10 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
 fn verdict(run: &Run, strict: bool) -> Verdict {
     let plan = &run.record.plan;
-    let mut measured: Vec<bool> = plan.cases.iter().map(|case| plan.gave_up(case)).collect();
-    for sample in run.samples.iter().filter(|s| s.verified) {
-        if let Some(case) = measured.get_mut(sample.case) {
-            *case = true;
-        }
-    }
+    let measured = |case: &Case| run.samples.verified(case.index) || plan.gave_up(case);
     let skipped = strict && !plan.skips.is_empty();
     let interrupted = run.record.state == State::Interrupted;
-    if interrupted || measured.contains(&false) || !run.record.failures.is_empty() || skipped {
+    if interrupted || !plan.cases.iter().all(measured) || !run.record.failures.is_empty() || skipped {
         return Verdict::Bad;
     }
     Verdict::Good

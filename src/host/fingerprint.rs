@@ -11,8 +11,11 @@ mod storage;
 
 use super::files::Root;
 use super::{Fact, noise, settings};
+use crate::sys::c_library;
 
 const CPU: &str = "sys/devices/system/cpu";
+/// The id of the fact that tells which C library, and which way of linking it, was measured with.
+pub const C_LIBRARY: &str = "c_library";
 /// A value longer than this is no property but a text.
 const LONGEST_VALUE_CHARS: usize = 300;
 
@@ -21,6 +24,7 @@ pub fn facts() -> Vec<Fact> {
     let mut facts = Facts { root: Root::here(), list: facts_of(&Root::here()) };
     facts.running_clocks();
     facts.running_devices();
+    facts.running_program();
     facts.list
 }
 
@@ -83,6 +87,12 @@ impl Facts {
         let value = accounting.as_ref().map(|(is_on, _)| on(*is_on));
         self.add("irq_time_accounting", "softirq time kept apart", source, value);
         self.file("perf_event_paranoid", "perf_event_paranoid", "proc/sys/kernel/perf_event_paranoid");
+    }
+
+    /// What of this very program is part of the figures.
+    fn running_program(&mut self) {
+        let name = Some(c_library::name());
+        self.add(C_LIBRARY, "C library of syscost", "gnu_get_libc_version(3), the build", name);
     }
 
     fn mitigations(&mut self) {
@@ -248,7 +258,9 @@ mod tests {
         let facts = facts();
         let ids: BTreeSet<&str> = facts.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids.len(), facts.len());
-        for id in ["kernel_release", "cpus_online", "memory_bytes", "effective_uid", "tcp_wmem_bytes"] {
+        for id in
+            ["kernel_release", "cpus_online", "memory_bytes", "effective_uid", "tcp_wmem_bytes", C_LIBRARY]
+        {
             assert!(value(&facts, id).is_some(), "{id}");
         }
         let clean = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);

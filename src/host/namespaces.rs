@@ -20,6 +20,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
 use std::sync::OnceLock;
 
+pub use build::tcp_settings;
 pub use keeper::{SUBCOMMAND as KEEPER_SUBCOMMAND, main as keeper_main};
 
 /// TEST-NET-1 (RFC 5737): no real peer has such an address.

@@ -13,7 +13,7 @@ use crate::plan::{Case, Plan, Skip};
 use crate::probe::{self, Copies, Known, Timing};
 use crate::run::{Audit, Cpu, Failure, State, Warning};
 use crate::sys::{random, signals};
-use crate::worker::path::Paths;
+use crate::worker::path::{self, Paths};
 use crate::worker::{self, Observer, RoundError, Standing, Terms};
 use anyhow::{Context, Result};
 use std::io;
@@ -56,12 +56,18 @@ impl Auditor {
             copies.known(&round.totals).ok_or_else(|| failed("the workers did not say what they did"))
         };
         let ledger = &mut self.ledger;
+        let elsewhere = path::another_host(&case.point).map(|_| on_another_host());
         let counted = known(&mut |standing| match ledger {
-            Ok(ledger) => choose(ledger, copies, standing),
-            Err(_) => Ok(()),
+            Ok(ledger) if elsewhere.is_none() => choose(ledger, copies, standing),
+            _ => Ok(()),
         })?;
-        let (counts, functions) = self.counts()?.unzip();
-        let cpu = self.cpu(&mut known)?;
+        // Half a count would not add up, and the softirqs of one side say nothing of the other's.
+        let (counts, cpu) = match &elsewhere {
+            None => (self.counts()?, self.cpu(&mut known)?),
+            Some(_) => (None, None),
+        };
+        let (counts, functions) = counts.unzip();
+        let counting = self.ledger.as_ref().ok().filter(|_| elsewhere.is_none());
         let audit = Audit {
             probe: case.probe.clone(),
             point: case.point.clone(),
@@ -73,9 +79,9 @@ impl Auditor {
             completions: counted.completions,
             completions_copied: counted.completions_copied,
             counts,
-            uncounted: self.ledger.as_ref().err().cloned(),
+            no_functions: counting.and_then(Ledger::without_functions).cloned(),
+            uncounted: elsewhere.or_else(|| self.ledger.as_ref().err().cloned()),
             functions: functions.flatten(),
-            no_functions: self.ledger.as_ref().ok().and_then(Ledger::without_functions).cloned(),
             cpu,
         };
         Ok(Audit { tier: audit.known_by(), ..audit })
@@ -115,12 +121,18 @@ impl Auditor {
 fn choose(ledger: &mut Ledger, copies: &dyn Copies, standing: &Standing<'_>) -> Result<(), RoundError> {
     let port =
         copies.port(standing.offers).ok_or_else(|| failed("the receiver did not say where it listens"))?;
-    let watched = Watched {
-        port,
-        sender_namespace: standing.near_namespace,
-        receiver_namespace: standing.far_namespace,
-    };
+    let receiver_namespace =
+        standing.far_namespace.ok_or_else(|| failed("the receiver is on another host"))?;
+    let watched = Watched { port, sender_namespace: standing.near_namespace, receiver_namespace };
     ledger.watch(&watched).map_err(|error| failed(&format!("cannot direct the ledger: {error}")))
+}
+
+/// Only one of the two kernels can be watched from here.
+fn on_another_host() -> Unavailable {
+    Unavailable {
+        reason: "the receiver is on another host, whose kernel is not watched: copies are not counted".into(),
+        remedy: "count the same mechanism on one host: syscost audit --path veth".into(),
+    }
 }
 
 fn failed(why: &str) -> RoundError {

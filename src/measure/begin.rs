@@ -3,7 +3,7 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::{Options, unix_ns};
-use crate::host::{fingerprint, janitor};
+use crate::host::{fingerprint, janitor, remote};
 use crate::plan::Plan;
 use crate::probe::directory;
 use crate::run::files::RunDir;
@@ -41,11 +41,13 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
+    record.warnings.extend(copied_to_hosts());
     let mut dir = RunDir::create(&options.out, &record)?;
     if warn_of_no_lock(&mut record, &dir) {
         dir.write_record(&record)?;
     }
-    Ok((dir, Run { record, samples: Vec::new() }))
+    let samples = dir.no_samples()?;
+    Ok((dir, Run { record, samples }))
 }
 
 pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
@@ -115,6 +117,19 @@ fn emulated(record: &Record) -> Option<Warning> {
         remedy: "for times, run syscost on the machine itself".into(),
         cases: Vec::new(),
     })
+}
+
+/// Planning may have put this program on other hosts: the only thing that stays there.
+fn copied_to_hosts() -> Vec<Warning> {
+    let warning = |(ssh, place): (String, String)| Warning {
+        id: "copied_to_host".into(),
+        observed: format!("copied syscost to {place}"),
+        consequence: "it stays there, so that the next run need not copy it; no figure is touched by it"
+            .into(),
+        remedy: format!("to remove it: {ssh} rm -r .cache/syscost/bin"),
+        cases: Vec::new(),
+    };
+    remote::copies().into_iter().map(warning).collect()
 }
 
 /// What weakens the run before it starts: a debug build, defaults that this machine cannot do.

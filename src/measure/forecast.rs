@@ -85,7 +85,8 @@ impl Known for SoFar<'_> {
         let case = find(&self.run.record.plan, row)?;
         let metric = probe::find(row.probe)?.metrics().into_iter().find(|m| m.id == row.metric)?;
         let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-        for sample in self.run.samples.iter().filter(|s| s.case == case.index) {
+        let own = self.run.samples.of_case(case.index);
+        for sample in own.iter() {
             rounds.entry(sample.round).or_default().push(sample);
         }
         let values: Vec<f64> = rounds

@@ -27,7 +27,7 @@ use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
 use audit::Auditor;
 use schedule::Schedule;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -153,12 +153,15 @@ fn plan_id(options: &Options) -> String {
 
 /// Tells the schedule what an interrupted run already measured.
 fn recall(schedule: &mut Schedule<'_>, run: &Run) {
-    let mut rounds: std::collections::BTreeMap<(usize, u32), Vec<&Sample>> = Default::default();
-    for sample in &run.samples {
-        rounds.entry((sample.case, sample.round)).or_default().push(sample);
-    }
-    for ((case, round), samples) in rounds {
-        schedule.measured(case, round, &samples, Duration::ZERO);
+    for case in &run.record.plan.cases {
+        let own = run.samples.of_case(case.index);
+        let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+        for sample in own.iter() {
+            rounds.entry(sample.round).or_default().push(sample);
+        }
+        for (round, samples) in rounds {
+            schedule.measured(case.index, round, &samples, Duration::ZERO);
+        }
     }
 }
 
@@ -290,10 +293,9 @@ impl Session<'_> {
             None if self.forecast.contains(&index) => return Ok(()),
             None => {}
         }
-        let measured: BTreeSet<usize> = self.run.samples.iter().map(|s| s.case).collect();
         let stage = self.stages[index];
         for case in plan.cases.iter().filter(|c| self.stages[c.index] == stage && c.twin_of.is_none()) {
-            if !measured.contains(&case.index) && self.forecast.insert(case.index) {
+            if !self.run.samples.has(case.index) && self.forecast.insert(case.index) {
                 let prediction = forecast::predict(self.run, case, now);
                 self.run.record.predictions.extend(prediction);
             }
@@ -337,7 +339,6 @@ impl Session<'_> {
                 schedule.measured(index, round, &samples.iter().collect::<Vec<_>>(), took);
                 let (metric, estimate) = schedule.estimate(index);
                 watch(&Event::CaseDone { round, case, metric, estimate });
-                self.run.samples.extend(samples);
             }
             Err(RoundError::Interrupted) => return Ok(false),
             Err(RoundError::Unavailable(why)) if !schedule.has_rounds(index) => {
@@ -363,7 +364,8 @@ impl Session<'_> {
             (sample.case, sample.round) = (case, round);
             sample.marks.extend(marks.iter().cloned());
         }
-        self.dir.append(&samples)?;
+        let written = self.dir.append(&samples)?;
+        self.run.samples.written(&samples, written);
         self.run.record.settings.entry(case).or_insert(done.settings);
         note_missing(&mut self.run.record.missing, done.missing);
         Ok(samples)

@@ -21,6 +21,7 @@ pub mod context_switch;
 pub mod core_to_core;
 pub mod cost;
 pub mod directory;
+pub mod door;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;
@@ -91,6 +92,9 @@ pub struct Task {
     pub verify_all: bool,
     /// Address of this role's side of the path.
     pub address: String,
+    /// Ports that its listeners have to be on, where a firewall lets only these through.
+    #[serde(default)]
+    pub ports: Option<(u16, u16)>,
     /// What the role before this one offered (its listening address), if any.
     pub peer: Option<serde_json::Value>,
     /// The files that [`Probe::files`] asked for, in its order: paths to open.
@@ -337,7 +341,7 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
         bytes: window.bytes,
         verified: true,
         marks: window.marks.clone(),
-        quantities: window.quantities.clone(),
+        quantities: window.quantities.clone().into(),
         histogram: window.histogram.clone(),
         ..Sample::default()
     };

@@ -87,7 +87,7 @@ pub fn own_address(task: &Task) -> Result<IpAddr> {
 
 /// A listener on this side of the path, offered to the other role.
 pub fn offer_listener(task: &Task, stage: &mut dyn Stage) -> Result<socket2::Socket> {
-    let listener = connection::listen(own_address(task)?, &tcp_options(), 1)?;
+    let listener = connection::listen(own_address(task)?, task.ports, &tcp_options(), 1)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
     stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
     Ok(listener)

@@ -115,6 +115,7 @@ mod tests {
             timing: Timing { warmup_ns: 10_000, window_ns: 100_000, windows: 3 },
             token: String::new(),
             tsc_hz: None,
+            ports: None,
             verify_all: false,
             address: String::new(),
             peer: None,

@@ -6,9 +6,11 @@
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
 use super::batch::Recorder;
+use super::door::{Door, SET_UP_LIMIT};
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
+use super::transfer::connection::{self, WELCOME};
 use super::{
     About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, icmp_round_trip, samples_of_one_role,
 };
@@ -18,10 +20,10 @@ use crate::host::clock::monotonic_ns;
 use crate::sample::{Better, Metric, Quantity, Sample};
 use crate::units::Unit;
 use anyhow::{Context, Result, ensure};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub struct TcpConnect;
 
@@ -158,16 +160,18 @@ impl Probe for TcpConnect {
     }
 }
 
-/// Accepts one connection after the other, says the token, and closes when the client does.
+/// Accepts one connection of ours after the other, and closes when the client does. A stranger's is neither
+/// counted nor answered.
 fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let listener = network::offer_listener(task, stage)?;
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let mut door = Door::open(&listener, &task.token)?;
     stage.ready()?;
     let mut connections = 0;
     loop {
-        let (socket, _) = listener.accept().context("cannot accept a connection")?;
-        let mut stream = TcpStream::from(socket);
-        let welcomed = stream.write_all(task.token.as_bytes());
+        let next = door.next(Instant::now() + SET_UP_LIMIT)?;
+        let (_, mut stream) = next.context("the client stopped connecting")?;
+        let welcomed = stream.write_all(&[WELCOME]);
         let mut byte = [0];
         // A reset ends a connection too: the client's way to leave no TIME_WAIT.
         match stream.read(&mut byte) {
@@ -181,7 +185,7 @@ fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
 }
 
 struct Client<'a> {
-    server: SockAddr,
+    address: SocketAddr,
     token: &'a str,
     connections: u64,
 }
@@ -198,12 +202,11 @@ impl Client<'_> {
     fn connect(&mut self) -> Result<(TcpStream, u64)> {
         let socket = self.open()?;
         let start = monotonic_ns();
-        socket.connect(&self.server).context("cannot connect")?;
+        let connected = socket.connect(&self.address.into());
         let end = monotonic_ns();
+        connected.map_err(|error| connection::cannot_connect(self.address, error))?;
         let mut stream = TcpStream::from(socket);
-        let mut said = vec![0; self.token.len()];
-        stream.read_exact(&mut said).context("the server does not greet")?;
-        ensure!(said == self.token.as_bytes(), "something other than syscost answers");
+        connection::introduce(&mut stream, self.address, self.token, 0)?;
         self.connections += 1;
         Ok((stream, end - start))
     }
@@ -243,7 +246,7 @@ impl Client<'_> {
 
 fn connect(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let address: SocketAddr = network::server_address(task)?;
-    let mut client = Client { server: address.into(), token: &task.token, connections: 0 };
+    let mut client = Client { address, token: &task.token, connections: 0 };
     let closes = task.point.text("phase") == Some(CLOSE);
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     let overhead_ns = batch::clock_overhead_ns();
@@ -290,7 +293,8 @@ mod tests {
             quantities: BTreeMap::from([
                 ("peer_closed_ns".to_string(), peer),
                 ("overhead_ns".to_string(), Some(40.0)),
-            ]),
+            ])
+            .into(),
             ..Sample::default()
         };
         assert_eq!((metric.of)(&sample(Some(1040.0)), &Point::default()), Some(1000.0));

@@ -11,12 +11,22 @@ pub fn visible(text: &str) -> String {
             '\u{80}'..='\u{9f}'
             | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}' => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            | '\u{2060}'..='\u{206f}'
+            | '\u{61c}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}' => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Would [`visible`] write this character out?
+pub fn hidden(c: char) -> bool {
+    let mut bytes = [0; 4];
+    let text: &str = c.encode_utf8(&mut bytes);
+    visible(text) != text
 }
 
 /// The text for XML content and quoted attributes.

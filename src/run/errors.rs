@@ -53,6 +53,11 @@ pub enum LoadError {
     Record { path: PathBuf, reason: String },
     #[error("{path}, line {line}, column {column}: {reason}", path = path.display())]
     Row { path: PathBuf, line: u64, column: String, reason: String },
+    #[error(
+        "{path} was changed while it was being read ({what}): run the command again when nothing else writes there",
+        path = path.display()
+    )]
+    Changed { path: PathBuf, what: String },
 }
 
 /// Why a run could not be continued.

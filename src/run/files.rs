@@ -8,12 +8,13 @@
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
 use super::rows::{self, BadField};
-use super::{Record, Run, SCHEMA, Warning, leftovers};
+use super::samples::{self, Place, Samples, Written};
+use super::{Record, Run, SCHEMA, leftovers};
 use crate::sample::Sample;
 use crate::sys::lock;
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -80,31 +81,32 @@ impl RunDir {
     /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
     /// round, which is to be measured again.
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
-        let record = read_record(path)?;
+        let mut record = read_record(path)?;
         let file = path.join(SAMPLES);
-        let mut samples = options(true).open(&file).map_err(|e| match e.kind() {
+        let samples = options(true).open(&file).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => ResumeError::Load(read_error(path, SAMPLES, e)),
             _ => ResumeError::Write(write_error(&file, e)),
         })?;
         let locked = take_lock(&samples, path)?;
         leftovers::sweep(path);
-        let mut run = Run { record, samples: Vec::new() };
-        let mut read = read_samples(path, &mut samples, &mut run)?;
-        if read.torn {
-            read.whole = read.round.start;
-            run.samples.truncate(read.round.samples_before);
+        let again = samples.try_clone().map_err(|e| read_error(path, SAMPLES, e))?;
+        let mut read = samples::read(path, again, &mut record)?;
+        if read.torn
+            && let Some(start) = read.samples.drop_last_round()
+        {
+            read.whole = start;
         }
+        let run = Run { record, samples: read.samples };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
         }
-        super::histograms::attach(path, &mut run.samples)?;
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
         let mut dir = RunDir {
             path: path.into(),
             samples,
             length: read.whole,
-            rows: run.samples.len(),
+            rows: run.samples.tally().samples,
             locked,
             quantities: read.quantities,
             probes: probes(&run.record),
@@ -119,12 +121,15 @@ impl RunDir {
 
     /// Reads a run. Rows are streamed; one torn last row becomes a warning of the record.
     pub fn load(path: &Path) -> Result<Run, LoadError> {
-        let record = read_record(path)?;
-        let mut run = Run { record, samples: Vec::new() };
-        let mut samples = open_file(path, SAMPLES)?;
-        read_samples(path, &mut samples, &mut run)?;
-        super::histograms::attach(path, &mut run.samples)?;
-        Ok(run)
+        let mut record = read_record(path)?;
+        let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
+        Ok(Run { record, samples })
+    }
+
+    /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
+    pub fn no_samples(&self) -> Result<Samples, WriteError> {
+        let file = self.samples.try_clone().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
+        Ok(Samples::none_of(&self.path, file, &self.quantities))
     }
 
     pub fn path(&self) -> &Path {
@@ -161,10 +166,11 @@ impl RunDir {
     }
 
     /// Appends whole rows with one write; all of them, or none.
-    pub fn append(&mut self, samples: &[Sample]) -> Result<(), WriteError> {
+    pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
         self.in_place()?;
-        super::histograms::append(&self.path, samples)?;
+        let histograms = super::histograms::append(&self.path, samples)?;
         let mut lines = String::new();
+        let mut places = Vec::new();
         for sample in samples {
             let refuse = |e: BadField| WriteError::Sample { column: e.column, reason: e.reason };
             let probe = self.probes.get(sample.case).map(String::as_str).ok_or_else(|| {
@@ -173,11 +179,13 @@ impl RunDir {
                     reason: format!("{} is not in the plan", sample.case),
                 })
             })?;
+            let before = lines.len() as u64;
             rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
+            places.push(Place { offset: self.length + before, bytes: lines.len() as u64 - before });
         }
         self.write_rows(lines.as_bytes())?;
         self.rows += samples.len();
-        Ok(())
+        Ok(Written { rows: places, histograms })
     }
 
     fn write_rows(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
@@ -296,84 +304,6 @@ fn consistent(record: &Record) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-#[derive(Default)]
-struct ReadSamples {
-    quantities: Vec<String>,
-    /// Bytes up to the end of the last whole row.
-    whole: u64,
-    /// Half a row follows.
-    torn: bool,
-    round: RoundStart,
-}
-
-/// Where the rows of the last round in the file begin: a round's rows stand together.
-#[derive(Default)]
-struct RoundStart {
-    case_and_round: Option<(usize, u32)>,
-    start: u64,
-    samples_before: usize,
-}
-
-impl RoundStart {
-    fn saw(&mut self, sample: &Sample, offset: u64, samples_before: usize) {
-        let this = Some((sample.case, sample.round));
-        if self.case_and_round != this {
-            *self = RoundStart { case_and_round: this, start: offset, samples_before };
-        }
-    }
-}
-
-fn read_samples(dir: &Path, file: &mut File, run: &mut Run) -> Result<ReadSamples, LoadError> {
-    let path = dir.join(SAMPLES);
-    file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
-    let mut reader = BufReader::with_capacity(1 << 18, file);
-    let mut read =
-        ReadSamples { quantities: rows::quantity_columns(&run.record.plan), ..ReadSamples::default() };
-    let mut bytes = Vec::new();
-    for line in 1u64.. {
-        bytes.clear();
-        let mut limited = (&mut reader).take(rows::LONGEST_LINE as u64);
-        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, SAMPLES, e))?;
-        if bytes.pop_if(|b| *b == b'\n').is_none() {
-            if length == rows::LONGEST_LINE {
-                let reason = format!("the line is longer than {} bytes", rows::LONGEST_LINE);
-                return Err(LoadError::Row { path, line, column: "case".into(), reason });
-            }
-            if length > 0 {
-                run.record.warnings.push(torn_row(line));
-                // Half a header leaves nothing to keep.
-                read.torn = line > 1;
-            }
-            return Ok(read);
-        }
-        let bad =
-            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|_| bad(BadField { column: "case".into(), reason: "the line is not text".into() }))?;
-        if line == 1 {
-            read.quantities = rows::parse_header(text).map_err(bad)?;
-        } else {
-            let sample = rows::parse_row(text, &run.record.plan, &read.quantities).map_err(bad)?;
-            read.round.saw(&sample, read.whole, run.samples.len());
-            run.samples.push(sample);
-        }
-        read.whole += length as u64;
-    }
-    Ok(read)
-}
-
-fn torn_row(line: u64) -> Warning {
-    Warning {
-        id: "torn_row".into(),
-        observed: format!("line {line} of samples.csv, its last, ends in the middle"),
-        consequence:
-            "the run was cut off while writing; that row is ignored (--resume measures its round again)"
-                .into(),
-        remedy: "syscost run --resume DIR".into(),
-        cases: Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::{open_file, options};
 use super::rows::{BadField, Column, column};
+use super::samples::Place;
 use crate::sample::Sample;
 use crate::stats::histogram::Histogram;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
@@ -32,33 +33,42 @@ pub const COLUMNS: &[Column] = &[
 const LONGEST_ROW: u64 = 2 << 20;
 
 /// Appends the rows of those samples that have a histogram, with one write.
-pub fn append(dir: &Path, samples: &[Sample]) -> Result<(), WriteError> {
+pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> {
     let mut rows = String::new();
+    let mut places: Vec<(Key, Place)> = Vec::new();
     for sample in samples {
         if let Some(histogram) = &sample.histogram {
+            let (key, offset) = ((sample.case, sample.round, sample.index), rows.len() as u64);
             rows.push_str(&format!("{},{},{},{histogram}\n", sample.case, sample.round, sample.index));
+            places.push((key, Place { offset, bytes: rows.len() as u64 - offset }));
         }
     }
+    let mut written = Histograms::default();
     if rows.is_empty() {
-        return Ok(());
+        return Ok(written);
     }
     let path = dir.join(HISTOGRAMS);
-    append_rows(&path, rows).map_err(|error| write_error(&path, error))
+    let start = append_rows(&path, rows).map_err(|error| write_error(&path, error))?;
+    places.into_iter().for_each(|(key, at)| written.saw(key, Place { offset: start + at.offset, ..at }));
+    Ok(written)
 }
 
-fn append_rows(path: &Path, mut rows: String) -> io::Result<()> {
+/// Returns where the first of the rows stands.
+fn append_rows(path: &Path, mut rows: String) -> io::Result<u64> {
     let mut file = options(true).create(true).open(path)?;
     let length = whole_rows(&file)?;
     file.set_len(length)?;
+    let mut start = length;
     if length == 0 {
         rows.insert_str(0, &header());
+        start = header().len() as u64;
     }
     let written = file.write_all(rows.as_bytes());
     if written.is_err() {
         // A full disk may have taken half a row: leave the file as it was.
         let _ = file.set_len(length);
     }
-    written
+    written.map(|()| start)
 }
 
 /// Bytes up to the end of the last whole row: a crash may have left half of one behind it.
@@ -83,19 +93,62 @@ fn header() -> String {
     line
 }
 
-/// Gives each sample its histogram, where the directory has one for it.
-pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
+/// Which sample: case, round, position within it.
+type Key = (usize, u32, u32);
+
+/// Where the histogram of each sample stands: they are large, and read when they are needed.
+#[derive(Clone, Debug, Default)]
+pub struct Histograms {
+    /// By case.
+    places: HashMap<usize, BTreeMap<(u32, u32), Place>>,
+}
+
+impl Histograms {
+    fn saw(&mut self, (case, round, index): Key, place: Place) {
+        self.places.entry(case).or_default().insert((round, index), place);
+    }
+
+    pub(super) fn extend(&mut self, more: Histograms) {
+        for (case, places) in more.places {
+            self.places.entry(case).or_default().extend(places);
+        }
+    }
+
+    pub(super) fn has(&self, case: usize) -> bool {
+        self.places.contains_key(&case)
+    }
+
+    /// Gives each sample its histogram, where the directory has one for it.
+    pub(super) fn attach(&self, dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        let file = open_file(dir, HISTOGRAMS)?;
+        for sample in samples {
+            let of_case = self.places.get(&sample.case);
+            let Some(place) = of_case.and_then(|of| of.get(&(sample.round, sample.index))) else { continue };
+            let mut bytes = vec![0; place.bytes as usize];
+            file.read_exact_at(&mut bytes, place.offset).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
+            let row = std::str::from_utf8(&bytes).ok().and_then(|line| parts(line.trim_end_matches('\n')));
+            let times = row.filter(|(key, _)| *key == (sample.case, sample.round, sample.index));
+            let what = || format!("{HISTOGRAMS}, from byte {}: another row stands there now", place.offset);
+            let changed = || LoadError::Changed { path: dir.into(), what: what() };
+            sample.histogram = Some(times.and_then(|(_, text)| text.parse().ok()).ok_or_else(changed)?);
+        }
+        Ok(())
+    }
+}
+
+/// Reads every row once: what is wrong in one is told with its place.
+pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
     let path = dir.join(HISTOGRAMS);
+    let mut found = Histograms::default();
     match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         _ => {}
     }
-    let mut places: HashMap<(usize, u32, u32), usize> = HashMap::new();
-    for (place, sample) in samples.iter().enumerate() {
-        places.insert((sample.case, sample.round, sample.index), place);
-    }
     let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, HISTOGRAMS)?);
-    let mut bytes = Vec::new();
+    let (mut bytes, mut offset) = (Vec::new(), 0);
     for line in 1u64.. {
         bytes.clear();
         let mut limited = (&mut reader).take(LONGEST_ROW);
@@ -108,8 +161,10 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
                 return Err(bad(BadField { column: "histogram".into(), reason }));
             }
             // The end, or half a row that a crash left.
-            return Ok(());
+            break;
         }
+        let place = Place { offset, bytes: length as u64 };
+        offset += length as u64;
         if line == 1 {
             if bytes != header().trim_end().as_bytes() {
                 let reason = "the file does not begin with the names of its columns".into();
@@ -121,15 +176,14 @@ pub fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
             let reason = "the row does not begin with the numbers of a sample".into();
             return Err(bad(BadField { column: "case".into(), reason }));
         };
-        let Some(place) = places.get(&key) else { continue };
-        let histogram: Histogram =
-            text.parse().map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
-        samples[*place].histogram = Some(histogram);
+        text.parse::<Histogram>()
+            .map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
+        found.saw(key, place);
     }
-    Ok(())
+    Ok(found)
 }
 
-fn parts(line: &str) -> Option<((usize, u32, u32), &str)> {
+fn parts(line: &str) -> Option<(Key, &str)> {
     let mut fields = line.splitn(4, ',');
     let key = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some((key, fields.next()?))
@@ -142,6 +196,11 @@ mod tests {
 
     fn sample(case: usize, round: u32, times: Option<&str>) -> Sample {
         Sample { case, round, histogram: times.map(|t| t.parse().unwrap()), ..Sample::default() }
+    }
+
+    /// As a reader gives samples their times.
+    fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
+        index(dir)?.attach(dir, samples)
     }
 
     fn bare(samples: &[Sample]) -> Vec<Sample> {

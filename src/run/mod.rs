@@ -1,8 +1,8 @@
 //! The record of a run and its files: `run.json` and `samples.csv`.
 //!
 //! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
-//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`; an [`Audit`] is
-//! what was counted of a case's copies.
+//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`, [`samples`] finds
+//! those of a case again; an [`Audit`] is what was counted of a case's copies.
 
 pub mod audit;
 mod errors;
@@ -10,17 +10,18 @@ pub mod files;
 pub mod histograms;
 pub mod leftovers;
 pub mod rows;
+pub mod samples;
 
 use crate::host::{Fact, Unavailable};
 use crate::plan::{Case, Plan};
 use crate::probe::prediction::Prediction;
-use crate::sample::Sample;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use audit::{Audit, Cpu};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
+pub use samples::{Samples, Tally};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
@@ -121,7 +122,7 @@ impl Record {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub record: Record,
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
 }
 
 impl Run {

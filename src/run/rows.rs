@@ -5,9 +5,9 @@
 
 use crate::plan::Plan;
 use crate::probe;
-use crate::sample::Sample;
-use std::collections::BTreeMap;
+use crate::sample::{Quantities, Sample};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// A column of every row, and what it means (for FORMAT.md).
 pub struct Column {
@@ -102,9 +102,9 @@ pub fn write_row(
         let reason = format!("{n} is not a finite number");
         if n.is_finite() { Ok(n) } else { Err(BadField { column: column.into(), reason }) }
     };
-    let stray = sample.quantities.iter().find(|(id, v)| v.is_some() && !quantities.contains(id));
+    let stray = sample.quantities.iter().find(|(id, _)| !quantities.iter().any(|column| column == id));
     if let Some((id, _)) = stray {
-        return Err(BadField { column: id.clone(), reason: "the file has no column for it".into() });
+        return Err(BadField { column: id.into(), reason: "the file has no column for it".into() });
     }
     // `{}` of an f64 is the shortest text that reads back as the same number.
     let _ = write!(
@@ -137,58 +137,86 @@ fn marks(marks: &[String]) -> String {
     marks.iter().map(id).collect::<Vec<_>>().join(";")
 }
 
-/// Reads one row (without its newline).
-pub fn parse_row(line: &str, plan: &Plan, quantities: &[String]) -> Result<Sample, BadField> {
+/// The quantity columns of one file, which its rows share.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// In the order of the file.
+    names: Vec<String>,
+    /// Sorted, and where in it each of the file's columns is.
+    ids: Arc<[String]>,
+    places: Vec<usize>,
+}
+
+impl Columns {
+    /// `names` as [`parse_header`] gives them: each once.
+    pub fn new(names: &[String]) -> Columns {
+        let mut ids = names.to_vec();
+        ids.sort();
+        ids.dedup();
+        let places = names.iter().map(|name| ids.partition_point(|id| id < name)).collect();
+        Columns { names: names.to_vec(), ids: ids.into(), places }
+    }
+}
+
+/// Reads one row (without its newline) and holds it against the plan.
+pub fn parse_row(line: &str, plan: &Plan, columns: &Columns) -> Result<Sample, BadField> {
+    let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
+    let (sample, probe) = parse_fields(line, columns)?;
+    let case = plan.cases.get(sample.case).ok_or_else(|| {
+        bad("case", format!("{} is not in the plan of {} cases", sample.case, plan.cases.len()))
+    })?;
+    if probe != case.probe {
+        return Err(bad("probe", format!("{:?}, but the plan has {:?}", shorten(probe), case.probe)));
+    }
+    Ok(sample)
+}
+
+/// Reads one row; its probe is not looked at.
+pub(super) fn parse_fields<'l>(line: &'l str, columns: &Columns) -> Result<(Sample, &'l str), BadField> {
     let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
     let found = line.split(',').count();
-    let wanted = FIXED.len() + quantities.len();
+    let wanted = FIXED.len() + columns.names.len();
     if found != wanted {
-        let last = FIXED.iter().map(|c| c.id).chain(quantities.iter().map(String::as_str));
+        let last = FIXED.iter().map(|c| c.id).chain(columns.names.iter().map(String::as_str));
         let column = last.take(found.min(wanted)).last().unwrap_or("case").to_string();
         return Err(bad(&column, format!("the row has {found} fields, the header {wanted}")));
     }
     let mut fields = line.split(',');
-    let mut next = |column: &str| (column.to_string(), fields.next().unwrap_or(""));
-    let mut sample = Sample { case: whole(next("case"))? as usize, ..Sample::default() };
-    let case = plan.cases.get(sample.case).ok_or_else(|| {
-        bad("case", format!("{} is not in the plan of {} cases", sample.case, plan.cases.len()))
-    })?;
-    let (_, probe) = next("probe");
-    if probe != case.probe {
-        return Err(bad("probe", format!("{:?}, but the plan has {:?}", shorten(probe), case.probe)));
-    }
-    sample.round = whole(next("round"))?;
-    sample.index = whole(next("sample"))?;
-    sample.elapsed_ns = number(next("elapsed_ns"))?;
-    sample.ops = number(next("ops"))?;
-    sample.bytes = number(next("bytes"))?;
-    sample.verified = match next("verified").1 {
+    let mut next = || fields.next().unwrap_or("");
+    let mut sample = Sample { case: whole("case", next())? as usize, ..Sample::default() };
+    let probe = next();
+    sample.round = whole("round", next())?;
+    sample.index = whole("sample", next())?;
+    sample.elapsed_ns = number("elapsed_ns", next())?;
+    sample.ops = number("ops", next())?;
+    sample.bytes = number("bytes", next())?;
+    sample.verified = match next() {
         "true" => true,
         "false" => false,
         other => return Err(bad("verified", format!("{:?} is neither true nor false", shorten(other)))),
     };
-    sample.marks = next("marks").1.split(';').filter(|m| !m.is_empty()).map(String::from).collect();
-    let mut recorded = BTreeMap::new();
-    for id in quantities {
-        let (column, text) = next(id);
-        // Absent and `None` mean the same, and most runs lack dozens of counters in every row.
+    sample.marks = next().split(';').filter(|m| !m.is_empty()).map(String::from).collect();
+    let mut values = vec![None; columns.ids.len()].into_boxed_slice();
+    for (name, place) in columns.names.iter().zip(&columns.places) {
+        let text = next();
+        // Most runs lack dozens of counters in every row.
         if !text.is_empty() {
-            recorded.insert(id.clone(), Some(number((column, text))?));
+            values[*place] = Some(number(name, text)?);
         }
     }
-    sample.quantities = recorded;
-    Ok(sample)
+    sample.quantities = Quantities::new(columns.ids.clone(), values);
+    Ok((sample, probe))
 }
 
-fn whole((column, text): (String, &str)) -> Result<u32, BadField> {
-    text.parse()
-        .map_err(|_| BadField { column, reason: format!("{:?} is not a whole number", shorten(text)) })
+fn whole(column: &str, text: &str) -> Result<u32, BadField> {
+    let reason = || format!("{:?} is not a whole number", shorten(text));
+    text.parse().map_err(|_| BadField { column: column.into(), reason: reason() })
 }
 
-fn number((column, text): (String, &str)) -> Result<f64, BadField> {
+fn number(column: &str, text: &str) -> Result<f64, BadField> {
     match text.parse::<f64>() {
         Ok(n) if n.is_finite() => Ok(n),
-        _ => Err(BadField { column, reason: format!("{:?} is not a number", shorten(text)) }),
+        _ => Err(BadField { column: column.into(), reason: format!("{:?} is not a number", shorten(text)) }),
     }
 }
 
@@ -207,6 +235,11 @@ mod tests {
     use crate::axis::Point;
     use crate::plan::Case;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn columns(names: &[&str]) -> Columns {
+        Columns::new(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>())
+    }
 
     fn plan() -> Plan {
         let case = |index| Case { index, probe: "transfer".into(), point: Point::default(), twin_of: None };
@@ -228,12 +261,12 @@ mod tests {
                 case: 1, round, index: 3,
                 elapsed_ns: numbers[0], ops: numbers[1], bytes: numbers[2], verified,
                 marks: if marked { vec!["steal".into(), "stopped".into()] } else { vec![] },
-                quantities: if gap { BTreeMap::new() } else { BTreeMap::from([("a".into(), Some(numbers[3]))]) },
+                quantities: if gap { Quantities::default() } else { BTreeMap::from([("a".into(), Some(numbers[3]))]).into() },
                 histogram: None,
             };
             let mut line = String::new();
             write_row(&mut line, &sample, "transfer", &columns).unwrap();
-            let read = parse_row(line.trim_end_matches('\n'), &plan(), &columns).unwrap();
+            let read = parse_row(line.trim_end_matches('\n'), &plan(), &Columns::new(&columns)).unwrap();
             prop_assert_eq!(&read, &sample);
             let mut again = String::new();
             write_row(&mut again, &read, "transfer", &columns).unwrap();
@@ -243,13 +276,13 @@ mod tests {
         #[test]
         fn no_line_panics(line in "[0-9a-z,;.\\-\"\u{0}é]{0,80}") {
             let _ = parse_header(&line);
-            let _ = parse_row(&line, &plan(), &["a".to_string()]);
+            let _ = parse_row(&line, &plan(), &columns(&["a"]));
         }
     }
 
     #[test]
     fn a_bad_field_names_its_column() {
-        let row = |text: &str| parse_row(text, &plan(), &["a".to_string()]).unwrap_err();
+        let row = |text: &str| parse_row(text, &plan(), &columns(&["a"])).unwrap_err();
         assert_eq!(row("0,transfer,0,0,1,2,3,true,,x").column, "a");
         assert_eq!(row("0,transfer,0,0,1,inf,3,true,,1").column, "ops");
         assert_eq!(row("7,transfer,0,0,1,2,3,true,,1").column, "case");
@@ -264,7 +297,7 @@ mod tests {
         let mut line = String::new();
         let sample = Sample { elapsed_ns: f64::NAN, ..Sample::default() };
         assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "elapsed_ns");
-        let quantities = BTreeMap::from([("stray".to_string(), Some(1.0))]);
+        let quantities = BTreeMap::from([("stray".to_string(), Some(1.0))]).into();
         let sample = Sample { quantities, ..Sample::default() };
         assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "stray");
     }

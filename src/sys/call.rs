@@ -49,10 +49,8 @@ pub fn futex_wake(word: &AtomicU32, shared: bool) -> i64 {
 #[inline]
 pub fn futex_wait(word: &AtomicU32, expected: u32, shared: bool, limit_ns: u64) -> i64 {
     let operation = libc::FUTEX_WAIT | if shared { 0 } else { libc::FUTEX_PRIVATE_FLAG };
-    let limit = libc::timespec {
-        tv_sec: (limit_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (limit_ns % 1_000_000_000) as libc::c_long,
-    };
+    let limit =
+        libc::timespec { tv_sec: (limit_ns / 1_000_000_000) as _, tv_nsec: (limit_ns % 1_000_000_000) as _ };
     // SAFETY: the address is of a live, aligned word, and the timespec outlives the call.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, &raw const limit) }
 }

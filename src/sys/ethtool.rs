@@ -79,6 +79,38 @@ pub fn driver(interface: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
+/// The start of `struct ethtool_cmd`, in 32-bit words: the lower half of the speed lies in the fourth,
+/// the upper half in the eighth.
+#[repr(C)]
+struct LinkSettings([u32; 11]);
+
+/// The rate that the link was brought up with. `None` without one, and of a device without hardware
+/// behind it: what those say is made up.
+pub fn bits_per_second(interface: &str) -> Option<u64> {
+    const ETHTOOL_GSET: u32 = 0x1;
+    const ETHTOOL_GDRVINFO: u32 = 0x3;
+    /// Where the bus address lies behind the driver's name and two versions.
+    const BUS_INFO: usize = 64;
+    /// -1 in the 16 bits of drivers that know no more.
+    const UNKNOWN_OF_OLD: u32 = 0xffff;
+    let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], others: [0; 160] };
+    request(interface, &mut info).ok()?;
+    if info.others[BUS_INFO] == 0 {
+        return None;
+    }
+    let mut settings = LinkSettings([0; 11]);
+    settings.0[0] = ETHTOOL_GSET;
+    request(interface, &mut settings).ok()?;
+    let half = |word: usize| {
+        let bytes = settings.0[word].to_ne_bytes();
+        u32::from(u16::from_ne_bytes([bytes[0], bytes[1]]))
+    };
+    let megabits = half(7) << 16 | half(3);
+    // A link that is down, or that does not know, says -1.
+    let unknown = matches!(megabits, 0 | UNKNOWN_OF_OLD | u32::MAX);
+    (!unknown).then_some(u64::from(megabits) * 1_000_000)
+}
+
 fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
     request(interface, &mut value)?;
     Ok(value.data)
@@ -88,6 +120,7 @@ fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
 trait Command {}
 impl Command for EthtoolValue {}
 impl Command for DriverInfo {}
+impl Command for LinkSettings {}
 
 fn request(interface: &str, command: &mut impl Command) -> io::Result<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;

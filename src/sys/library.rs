@@ -3,8 +3,11 @@
 //!
 //! A library stays open unless it is closed by name: what it started may run on.
 
+use super::c_library;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::NonNull;
+
+const IS_STATIC: &str = "this syscost is a static build, which loads no shared library";
 
 pub struct Library {
     handle: NonNull<c_void>,
@@ -13,6 +16,11 @@ pub struct Library {
 impl Library {
     /// The first of these names that the loader finds; otherwise what it says of the last.
     pub fn open(names: &[&str]) -> Result<Library, String> {
+        // glibc would load it into a static program together with a second C library, of another version
+        // perhaps, and crash in it; musl has no loader then.
+        if c_library::STATIC {
+            return Err(format!("{} cannot be loaded: {IS_STATIC}", names.first().unwrap_or(&"a library")));
+        }
         let mut why = "no name was given".to_string();
         for name in names {
             let name = CString::new(*name).map_err(|e| e.to_string())?;
@@ -78,7 +86,7 @@ mod tests {
         let missing = Library::open(&["libsyscost-nowhere.so.0"]).err().unwrap();
         assert!(missing.contains("libsyscost-nowhere"), "{missing}");
         let Ok(library) = Library::open(&["libsyscost-nowhere.so.0", "libc.so.6", "libc.so"]) else {
-            eprintln!("skipped: this libc has no shared library to open");
+            eprintln!("skipped: this libc has no shared library to open, or is linked statically");
             return;
         };
         type Getpid = unsafe extern "C" fn() -> libc::pid_t;

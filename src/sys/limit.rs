@@ -1,4 +1,5 @@
-//! The limit on locked memory, kept while something else may change it. Source: getrlimit(2).
+//! Limits of this process: that on locked memory, kept while something else may change it; and those on
+//! descriptors and tasks. Source: getrlimit(2).
 
 /// Puts the limit back as it was when dropped: workers inherit it, and zero-copy senders are bound
 /// by it, so a library that raises it would change what is measured.
@@ -25,6 +26,23 @@ impl Drop for LockedMemory {
 pub fn locked_memory_bytes() -> Option<u64> {
     let limit = LockedMemory::keep()?;
     (limit.0.rlim_cur != libc::RLIM_INFINITY).then_some(limit.0.rlim_cur)
+}
+
+/// How many descriptors this process may have; `None`: as many as it likes.
+pub fn open_files() -> Option<u64> {
+    soft(libc::RLIMIT_NOFILE)
+}
+
+/// How many processes and threads this user may have; `None`: as many as it likes.
+pub fn processes() -> Option<u64> {
+    soft(libc::RLIMIT_NPROC)
+}
+
+fn soft(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit fills the live struct that it is given.
+    let got = unsafe { libc::getrlimit(resource, &mut limit) };
+    (got == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
 use std::ptr::{NonNull, null_mut};
 
+/// linux/mman.h; the headers of musl lack it.
+const MADV_COLLAPSE: libc::c_int = 25;
+
 /// Which pages the kernel is asked to put behind a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
@@ -112,7 +115,7 @@ impl Mapping {
 
     /// Asks the kernel to move what is there into huge pages (Linux 6.1).
     pub fn collapse(&mut self) -> io::Result<()> {
-        self.area.advise(libc::MADV_COLLAPSE)
+        self.area.advise(MADV_COLLAPSE)
     }
 
     /// Gives every page back; the next touch of each is a fault again.

@@ -3,6 +3,7 @@
 pub mod affinity;
 pub mod boot;
 pub mod buffer;
+pub mod c_library;
 pub mod call;
 pub mod chase;
 pub mod child;

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
 
 /// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
 pub fn die_with_parent() {
@@ -80,18 +81,29 @@ pub fn ended_by_signal(child: u32) -> Option<i32> {
     (result == 0 && pid != 0 && killed).then_some(status)
 }
 
-/// Waits for the end of a child of ours without reaping it: its number stays its own.
-pub fn wait_for_end(child: u32) {
+/// Waits for the end of a child of ours without reaping it: its number stays its own. False when it lives on.
+pub fn wait_for_end(child: u32, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        if !runs(child) {
+            return true;
+        }
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Has this child of ours not ended yet?
+fn runs(child: u32) -> bool {
     // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: the pointer is to a live siginfo_t.
-        let result =
-            unsafe { libc::waitid(libc::P_PID, child, &raw mut info, libc::WEXITED | libc::WNOWAIT) };
-        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a live siginfo_t.
+    let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    // SAFETY: without a child that ended the pid stays 0.
+    result == 0 && unsafe { info.si_pid() } == 0
 }
 
 /// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
@@ -104,6 +116,26 @@ pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
         return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
     }
     Ok(ready > 0)
+}
+
+/// Waits until any of the descriptors can be read (or is closed), and says which; none of them after
+/// `limit`, or a signal.
+pub fn wait_for_any(fds: &[RawFd], limit: std::time::Duration) -> io::Result<Vec<bool>> {
+    let mut polls: Vec<libc::pollfd> =
+        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
+    // A part of a millisecond counts as one: a wait that ends too early would be begun again at once.
+    let milliseconds = limit.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
+    // SAFETY: as many live pollfds as are said.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, milliseconds) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted {
+            Ok(vec![false; fds.len()])
+        } else {
+            Err(error)
+        };
+    }
+    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
 }
 
 /// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
@@ -132,7 +164,7 @@ mod tests {
         assert_eq!(ended_by_signal(child.id()), None, "it runs");
         assert!(exists(child.id()));
         child.kill().unwrap();
-        wait_for_end(child.id());
+        assert!(wait_for_end(child.id(), Duration::from_secs(20)));
         assert_eq!(ended_by_signal(child.id()), Some(libc::SIGKILL));
         assert!(exists(child.id()), "not reaped");
         child.wait().unwrap();

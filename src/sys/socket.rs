@@ -277,12 +277,22 @@ pub fn incoming_napi_id(socket: RawFd) -> io::Result<libc::c_int> {
     option(socket, libc::SO_INCOMING_NAPI_ID)
 }
 
+/// The largest packet that the kernel believes the path of a connected socket to carry.
+pub fn path_mtu(socket: RawFd, ipv6: bool) -> io::Result<u32> {
+    let (level, option) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_MTU) } else { (libc::IPPROTO_IP, libc::IP_MTU) };
+    u32::try_from(option_of(socket, level, option)?).map_err(io::Error::other)
+}
+
 fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
+    option_of(socket, libc::SOL_SOCKET, option)
+}
+
+fn option_of(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<libc::c_int> {
     let mut value: libc::c_int = 0;
     let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
     // SAFETY: the value is a live int and `length` is its size.
-    let result =
-        unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, (&raw mut value).cast(), &mut length) };
+    let result = unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &mut length) };
     if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -4,7 +4,7 @@
 //! parent, and its standard input closes.
 
 use super::protocol::{self, FromWorker, ToWorker};
-use crate::host::{Unavailable, topology};
+use crate::host::{Unavailable, scarce, topology};
 use crate::probe::{self, RoleReport, Stage};
 use crate::sys::{process, signals};
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ pub fn main() -> i32 {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
         Err(error) => said(match error.downcast::<Unavailable>() {
             Ok(why) => FromWorker::Unavailable { why },
-            Err(error) => FromWorker::Failed { causes: error.chain().map(|c| c.to_string()).collect() },
+            Err(error) => FromWorker::Failed { causes: causes(&error) },
         }),
     }
 }
@@ -38,6 +38,11 @@ fn marked(mut report: RoleReport) -> RoleReport {
     let seen = [(STOPPED, signals::was_continued()), (UNPINNED, topology::was_moved())];
     report.marks.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()));
     report
+}
+
+/// From the outermost in, and the limit that was met, if it was one.
+fn causes(error: &anyhow::Error) -> Vec<String> {
+    error.chain().map(|cause| cause.to_string()).chain(scarce::of_chain(error)).collect()
 }
 
 fn said(frame: FromWorker) -> i32 {
@@ -58,13 +63,14 @@ fn play() -> Result<RoleReport> {
             ToWorker::Go => bail!("the harness said go before giving a task"),
         };
     let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
-    probe.play(&task, &mut Line { frames: (probe.roles().len() > 1).then(listen_to_harness) })
+    let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };
+    probe.play(&task, &mut Line { frames })
 }
 
 /// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.
-fn listen_to_harness() -> Receiver<ToWorker> {
+fn listen_to_harness() -> Result<Receiver<ToWorker>> {
     let (tell, frames) = mpsc::channel();
-    std::thread::spawn(move || {
+    let listener = move || {
         let mut input = io::stdin().lock();
         while let Ok(Some(frame)) = protocol::read(&mut input) {
             if tell.send(frame).is_err() {
@@ -72,8 +78,11 @@ fn listen_to_harness() -> Receiver<ToWorker> {
             }
         }
         process::exit_now(ORPHANED);
-    });
-    frames
+    };
+    std::thread::Builder::new()
+        .spawn(listener)
+        .map_err(|error| scarce::cannot_start("a thread that listens to the harness", error))?;
+    Ok(frames)
 }
 
 /// A role's line to the harness, over standard input and output.

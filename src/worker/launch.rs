@@ -1,17 +1,98 @@
-//! Starts workers: on this host, or in a network namespace.
+//! Starts workers: on this host, in a network namespace, or on another host.
 
 use super::path::Place;
 use super::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
+use crate::host::remote::FarWorker;
 use crate::sys::{process, program};
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// The hidden subcommand that makes this binary a worker.
 pub const WORKER_SUBCOMMAND: &str = "worker";
 
-/// A running worker. Dropping it kills and reaps the process.
-pub struct Worker {
+/// How long a worker that has nothing more to say may take to end.
+const TO_END: Duration = Duration::from_millis(300);
+/// Of what a worker says on standard error: a record keeps it.
+const LONGEST_WORDS: usize = 2048;
+
+/// A running worker. Dropping it kills the process, and reaps it where it is ours.
+pub enum Worker {
+    Near(Near),
+    Far(FarWorker),
+}
+
+impl Worker {
+    /// Starts this binary as a worker in `place`.
+    pub fn start(place: &Place<'_>) -> io::Result<Worker> {
+        match place {
+            Place::Remote(host) => host.start_worker().map(Worker::Far),
+            Place::Here | Place::Namespace(_) => Near::start(place).map(Worker::Near),
+        }
+    }
+
+    /// Its process id, if it is a process of this host.
+    pub fn pid(&self) -> Option<u32> {
+        match self {
+            Worker::Near(near) => Some(near.child.id()),
+            Worker::Far(_) => None,
+        }
+    }
+
+    pub fn tell(&mut self, frame: &ToWorker) -> io::Result<()> {
+        match self {
+            Worker::Near(near) => protocol::write(&mut near.input, frame),
+            Worker::Far(far) => protocol::write(far, frame),
+        }
+    }
+
+    /// The worker's next frame, before the deadline.
+    pub fn hear(
+        &mut self,
+        deadline: &mut Deadline,
+        interrupted: &dyn Fn() -> bool,
+    ) -> io::Result<FromWorker> {
+        let frame = match self {
+            Worker::Near(near) => {
+                protocol::read(&mut Patient { pipe: &mut near.output, deadline, interrupted })
+            }
+            Worker::Far(far) => protocol::read(&mut Patient { pipe: far, deadline, interrupted }),
+        };
+        match frame {
+            Ok(Some(frame)) => Ok(frame),
+            Ok(None) => Err(io::Error::other(self.last_words())),
+            Err(error) => Err(match self {
+                Worker::Near(near) => {
+                    let stopped = process::is_stopped(near.child.id());
+                    let why = if stopped { "; it was stopped, by SIGSTOP or a debugger" } else { "" };
+                    io::Error::new(error.kind(), format!("{error}{why}; {}", near.last_words()))
+                }
+                // What its line knows is about its end, and it may be alive.
+                Worker::Far(_) => error,
+            }),
+        }
+    }
+
+    /// The signal that ended it, once it has ended, if it is a process of this host.
+    pub fn killed_by(&self) -> Option<i32> {
+        match self {
+            Worker::Near(near) => near.killed_by(),
+            Worker::Far(_) => None,
+        }
+    }
+
+    fn last_words(&mut self) -> String {
+        match self {
+            Worker::Near(near) => near.last_words(),
+            Worker::Far(far) => far.last_words(),
+        }
+    }
+}
+
+/// A worker that is a child of this process.
+pub struct Near {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
@@ -21,9 +102,8 @@ pub struct Worker {
     signal: Option<i32>,
 }
 
-impl Worker {
-    /// Starts this binary as a worker in `place`.
-    pub fn start(place: &Place<'_>) -> io::Result<Worker> {
+impl Near {
+    fn start(place: &Place<'_>) -> io::Result<Near> {
         let mut command = Command::new(program::path());
         // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
         command.arg(WORKER_SUBCOMMAND).process_group(0);
@@ -34,58 +114,52 @@ impl Worker {
         let mut child = command.spawn()?;
         let input = child.stdin.take().expect("piped above");
         let output = child.stdout.take().expect("piped above");
-        Ok(Worker { child, input, output, reaped: false, signal: None })
+        Ok(Near { child, input, output, reaped: false, signal: None })
     }
 
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub fn tell(&mut self, frame: &ToWorker) -> io::Result<()> {
-        protocol::write(&mut self.input, frame)
-    }
-
-    /// The worker's next frame, before the deadline.
-    pub fn hear(
-        &mut self,
-        deadline: &mut Deadline,
-        interrupted: &dyn Fn() -> bool,
-    ) -> io::Result<FromWorker> {
-        let mut patient = Patient { pipe: &mut self.output, deadline, interrupted };
-        match protocol::read(&mut patient)? {
-            Some(frame) => Ok(frame),
-            None => Err(io::Error::other(self.last_words())),
-        }
-    }
-
-    /// The signal that ended it, once it has ended.
-    pub fn killed_by(&self) -> Option<i32> {
+    fn killed_by(&self) -> Option<i32> {
         if self.reaped { self.signal } else { process::ended_by_signal(self.child.id()) }
     }
 
-    /// Why the worker ended without saying so in a frame.
+    /// How the worker ended and what it said on standard error. One that has not ended by itself is ended:
+    /// whatever it closed or left running, nobody waits for it.
     fn last_words(&mut self) -> String {
-        // What it started goes first: a server that holds its line open, as long as the group's
-        // number is surely its own. After this no process of the group is left.
-        process::wait_for_end(self.child.id());
-        process::kill_group(self.child.id());
+        let status = match self.end() {
+            Some(status) => format!("the worker ended ({status})"),
+            None => "the worker was ended".to_string(),
+        };
+        match self.standard_error().trim() {
+            "" => status,
+            words => format!("{status}: {words}"),
+        }
+    }
+
+    /// The status with which it ended of itself, within a moment. What it started goes first, as long as
+    /// the group's number is surely its own: after this no process of the group is left.
+    fn end(&mut self) -> Option<ExitStatus> {
+        let by_itself = process::wait_for_end(self.child.id(), TO_END);
         self.signal = self.killed_by();
+        process::kill_group(self.child.id());
         self.reaped = true;
-        let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-        let mut words = Vec::new();
-        if let Some(errors) = self.child.stderr.as_mut() {
-            let _ = errors.take(4096).read_to_end(&mut words);
+        self.child.wait().ok().filter(|_| by_itself)
+    }
+
+    /// The beginning of what it said there. A child of its own may hold the pipe open: nothing is waited for.
+    fn standard_error(&mut self) -> String {
+        let Some(errors) = self.child.stderr.as_mut() else { return String::new() };
+        let mut words = vec![0; LONGEST_WORDS];
+        let mut length = 0;
+        while length < words.len() && process::wait_readable(errors.as_raw_fd(), 0).unwrap_or(false) {
+            match errors.read(&mut words[length..]) {
+                Ok(0) | Err(_) => break,
+                Ok(more) => length += more,
+            }
         }
-        let words = String::from_utf8_lossy(&words);
-        match words.trim() {
-            "" => format!("the worker ended ({status})"),
-            words => format!("the worker ended ({status}): {words}"),
-        }
+        String::from_utf8_lossy(&words[..length]).into_owned()
     }
 }
 
-impl Drop for Worker {
+impl Drop for Near {
     fn drop(&mut self) {
         if !self.reaped {
             process::kill_group(self.child.id());

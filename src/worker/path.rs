@@ -3,10 +3,12 @@
 use crate::axis::Point;
 use crate::host::Unavailable;
 use crate::host::namespaces::{LinkSettings, Pair, Side, named};
+use crate::host::remote::{self, Host, target};
 use crate::sys::namespace;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// Where a worker runs.
 #[derive(Clone, Copy)]
@@ -14,14 +16,25 @@ pub enum Place<'a> {
     /// This host, this namespace.
     Here,
     Namespace(&'a Side),
+    /// Another host.
+    Remote(&'a Host),
 }
 
 impl Place<'_> {
-    /// The number by which the kernel tells its network namespace from others.
-    pub fn net_namespace(&self) -> io::Result<u32> {
+    /// The number by which this kernel tells its network namespace from others; none on another host.
+    pub fn net_namespace(&self) -> io::Result<Option<u32>> {
         match self {
-            Place::Here => namespace::number(namespace::current_net()?.as_fd()),
-            Place::Namespace(side) => namespace::number(side.net_ns.as_fd()),
+            Place::Here => namespace::number(namespace::current_net()?.as_fd()).map(Some),
+            Place::Namespace(side) => namespace::number(side.net_ns.as_fd()).map(Some),
+            Place::Remote(_) => Ok(None),
+        }
+    }
+
+    /// The rate of the time-stamp counter there, where that of this host is known.
+    pub fn tsc_hz(&self, here: Option<f64>) -> Option<f64> {
+        match self {
+            Place::Here | Place::Namespace(_) => here,
+            Place::Remote(host) => here.and(host.tsc_hz()),
         }
     }
 }
@@ -30,6 +43,8 @@ impl Place<'_> {
 pub struct Seat<'a> {
     pub place: Place<'a>,
     pub address: String,
+    /// Ports that a listener there has to be on.
+    pub ports: Option<(u16, u16)>,
 }
 
 /// The links that a run has made so far; all go when it is dropped (or killed: the kernel removes
@@ -37,6 +52,7 @@ pub struct Seat<'a> {
 pub struct Paths {
     run_id: String,
     pairs: BTreeMap<Link, Pair>,
+    hosts: BTreeMap<String, Arc<Host>>,
 }
 
 /// What tells the links of a run apart.
@@ -50,7 +66,7 @@ enum Link {
 
 impl Paths {
     pub fn new(run_id: &str) -> Paths {
-        Paths { run_id: run_id.to_string(), pairs: BTreeMap::new() }
+        Paths { run_id: run_id.to_string(), pairs: BTreeMap::new(), hosts: BTreeMap::new() }
     }
 
     /// Uses a link that was made elsewhere for points with these settings.
@@ -61,18 +77,34 @@ impl Paths {
     /// Where a role of a case at this point runs, on this side of the path or the far one. A point
     /// without a path runs here.
     pub fn seat(&mut self, point: &Point, far: bool) -> Result<Seat<'_>, Unavailable> {
+        if let Some(path) = another_host(point) {
+            return self.seat_at(path, far);
+        }
         let Some(link) = link(point) else {
-            return Ok(Seat { place: Place::Here, address: "127.0.0.1".into() });
+            return Ok(Seat { place: Place::Here, address: "127.0.0.1".into(), ports: None });
         };
         let pair = self.pair(link)?;
         let side = if far { &pair.receiver } else { &pair.sender };
-        Ok(Seat { place: Place::Namespace(side), address: side.address.to_string() })
+        Ok(Seat { place: Place::Namespace(side), address: side.address.to_string(), ports: None })
+    }
+
+    /// The near role runs here, with the address that leads to the other host.
+    fn seat_at(&mut self, path: &str, far: bool) -> Result<Seat<'_>, Unavailable> {
+        if !self.hosts.contains_key(path) {
+            self.hosts.insert(path.to_string(), remote::open(path)?);
+        }
+        let host = &self.hosts[path];
+        let (near_address, far_address) = host.addresses();
+        let (place, address) =
+            if far { (Place::Remote(host), far_address) } else { (Place::Here, near_address) };
+        Ok(Seat { place, address: address.to_string(), ports: host.ports() })
     }
 
     /// The link of this point as the kernel reports it back.
     pub fn facts(&self, point: &Point) -> BTreeMap<String, String> {
+        let host = another_host(point).and_then(|path| self.hosts.get(path));
         let pair = link(point).and_then(|link| self.pairs.get(&link));
-        pair.map(|pair| pair.facts.clone()).unwrap_or_default()
+        host.map(|host| host.facts()).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
     }
 
     fn pair(&mut self, link: Link) -> Result<&Pair, Unavailable> {
@@ -87,6 +119,11 @@ impl Paths {
         }
         Ok(&self.pairs[&link])
     }
+}
+
+/// The host on the far side of this point's path, as the user wrote it.
+pub fn another_host(point: &Point) -> Option<&str> {
+    point.text("path").filter(|path| target::is_meant(path))
 }
 
 /// The link of this point, if its roles are not both here.

@@ -58,7 +58,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
     while got < length.len() {
         match input.read(&mut length[got..]) {
             Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(0) => return Err(broken_off()),
             Ok(n) => got += n,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -66,12 +66,15 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > LARGEST_FRAME {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a frame of the worker protocol"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what it says is no frame of the worker protocol",
+        ));
     }
     let mut body = Vec::new();
     input.take(length as u64).read_to_end(&mut body)?;
     if body.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Err(broken_off());
     }
     serde_json::from_slice(&body)
         .map(Some)
@@ -104,6 +107,10 @@ impl Deadline {
     }
 }
 
+fn broken_off() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off in the middle of a frame")
+}
+
 /// A pipe whose reads give up at a deadline or when the run is interrupted.
 pub struct Patient<'a, R> {
     pub pipe: &'a mut R,
@@ -132,7 +139,7 @@ impl<R: Read + AsRawFd> Read for Patient<'_, R> {
             }
             self.deadline.waited(wait, began.elapsed());
             if left.is_zero() && self.deadline.left().is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
             }
         }
     }

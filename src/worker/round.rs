@@ -5,11 +5,10 @@ use super::launch::Worker;
 use super::path::Paths;
 use super::protocol::{self, Deadline, FromWorker, ToWorker};
 use crate::host::scratch::Scratch;
-use crate::host::{Unavailable, memory_limit};
+use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
-use crate::sys::process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -40,8 +39,9 @@ pub struct Standing<'a> {
     pub offers: &'a [serde_json::Value],
     /// Inode numbers of the network namespaces on both sides of the path.
     pub near_namespace: u32,
-    pub far_namespace: u32,
-    /// Process ids of the last role on each side.
+    /// `None`: on another host.
+    pub far_namespace: Option<u32>,
+    /// Process ids of the last role on each side; 0 for one that is on another host.
     pub near_pid: u32,
     pub far_pid: u32,
 }
@@ -97,6 +97,7 @@ pub fn observed_round(
         reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
     samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
     declared(probe, &samples)?;
+    possible(&samples)?;
     let mut settings = paths.facts(&case.point);
     let mut missing = Vec::new();
     let mut totals = BTreeMap::new();
@@ -114,9 +115,9 @@ pub fn observed_round(
 /// A probe records what it declares: a file of samples has no column for anything else.
 fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
     let known = probe.quantities();
-    let recorded = samples.iter().flat_map(|sample| sample.quantities.keys());
-    match recorded.into_iter().find(|id| !known.iter().any(|quantity| quantity.id == **id)) {
-        Some(id) => Err(RoundError::Failed(format!(
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.iter());
+    match recorded.into_iter().find(|(id, _)| !known.iter().any(|quantity| quantity.id == *id)) {
+        Some((id, _)) => Err(RoundError::Failed(format!(
             "{} records {id:?}, which is none of its quantities",
             probe.about().id
         ))),
@@ -153,6 +154,23 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
     })
 }
 
+/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
+fn possible(samples: &[Sample]) -> Result<(), RoundError> {
+    for sample in samples {
+        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
+        let mut all = sample.quantities.iter().chain(measured);
+        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
+            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
+        }
+        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
+            return Err(RoundError::Failed(format!(
+                "a worker recorded {n} as {id}, which is less than nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
@@ -165,10 +183,9 @@ impl Direction<'_> {
         let mut workers = Vec::new();
         for role in probe.roles() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
-            workers
-                .push(Worker::start(&seat.place).map_err(|error| {
-                    RoundError::Failed(format!("cannot start a worker process: {error}"))
-                })?);
+            workers.push(Worker::start(&seat.place).map_err(|error| {
+                RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
+            })?);
         }
         Ok(workers)
     }
@@ -185,16 +202,16 @@ impl Direction<'_> {
     ) -> Result<Vec<RoleReport>, RoundError> {
         let offers = self.cast(probe, timing, workers, paths, files)?;
         if let Some(observe) = observe {
-            let mut namespace = |far| -> Result<u32, RoundError> {
+            let mut namespace = |far| -> Result<Option<u32>, RoundError> {
                 let place = paths.seat(&self.case.point, far)?.place;
                 place
                     .net_namespace()
                     .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
             };
-            let (near_namespace, far_namespace) = (namespace(false)?, namespace(true)?);
+            let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
             let (mut near_pid, mut far_pid) = (0, 0);
             for (role, worker) in probe.roles().iter().zip(workers.iter()) {
-                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid();
+                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
             }
             observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
         }
@@ -215,20 +232,22 @@ impl Direction<'_> {
         let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
             let task = Task {
                 probe: self.case.probe.clone(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing,
                 token: token.clone(),
-                tsc_hz: self.terms.tsc_hz,
+                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 verify_all: self.terms.verify_all,
-                address: paths.seat(&self.case.point, probe.far(role))?.address,
+                address: seat.address,
+                ports: seat.ports,
                 peer: offers.last().cloned(),
                 files: files.to_vec(),
             };
             let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
-            worker.tell(&task).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &task)?;
             if i < last {
                 match self.hear(role, worker)? {
                     FromWorker::Offer { offer } => offers.push(offer),
@@ -250,7 +269,7 @@ impl Direction<'_> {
     fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
         let roles = probe.roles();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            worker.tell(&ToWorker::Go).map_err(|error| self.lost(role, &error))?;
+            self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
@@ -262,18 +281,24 @@ impl Direction<'_> {
         Ok(reports)
     }
 
+    /// A worker that listens no more has said why, in a frame or with its last words.
+    fn tell(&mut self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
+        match worker.tell(frame) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(self.hear(role, worker).map_or_else(|why| why, |said| self.unexpected(role, &said)))
+            }
+            Err(error) => Err(self.lost(role, &error)),
+        }
+    }
+
     fn hear(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
         let heard = worker.hear(&mut self.deadline, self.terms.interrupted);
-        let frame = heard.map_err(|error| match error.kind() {
-            std::io::ErrorKind::TimedOut if process::is_stopped(worker.pid()) => RoundError::Failed(format!(
-                "the {role} is stopped (by SIGSTOP or a debugger) and was ended: let it run, or measure again"
-            )),
-            _ => self.lost(role, &error),
-        })?;
+        let frame = heard.map_err(|error| self.lost(role, &error))?;
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {
-                Err(RoundError::Failed(format!("the {role} says: {}", causes.join(": "))))
+                Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
             }
             frame => Ok(frame),
         }
@@ -284,12 +309,25 @@ impl Direction<'_> {
             return RoundError::Interrupted;
         }
         if error.kind() == std::io::ErrorKind::TimedOut {
-            return RoundError::Failed(format!("the {role} did not answer in time and was ended"));
+            return RoundError::Failed(short(format!(
+                "the {role} did not answer in time and was ended: it, the other side or the link between them \
+                 stood still ({error})"
+            )));
         }
-        RoundError::Failed(format!("lost the {role}: {error}"))
+        RoundError::Failed(short(format!("lost the {role}: {error}")))
     }
 
     fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
-        RoundError::Failed(format!("the {role} said something out of turn: {frame:?}"))
+        RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
     }
+}
+
+/// What a record keeps of a message that a worker may have had a hand in.
+fn short(mut message: String) -> String {
+    const LONGEST: usize = 4096;
+    if let Some((end, _)) = message.char_indices().nth(LONGEST) {
+        message.truncate(end);
+        message.push_str(" ...");
+    }
+    message
 }

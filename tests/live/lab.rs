@@ -27,7 +27,9 @@ fn cache() -> PathBuf {
 
 fn lab(temporary: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(SYSCOST);
-    command.args(["lab", "--threads", "1", "--size", "64K", "--cache"]).arg(cache()).args(arguments);
+    // As a person would name it: from where they are.
+    command.current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command.args(["lab", "--threads", "1", "--size", "64K", "--cache", "lab"]).args(arguments);
     command.env("TMPDIR", temporary);
     command
 }

@@ -124,7 +124,7 @@ fn zero_copy_on_loopback_reports_copies() {
     let run = RunDir::load(&out).expect("a valid run");
     assert!(!run.samples.is_empty(), "{}", common::said(&output));
     for sample in &run.samples {
-        let count = |id: &str| sample.quantities[id].expect("counted");
+        let count = |id: &str| sample.get(id).expect("counted");
         let messages = count("sender_messages");
         assert!(messages > 0.0);
         assert_eq!(count("sender_completions"), messages, "one notification a message");

@@ -111,7 +111,7 @@ pub fn run(shape: &Shape) -> Run {
             }
         }
     }
-    Run { record: record(shape, plan), samples }
+    Run { record: record(shape, plan), samples: samples.into() }
 }
 
 fn plan(shape: &Shape) -> Plan {
@@ -231,7 +231,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         bytes: messages * size,
         verified: true,
         marks: if marked { vec!["steal".into()] } else { Vec::new() },
-        quantities: q,
+        quantities: q.into(),
         histogram: None,
     }
 }

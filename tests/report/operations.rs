@@ -7,6 +7,8 @@ use syscost::analysis::beside::Beside;
 use syscost::analysis::operations::{headline, operations};
 use syscost::analysis::whole::Analysis;
 use syscost::axis::Point;
+use syscost::host::Fact;
+use syscost::host::fingerprint::C_LIBRARY;
 use syscost::plan::{Case, Plan};
 use syscost::probe::prediction::{Account, Input, Prediction};
 use syscost::probe::row::Shape;
@@ -288,6 +290,23 @@ fn hostile_predictions_and_tables_are_shown_and_never_obeyed() {
     assert!(!page.chars().any(|c| c.is_control() && c != '\n') && !page.contains('\u{202e}'));
     let text = terminal::text(&report, None, PLAIN);
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+}
+
+#[test]
+fn a_run_of_another_build_beside_this_one_is_a_warning() {
+    let linked_with = |library: &str| {
+        let mut run = suite_run(6, "");
+        let value = Some(library.to_string());
+        run.record.host.push(Fact { id: C_LIBRARY.into(), title: "C".into(), value, source: "s".into() });
+        run
+    };
+    let said = |theirs: &str| {
+        let beside = Beside::run("before", &linked_with(theirs));
+        let report = report(&linked_with("glibc 2.36, shared"), &[beside]);
+        report.notices.iter().any(|notice| notice.title.contains("linked with"))
+    };
+    assert!(said("musl, static"));
+    assert!(!said("glibc 2.36, shared"));
 }
 
 #[test]

@@ -123,12 +123,13 @@ fn start(request: &Request) -> io::Result<Child> {
 fn listen(keeper: &mut Child) -> Option<Answer> {
     let stdout: ChildStdout = keeper.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
-    let reader = std::thread::spawn(move || {
+    let read = move || {
         let mut line = String::new();
         // A line of a stranger's making must not fill our memory.
         let _ = BufReader::new(stdout).take(64 * 1024).read_line(&mut line);
         let _ = sender.send(line);
-    });
+    };
+    let reader = std::thread::Builder::new().spawn(read).ok()?;
     let line = receiver.recv_timeout(PATIENCE);
     if line.is_err() {
         let _ = keeper.kill();

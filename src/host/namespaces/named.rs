@@ -6,9 +6,9 @@
 
 use super::build::{self, At, Refused, Step};
 use super::{Pair, Side};
-use crate::host::Unavailable;
+use crate::host::{Unavailable, link};
+use crate::sys::namespace;
 use crate::sys::netlink::{Addressed, Netlink};
-use crate::sys::{ethtool, namespace};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -122,8 +122,11 @@ fn inside<T: Send>(
         namespace::enter_net(namespace.as_fd()).at(Step::NetworkNamespace, "enter a network namespace")?;
         look()
     };
-    std::thread::scope(|scope| scope.spawn(enter_and_look).join()).unwrap_or_else(|_| {
-        Err(io::Error::other("the thread panicked")).at(Step::Configure, "look into the namespace")
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, enter_and_look);
+        thread.at(Step::Configure, "start a thread")?.join().unwrap_or_else(|_| {
+            Err(io::Error::other("the thread panicked")).at(Step::Configure, "look into the namespace")
+        })
     })
 }
 
@@ -172,21 +175,15 @@ fn describe(
     end: &End,
 ) -> Result<(), Unavailable> {
     let name = end.interface.as_str();
-    let told = inside(namespace, || {
-        let mut netlink = Netlink::open().at(Step::Configure, "open a netlink socket")?;
-        let link = netlink.link(name).at(Step::Configure, &format!("read {name}"))?;
-        let offloads = build::read_offloads(name).ok().map(|offloads| build::show(&offloads));
-        Ok((link.mtu_bytes, offloads, ethtool::driver(name).ok(), ethtool::scatter_gather(name).ok()))
-    });
-    let (mtu_bytes, offloads, driver, gathers) = told.map_err(|refused| entering_failed(name, &refused))?;
-    let gathers = gathers.map(|on| if on { "on" } else { "off" }.to_string());
-    let named = [("interface", Some(name.to_string())), ("offloads", offloads), ("driver", driver)];
-    for (fact, value) in named.into_iter().chain([("scatter_gather", gathers)]) {
-        if let Some(value) = value {
+    let told =
+        inside(namespace, || link::describe(name).at(Step::Configure, &format!("read the link {name}")));
+    for (fact, value) in told.map_err(|refused| entering_failed(name, &refused))? {
+        if fact == "mtu" {
+            facts.entry(fact).or_insert(value);
+        } else {
             facts.insert(format!("{role}_{fact}"), value);
         }
     }
-    facts.entry("mtu".into()).or_insert(mtu_bytes.to_string());
     Ok(())
 }
 

@@ -25,6 +25,7 @@ fn task(processes: u64, files: Vec<String>) -> Task {
         timing: Timing { warmup_ns: 0, window_ns: 5_000_000, windows: 2 },
         token: "a seed".into(),
         tsc_hz: None,
+        ports: None,
         verify_all: true,
         address: String::new(),
         peer: None,

@@ -48,6 +48,7 @@ fn every_way_reads_every_byte_of_a_small_file() {
                 timing,
                 token: "a seed".into(),
                 tsc_hz: None,
+                ports: None,
                 verify_all: true,
                 address: String::new(),
                 peer: None,

@@ -10,18 +10,18 @@ use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
 use super::passes::{self, Timed, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
+use super::streaming::threads::Gate;
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::topology::{Topology, pin_this_thread};
-use crate::host::{Unavailable, memory};
+use crate::host::{Unavailable, memory, scarce};
 use crate::sample::{Metric, Quantity};
 use crate::sys::stream::Loops;
 use crate::units::Unit;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use words::{BLOCK, Words};
 
 pub struct MemoryBandwidth;
@@ -103,27 +103,37 @@ fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result
     let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
     let bytes = coordinates(&task.point).0 as usize;
     let loops = Loops::here();
-    // Every thread comes to both barriers, whatever went wrong before.
-    let (set_up, begin, go) =
-        (Barrier::new(cpus.len() + 1), Barrier::new(cpus.len() + 1), AtomicBool::new(false));
-    let body = |cpu: Option<usize>| -> Result<Timed> {
+    let (gate, (tell, set_up)) = (Gate::default(), mpsc::channel());
+    let body = |cpu: Option<usize>, tell: mpsc::Sender<()>| -> Result<Timed> {
         let prepared = cpu
             .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
             .and_then(|()| Words::prepare(bytes, operation.id));
-        set_up.wait();
-        begin.wait();
+        // Whatever went wrong before: the others are waited for, and so is this one.
+        let _ = tell.send(());
+        let open = gate.wait();
         let mut words = prepared?;
-        if !go.load(Ordering::Acquire) {
+        if !open {
             bail!("the round did not start");
         }
         words.measure(&loops, operation.id, task)
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(|| body(*cpu))).collect();
-        set_up.wait();
-        let ready = stage.ready();
-        go.store(ready.is_ok(), Ordering::Release);
-        begin.wait();
+        let body = &body;
+        let start = |cpu: &Option<usize>| {
+            let (cpu, tell) = (*cpu, tell.clone());
+            std::thread::Builder::new().spawn_scoped(scope, move || body(cpu, tell))
+        };
+        let started: Vec<_> = cpus.iter().map(start).collect();
+        let (mut threads, mut ready) = (Vec::new(), Ok(()));
+        for thread in started {
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => ready = Err(scarce::cannot_start("a thread", error)),
+            }
+        }
+        set_up.iter().take(threads.len()).for_each(drop);
+        let ready = ready.and_then(|()| stage.ready());
+        gate.set(ready.is_ok());
         let joined =
             threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))));
         let timed: Result<Vec<Timed>> = joined.collect();
@@ -335,6 +345,7 @@ mod tests {
             timing: Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 },
             token: String::new(),
             tsc_hz: None,
+            ports: None,
             verify_all: false,
             address: String::new(),
             peer: None,

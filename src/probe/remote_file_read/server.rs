@@ -7,6 +7,7 @@ use crate::axis::Point;
 use crate::host::Unavailable;
 use crate::host::files::Root;
 use crate::host::settings;
+use crate::sys::c_library;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,6 +72,7 @@ impl Server {
     /// Can it be started here, and its client be loaded?
     pub fn available(&self) -> Result<(), Unavailable> {
         may_start(&Root::here(), self)?;
+        client_can_be_loaded(c_library::STATIC)?;
         let missing = |reason: String| Unavailable {
             reason,
             remedy: format!(
@@ -88,6 +90,17 @@ impl Server {
         let folders = std::env::split_paths(&search).chain(SYSTEM_FOLDERS.map(PathBuf::from));
         folders.map(|folder| folder.join(self.program)).find(|path| path.is_file())
     }
+}
+
+/// The clients are shared libraries: no package helps a program that can load none.
+fn client_can_be_loaded(is_static: bool) -> Result<(), Unavailable> {
+    if !is_static {
+        return Ok(());
+    }
+    Err(Unavailable {
+        reason: "this syscost is a static build, which cannot load the client's shared library".into(),
+        remedy: "measure with the shared build: cargo build --release, without a --target".into(),
+    })
 }
 
 /// A mount namespace of its own, namespaces of the network that root made, and ids of every user.
@@ -117,6 +130,16 @@ fn may_start(root: &Root, server: &Server) -> Result<(), Unavailable> {
 mod tests {
     use super::*;
     use crate::host::files::fixture::Machine;
+
+    #[test]
+    fn a_static_build_names_the_build_that_can() {
+        assert_eq!(client_can_be_loaded(false), Ok(()));
+        let why = client_can_be_loaded(true).unwrap_err();
+        assert!(
+            why.reason.contains("static build") && why.remedy.contains("cargo build --release"),
+            "{why:?}"
+        );
+    }
 
     #[test]
     fn root_of_the_machine_with_its_capabilities_may_start_a_server() {

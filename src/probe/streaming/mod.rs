@@ -58,7 +58,7 @@ pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample 
         bytes: received.bytes,
         verified: true,
         marks,
-        quantities,
+        quantities: quantities.into(),
         ..Sample::default()
     }
 }

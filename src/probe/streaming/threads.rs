@@ -1,8 +1,8 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
 use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
-use crate::host::Unavailable;
 use crate::host::topology::{self, Placement, Topology};
+use crate::host::{Unavailable, scarce};
 use crate::sys::process;
 use anyhow::{Context, Result, anyhow};
 use std::io;
@@ -17,12 +17,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    fn set(&self, open: bool) {
+    pub fn set(&self, open: bool) {
         *self.open.lock().expect("no thread panics while it holds the gate") = Some(open);
         self.changed.notify_all();
     }
 
-    fn wait(&self) -> bool {
+    pub fn wait(&self) -> bool {
         let mut state = self.open.lock().expect("no thread panics while it holds the gate");
         loop {
             if let Some(open) = *state {
@@ -68,13 +68,14 @@ pub fn run<'a, S: Sync>(
     let mut report = RoleReport::default();
     report.facts.insert("cpus".into(), describe(pins.iter().map(cpu)));
     let done: Vec<Result<Done>> = std::thread::scope(|scope| {
+        let mut not_started = None;
         let threads: Vec<_> = streams
             .iter()
             .zip(&pins)
-            .map(|(stream, pinned)| {
+            .map_while(|(stream, pinned)| {
                 let (tell, gate, prepare) = (tell.clone(), &gate, &prepare);
                 let cpu = cpu(pinned);
-                scope.spawn(move || {
+                let thread = move || {
                     let prepared = cpu
                         .map_or(Ok(()), |n| {
                             topology::pin_this_thread(n)
@@ -90,16 +91,21 @@ pub fn run<'a, S: Sync>(
                     };
                     let _ = tell.send(true);
                     if gate.wait() { ready() } else { Ok(Done::default()) }
-                })
+                };
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, thread)
+                    .map_err(|e| not_started = Some(e))
+                    .ok()
             })
             .collect();
-        let all_set_up = (0..streams.len()).all(|_| told.recv() == Ok(true));
+        let all_set_up = not_started.is_none() && (0..streams.len()).all(|_| told.recv() == Ok(true));
         let started = if all_set_up { stage.ready() } else { Ok(()) };
         gate.set(all_set_up && started.is_ok());
         let mut done: Vec<Result<Done>> = threads
             .into_iter()
             .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))
             .collect();
+        done.extend(not_started.map(|error| Err(scarce::cannot_start("a data thread", error))));
         if let Err(error) = started {
             done.push(Err(error));
         }

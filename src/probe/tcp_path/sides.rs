@@ -340,7 +340,7 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
                 ops: sent.ops,
                 bytes: sent.bytes,
                 verified: true,
-                quantities,
+                quantities: quantities.into(),
                 ..Sample::default()
             }
         })

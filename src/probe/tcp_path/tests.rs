@@ -32,6 +32,7 @@ fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
         timing: Timing { warmup_ns: 1_000_000, window_ns: 1_000_000, windows: 2 },
         token: format!("a token of {step}"),
         tsc_hz: None,
+        ports: None,
         verify_all: false,
         address: "127.0.0.1".into(),
         peer,

@@ -2,18 +2,30 @@
 
 use super::connection;
 use crate::host::namespaces::named;
+use crate::host::remote::{self, target};
 use crate::host::topology::{Placement, Topology};
 use crate::host::{Unavailable, namespaces};
 use crate::mechanism::Mechanism;
 use crate::receiver::Receive;
 
-/// Namespaces for the veth path, those that are named for the others; loopback always is.
+/// Namespaces for the veth path, those that are named, another host that lets us in; loopback always is.
 pub fn path(path: &str) -> Result<(), Unavailable> {
     match path {
         VETH => namespaces::available().map(|_| ()),
         path if named::is_meant(path) => named::open(path).map(|_| ()),
+        path if target::is_meant(path) => remote::open(path).map(|_| ()),
         _ => Ok(()),
     }
+}
+
+/// Is this text meant as a path to somewhere: namespaces or a host?
+pub fn leads_somewhere(text: &str) -> bool {
+    named::is_meant(text) || target::is_meant(text)
+}
+
+/// Can it be one?
+pub fn check_path(text: &str) -> Result<(), String> {
+    if target::is_meant(text) { target::check(text) } else { named::check(text) }
 }
 
 /// A stream that has to be decoded, and a receiver for which the kernel does that.

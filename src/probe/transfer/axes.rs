@@ -1,11 +1,12 @@
 //! The axes of a transfer.
 
 use crate::axis::{Axis, Kind, Value};
-use crate::host::namespaces::named;
 use crate::host::topology::Placement;
 use crate::message;
 use crate::units::Unit;
 use crate::{mechanism, receiver};
+
+use super::available;
 
 fn ints(values: &[u64]) -> Vec<Value> {
     values.iter().map(|n| Value::Int(*n)).collect()
@@ -40,11 +41,15 @@ fn check_congestion(text: &str) -> Result<(), String> {
 fn check_placement(text: &str) -> Result<(), String> {
     match Placement::parse(text)? {
         Placement::Explicit { .. } => {
-            super::available::placement(text).map_err(|why| format!("{}: {}", why.reason, why.remedy))
+            available::placement(text).map_err(|why| format!("{}: {}", why.reason, why.remedy))
         }
         _ => Ok(()),
     }
 }
+
+/// What a user writes to name a path of his own.
+const PATH_FORM: &str =
+    "netns:NAME, netns:SENDER,RECEIVER or ssh://[USER@]HOST[:PORT][?data=ADDRESS&ports=FROM-TO]";
 
 /// The axes that every transfer has, in column order; mechanisms and receivers add theirs.
 pub const COMMON: &[Axis] = &[
@@ -98,14 +103,14 @@ pub const COMMON: &[Axis] = &[
         id: "path",
         flag: "path",
         title: "path",
-        help: "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1; netns: in two of your own, by their addresses",
+        help: "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1; netns: the receiver in a namespace of your own, or both; ssh: the receiver on another host",
         unit: Unit::Name,
         kind: Kind::NameOr {
             names: || vec!["veth", "loopback"],
             aliases: || vec![("netns", "veth"), ("lo", "loopback")],
-            form: named::FORM,
-            begins: named::is_meant,
-            check: named::check,
+            form: PATH_FORM,
+            begins: available::leads_somewhere,
+            check: available::check_path,
         },
         default: || one("veth"),
         quick: || one("veth"),

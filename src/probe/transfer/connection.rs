@@ -3,22 +3,25 @@
 //! Every connection opens with the round's token and its number; a stranger's connection is
 //! closed and never counted.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::axis::Point;
+use crate::host::remote::reach;
+use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::probe::{Stage, Task};
 
-/// How long both sides together may take to set up.
-const SET_UP_LIMIT: Duration = Duration::from_secs(20);
-/// How long one connection may take to present its token.
-const TOKEN_LIMIT: Duration = Duration::from_millis(500);
+/// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
+/// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
+const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// The receiver's answer to a right token. The exchange also takes the connection past SYN_RECV.
-const WELCOME: u8 = b'+';
+pub const WELCOME: u8 = b'+';
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
     if let Some(name) = point.text("congestion_control") {
@@ -43,16 +46,11 @@ pub fn try_congestion_control(name: &str) -> std::io::Result<()> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?.set_tcp_congestion(name.as_bytes())
 }
 
-/// A listener on a port of the kernel's choice. Buffers are set before listening, so that the
-/// window scale fits them.
-pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> {
-    let address = SocketAddr::new(address, 0);
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
-        .context("cannot make a TCP socket")?;
-    options(&socket, point)?;
-    socket.bind(&address.into()).with_context(|| format!("cannot bind to {address}"))?;
-    socket.listen(backlog.clamp(16, 4096) as i32).with_context(|| format!("cannot listen on {address}"))?;
-    Ok(socket)
+/// A listener on this address alone; on a port of the kernel's choice, unless a range is given.
+pub fn listen(address: IpAddr, ports: Option<(u16, u16)>, point: &Point, backlog: usize) -> Result<Socket> {
+    let backlog = backlog.clamp(*BACKLOG.start(), *BACKLOG.end()) as i32;
+    let prepare = |socket: &Socket| options(socket, point);
+    reach::listener(address, ports, backlog, prepare).with_context(|| format!("cannot listen on {address}"))
 }
 
 /// The receiver's side of every connection of a case: offers where it listens, and accepts as many as the
@@ -60,7 +58,7 @@ pub fn listen(address: IpAddr, point: &Point, backlog: usize) -> Result<Socket> 
 pub fn accept_all(task: &Task, stage: &mut dyn Stage) -> Result<Vec<TcpStream>> {
     let count = task.point.int("threads").unwrap_or(1) as usize;
     let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
-    let listener = listen(address, &task.point, count)?;
+    let listener = listen(address, task.ports, &task.point, count)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
     stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
     accept(&listener, &task.token, &task.point, count)
@@ -77,47 +75,11 @@ pub fn connect_all(task: &Task) -> Result<Vec<TcpStream>> {
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
 pub fn accept(listener: &Socket, token: &str, point: &Point, count: usize) -> Result<Vec<TcpStream>> {
-    let end = Instant::now() + SET_UP_LIMIT;
-    let mut ours: BTreeMap<u32, TcpStream> = BTreeMap::new();
-    while ours.len() < count {
-        let left = end.saturating_duration_since(Instant::now());
-        ensure!(
-            !left.is_zero(),
-            "only {} of {count} connections arrived within {} s",
-            ours.len(),
-            SET_UP_LIMIT.as_secs()
-        );
-        listener.set_read_timeout(Some(left)).context("cannot set a time limit on the listener")?;
-        let stream = match listener.accept() {
-            Ok((socket, _)) => socket,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
-            Err(error) => return Err(error).context("cannot accept a connection"),
-        };
-        options(&stream, point)?;
-        let mut stream = TcpStream::from(stream);
-        if let Some(number) = greet(&mut stream, token)
-            && (number as usize) < count
-        {
-            ours.entry(number).or_insert(stream);
-        }
-    }
-    Ok(ours.into_values().collect())
-}
-
-/// Reads a connection's token and number and welcomes it; `None` for a stranger.
-fn greet(stream: &mut TcpStream, token: &str) -> Option<u32> {
-    stream.set_read_timeout(Some(TOKEN_LIMIT)).ok()?;
-    let mut said = vec![0; token.len()];
-    let mut number = [0; 4];
-    stream.read_exact(&mut said).ok()?;
-    stream.read_exact(&mut number).ok()?;
-    if said != token.as_bytes() {
-        return None;
-    }
-    stream.set_read_timeout(None).ok()?;
-    stream.write_all(&[WELCOME]).ok()?;
-    leave_interactive_mode(stream).ok()?;
-    Some(u32::from_le_bytes(number))
+    door::gather(listener, token, count, |stream| {
+        options(&socket2::SockRef::from(&*stream), point)?;
+        stream.write_all(&[WELCOME]).context("cannot welcome a connection")?;
+        leave_interactive_mode(stream).context("cannot set TCP_QUICKACK")
+    })
 }
 
 /// A side that answered once is "interactive" for the kernel, which then delays its ACKs by up to
@@ -132,21 +94,54 @@ pub fn connect(address: SocketAddr, token: &str, point: &Point, number: u32) -> 
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
         .context("cannot make a TCP socket")?;
     options(&socket, point)?;
-    socket
-        .connect_timeout(&address.into(), SET_UP_LIMIT)
-        .with_context(|| format!("cannot connect to the receiver at {address}"))?;
+    socket.connect_timeout(&address.into(), CONNECT_LIMIT).map_err(|error| cannot_connect(address, error))?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(SET_UP_LIMIT))?;
-    stream.write_all(token.as_bytes())?;
-    stream.write_all(&number.to_le_bytes())?;
-    let mut answer = [0];
-    stream.read_exact(&mut answer).context("the receiver closed the connection instead of welcoming it")?;
-    if answer[0] != WELCOME {
-        bail!("something other than syscost answers at {address}");
-    }
+    introduce(&mut stream, address, token, number)?;
     stream.set_read_timeout(None)?;
     leave_interactive_mode(&stream)?;
     Ok(stream)
+}
+
+/// Says the token and the number on a new connection, and waits for the welcome.
+pub fn introduce(stream: &mut TcpStream, address: SocketAddr, token: &str, number: u32) -> Result<()> {
+    present(stream, token, number).map_err(|error| not_welcomed(address, error))
+}
+
+fn present(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
+    stream.write_all(&[token.as_bytes(), &number.to_le_bytes()].concat())?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer)?;
+    match answer[0] {
+        WELCOME => Ok(()),
+        _ => Err(std::io::Error::new(ErrorKind::InvalidData, "it does not answer as syscost does")),
+    }
+}
+
+/// Why there is no connection, and what would help.
+pub fn cannot_connect(address: SocketAddr, error: std::io::Error) -> anyhow::Error {
+    let meaning = match error.raw_os_error() {
+        Some(libc::EADDRNOTAVAIL) => {
+            ": no local port is left for it (each closed connection keeps its port for a minute, TIME_WAIT): wait a \
+             minute (ss -tan state time-wait | wc -l), or widen sysctl net.ipv4.ip_local_port_range"
+        }
+        Some(libc::ECONNREFUSED) => ": nothing listens there, or a firewall rejects it (nft list ruleset)",
+        Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => ": there is no way to it (ip route get ADDRESS)",
+        _ if error.kind() == ErrorKind::TimedOut => {
+            ": nobody answers; is the link up (ip -s link), and does a firewall drop it (nft list ruleset)?"
+        }
+        _ => "",
+    };
+    anyhow!(error).context(format!("cannot connect to the receiver at {address}{meaning}"))
+}
+
+fn not_welcomed(address: SocketAddr, error: std::io::Error) -> anyhow::Error {
+    let meaning = match error.kind() {
+        ErrorKind::WouldBlock => format!("{address} took the connection and did not answer in time"),
+        ErrorKind::InvalidData => format!("something other than syscost answers at {address}"),
+        _ => format!("the receiver at {address} closed the connection instead of welcoming it"),
+    };
+    anyhow!(error).context(meaning)
 }
 
 /// The options as the kernel reports them back.
@@ -178,7 +173,7 @@ mod tests {
 
     #[test]
     fn strangers_are_not_counted() {
-        let listener = listen("127.0.0.1".parse().unwrap(), &Point::default(), 4).unwrap();
+        let listener = listen("127.0.0.1".parse().unwrap(), None, &Point::default(), 4).unwrap();
         let address = listener.local_addr().unwrap().as_socket().unwrap();
         let client = std::thread::spawn(move || {
             let mut stranger = TcpStream::connect(address).unwrap();

@@ -23,6 +23,7 @@ const FIRST: &[&str] = &[
     "directory_file_system",
     "kernel_release",
     "distribution",
+    "c_library",
     "hypervisor",
     "container",
     "cpu_quota_cpus",

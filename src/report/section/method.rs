@@ -5,6 +5,7 @@ use super::{capital, plural};
 use crate::report::context::Layout;
 use crate::report::material::{Material, state};
 use crate::report::{Block, Section};
+use crate::run::Tally;
 use crate::units;
 use std::time::Duration;
 
@@ -114,13 +115,11 @@ fn precision(m: &Material) -> String {
 }
 
 fn verification(m: &Material) -> String {
-    let samples = &m.run.samples;
-    let verified = samples.iter().filter(|s| s.verified).count();
-    let marked = samples.iter().filter(|s| !s.marks.is_empty()).count();
+    let Tally { samples, verified, marked } = m.run.samples.tally();
     format!(
         "{verified} of {} were verified ({}); {marked} carry a mark of disturbance and are \
          kept in samples.csv but not used.",
-        plural(samples.len(), "sample"),
+        plural(samples, "sample"),
         if m.compared() { "bytes, pattern, count" } else { "each operation's own check of its work" }
     )
 }

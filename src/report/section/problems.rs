@@ -1,6 +1,7 @@
 //! Warnings and failures of the run, and what the analysis found wrong with its data.
 
 use super::{capital, plural, unless_empty};
+use crate::analysis::beside::Beside;
 use crate::report::material::Material;
 use crate::report::{Block, Notice, Section};
 use crate::run::{Failure, Warning};
@@ -13,8 +14,22 @@ pub fn section(m: &Material) -> Option<Section> {
 pub fn notices(m: &Material) -> Vec<Notice> {
     let mut notices = failures(&m.run.record.failures);
     notices.extend(m.run.record.warnings.iter().map(warning));
+    notices.extend(m.beside.iter().filter_map(|beside| other_c_library(m, beside)));
     notices.extend(super::care::notice(m));
     notices
+}
+
+/// Figures of two builds stand beside each other: part of what they differ by is the build.
+fn other_c_library(m: &Material, beside: &Beside) -> Option<Notice> {
+    let (theirs, ours) = beside.other_c_library(m.run)?;
+    Some(Notice {
+        title: format!("{} was measured by a syscost linked with {theirs}, this run by one with {ours}", beside.name),
+        text: "Copies in user space, processes, threads and clock readings differ for that alone: such a difference is not one of \
+               the machines."
+            .into(),
+        remedy: "measure both with the same build (the report's last section names the binary)".into(),
+        cases: Vec::new(),
+    })
 }
 
 fn warning(warning: &Warning) -> Notice {

@@ -148,6 +148,12 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Has this child, which nobody has waited for, ended?
+pub fn has_ended(child: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+}
+
 /// The number of a process that has just ended.
 pub fn ended_process() -> u32 {
     let mut child = Command::new("true").spawn().expect("true(1)");

@@ -5,4 +5,7 @@ mod disks;
 mod held_up;
 mod killed;
 mod left;
+mod peers;
 mod promises;
+mod hosts;
+mod two_hosts;

@@ -192,8 +192,8 @@ fn scale(evidence: &Evidence<'_>, case: usize, counter: &str, of: Of) -> Option<
         1.0
     } else {
         let rate = evidence.cells.cell(case, "messages_per_second")?.estimate.value;
-        let samples = evidence.run.samples.iter().filter(|s| s.case == case && s.usable());
-        let lengths: Vec<f64> = samples.map(|s| s.elapsed_ns).collect();
+        let samples = evidence.run.samples.of_case(case);
+        let lengths: Vec<f64> = samples.iter().filter(|s| s.usable()).map(|s| s.elapsed_ns).collect();
         1e9 / (rate * median(&lengths)?)
     };
     Some(if of == Of::Byte { per_message / bytes } else { per_message })
@@ -240,9 +240,9 @@ fn marks(
     case: usize,
     wanted: impl Fn(u32) -> bool,
 ) -> (usize, usize, BTreeSet<String>) {
-    let samples = evidence.run.samples.iter().filter(|s| s.case == case && wanted(s.round));
+    let samples = evidence.run.samples.of_case(case);
     let (mut all, mut marked, mut names) = (0, 0, BTreeSet::new());
-    for sample in samples {
+    for sample in samples.iter().filter(|s| wanted(s.round)) {
         all += 1;
         marked += usize::from(!sample.marks.is_empty());
         names.extend(sample.marks.iter().cloned());

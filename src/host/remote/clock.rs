@@ -1,0 +1,61 @@
+//! How far the other host's wall clock is from ours: the quickest of some exchanges of the time.
+//!
+//! The far time lies between our two; the true offset is within half the round trip of the middle.
+//! Source: RFC 5905, section 8 (with one far time stamp instead of two).
+
+use super::frame::{Answer, What};
+use super::line::Line;
+use super::outpost::unix_ns;
+use std::collections::BTreeMap;
+use std::io;
+
+const EXCHANGES: usize = 20;
+
+/// The offset, its uncertainty and the round trip of the control line, as settings.
+pub fn offset(line: &Line) -> io::Result<BTreeMap<String, String>> {
+    let mut times = Vec::new();
+    for _ in 0..EXCHANGES {
+        let sent = unix_ns();
+        let Answer::Time { unix_ns: there } = line.ask(What::Time)? else {
+            return Err(io::Error::other("it tells no time"));
+        };
+        times.push(Exchange { sent, there, back: unix_ns() });
+    }
+    let Some((offset_ns, round_trip_ns)) = best(&times) else { return Ok(BTreeMap::new()) };
+    let facts = [
+        ("clock_offset_ns", offset_ns.to_string()),
+        ("clock_uncertainty_ns", (round_trip_ns / 2).to_string()),
+        ("control_round_trip_ns", round_trip_ns.to_string()),
+    ];
+    Ok(facts.into_iter().map(|(name, value)| (format!("path_{name}"), value)).collect())
+}
+
+/// One question for the time: ours before and after, theirs between.
+#[derive(Clone, Copy)]
+struct Exchange {
+    sent: u64,
+    there: u64,
+    back: u64,
+}
+
+/// Their clock less ours by the quickest exchange, and how long that took. A clock that was set back
+/// meanwhile gives none.
+fn best(times: &[Exchange]) -> Option<(i128, u64)> {
+    let quickest = times.iter().filter(|t| t.back >= t.sent).min_by_key(|t| t.back - t.sent)?;
+    let round_trip = quickest.back - quickest.sent;
+    Some((i128::from(quickest.there) - i128::from(quickest.sent) - i128::from(round_trip / 2), round_trip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quickest_exchange_tells_the_offset() {
+        let exchange = |sent, there, back| Exchange { sent, there, back };
+        let times = [exchange(1000, 9000, 3000), exchange(5000, 11_100, 5200), exchange(900, 1, 800)];
+        assert_eq!(best(&times), Some((6000, 200)));
+        assert_eq!(best(&[exchange(5000, 4100, 5200)]), Some((-1000, 200)), "behind us");
+        assert_eq!(best(&times[2..]), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! First contact with another host: finds the same syscost there, or copies this very binary.
+//!
+//! One script, of constants only, runs there: it says what the system is and becomes the outpost of a
+//! syscost that was copied earlier or is installed. Whose checksum is another one is not used where ours
+//! can run. What is copied lies in one directory that only its user may enter, and nothing else is left.
+
+use super::frame::{Hello, PROTOCOL};
+use super::line::{Greeting, Line, NotOpened, ssh};
+use super::outpost::SUBCOMMAND;
+use super::target::Target;
+use super::{plain, refusal};
+use crate::host::Unavailable;
+use crate::sys::{process, program, random};
+use std::fs::File;
+use std::io::{self, Read};
+use std::process::Child;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where copies lie, below the cache directory of the user there.
+const FOLDER: &str = "syscost/bin";
+/// A slow line needs a while for some ten megabytes.
+const COPY_LIMIT: Duration = Duration::from_secs(600);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How an outpost of the right build is started there.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// Only the copy is used.
+    copied: bool,
+    sha256: String,
+}
+
+/// An outpost that is there, and how it came about.
+pub struct Contact {
+    pub line: Arc<Line>,
+    pub hello: Hello,
+    pub way: Way,
+    /// Said to the user: where a copy was put.
+    pub copied_to: Option<String>,
+}
+
+/// Finds or makes an outpost of this version there.
+pub fn first(target: &Target) -> Result<Contact, Unavailable> {
+    let sha256 = program::sha256().map_err(|error| Unavailable {
+        reason: format!("cannot read this program's own file: {error}"),
+        remedy: "run it from a file that its user may read".into(),
+    })?;
+    let mut way = Way { copied: false, sha256 };
+    let (found, greeting) = match open(target, &way) {
+        Ok((line, greeting, hello)) => (Ok((line, hello)), greeting),
+        Err(failed) if failed.greeting.system.is_none() => return Err(refusal::by_ssh(target, &failed)),
+        Err(failed) => {
+            let greeting = failed.greeting.clone();
+            (Err(failed), greeting)
+        }
+    };
+    let (theirs, ours) = (greeting.system.unwrap_or_default(), format!("Linux {}", std::env::consts::ARCH));
+    match found {
+        Ok((line, hello)) if hello.sha256 == way.sha256 && hello.protocol == PROTOCOL => {
+            return Ok(Contact { line, hello, way, copied_to: None });
+        }
+        // Another build of the same version is as near as another architecture allows.
+        Ok((line, hello)) if theirs != ours && theirs.starts_with("Linux ") && same_version(&hello) => {
+            return Ok(Contact { line, hello, way, copied_to: None });
+        }
+        _ if theirs != ours => return Err(refusal::another_system(target, &theirs, &ours)),
+        _ => {}
+    }
+    way.copied = true;
+    copy(target, &way.sha256).map_err(|words| refusal::not_copied(target, &words))?;
+    let (line, _, hello) = open(target, &way).map_err(|failed| refusal::by_outpost(target, &failed))?;
+    if hello.sha256 != way.sha256 {
+        return Err(refusal::not_copied(target, "what arrived has another checksum"));
+    }
+    let copied_to = format!("{target}:~/.cache/{FOLDER}/{}", way.sha256);
+    Ok(Contact { line, hello, way, copied_to: Some(copied_to) })
+}
+
+fn same_version(hello: &Hello) -> bool {
+    hello.version == env!("CARGO_PKG_VERSION") && hello.protocol == PROTOCOL
+}
+
+/// A line to the outpost that was found before.
+pub fn again(target: &Target, way: &Way) -> Result<Arc<Line>, Unavailable> {
+    match open(target, way) {
+        Ok((line, _, _)) => Ok(line),
+        Err(failed) if failed.greeting.system.is_none() => Err(refusal::by_ssh(target, &failed)),
+        Err(failed) => Err(refusal::by_outpost(target, &failed)),
+    }
+}
+
+fn open(target: &Target, way: &Way) -> Result<(Arc<Line>, Greeting, Hello), NotOpened> {
+    let mark = random::token().map_err(|error| NotOpened {
+        greeting: Greeting::default(),
+        status: None,
+        words: format!("the kernel gives no random numbers: {error}"),
+    })?;
+    let mark = format!("syscost-{mark}");
+    Line::open(target, &script(way, &mark), &mark)
+}
+
+/// Holds no quote of its own kind, so that any login shell hands it on as it is.
+fn script(way: &Way, mark: &str) -> String {
+    let Way { copied, sha256 } = way;
+    let installed = if *copied { "" } else { " \"$(command -v syscost)\"" };
+    format!(
+        "exec sh -c 'echo; echo {mark}; echo \"$(uname -s) $(uname -m)\"; \
+         for p in \"${{XDG_CACHE_HOME:-$HOME/.cache}}/{FOLDER}/{sha256}\"{installed}; do \
+         if [ -x \"$p\" ]; then exec \"$p\" {SUBCOMMAND}; fi; done; echo no syscost is there >&2; exit 1'"
+    )
+}
+
+/// Puts this binary where the script looks for it: whole, or not at all.
+fn copy(target: &Target, sha256: &str) -> Result<(), String> {
+    let mut binary = File::open(program::path()).map_err(|error| error.to_string())?;
+    let bytes = binary.metadata().map_err(|error| error.to_string())?.len();
+    let script = format!(
+        "exec sh -c 'umask 077; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/{FOLDER}\"; mkdir -p \"$d\" && chmod 700 \"$d\" || exit 1; \
+         t=\"$d/.{sha256}.$$\"; trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 1\" HUP INT TERM PIPE; \
+         cat > \"$t\" && [ \"$(wc -c < \"$t\")\" -eq {bytes} ] && chmod 700 \"$t\" && mv \"$t\" \"$d/{sha256}\"'"
+    );
+    let mut child = ssh(target, &script).spawn().map_err(|error| error.to_string())?;
+    let mut input = child.stdin.take().expect("piped");
+    let (mut output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    std::thread::scope(|scope| {
+        let drained = scope.spawn(move || io::copy(&mut output, &mut io::sink()));
+        let words = scope.spawn(move || {
+            let mut words = Vec::new();
+            let _ = errors.by_ref().take(4096).read_to_end(&mut words);
+            let _ = io::copy(&mut errors, &mut io::sink());
+            plain(&String::from_utf8_lossy(&words))
+        });
+        let sent = scope.spawn(move || io::copy(&mut binary, &mut input));
+        let status = wait(&mut child);
+        let _ = drained.join();
+        let sent = sent.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
+        let words = words.join().unwrap_or_default();
+        match (status, sent) {
+            (Ok(true), Ok(_)) => Ok(()),
+            (Err(error), _) => Err(error.to_string()),
+            (_, Err(error)) if words.is_empty() => Err(error.to_string()),
+            _ if words.is_empty() => Err("it did not arrive whole; is the disk there full?".into()),
+            _ => Err(words),
+        }
+    })
+}
+
+/// The end of the copying ssh, or of our patience: then it is killed, and its pipes close.
+fn wait(child: &mut Child) -> io::Result<bool> {
+    let end = Instant::now() + COPY_LIMIT;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > end {
+            process::kill_group(child.id());
+            let _ = child.wait();
+            return Err(io::Error::other(format!("it took more than {} s", COPY_LIMIT.as_secs())));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_hold_no_quote_that_a_login_shell_would_end_at() {
+        for copied in [false, true] {
+            let script = script(&Way { copied, sha256: "ab12".into() }, "syscost-00");
+            let inner = script.strip_prefix("exec sh -c '").and_then(|s| s.strip_suffix('\'')).unwrap();
+            assert!(!inner.contains(['\'', '!', '\n']), "{script}");
+            assert_eq!(script.contains("command -v"), !copied);
+        }
+    }
+}

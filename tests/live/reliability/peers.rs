@@ -1,0 +1,267 @@
+//! Hostile peers: workers that misbehave under the protocol, a side that takes no data, and strangers
+//! at the port. Rounds fail with a reason, the run ends in time and is valid, and no process stays.
+
+use crate::common::{self, SYSCOST};
+use std::fs;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use syscost::measure::{self, Options};
+use syscost::plan::Plan;
+use syscost::run::State;
+use syscost::run::files::RunDir;
+use syscost::spec::Spec;
+use syscost::sys::program;
+use syscost::worker::protocol;
+
+/// In the environment of this test's other process: the program that it starts as a worker.
+const WORKER: &str = "SYSCOST_TEST_WORKER";
+const OUT: &str = "SYSCOST_TEST_OUT";
+const TEST: &str = "reliability::peers::a_worker_that_misbehaves_fails_its_round_and_nothing_else";
+
+/// The limit of a run with misbehaving workers, and how far beyond it the run may end: the grace that a
+/// last round has, and a busy machine.
+const LIMIT: Duration = Duration::from_secs(2);
+const LATE: Duration = Duration::from_secs(15);
+
+/// A worker as the harness's protocol has it, in a way that no worker behaves, and what is said of it.
+struct Odd {
+    name: &'static str,
+    script: String,
+    reason: &'static str,
+}
+
+/// One frame, as the shell prints it from a file.
+fn frame(folder: &Path, name: &str, json: &str) -> String {
+    let path = folder.join(name);
+    let mut bytes = Vec::new();
+    let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    protocol::write(&mut bytes, &value).expect("in memory");
+    fs::write(&path, bytes).expect("a scratch file");
+    format!("cat {}", path.display())
+}
+
+fn odd_workers(folder: &Path) -> Vec<Odd> {
+    let odd = |name, script: &str, reason| Odd { name, script: script.into(), reason };
+    let window = r#"{"elapsed_ns":-5.0,"ops":1.0,"bytes":0.0,"marks":[],"quantities":{}}"#;
+    let done = format!(
+        r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{}},"missing":[]}}}}"#
+    );
+    let ready = frame(folder, "ready", r#"{"say":"ready"}"#);
+    let done = frame(folder, "done", &done);
+    let long = format!(r#"{{"say":"failed","causes":["{}"]}}"#, "long ".repeat(1 << 18));
+    let long = frame(folder, "long", &long);
+    vec![
+        odd("garbage", "printf 'Last login: today\\r\\n$ '; sleep 60", "no frame of the worker protocol"),
+        odd("oversized", "printf '\\377\\377\\377\\177'; sleep 60", "no frame of the worker protocol"),
+        odd("endless", "printf '\\377\\377\\377\\000'; exec yes", "bad frame"),
+        odd("half", "printf '\\040\\000\\000\\000{\"say\":'", "broke off in the middle of a frame"),
+        odd("half_and_silence", "printf '\\040\\000\\000\\000{'; sleep 60", "did not answer in time"),
+        odd("half_a_length", "printf '\\040\\000'", "broke off in the middle of a frame"),
+        odd("no_json", "printf '\\003\\000\\000\\000{}}'; sleep 60", "bad frame"),
+        odd("silence", "sleep 60", "did not answer in time"),
+        odd("flood", "while :; do echo a flood of words >&2; done", "a flood of words"),
+        odd("mute", "exec >&-; sleep 60", "the worker was ended"),
+        odd("heir", "sleep 60 & echo it is broken >&2; exit 7", "it is broken"),
+        odd("killed", "kill -9 $$", "signal: 9"),
+        Odd { name: "early", script: format!("{done}; sleep 60"), reason: "out of turn" },
+        Odd { name: "liar", script: format!("{ready}; sleep 0.1; {done}"), reason: "less than nothing" },
+        Odd { name: "chatter", script: long, reason: "long long" },
+    ]
+}
+
+/// The other process of the test: runs an experiment whose workers are the named program.
+fn measure_with_it(worker: PathBuf, out: PathBuf) {
+    program::set(worker);
+    let mut spec = Spec::named("timer").expect("the probe is a spec");
+    spec.set_axis("clock", &["clock_gettime"]).expect("a clock of every machine");
+    spec.time_limit_ns = LIMIT.as_nanos() as u64;
+    let plan = Plan::make(&spec).expect("a plan");
+    let options = Options { out, resume: false, spec, plan, command: Vec::new(), part: None };
+    measure::measure(options, &mut |_| {}).expect("rounds fail, the run does not");
+}
+
+#[test]
+fn a_worker_that_misbehaves_fails_its_round_and_nothing_else() {
+    if let (Some(worker), Some(out)) = (std::env::var_os(WORKER), std::env::var_os(OUT)) {
+        return measure_with_it(worker.into(), out.into());
+    }
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let this = std::env::current_exe().expect("this program");
+    let odd = odd_workers(scratch.path());
+    let start = |odd: &Odd| -> (PathBuf, PathBuf, Child, Instant) {
+        let (script, out) = (scratch.path().join(odd.name), scratch.path().join(format!("{}-run", odd.name)));
+        fs::write(&script, format!("#!/bin/sh\n{}\n", odd.script)).expect("a script");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("chmod");
+        let mut command = Command::new(&this);
+        command.args(["--exact", TEST, "--nocapture"]).env(WORKER, &script).env(OUT, &out);
+        let child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("this program starts");
+        (script, out, child, Instant::now())
+    };
+    let started: Vec<_> = odd.iter().map(start).collect();
+    for (odd, (script, out, child, at)) in odd.iter().zip(started) {
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}: {}", odd.name, common::said(&output));
+        assert!(at.elapsed() < LIMIT + LATE, "{} took {:?}", odd.name, at.elapsed());
+        let run = RunDir::load(&out).unwrap_or_else(|error| panic!("{}: {error}", odd.name));
+        assert!(run.samples.is_empty() && run.record.state != State::Running, "{}", odd.name);
+        let failures: Vec<&str> = run.record.failures.iter().map(|f| f.message.as_str()).collect();
+        assert!(!failures.is_empty(), "{}", odd.name);
+        for message in &failures {
+            assert!(message.contains(odd.reason), "{}: {message}", odd.name);
+            assert!(message.len() < 8 << 10, "{}: a message of {} bytes", odd.name, message.len());
+        }
+        let left = processes_of(&script);
+        assert!(left.is_empty(), "{} left processes {left:?}", odd.name);
+    }
+}
+
+/// Processes that run a script.
+fn processes_of(script: &Path) -> Vec<u32> {
+    let name = script.to_str().expect("UTF-8").as_bytes();
+    let processes = fs::read_dir("/proc").expect("/proc is mounted");
+    let ids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.filter(|pid: &u32| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.split(|byte| *byte == 0).any(|word| word == name)
+    })
+    .collect()
+}
+
+/// The workers of one run.
+fn workers_of(pid: u32) -> Vec<u32> {
+    let parent = |worker: &u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    common::workers().into_iter().filter(|worker| parent(worker) == Some(pid)).collect()
+}
+
+fn start(out: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(SYSCOST);
+    command.arg("run").args(arguments).arg("--out").arg(out);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts")
+}
+
+/// Stops for good the side that receives, once data flows: the kernel takes what its window has room
+/// for, and then the sender stands still in its system call.
+fn stop_the_receiver(child: &Child) -> u32 {
+    let start = Instant::now();
+    loop {
+        assert!(start.elapsed() < Duration::from_secs(30), "no receiver within half a minute");
+        // The receiver listens, so it was started first: the smaller number, unless numbers wrapped.
+        if let [one, other] = workers_of(child.id())[..] {
+            std::thread::sleep(Duration::from_millis(60));
+            let receiver = one.min(other);
+            // SAFETY: kill touches no memory; a worker that has just ended makes it fail.
+            if unsafe { libc::kill(receiver as i32, libc::SIGSTOP) } == 0 {
+                return receiver;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_peer_that_never_reads_ends_at_the_deadline() {
+    common::use_real_binary();
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    std::thread::scope(|scope| {
+        for mechanism in ["send", "msg_zerocopy", "sendfile"] {
+            let out = scratch.path().join(mechanism);
+            scope.spawn(move || {
+                let fixed = ["--size", "64K", "--threads", "2", "--path", "loopback", "--time-limit", "6s"];
+                let mut child = start(&out, &[&["--mechanism", mechanism], &fixed[..]].concat());
+                let began = Instant::now();
+                let stopped = stop_the_receiver(&child);
+                let mut status = None;
+                while status.is_none() {
+                    status = child.try_wait().expect("our child");
+                    let late = began.elapsed() > Duration::from_secs(6) + LATE;
+                    assert!(!late, "{mechanism}: the run hangs with its peer");
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                assert_eq!(status.and_then(|s| s.code()), Some(1), "{mechanism}: a case failed");
+                let run = RunDir::load(&out).expect("the run is valid");
+                let told = run.record.failures.iter().any(|f| {
+                    f.message.contains("did not answer in time") && f.message.contains("stood still")
+                });
+                let audited =
+                    run.record.warnings.iter().any(|w| w.observed.contains("did not answer in time"));
+                assert!(told || audited, "{mechanism}: {:?}", run.record.failures);
+                assert!(!common::workers().contains(&stopped), "{mechanism}: a stopped worker stays");
+            });
+        }
+    });
+}
+
+/// Where the processes listen, by the kernel's table of sockets and their own descriptors.
+fn listening(pids: &[u32]) -> Vec<SocketAddr> {
+    let mut inodes = Vec::new();
+    for pid in pids {
+        let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
+        for target in entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()) {
+            let text = target.to_string_lossy().into_owned();
+            inodes.extend(text.strip_prefix("socket:[").map(|t| t.trim_end_matches(']').to_string()));
+        }
+    }
+    let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let listener = |line: &str| -> Option<SocketAddr> {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let ours = *fields.get(3)? == "0A" && inodes.iter().any(|i| Some(&i.as_str()) == fields.get(9));
+        let port = u16::from_str_radix(fields[1].split_once(':')?.1, 16).ok()?;
+        ours.then(|| SocketAddr::from(([127, 0, 0, 1], port)))
+    };
+    table.lines().filter_map(listener).collect()
+}
+
+/// One stranger: says nothing, something else, or as much as a token begins with.
+fn stranger(address: SocketAddr, number: usize) -> Option<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_millis(200)).ok()?;
+    let words: &[u8] = match number % 3 {
+        0 => b"",
+        1 => b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n",
+        _ => b"0123",
+    };
+    // It may have been closed already, which is what should happen.
+    let _ = stream.write_all(words);
+    Some(stream)
+}
+
+#[test]
+fn a_crowd_of_strangers_changes_nothing() {
+    common::use_real_binary();
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let out = scratch.path().join("run");
+    let mut child = start(&out, &["tcp_connect", "--path", "loopback", "--time-limit", "6s"]);
+    let pid = child.id();
+    let (over, came) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let status = std::thread::scope(|scope| {
+        let (over, came) = (&over, &came);
+        for _ in 0..2 {
+            scope.spawn(move || {
+                let mut crowd = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    for address in listening(&workers_of(pid)) {
+                        crowd.extend((0..50).filter_map(|number| stranger(address, number)));
+                    }
+                    came.fetch_add(crowd.len(), Ordering::Relaxed);
+                    crowd.clear();
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+        }
+        let status = child.wait().expect("the run ends");
+        over.store(true, Ordering::Relaxed);
+        status
+    });
+    let run = RunDir::load(&out).expect("the run is valid");
+    assert!(came.load(Ordering::Relaxed) >= 300, "only {} strangers came", came.load(Ordering::Relaxed));
+    assert_eq!(status.code(), Some(0), "{:?}", run.record.failures);
+    assert!(!run.samples.is_empty() && run.record.failures.is_empty(), "{:?}", run.record.failures);
+}
