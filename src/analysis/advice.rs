@@ -28,12 +28,12 @@ pub fn advice(run: &Run, studies: &[Study]) -> Vec<Statement> {
     let words = Words::of(run);
     let places = grids(first);
     let statements = places.iter().take(COMBINATIONS).filter_map(|(rest, winners)| {
-        let grid = Grid { run, words: &words, study: first, winners };
+        let grid = Grid::of(run, &words, first, winners);
         let (mut text, mut cells) = grid.advise(rest)?;
         for other in &studies[1..] {
             let grids = grids(other);
             let Some((_, winners)) = grids.iter().find(|(r, _)| r == rest) else { continue };
-            let other = Grid { run, words: &words, study: other, winners };
+            let other = Grid::of(run, &words, other, winners);
             let (more, shown) = other.beside(&grid);
             text.push_str(&more);
             cells.extend(shown);
@@ -63,6 +63,8 @@ struct Grid<'a> {
     words: &'a Words,
     study: &'a Study,
     winners: &'a [&'a Winner],
+    /// The same by size, with who is best at each place.
+    places: BTreeMap<u64, Vec<(&'a Winner, Vec<String>)>>,
 }
 
 /// Sizes in a row with one choice, or with none that is good at every place.
@@ -99,7 +101,25 @@ impl Rival {
     }
 }
 
-impl Grid<'_> {
+/// Wins of a choice at the places of a size; `None` where something is claimed to beat it.
+fn wins(name: &String, places: &[(&Winner, Vec<String>)]) -> Option<usize> {
+    let good = places.iter().all(|(_, best)| best.contains(name));
+    let won = places.iter().filter(|(winner, _)| matches!(winner.outcome, Outcome::Wins(_)));
+    good.then(|| won.count())
+}
+
+impl<'a> Grid<'a> {
+    fn of(run: &'a Run, words: &'a Words, study: &'a Study, winners: &'a [&'a Winner]) -> Grid<'a> {
+        let mut grid = Grid { run, words, study, winners, places: BTreeMap::new() };
+        for winner in winners {
+            if let Some(size) = winner.shared.int(ALONG) {
+                let best = grid.best(winner);
+                grid.places.entry(size).or_default().push((winner, best));
+            }
+        }
+        grid
+    }
+
     fn name(&self, case: usize) -> String {
         let value = self.run.case(case).and_then(|c| c.point.get(RIVALS));
         value.map_or_else(String::new, |v| self.words.value(RIVALS, v))
@@ -109,13 +129,9 @@ impl Grid<'_> {
         if self.study.comparisons.metric.better == Better::Higher { "highest" } else { "lowest" }
     }
 
-    fn at(&self, size: u64) -> impl Iterator<Item = &Winner> {
-        self.winners.iter().copied().filter(move |w| w.shared.int(ALONG) == Some(size))
-    }
-
-    fn sizes(&self) -> Vec<u64> {
-        let sizes: BTreeSet<u64> = self.winners.iter().filter_map(|w| w.shared.int(ALONG)).collect();
-        sizes.into_iter().collect()
+    /// The places of these sizes.
+    fn at(&self, sizes: &[u64]) -> impl Iterator<Item = &'a Winner> {
+        sizes.iter().filter_map(|size| self.places.get(size)).flatten().map(|(winner, _)| *winner)
     }
 
     fn best(&self, winner: &Winner) -> Vec<String> {
@@ -126,25 +142,19 @@ impl Grid<'_> {
         }
     }
 
-    /// Wins of a choice at a size; `None` where something is claimed to beat it.
-    fn wins(&self, name: &str, size: u64) -> Option<usize> {
-        let good = self.at(size).all(|w| self.best(w).iter().any(|b| b == name));
-        let wins = |w: &&Winner| matches!(w.outcome, Outcome::Wins(_));
-        good.then(|| self.at(size).filter(wins).count())
-    }
-
     fn ranges(&self) -> Vec<Range> {
-        let sizes = self.sizes();
-        let names: BTreeSet<String> = self.winners.iter().flat_map(|w| self.best(w)).collect();
+        let sizes: Vec<u64> = self.places.keys().copied().collect();
+        let places: Vec<_> = self.places.values().collect();
+        let names: BTreeSet<&String> = places.iter().copied().flatten().flat_map(|(_, best)| best).collect();
         let mut ranges: Vec<Range> = Vec::new();
         let mut from = 0;
         while from < sizes.len() {
             // The longest run; among equals the one that wins more often.
             let run_of = |name: &String| {
-                let wins: Vec<usize> = sizes[from..].iter().map_while(|s| self.wins(name, *s)).collect();
+                let wins: Vec<usize> = places[from..].iter().map_while(|p| wins(name, p)).collect();
                 (wins.len(), wins.iter().sum::<usize>())
             };
-            let longest = names.iter().map(|n| (run_of(n), n)).max_by_key(|(run, _)| *run);
+            let longest = names.iter().map(|n| (run_of(n), *n)).max_by_key(|(run, _)| *run);
             match longest {
                 Some(((length, wins), name)) if length > 0 => {
                     let sizes = sizes[from..from + length].to_vec();
@@ -226,7 +236,7 @@ impl Grid<'_> {
         let mut rivals: BTreeMap<String, Rival> = BTreeMap::new();
         for range in ranges {
             let Some(choice) = &range.choice else { continue };
-            for winner in range.sizes.iter().flat_map(|size| self.at(*size)) {
+            for winner in self.at(&range.sizes) {
                 let Some(chosen) = winner.candidates.iter().copied().find(|c| self.name(*c) == *choice)
                 else {
                     continue;
@@ -281,7 +291,7 @@ impl Grid<'_> {
     fn margin(&self, range: &Range) -> Option<(String, Vec<CellRef>)> {
         let choice = range.choice.as_ref()?;
         let comparisons = &self.study.comparisons;
-        let won = range.sizes.iter().flat_map(|s| self.at(*s)).filter_map(|w| match w.outcome {
+        let won = self.at(&range.sizes).filter_map(|w| match w.outcome {
             Outcome::Wins(case) => {
                 let next = w.candidates.iter().copied().find(|c| self.name(*c) != *choice)?;
                 Some((w, case, next, comparisons.between(case, next)?))
@@ -313,10 +323,12 @@ impl Grid<'_> {
         if self.undecided() && first.undecided() {
             return (format!(" The same is true of {title}."), Vec::new());
         }
+        let loses =
+            |choice: &String, size: &u64| self.places.get(size).is_some_and(|p| wins(choice, p).is_none());
         let beaten = first
             .ranges()
             .into_iter()
-            .any(|r| r.choice.is_some_and(|choice| r.sizes.iter().any(|s| self.wins(&choice, *s).is_none())));
+            .any(|r| r.choice.is_some_and(|choice| r.sizes.iter().any(|size| loses(&choice, size))));
         if !beaten {
             return (format!(" The same choices hold for {title}."), Vec::new());
         }

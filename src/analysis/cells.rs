@@ -14,7 +14,6 @@ use crate::run::{Record, Run};
 use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::thread::ScopedJoinHandle;
 
 /// One metric of one case.
@@ -31,9 +30,8 @@ pub struct Cell {
 /// All cells of a run, by case and in the order of the probe's metrics.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Cells {
-    cells: Vec<Cell>,
-    /// The cells of each case of the plan, by its index.
-    of_case: Vec<Range<usize>>,
+    /// Those of each case of the plan, by its index.
+    of_case: Vec<Box<[Cell]>>,
 }
 
 impl Cells {
@@ -55,13 +53,7 @@ impl Cells {
     }
 
     pub(super) fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
-        let mut all = Cells::default();
-        for cells in per_case {
-            let start = all.cells.len();
-            all.cells.extend(cells);
-            all.of_case.push(start..all.cells.len());
-        }
-        all
+        Cells { of_case: per_case.into_iter().map(Vec::into_boxed_slice).collect() }
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {
@@ -70,20 +62,20 @@ impl Cells {
 
     /// The cells of one case, in the order of its probe's metrics.
     pub fn of_case(&self, case: usize) -> &[Cell] {
-        self.of_case.get(case).map_or(&[], |range| &self.cells[range.clone()])
+        self.of_case.get(case).map_or(&[], |cells| cells)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter()
+        self.of_case.iter().flatten()
     }
 
     /// Every cell of one metric, by case.
     pub fn of_metric<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Cell> {
-        self.cells.iter().filter(move |c| c.metric == metric)
+        self.iter().filter(move |c| c.metric == metric)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.iter().next().is_none()
     }
 }
 
@@ -132,7 +124,11 @@ fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Vec<Cell>
 /// `samples` are usable and in order of rounds.
 fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32, f64)> {
     let rounds = samples.chunk_by(|a, b| a.round == b.round);
-    rounds.filter_map(|round| Some((round[0].round, round_value(round, metric, point)?))).collect()
+    let value = |round: &[&Sample]| Some((round[0].round, round_value(round, metric, point)?));
+    let mut values: Vec<(u32, f64)> = rounds.filter_map(value).collect();
+    // There are millions of them in a large run.
+    values.shrink_to_fit();
+    values
 }
 
 #[cfg(test)]

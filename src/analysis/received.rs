@@ -142,6 +142,7 @@ mod tests {
     use super::*;
     use crate::analysis::synthetic::Synthetic;
     use crate::axis::Value;
+    use std::sync::Arc;
 
     /// The synthetic run, received by the receiver that asks for no copies, if there is one.
     fn run() -> (Run, &'static str) {
@@ -217,9 +218,9 @@ mod tests {
         let mut run = Synthetic { rounds: 3, ..Default::default() }.run();
         assert_eq!(polled(&run), None, "nobody asked");
         let key = format!("receiver.{}", options::NAPI_ID);
-        run.record.settings.entry(0).or_default().insert(key.clone(), "8193".into());
+        Arc::make_mut(run.record.settings.entry(0).or_default()).insert(key.clone(), "8193".into());
         assert_eq!(polled(&run), None, "there was something");
-        run.record.settings.entry(1).or_default().insert(key, "0".into());
+        Arc::make_mut(run.record.settings.entry(1).or_default()).insert(key, "0".into());
         let told = polled(&run).expect("a finding");
         assert!(
             told.text.starts_with(

@@ -85,16 +85,7 @@ impl Analysis {
             .chain(received::findings(run, &cells))
             .collect();
         let rulers = rulers::held(run, &cells);
-        let answers = finding::answers(&Evidence {
-            run,
-            cells: &cells,
-            groups: &groups,
-            studies: &studies,
-            limiters: &limiters,
-            operations: &operations,
-            problems: &problems,
-        });
-        Analysis {
+        let mut analysis = Analysis {
             cells,
             groups,
             studies,
@@ -109,7 +100,23 @@ impl Analysis {
             operations,
             costs,
             findings,
-            answers,
+            answers: Vec::new(),
+        };
+        analysis.answers = finding::answers(&analysis.evidence(run));
+        analysis
+    }
+
+    /// What the questions are answered from.
+    pub fn evidence<'a>(&'a self, run: &'a Run) -> Evidence<'a> {
+        Evidence {
+            run,
+            cells: &self.cells,
+            groups: &self.groups,
+            studies: &self.studies,
+            limiters: &self.limiters,
+            model: &self.model,
+            operations: &self.operations,
+            problems: &self.problems,
         }
     }
 

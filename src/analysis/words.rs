@@ -5,7 +5,7 @@ use crate::probe::{self, Probe};
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::units::{Unit, significant};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Coordinates that every sentence names, because they decide more than most others.
 const ALWAYS: &[&str] = &["message_bytes", "threads", "path", "nodelay"];
@@ -30,13 +30,12 @@ impl Words {
                 axes.push(axis);
             }
         }
-        let varies = |id: &str| {
-            let mut values = cases.iter().filter_map(|c| c.point.get(id));
-            let first = values.next();
-            values.any(|v| Some(v) != first)
-        };
-        let ids: BTreeSet<&String> = cases.iter().flat_map(|c| c.point.0.keys()).collect();
-        let varied = ids.into_iter().filter(|id| varies(id)).cloned().collect();
+        let mut first: BTreeMap<&str, (&Value, bool)> = BTreeMap::new();
+        for (id, value) in cases.iter().flat_map(|c| &c.point.0) {
+            let (seen, varies) = first.entry(id).or_insert((value, false));
+            *varies = *varies || *seen != value;
+        }
+        let varied = first.into_iter().filter(|(_, (_, varies))| *varies).map(|(id, _)| id.into()).collect();
         Words { axes, varied, confidence: run.record.spec.confidence }
     }
 

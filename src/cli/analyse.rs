@@ -79,6 +79,13 @@ fn text(path: &Path) -> Result<String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).with_context(about)?;
     file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(about)?;
+    if text.len() as u64 > MOST_BYTES {
+        bail!(
+            "{} is larger than {} MiB, which is no table of results: name a smaller part of it",
+            path.display(),
+            MOST_BYTES >> 20
+        );
+    }
     Ok(text)
 }
 

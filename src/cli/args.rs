@@ -55,7 +55,7 @@ pub enum Command {
     /// What can be measured: probes, mechanisms, receivers; available here, or why not
     List(ListArgs),
     /// Will this machine give clean numbers? Each point with its remedy
-    Doctor,
+    Doctor(DoctorArgs),
     /// What a run would do and how long it would take, without measuring
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it
@@ -189,6 +189,13 @@ pub struct ListArgs {
     /// A probe: its method, axes and metrics
     #[arg(value_name = "PROBE")]
     pub probe: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Try this path too: log in, look at both ends, make one data connection
+    #[arg(long, value_name = "ssh://HOST|netns:NAME")]
+    pub path: Option<String>,
 }
 
 #[derive(Args, Debug)]

@@ -7,6 +7,7 @@ use super::progress::Progress;
 use super::{Verdict, asked, plan as plan_command, run as run_command};
 use crate::analysis::copies;
 use crate::host::namespaces::named;
+use crate::host::remote::target;
 use crate::ledger::Tier;
 use crate::measure::{self, audit::Audited};
 use crate::plan::{Case, Plan};
@@ -195,7 +196,11 @@ fn cells(audit: &Audit) -> [String; 9] {
 
 /// Names that a user gave are too long for a column.
 fn path(path: &str) -> String {
-    if named::is_meant(path) { "netns".into() } else { path.into() }
+    match path {
+        path if named::is_meant(path) => "netns".into(),
+        path if target::is_meant(path) => "ssh".into(),
+        path => path.into(),
+    }
 }
 
 /// Nothing is rounded away: `exact` is to the byte.

@@ -1,15 +1,18 @@
 //! `doctor`: will this machine give clean numbers? Judged in `host::doctor`; shown here.
 
 use super::Verdict;
-use super::args::Global;
+use super::args::{DoctorArgs, Global};
 use super::output::{self, Paint, entry};
 use crate::host::doctor::{self, Check, Status};
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 const INDENT: usize = 10;
 
-pub fn run(global: &Global) -> Result<Verdict> {
-    let checks = doctor::checks();
+pub fn run(args: &DoctorArgs, global: &Global) -> Result<Verdict> {
+    let path = args.path.as_deref().map(doctor::path).transpose();
+    let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
+    let mut checks = doctor::checks();
+    checks.extend(path);
     if global.json {
         output::print_json(&checks)?;
     } else {

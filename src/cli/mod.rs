@@ -84,7 +84,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     let global = &cli.global;
     match &cli.command {
         Command::List(args) => list::run(args, global),
-        Command::Doctor => doctor::run(global),
+        Command::Doctor(args) => doctor::run(args, global),
         Command::Plan(args) => plan::run(args, matches, global),
         Command::Completions { shell } => completions::run(*shell),
         Command::Man { out } => man::run(out.as_deref()),

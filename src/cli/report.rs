@@ -9,7 +9,7 @@ use crate::analysis::whole::Analysis;
 use crate::report::terminal::{self, Look};
 use crate::report::{Report, build, csv, html, svg};
 use crate::run::Run;
-use crate::run::files::{RunDir, replace};
+use crate::run::files::{RunDir, replace, replace_with};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::io::Read;
@@ -66,18 +66,17 @@ pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Wr
     let analysis = Analysis::of(run);
     let report = build::report_beside(run, &analysis, beside);
     run.samples.intact()?;
-    let mut contents = vec![
-        (RESULTS.to_string(), csv::results(run, &analysis.cells)),
-        (PAGE.to_string(), html::page(&report)),
-    ];
+    let kept = "the report could not be kept (--out DIR puts it elsewhere)";
+    replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
+    let mut contents = vec![(PAGE.to_string(), html::page(&report))];
     if plots {
         contents.extend(svg::files(&report));
     }
     for (name, content) in &contents {
-        replace(out, name, content.as_bytes())
-            .context("the report could not be kept (--out DIR puts it elsewhere)")?;
+        replace(out, name, content.as_bytes()).context(kept)?;
     }
-    let files = contents.iter().map(|(name, _)| out.join(name)).collect();
+    let names = std::iter::once(RESULTS).chain(contents.iter().map(|(name, _)| name.as_str()));
+    let files = names.map(|name| out.join(name)).collect();
     Ok(Written { report, page: out.join(PAGE), files })
 }
 

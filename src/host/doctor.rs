@@ -5,6 +5,7 @@
 //! ([`Live`]); the judgements are pure, so that tests can put any machine before them.
 
 mod network;
+mod path;
 mod processor;
 mod system;
 
@@ -15,6 +16,7 @@ use super::noise::{NoiseBetween, Reading};
 use super::topology::Topology;
 use super::{Unavailable, clock, scratch};
 use crate::sys::{disk, socket};
+pub use path::path;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -148,6 +148,9 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         })
         .collect();
+    // Probes that share an axis share what becomes of it.
+    let mut said = std::collections::BTreeSet::new();
+    warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
     warnings.extend(plan.thinned.iter().map(|thinned| {
         let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
         Warning {

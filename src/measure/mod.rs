@@ -231,7 +231,7 @@ impl Session<'_> {
         // Only failures can make a round number come up without samples, so twice the maximum ends.
         for round in 0..spec.max_rounds.saturating_mul(2) {
             let due = schedule.due(round);
-            if schedule.pending().is_empty() {
+            if schedule.pending().next().is_none() {
                 break;
             }
             if due.is_empty() {
@@ -256,7 +256,7 @@ impl Session<'_> {
                 let now = Instant::now();
                 watch(&Event::Progress {
                     visits: self.visits,
-                    pending_cases: schedule.pending().len(),
+                    pending_cases: schedule.pending().count(),
                     elapsed_ns: (now - self.started).as_nanos() as u64,
                     time_left_ns: self.end.saturating_duration_since(now).as_nanos() as u64,
                 });
@@ -366,7 +366,7 @@ impl Session<'_> {
         }
         let written = self.dir.append(&samples)?;
         self.run.samples.written(&samples, written);
-        self.run.record.settings.entry(case).or_insert(done.settings);
+        self.run.record.settings.entry(case).or_insert_with(|| done.settings.into());
         note_missing(&mut self.run.record.missing, done.missing);
         Ok(samples)
     }

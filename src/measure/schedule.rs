@@ -28,6 +28,9 @@ pub struct Schedule<'a> {
     spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
     cases: Vec<Progress>,
+    /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
+    /// plan is large.
+    open: BTreeSet<usize>,
     /// Earlier ones are left as they are.
     first_case: usize,
 }
@@ -39,7 +42,18 @@ impl<'a> Schedule<'a> {
             .iter()
             .map(|metrics| Progress { values: vec![Vec::new(); metrics.len()], ..Progress::default() })
             .collect();
-        Schedule { plan, spec, decisive, cases, first_case: 0 }
+        let mut schedule = Schedule { plan, spec, decisive, cases, open: BTreeSet::new(), first_case: 0 };
+        (0..schedule.cases.len()).for_each(|case| schedule.look_at(case));
+        schedule
+    }
+
+    /// After anything happened to a case.
+    fn look_at(&mut self, case: usize) {
+        if self.needs_more(case) {
+            self.open.insert(case);
+        } else {
+            self.open.remove(&case);
+        }
     }
 
     /// The same for the cases from this one on.
@@ -60,17 +74,20 @@ impl<'a> Schedule<'a> {
             1 => progress.first_visit = took,
             _ => progress.longest_visit = progress.longest_visit.max(took),
         }
+        self.look_at(case);
     }
 
     /// Takes in a failed visit; true when the case is now given up.
     pub fn failed(&mut self, case: usize) -> bool {
         self.cases[case].failures_in_a_row += 1;
+        self.look_at(case);
         self.given_up(case)
     }
 
     /// The case cannot be measured here.
     pub fn give_up(&mut self, case: usize) {
         self.cases[case].failures_in_a_row = FAILURES_ALLOWED;
+        self.look_at(case);
     }
 
     pub fn has_rounds(&self, case: usize) -> bool {
@@ -82,18 +99,18 @@ impl<'a> Schedule<'a> {
     }
 
     /// Cases that are not yet as precise as asked and may still become so.
-    pub fn pending(&self) -> Vec<usize> {
-        (self.first_case..self.cases.len()).filter(|case| self.needs_more(*case)).collect()
+    pub fn pending(&self) -> impl Iterator<Item = usize> {
+        self.open.range(self.first_case..).copied()
     }
 
     /// Is any case of the whole plan not yet as precise as asked?
     pub fn unfinished(&self) -> bool {
-        (0..self.cases.len()).any(|case| self.needs_more(case))
+        !self.open.is_empty()
     }
 
     /// The pending cases that this round has not visited.
     pub fn due(&self, round: u32) -> Vec<usize> {
-        self.pending().into_iter().filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
+        self.pending().filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
     }
 
     fn needs_more(&self, case: usize) -> bool {

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How long both sides together may take to set up.
 pub const SET_UP_LIMIT: Duration = Duration::from_secs(20);
-/// How long a caller may take to present the token, all of it: one lost segment is sent again within.
-const TOKEN_LIMIT: Duration = Duration::from_secs(3);
+/// How long a caller may take to present the token, all of it: a segment that is lost twice comes within.
+const TOKEN_LIMIT: Duration = Duration::from_secs(8);
 /// Callers who are listened to at the same time.
 const MOST_CALLERS: usize = 256;
 /// The number of the connection, after the token.
@@ -78,6 +78,7 @@ pub struct Door<'a, L: Listener> {
     /// The one that has waited longest first.
     callers: VecDeque<Caller<L::Stream>>,
     shown_out: u64,
+    patience: Duration,
 }
 
 struct Caller<S> {
@@ -96,7 +97,13 @@ enum Who {
 impl<'a, L: Listener> Door<'a, L> {
     pub fn open(listener: &'a L, token: &'a str) -> Result<Self> {
         listener.set_waiting(false).context("cannot set a listener not to wait")?;
-        Ok(Door { listener, token: token.as_bytes(), callers: VecDeque::new(), shown_out: 0 })
+        Ok(Door {
+            listener,
+            token: token.as_bytes(),
+            callers: VecDeque::new(),
+            shown_out: 0,
+            patience: TOKEN_LIMIT,
+        })
     }
 
     /// Callers so far who were not ours.
@@ -111,10 +118,10 @@ impl<'a, L: Listener> Door<'a, L> {
             if now >= end {
                 return Ok(None);
             }
-            while self.callers.front().is_some_and(|caller| now - caller.since > TOKEN_LIMIT) {
+            while self.callers.front().is_some_and(|caller| now - caller.since > self.patience) {
                 self.show_out_longest();
             }
-            let patience = self.callers.front().map_or(end, |c| end.min(c.since + TOKEN_LIMIT));
+            let patience = self.callers.front().map_or(end, |c| end.min(c.since + self.patience));
             let fds: Vec<RawFd> = std::iter::once(self.listener.as_raw_fd())
                 .chain(self.callers.iter().map(|caller| caller.stream.as_raw_fd()))
                 .collect();
@@ -234,6 +241,8 @@ mod tests {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::SocketAddr;
 
+    const PATIENCE: Duration = Duration::from_secs(1);
+
     /// A listener, and the address to call it at.
     fn listener() -> (UnixListener, SocketAddr) {
         let name = format!("syscost-door-{}", crate::sys::random::token().unwrap());
@@ -265,20 +274,21 @@ mod tests {
                     if stream.write_all(&[byte]).is_err() {
                         break;
                     }
-                    std::thread::sleep(Duration::from_millis(250));
+                    std::thread::sleep(Duration::from_millis(100));
                 }
                 start.elapsed()
             }
         });
         let mut door = Door::open(&listener, token).unwrap();
+        door.patience = PATIENCE;
         std::thread::sleep(Duration::from_millis(50));
         let caller = call(&address, &ours(token, 7));
         let (number, _) = door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
         assert_eq!((number, door.shown_out()), (7, 0), "before the slow one has used up its time");
         drop(caller);
-        assert!(door.next(Instant::now() + TOKEN_LIMIT + Duration::from_secs(2)).unwrap().is_none());
+        assert!(door.next(Instant::now() + PATIENCE + Duration::from_secs(2)).unwrap().is_none());
         assert_eq!(door.shown_out(), 1);
-        assert!(slow.join().unwrap() < TOKEN_LIMIT + Duration::from_secs(2));
+        assert!(slow.join().unwrap() < PATIENCE + Duration::from_secs(2));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::sys::icmp::Echo;
 use crate::units::Unit;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 pub struct IcmpRoundTrip;
@@ -118,9 +118,17 @@ fn open(host: Ipv4Addr) -> Result<Echo, Unavailable> {
     })
 }
 
+fn only_ipv4() -> Unavailable {
+    Unavailable {
+        reason: "echoes are timed over IPv4, and the other side of this path has an IPv6 address".into(),
+        remedy: "name an IPv4 address of it for the data: ?data=ADDRESS".into(),
+    }
+}
+
 fn ask(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let host = task.peer.as_ref().and_then(|offer| offer["host"].as_str());
-    let host = host.and_then(|text| text.parse().ok()).context("the other side has no IPv4 address")?;
+    let host: IpAddr = host.and_then(|text| text.parse().ok()).context("the other side has no address")?;
+    let IpAddr::V4(host) = host else { return Err(only_ipv4().into()) };
     let mut echo = open(host)?;
     let mut facts = batch::settle_on_one_cpu();
     facts.insert("icmp_socket".into(), if echo.is_raw() { "raw" } else { "unprivileged" }.into());

@@ -11,6 +11,7 @@ use crate::probe::prediction::Account;
 use crate::run::rows::Column;
 use crate::run::{Audit, Run};
 use std::collections::BTreeMap;
+use std::io;
 
 const fn column(id: &'static str, help: &'static str) -> Column {
     Column { id, help }
@@ -76,30 +77,36 @@ pub fn axes(run: &Run) -> Vec<Axis> {
     axes
 }
 
-/// The whole file.
+/// The whole file, in memory.
 pub fn results(run: &Run, cells: &Cells) -> String {
+    let mut text = Vec::new();
+    write(run, cells, &mut text).expect("in memory");
+    String::from_utf8(text).expect("only text was written")
+}
+
+/// Writes the file row by row: it has millions in a large run.
+pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()> {
     let axes = axes(run);
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::Writer::from_writer(out);
     let before = BEFORE.iter().map(|c| c.id);
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
-    // Writing into memory cannot fail; every record has the header's length.
-    writer.write_record(header).expect("in memory");
+    writer.write_record(header)?;
     let predictions: BTreeMap<(usize, &str), &Account> = predictions(run);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let copied = copied(copies::of_case(run, case));
+        let mut place = vec![case.index.to_string(), case.probe.clone()];
+        place.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;
-            let mut row = vec![case.index.to_string(), case.probe.clone()];
-            row.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
-            row.extend([cell.metric.to_string(), e.unit.symbol().to_string()]);
-            row.extend([e.value, e.low, e.high, e.level].map(|n| n.to_string()));
-            row.push(e.n.to_string());
-            row.extend(foreseen(predictions.get(&(case.index, cell.metric)).copied(), e.value));
-            row.extend(copied.iter().cloned());
-            writer.write_record(&row).expect("in memory");
+            let figures = [e.value, e.low, e.high, e.level].map(|n| n.to_string());
+            let rounds = e.n.to_string();
+            let foreseen = foreseen(predictions.get(&(case.index, cell.metric)).copied(), e.value);
+            let fields = place.iter().map(String::as_str).chain([cell.metric, e.unit.symbol()]);
+            let fields = fields.chain(figures.iter().map(String::as_str)).chain([rounds.as_str()]);
+            writer.write_record(fields.chain(foreseen.iter().chain(&copied).map(String::as_str)))?;
         }
     }
-    String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
+    writer.flush()
 }
 
 /// The accounts that were made in time, by case and metric.

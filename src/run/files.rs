@@ -14,7 +14,7 @@ use crate::sample::Sample;
 use crate::sys::lock;
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -89,7 +89,8 @@ impl RunDir {
         })?;
         let locked = take_lock(&samples, path)?;
         leftovers::sweep(path);
-        let again = samples.try_clone().map_err(|e| read_error(path, SAMPLES, e))?;
+        // Opened again: a copy of the descriptor would hold the lock for as long as the samples are read.
+        let again = open_file(path, SAMPLES)?;
         let mut read = samples::read(path, again, &mut record)?;
         if read.torn
             && let Some(start) = read.samples.drop_last_round()
@@ -127,8 +128,8 @@ impl RunDir {
     }
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
-    pub fn no_samples(&self) -> Result<Samples, WriteError> {
-        let file = self.samples.try_clone().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
+    pub fn no_samples(&self) -> Result<Samples, LoadError> {
+        let file = open_file(&self.path, SAMPLES)?;
         Ok(Samples::none_of(&self.path, file, &self.quantities))
     }
 
@@ -202,10 +203,19 @@ impl RunDir {
 
 /// Replaces one file of a run directory atomically (also `results.csv` and `report.html`).
 pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+    replace_with(dir, name, |out| out.write_all(bytes))
+}
+
+/// The same with what this writes, piece by piece.
+pub fn replace_with(
+    dir: &Path,
+    name: &str,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), WriteError> {
     let path = dir.join(name);
     let temporary = dir.join(leftovers::temporary(name));
     let fail = |e| write_error(&path, e);
-    let written = write_new(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
+    let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, &path));
     if let Err(error) = written {
         let _ = fs::remove_file(&temporary);
         return Err(fail(error));
@@ -214,15 +224,15 @@ pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
     File::open(dir).and_then(|d| d.sync_all()).map_err(fail)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_new(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // A leftover of a killed process with our process id is ours to remove; a link is not followed.
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
-    let mut file = options(false).write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    let mut file = BufWriter::new(options(false).write(true).create_new(true).open(path)?);
+    content(&mut file)?;
+    file.into_inner()?.sync_all()
 }
 
 /// Never through a symbolic link, never waiting for the other end of a FIFO.

@@ -11,13 +11,13 @@ pub mod histograms;
 pub mod leftovers;
 pub mod rows;
 pub mod samples;
+pub mod settings;
 
 use crate::host::{Fact, Unavailable};
 use crate::plan::{Case, Plan};
 use crate::probe::prediction::Prediction;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 pub use audit::{Audit, Cpu};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
@@ -96,8 +96,8 @@ pub struct Record {
     pub spec: Spec,
     pub plan: Plan,
     /// Settings as the kernel reported them back, per case: role -> name -> value.
-    #[serde(default)]
-    pub settings: BTreeMap<usize, BTreeMap<String, String>>,
+    #[serde(default, with = "settings")]
+    pub settings: settings::ByCase,
     pub missing: Vec<MissingQuantities>,
     pub warnings: Vec<Warning>,
     pub failures: Vec<Failure>,

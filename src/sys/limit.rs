@@ -30,19 +30,20 @@ pub fn locked_memory_bytes() -> Option<u64> {
 
 /// How many descriptors this process may have; `None`: as many as it likes.
 pub fn open_files() -> Option<u64> {
-    soft(libc::RLIMIT_NOFILE)
+    // SAFETY: getrlimit fills the live struct that it is given.
+    soft(|limit| unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit) })
 }
 
 /// How many processes and threads this user may have; `None`: as many as it likes.
 pub fn processes() -> Option<u64> {
-    soft(libc::RLIMIT_NPROC)
+    // SAFETY: as above.
+    soft(|limit| unsafe { libc::getrlimit(libc::RLIMIT_NPROC, limit) })
 }
 
-fn soft(resource: libc::__rlimit_resource_t) -> Option<u64> {
+/// The limit that is kept; the number of a resource is of another type in every C library.
+fn soft(read: impl FnOnce(&mut libc::rlimit) -> i32) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: getrlimit fills the live struct that it is given.
-    let got = unsafe { libc::getrlimit(resource, &mut limit) };
-    (got == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    (read(&mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 #[cfg(test)]

@@ -5,16 +5,17 @@ use super::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
 use crate::host::remote::FarWorker;
 use crate::sys::{process, program};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The hidden subcommand that makes this binary a worker.
 pub const WORKER_SUBCOMMAND: &str = "worker";
 
 /// How long a worker that has nothing more to say may take to end.
 const TO_END: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
 /// Of what a worker says on standard error: a record keeps it.
 const LONGEST_WORDS: usize = 2048;
 
@@ -63,15 +64,22 @@ impl Worker {
         match frame {
             Ok(Some(frame)) => Ok(frame),
             Ok(None) => Err(io::Error::other(self.last_words())),
-            Err(error) => Err(match self {
+            Err(error) => match self {
                 Worker::Near(near) => {
                     let stopped = process::is_stopped(near.child.id());
                     let why = if stopped { "; it was stopped, by SIGSTOP or a debugger" } else { "" };
-                    io::Error::new(error.kind(), format!("{error}{why}; {}", near.last_words()))
+                    Err(io::Error::new(error.kind(), format!("{error}{why}; {}", near.last_words())))
                 }
-                // What its line knows is about its end, and it may be alive.
-                Worker::Far(_) => error,
-            }),
+                Worker::Far(_) => Err(error),
+            },
+        }
+    }
+
+    /// What can be read when it has spoken or ended.
+    pub fn line(&self) -> RawFd {
+        match self {
+            Worker::Near(near) => near.output.as_raw_fd(),
+            Worker::Far(far) => far.as_raw_fd(),
         }
     }
 
@@ -134,14 +142,21 @@ impl Near {
         }
     }
 
-    /// The status with which it ended of itself, within a moment. What it started goes first, as long as
-    /// the group's number is surely its own: after this no process of the group is left.
+    /// The status with which it ended of itself, within a moment. What it started goes with it, as long as the
+    /// group's number is surely its own: after this no process of the group is left.
     fn end(&mut self) -> Option<ExitStatus> {
-        let by_itself = process::wait_for_end(self.child.id(), TO_END);
-        self.signal = self.killed_by();
-        process::kill_group(self.child.id());
-        self.reaped = true;
-        self.child.wait().ok().filter(|_| by_itself)
+        let until = Instant::now() + TO_END;
+        let mut ended = self.reaped || process::has_ended(self.child.id());
+        while !ended && Instant::now() < until {
+            std::thread::sleep(LOOK);
+            ended = process::has_ended(self.child.id());
+        }
+        if !self.reaped {
+            self.signal = self.killed_by();
+            process::kill_group(self.child.id());
+            self.reaped = true;
+        }
+        self.child.wait().ok().filter(|_| ended)
     }
 
     /// The beginning of what it said there. A child of its own may hold the pipe open: nothing is waited for.

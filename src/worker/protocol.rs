@@ -97,8 +97,12 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
+    pub fn has_passed(&self) -> bool {
+        self.left().is_zero()
+    }
+
     /// Takes in that a wait of `asked` took so long.
-    fn waited(&mut self, asked: Duration, took: Duration) {
+    pub fn waited(&mut self, asked: Duration, took: Duration) {
         let longer = took.saturating_sub(asked);
         if longer > STOOD_STILL {
             self.at += longer;
@@ -119,7 +123,7 @@ pub struct Patient<'a, R> {
 }
 
 /// How often a waiting harness looks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+pub const LOOK: Duration = Duration::from_millis(100);
 /// A process that only waits gets a CPU again sooner than this, on a busy machine too.
 const STOOD_STILL: Duration = Duration::from_secs(1);
 

@@ -9,6 +9,7 @@ use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
+use crate::sys::process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -255,11 +256,10 @@ impl Direction<'_> {
                 }
             }
         }
-        // The last role connects to the ones before; an error of either side is worth hearing first.
-        for (role, worker) in probe.roles().iter().zip(workers.iter_mut()).rev() {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(probe.roles(), workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Ready => {}
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(probe.roles()[place], &other)),
             }
         }
         Ok(offers)
@@ -272,13 +272,34 @@ impl Direction<'_> {
             self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
-        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
-            match self.hear(role, worker)? {
+        for (place, frame) in self.hear_all(roles, workers)?.into_iter().enumerate() {
+            match frame {
                 FromWorker::Done { report } => reports.push(*report),
-                other => return Err(self.unexpected(role, &other)),
+                other => return Err(self.unexpected(roles[place], &other)),
             }
         }
         Ok(reports)
+    }
+
+    /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
+    /// once, and not only when another has waited for it in vain.
+    fn hear_all(&mut self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+        let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
+        while let Some(first) = frames.iter().position(Option::is_none) {
+            let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
+            let lines: Vec<_> = silent.iter().map(|place| workers[*place].line()).collect();
+            let began = Instant::now();
+            let ready = process::wait_for_any(&lines, protocol::LOOK)
+                .map_err(|error| RoundError::Failed(format!("cannot wait for the workers: {error}")))?;
+            self.deadline.waited(protocol::LOOK, began.elapsed());
+            let over = (self.terms.interrupted)() || self.deadline.has_passed();
+            // Hearing one that is silent when time is up says so.
+            let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
+            if let Some((place, _)) = spoke {
+                frames[*place] = Some(self.hear(roles[*place], &mut workers[*place])?);
+            }
+        }
+        Ok(frames.into_iter().flatten().collect())
     }
 
     /// A worker that listens no more has said why, in a frame or with its last words.

@@ -8,6 +8,7 @@
 use super::cells::Cells;
 use super::groups::Groups;
 use super::limiter::Limiter;
+use super::model::Model;
 use super::operations::Operation;
 use super::study::Study;
 use super::{Problem, Statement};
@@ -44,6 +45,7 @@ pub struct Evidence<'a> {
     pub groups: &'a Groups,
     pub studies: &'a [Study],
     pub limiters: &'a [Limiter],
+    pub model: &'a Model,
     pub operations: &'a [Operation],
     pub problems: &'a [Problem],
 }

@@ -1,12 +1,21 @@
 //! Predicted against measured: what is off by more than a factor of two, the farthest first.
 //!
 //! It reads what [`crate::analysis::accuracy`] makes of predictions that were written down before the
-//! first sample; one whose interval crosses the limit decides nothing.
+//! first sample, and the accounts of transfers, which are sums of what other probes measured
+//! ([`crate::analysis::model`]); one whose interval crosses the limit decides nothing.
 
 use super::{About, Answer, Evidence, Finding};
-use crate::analysis::Statement;
 use crate::analysis::accuracy::{self, Fit};
+use crate::analysis::model::{self, Account};
 use crate::analysis::operations::Operation;
+use crate::analysis::study::RIVALS;
+use crate::analysis::words::{Words, count};
+use crate::analysis::{CellRef, Statement};
+use crate::stats::Estimate;
+use crate::units::{Unit, significant};
+
+/// Transfers that are off are told one by one up to so many.
+const TOLD: usize = 8;
 
 pub struct Predictions;
 
@@ -20,12 +29,14 @@ impl Finding for Predictions {
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let confidence = evidence.run.record.spec.confidence;
-        let Some(summary) = accuracy::summary(evidence.operations, confidence) else {
+        let of_accounts = accounts(evidence);
+        let summary = accuracy::summary(evidence.operations, confidence);
+        if summary.is_none() && of_accounts.is_empty() {
             return Answer::CannotBeAnswered {
                 because: why_none(evidence),
                 command: "syscost run os".into(),
             };
-        };
+        }
         let mut groups: Vec<(f64, Vec<Statement>)> = evidence
             .operations
             .chunk_by(|a, b| a.probe == b.probe)
@@ -33,9 +44,55 @@ impl Finding for Predictions {
             .collect();
         groups.sort_by(|a, b| b.0.total_cmp(&a.0));
         let off: Vec<Statement> = groups.into_iter().flat_map(|(_, statements)| statements).collect();
-        let statements = std::iter::once(summary).chain(off).collect();
+        let statements = summary.into_iter().chain(off).chain(of_accounts).collect();
         Answer::Found { statements, caveats: caveats(evidence.operations) }
     }
+}
+
+/// How the accounts of transfers stand to what was measured, and those that are off, the farthest first.
+fn accounts(evidence: &Evidence<'_>) -> Vec<Statement> {
+    let confidence = evidence.run.record.spec.confidence;
+    let mut judged: Vec<(&Account, Estimate)> =
+        evidence.model.accounts.iter().filter_map(|a| Some((a, ratio(evidence, a)?))).collect();
+    if judged.is_empty() {
+        return Vec::new();
+    }
+    let cell = |account: &Account| account.case.map(|case| CellRef { case, metric: model::TOTAL });
+    let far = |ratio: &Estimate| ratio.value.ln().abs();
+    judged.sort_by(|a, b| far(&b.1).total_cmp(&far(&a.1)));
+    let of = |fit: Fit| judged.iter().filter(move |(_, r)| accuracy::fit(r, confidence) == fit);
+    let text = format!(
+        "Of {}, {} cost within a factor of 2 of the sum of their steps (where the time goes) and {} do not.",
+        count(judged.len(), "transfer"),
+        of(Fit::Holds).count(),
+        of(Fit::Outside).count()
+    );
+    let summary = Statement { text, cells: judged.iter().filter_map(|(a, _)| cell(a)).collect() };
+    let words = Words::of(evidence.run);
+    let say = |(account, ratio): &(&Account, Estimate)| Statement {
+        text: format!(
+            "{} at {}: {} predicted, {} times that measured {}.",
+            words.name(&account.point, RIVALS, &account.point.without(RIVALS)),
+            words.place(&account.point, &[RIVALS]),
+            Unit::Nanoseconds.format(account.predicted_ns()),
+            significant(ratio.value),
+            words.interval(ratio)
+        ),
+        cells: cell(account).into_iter().collect(),
+    };
+    std::iter::once(summary).chain(of(Fit::Outside).take(TOLD).map(say)).collect()
+}
+
+/// Measured over predicted, with the interval of what was measured.
+fn ratio(evidence: &Evidence<'_>, account: &Account) -> Option<Estimate> {
+    let measured = evidence.cells.cell(account.case?, model::TOTAL)?.estimate;
+    let predicted = account.predicted_ns();
+    (predicted > 0.0).then(|| Estimate {
+        value: measured.value / predicted,
+        low: measured.low / predicted,
+        high: measured.high / predicted,
+        ..measured
+    })
 }
 
 /// How far the worst of a probe's rows lies from its formula, on the log scale.
@@ -98,6 +155,23 @@ mod tests {
         assert!(told[1].contains("outside a factor of 2"), "{told:?}");
         let fits = answer(&clocks(8, Some(1.0), 1.1));
         assert_eq!(texts(&fits).len(), 1, "{fits:?}");
+    }
+
+    #[test]
+    fn transfers_are_held_against_the_sums_of_their_steps() {
+        let told = |factor: f64| -> Vec<String> {
+            let (run, mut analysis) = crate::analysis::model::tests::with_accounts(&[1.0; 8]);
+            crate::analysis::model::tests::dearer(&mut analysis.model.accounts[3], factor);
+            let answer = Predictions.answer(&analysis.evidence(&run));
+            texts(&answer).iter().map(ToString::to_string).collect()
+        };
+        let off = told(2.5);
+        assert!(
+            off[0].starts_with("Of 8 transfers, 7 cost within a factor of 2") && off.len() == 2,
+            "{off:?}"
+        );
+        assert!(off[1].contains("predicted, 2.5 times that measured"), "{off:?}");
+        assert_eq!(told(1.5).len(), 1);
     }
 
     #[test]

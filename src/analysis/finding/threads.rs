@@ -183,6 +183,7 @@ fn limiters(evidence: &Evidence<'_>, lines: &[Line]) -> Option<Statement> {
         (Limit::BothCpus, "the CPUs of both sides are the limit"),
         (Limit::SenderCpu, "the sender's CPU is the limit"),
         (Limit::ReceiverCpu, "the receiver's CPU is the limit"),
+        (Limit::Link, "the link is the limit"),
         (Limit::Waiting, "neither side's threads run all the time: they wait, or share CPUs"),
     ];
     let parts: Vec<String> = says

@@ -279,4 +279,4 @@ fn items(subject: &Subject, steps: &Steps) -> Option<Vec<Item>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::analysis) mod tests;

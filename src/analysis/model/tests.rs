@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::synthetic;
+use crate::analysis::whole::Analysis;
 use crate::axis::Value;
 use crate::plan::Plan;
 use crate::probe::memory_bandwidth;
@@ -106,6 +107,24 @@ fn accounts(mechanism: &str, sizes: &[u64]) -> (Run, Vec<Account>) {
     let model = Model::of(&run, &Cells::of(&run));
     assert_eq!(model.accounts.len(), sizes.len(), "{:?}", model.lacking);
     (run, model.accounts)
+}
+
+/// A run with one account for each of these ratios of measured over predicted.
+pub(in crate::analysis) fn with_accounts(ratios: &[f64]) -> (Run, Analysis) {
+    let sizes: Vec<u64> = (0..ratios.len()).map(|i| 64 << i).collect();
+    let run = run("send", &sizes, 10_000.0);
+    let mut analysis = Analysis::of(&run);
+    for (account, ratio) in analysis.model.accounts.iter_mut().zip(ratios) {
+        dearer(account, *ratio);
+    }
+    (run, analysis)
+}
+
+/// Makes the case cost so many times what its account says.
+pub(in crate::analysis) fn dearer(account: &mut Account, ratio: f64) {
+    account.items.truncate(1);
+    account.items[0].count.n = 1.0;
+    account.items[0].unit.ns = account.measured.expect("it was measured").total_ns / ratio;
 }
 
 fn near(a: f64, b: f64) -> bool {

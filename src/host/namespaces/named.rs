@@ -1,4 +1,5 @@
-//! Two network namespaces that were there before us: the `netns:SENDER,RECEIVER` path.
+//! Network namespaces that were there before us: the `netns:SENDER,RECEIVER` path, and `netns:RECEIVER`,
+//! whose near side is the namespace that we run in.
 //!
 //! They have names as `ip netns add` gives them, and whoever made them keeps them: nothing in them
 //! is changed or removed. The addresses by which they reach each other are read from their links.
@@ -17,7 +18,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// What a user writes.
-pub const FORM: &str = "netns:SENDER,RECEIVER";
+pub const FORM: &str = "netns:NAME or netns:SENDER,RECEIVER";
 const PREFIX: &str = "netns:";
 /// Where `ip netns` keeps names.
 pub const FOLDER: &str = "/run/netns";
@@ -32,22 +33,23 @@ pub fn is_meant(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
-/// Two different names that can be files of [`FOLDER`].
+/// One name, or two different ones, that can be files of [`FOLDER`].
 pub fn check(text: &str) -> Result<(), String> {
     names(text).map(|_| ())
 }
 
-fn names(text: &str) -> Result<(&str, &str), String> {
-    let both = text.strip_prefix(PREFIX).and_then(|names| names.split_once(','));
+/// The sender's, unless that is where we are, and the receiver's.
+fn names(text: &str) -> Result<(Option<&str>, &str), String> {
+    let names = text.strip_prefix(PREFIX).unwrap_or_default();
+    let both = names.split_once(',').map_or((None, names), |(near, far)| (Some(near), far));
     let valid = |name: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         !name.is_empty() && !name.starts_with('.') && name.len() < 256 && name.chars().all(plain)
     };
     match both {
-        Some((sender, receiver)) if valid(sender) && valid(receiver) && sender != receiver => {
-            Ok((sender, receiver))
-        }
-        _ => Err(format!("write {FORM}: two different names that `ip netns list` shows")),
+        (None, receiver) if valid(receiver) => Ok(both),
+        (Some(sender), receiver) if valid(sender) && valid(receiver) && sender != receiver => Ok(both),
+        _ => Err(format!("write {FORM}: different names that `ip netns list` shows")),
     }
 }
 
@@ -57,20 +59,31 @@ pub fn open(path: &str) -> Result<Pair, Unavailable> {
         reason: format!("{path:?} names no path between two namespaces"),
         remedy: reason,
     })?;
-    let (near, far) = (look_into(sender)?, look_into(receiver)?);
-    let (near_end, far_end) = common_link(&near.links, &far.links).ok_or_else(|| Unavailable {
-        reason: format!("the namespaces {sender} and {receiver} have no addresses in one subnet"),
-        remedy: format!(
-            "join and address them: ip link add {sender}0 netns {sender} type veth peer name {receiver}0 netns \
-             {receiver}; ip -n {sender} address add 192.0.2.1/24 dev {sender}0 (and the like for {receiver}); set both up"
-        ),
-    })?;
+    let near = sender.map_or_else(look_here, look_into)?;
+    let far = look_into(receiver)?;
+    let (near_end, far_end) =
+        common_link(&near.links, &far.links).ok_or_else(|| not_joined(sender, receiver))?;
     let mut facts = near.tcp;
     describe(&mut facts, "sender", &near.namespace, &near_end)?;
     describe(&mut facts, "receiver", &far.namespace, &far_end)?;
     let side =
         |net_ns, end: End| Side { user_ns: None, net_ns, address: end.address, interface: end.interface };
     Ok(Pair { sender: side(near.namespace, near_end), receiver: side(far.namespace, far_end), facts })
+}
+
+fn not_joined(sender: Option<&str>, receiver: &str) -> Unavailable {
+    let (near, here, there) = match sender {
+        Some(name) => (format!("the namespace {name}"), format!(" netns {name}"), format!("-n {name} ")),
+        None => ("the namespace that syscost runs in".to_string(), String::new(), String::new()),
+    };
+    let link = format!("{}0", sender.unwrap_or("to-far").chars().take(12).collect::<String>());
+    Unavailable {
+        reason: format!("{near} and the namespace {receiver} have no addresses in one subnet"),
+        remedy: format!(
+            "join and address them: ip link add {link}{here} type veth peer name eth0 netns {receiver}; ip {there}address \
+             add 192.0.2.1/24 dev {link}; ip -n {receiver} address add 192.0.2.2/24 dev eth0; set both up"
+        ),
+    }
 }
 
 /// One end of the link between the two.
@@ -84,6 +97,16 @@ struct Looked {
     namespace: OwnedFd,
     links: Vec<Addressed>,
     tcp: BTreeMap<String, String>,
+}
+
+/// The namespace that we run in: its interfaces are not changed either.
+fn look_here() -> Result<Looked, Unavailable> {
+    let look = || Ok((namespace::current_net()?, Netlink::open()?.addresses()?));
+    let (namespace, links) = look().map_err(|error: io::Error| Unavailable {
+        reason: format!("cannot read the addresses of this network namespace: {error}"),
+        remedy: "look at them with `ip address`, or use --path veth".into(),
+    })?;
+    Ok(Looked { namespace, links, tcp: build::tcp_settings() })
 }
 
 fn look_into(name: &str) -> Result<Looked, Unavailable> {
@@ -192,9 +215,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_names_two_namespaces() {
-        assert_eq!(names(&path("a", "b-1.x")), Ok(("a", "b-1.x")));
-        for wrong in ["netns:a", "netns:a,a", "netns:,b", "netns:a,../b", "netns:a,.b", "netns:a,b,c", "veth"]
+    fn a_path_names_one_namespace_or_two() {
+        assert_eq!(names(&path("a", "b-1.x")), Ok((Some("a"), "b-1.x")));
+        assert_eq!(names("netns:a"), Ok((None, "a")));
+        for wrong in ["netns:", "netns:a,a", "netns:,b", "netns:a,../b", "netns:a,.b", "netns:a,b,c", "veth"]
         {
             assert!(check(wrong).is_err(), "{wrong}");
         }

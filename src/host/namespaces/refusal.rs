@@ -84,6 +84,9 @@ fn cause(refused: &Refused, policy: &Policy) -> (String, String) {
         Some(libc::EOPNOTSUPP) if refused.step == Step::Veth => {
             text("this kernel has no veth devices (CONFIG_VETH)", "sudo modprobe veth")
         }
+        Some(libc::EMFILE) => {
+            text("this process may not open more files", "raise the limit (ulimit -n 4096)")
+        }
         _ => text("a step failed", "run `syscost doctor`"),
     }
 }

@@ -32,6 +32,8 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Of words from another host, so many characters.
 const LONGEST_WORDS: usize = 600;
+/// An honest outpost tells some twenty things of its end.
+const MOST_FACTS: usize = 64;
 
 /// What of the far host's fingerprint is kept with each case.
 const FAR_FACTS: [&str; 12] = [
@@ -89,12 +91,13 @@ impl Host {
             reason: format!("{target} does not answer as a syscost would: {error}"),
             remedy: format!("see that the host is up: {}", target.ssh_command()),
         };
+        let line = contact.line;
+        let mut facts = far_end(&target, &line, far)?;
         let near = link::source_toward(far).map_err(|error| Unavailable {
             reason: format!("this host has no route to {far}, the address of {target} for data: {error}"),
             remedy: "name another address of it: ?data=ADDRESS".into(),
         })?;
-        let line = contact.line;
-        let mut facts = ends(&target, &line, near, far)?;
+        facts.extend(near_end(near));
         facts.extend(clock::offset(&line).map_err(lost)?);
         let mtu = try_data(&target, &line, near, far)?;
         facts.extend(mtu.map(|mtu| ("mtu".to_string(), mtu.to_string())));
@@ -163,15 +166,9 @@ fn far_address(target: &Target, connection: &str) -> Result<IpAddr, Unavailable>
     })
 }
 
-/// Devices of both ends, and the route between them.
-fn ends(
-    target: &Target,
-    line: &Line,
-    near: IpAddr,
-    far: IpAddr,
-) -> Result<BTreeMap<String, String>, Unavailable> {
-    let told = line.ask(What::End { address: far });
-    let there = match told {
+/// The device there that has the address, and the TCP settings around it.
+fn far_end(target: &Target, line: &Line, far: IpAddr) -> Result<BTreeMap<String, String>, Unavailable> {
+    let there = match line.ask(What::End { address: far }) {
         Ok(Answer::End { facts }) => facts,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
@@ -181,17 +178,20 @@ fn ends(
             });
         }
     };
-    let mut facts: BTreeMap<String, String> = there
-        .into_iter()
-        .take(64)
-        .map(|(name, value)| (format!("receiver_{}", plain(&name)), plain(&value)))
-        .collect();
+    let named = |(name, value): (String, String)| (format!("receiver_{}", plain(&name)), plain(&value));
+    let mut facts: BTreeMap<String, String> = there.into_iter().take(MOST_FACTS).map(named).collect();
     facts.insert("receiver_address".into(), far.to_string());
-    facts.insert("sender_address".into(), near.to_string());
-    let here = link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
-    facts.extend(here.unwrap_or_default().into_iter().map(|(name, value)| (format!("sender_{name}"), value)));
-    facts.extend(super::namespaces::tcp_settings());
     Ok(facts)
+}
+
+/// The same of this host.
+fn near_end(near: IpAddr) -> BTreeMap<String, String> {
+    let here = link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
+    let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
+    let mut facts: BTreeMap<String, String> = here.unwrap_or_default().into_iter().map(named).collect();
+    facts.insert("sender_address".into(), near.to_string());
+    facts.extend(super::namespaces::tcp_settings());
+    facts
 }
 
 /// One connection as data will go: the path's MTU, or why no figure can be had.

@@ -1,7 +1,7 @@
 //! The axes of remote reads. Values and flags are those of the other probes that read files or
 //! cross a link.
 
-use super::super::directory;
+use super::super::{directory, transfer};
 use super::server;
 use crate::axis::{Axis, Kind, Value};
 use crate::units::Unit;
@@ -18,6 +18,11 @@ fn texts(names: &[&str]) -> Vec<Value> {
 
 fn servers() -> Vec<Value> {
     server::ALL.iter().map(|server| Value::text(server.id)).collect()
+}
+
+fn path_kind() -> Kind {
+    let axis = transfer::axes::COMMON.iter().find(|axis| axis.id == "path");
+    axis.expect("a transfer has a path").kind
 }
 
 pub fn all() -> Vec<Axis> {
@@ -38,10 +43,8 @@ pub fn all() -> Vec<Axis> {
             title: "path",
             help: "veth: server and reader each in a network namespace",
             unit: Unit::Name,
-            kind: Kind::Name {
-                names: || vec![VETH, "loopback"],
-                aliases: || vec![("netns", VETH), ("lo", "loopback")],
-            },
+            // Every path of a transfer is understood, so that one flag goes for all; see `available`.
+            kind: path_kind(),
             default: || texts(&[VETH]),
             quick: || texts(&[VETH]),
         },

@@ -15,7 +15,7 @@ mod smb;
 use super::prediction::{Account, Inputs};
 use super::row::Row;
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, samples_of_one_role,
+    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
     tcp_round_trip,
 };
 use crate::axis::{Axis, Point};
@@ -29,6 +29,22 @@ pub struct RemoteFileRead;
 
 const SERVER: &str = "server";
 const READER: &str = "reader";
+
+/// The server trusts whoever reaches it: it is started where nobody else can.
+fn served_alone(path: &str) -> Result<(), Unavailable> {
+    let reason = match path {
+        axes::VETH => return Ok(()),
+        network::LOOPBACK => "on the host's loopback other users of this machine could reach the server",
+        _ => "the server would be open to whoever reaches that namespace or host",
+    };
+    Err(Unavailable {
+        reason: reason.into(),
+        remedy:
+            "measure it between namespaces of its own, --path veth; for a server that is there, mount it and \
+                 measure that directory with file_read"
+                .into(),
+    })
+}
 
 impl Probe for RemoteFileRead {
     fn about(&self) -> About {
@@ -51,12 +67,7 @@ impl Probe for RemoteFileRead {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        if point.text("path") != Some(axes::VETH) {
-            return Err(Unavailable {
-                reason: "on the host's loopback other users of this machine could reach the server".into(),
-                remedy: "measure it between namespaces: --path veth".into(),
-            });
-        }
+        served_alone(point.text("path").unwrap_or_default())?;
         directory::available(point)?;
         Server::of(point)?.available()?;
         namespaces::available().map(|_| ())

@@ -12,6 +12,7 @@ use super::{RoleReport, Timing, Window};
 use crate::axis::Point;
 use crate::sample::Sample;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 pub const RECEIVER: &str = "receiver";
 pub const SENDER: &str = "sender";
@@ -65,7 +66,9 @@ pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample 
 
 /// Threads that share a CPU take turns of milliseconds: a window must hold several turns.
 pub fn timing(point: &Point, base: Timing) -> Timing {
-    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get()) as f64;
+    // Asked once: the answer is read from files, and a plan of a hundred thousand cases wants it for each.
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    let cpus = *CPUS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get())) as f64;
     let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
     let stretch = (threads / cpus).max(1.0).sqrt();
     Timing { window_ns: (base.window_ns as f64 * stretch) as u64, ..base }

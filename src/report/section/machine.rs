@@ -5,6 +5,7 @@ use crate::host::Fact;
 use crate::report::material::Material;
 use crate::report::{Block, Section};
 use crate::units::Unit;
+use std::collections::BTreeMap;
 
 /// What a reader wants to know before any figure.
 const FIRST: &[&str] = &[
@@ -32,6 +33,9 @@ const FIRST: &[&str] = &[
     "irq_time_accounting",
 ];
 
+/// How settings of a path begin: its ends, and what lies between.
+const ENDS: [&str; 4] = ["sender_", "receiver_", "path_", "mtu"];
+
 pub fn section(m: &Material) -> Option<Section> {
     let facts = &m.run.record.host;
     let (first, rest): (Vec<&Fact>, Vec<&Fact>) =
@@ -48,10 +52,27 @@ pub fn section(m: &Material) -> Option<Section> {
         );
         blocks.push(Block::Facts { folded: Some(title), facts: shown(&rest) });
     }
+    blocks.extend(paths(m));
     if !unknown.is_empty() {
         blocks.push(Block::Text(format!("This machine does not say: {}.", unknown.join("; "))));
     }
     unless_empty("machine", "The machine", "Machine", blocks)
+}
+
+/// What was recorded of each path between two places: both ends, and the far host where it is another one.
+fn paths(m: &Material) -> Vec<Block> {
+    let mut told: BTreeMap<&str, Vec<(String, String, String)>> = BTreeMap::new();
+    for (case, settings) in &m.run.record.settings {
+        let Some(path) = m.run.case(*case).and_then(|case| case.point.text("path")) else { continue };
+        let own = settings.iter().filter(|(name, _)| ENDS.iter().any(|end| name.starts_with(end)));
+        let rows = own.map(|(name, value)| (name.replace('_', " "), value.clone(), String::new()));
+        told.entry(path).or_insert_with(|| rows.collect());
+    }
+    let block = |(path, facts): (&str, Vec<_>)| Block::Facts {
+        folded: Some(format!("{} facts of the path {path}: devices and settings of both ends", facts.len())),
+        facts,
+    };
+    told.into_iter().filter(|(_, facts)| !facts.is_empty()).map(block).collect()
 }
 
 fn shown(facts: &[&Fact]) -> Vec<(String, String, String)> {

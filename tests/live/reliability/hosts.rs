@@ -71,22 +71,12 @@ impl Hosts {
         self.syscost(arguments).output().expect("the binary starts")
     }
 
-    /// One or two small cases, into this directory, over this path.
-    pub fn study<'a>(path: &'a str, out: &'a str, limit: &'a str) -> Vec<&'a str> {
+    /// A transfer over this path, into this directory: a case for each size.
+    pub fn study<'a>(path: &'a str, out: &'a str, sizes: &'a str, limit: &'a str) -> Vec<&'a str> {
         let mut arguments =
-            vec!["run", "--path", path, "--mechanism", "send", "--size", "64K", "--threads", "1"];
-        arguments.extend([
-            "--receiver",
-            "recv",
-            "--nodelay",
-            "on",
-            "--time-limit",
-            limit,
-            "--seed",
-            "1",
-            "--out",
-            out,
-        ]);
+            vec!["run", "transfer", "--path", path, "--mechanism", "send", "--receiver", "recv"];
+        arguments.extend(["--size", sizes, "--threads", "1", "--nodelay", "on", "--seed", "1"]);
+        arguments.extend(["--time-limit", limit, "--out", out]);
         arguments
     }
 
@@ -101,6 +91,17 @@ impl Hosts {
     /// A program on the far host, before those that are there in the search path of ssh sessions.
     pub fn far_program(&self, name: &str, text: &str) {
         script(&self.file("far-bin").join(name), text);
+    }
+
+    /// Gives the far namespace a name, as `ip netns` keeps them.
+    pub fn name_far(&self) -> String {
+        let name = format!("syscost-test-{}", self.sshd.id());
+        self.near_ip(&["netns", "attach", &name, &self.sshd.id().to_string()]);
+        name
+    }
+
+    pub fn forget(&self, name: &str) {
+        self.near_ip(&["netns", "delete", name]);
     }
 
     /// The copies of the program on the far host.

@@ -4,9 +4,10 @@
 mod clocks;
 mod disks;
 mod held_up;
+mod hosts;
 mod killed;
 mod left;
+mod networks;
 mod peers;
 mod promises;
-mod hosts;
 mod two_hosts;

@@ -179,14 +179,17 @@ fn a_peer_that_never_reads_ends_at_the_deadline() {
                 let mut child = start(&out, &[&["--mechanism", mechanism], &fixed[..]].concat());
                 let began = Instant::now();
                 let stopped = stop_the_receiver(&child);
-                let mut status = None;
-                while status.is_none() {
-                    status = child.try_wait().expect("our child");
-                    let late = began.elapsed() > Duration::from_secs(6) + LATE;
-                    assert!(!late, "{mechanism}: the run hangs with its peer");
+                let mut late = false;
+                while child.try_wait().expect("our child").is_none() {
+                    late = began.elapsed() > Duration::from_secs(6) + LATE;
+                    if late {
+                        child.kill().expect("our child");
+                    }
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                assert_eq!(status.and_then(|s| s.code()), Some(1), "{mechanism}: a case failed");
+                let status = child.wait().expect("our child");
+                assert!(!late, "{mechanism}: the run hangs with its peer");
+                assert_eq!(status.code(), Some(1), "{mechanism}: a case failed");
                 let run = RunDir::load(&out).expect("the run is valid");
                 let told = run.record.failures.iter().any(|f| {
                     f.message.contains("did not answer in time") && f.message.contains("stood still")

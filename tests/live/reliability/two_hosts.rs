@@ -11,6 +11,8 @@ use syscost::run::files::RunDir;
 use syscost::run::{Run, State};
 use syscost::sys::namespace;
 
+/// Sizes enough for many rounds.
+const MANY: &str = "64,256,1K,4K,16K,64K,256K,1M";
 const SOON: Duration = Duration::from_secs(20);
 
 fn load(hosts: &Hosts, out: &str) -> Run {
@@ -58,7 +60,7 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
     let Some(hosts) = Hosts::new("two_hosts::a_study_runs") else { return };
     for (out, host) in [("v4", FAR.to_string()), ("v6", format!("[{FAR_IPV6}]"))] {
         let (path, dir) = (format!("ssh://{host}:{PORT}"), place(&hosts, out));
-        let output = hosts.run(&Hosts::study(&path, &dir, "4s"));
+        let output = hosts.run(&Hosts::study(&path, &dir, "64K", "10s"));
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
         let run = load(&hosts, out);
         assert!(
@@ -102,6 +104,22 @@ fn every_probe_with_a_path_goes_there() {
         let output = hosts.run(&["check", probe, "--path", &path, "--quick"]);
         assert_eq!(output.status.code(), Some(0), "{probe}: {}", common::said(&output));
     }
+    // The same from a file, as `plan` writes it.
+    let spec = hosts.run(&["plan", "tcp_round_trip", "--path", &path, "--exchange", "ping", "--toml"]);
+    std::fs::write(hosts.file("spec.toml"), &spec.stdout).expect("written");
+    assert!(String::from_utf8_lossy(&spec.stdout).contains(&path), "{}", common::said(&spec));
+    let output = hosts.run(&["check", &place(&hosts, "spec.toml")]);
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+    // A file server is not started where others reach it, and that is said.
+    let output = hosts.run(&["check", "remote_file_read", "--path", &path]);
+    let said = common::said(&output);
+    assert!(output.status.code() == Some(2) && said.contains("open to whoever reaches"), "{said}");
+    let output = hosts.run(&["doctor", "--path", &path, "--json"]);
+    let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let judged = checks.as_array().and_then(|checks| checks.iter().find(|check| check["id"] == "path"));
+    let judged = judged.expect("the path is judged");
+    assert_eq!(judged["status"], "good", "{judged}");
+    assert!(judged["observed"].as_str().is_some_and(|text| text.contains("(veth); MTU 1500")), "{judged}");
     hosts.far_is_empty(SOON);
 }
 
@@ -184,7 +202,7 @@ fn another_build_there_is_not_used_and_another_machine_is_told() {
 fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
     let Some(hosts) = Hosts::new("two_hosts::kill_ssh") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
-    let mut harness = start(&hosts, &Hosts::study(&path, &dir, "20s"));
+    let mut harness = start(&hosts, &Hosts::study(&path, &dir, MANY, "20s"));
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     for _ in 0..2 {
         until("a worker there", SOON, || hosts.far_syscost().len() > 1);
@@ -209,7 +227,7 @@ fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
 fn kill_9_of_the_harness_leaves_nothing_on_the_far_host() {
     let Some(hosts) = Hosts::new("two_hosts::kill_harness") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
-    let mut harness = start(&hosts, &Hosts::study(&path, &dir, "60s"));
+    let mut harness = start(&hosts, &Hosts::study(&path, &dir, MANY, "60s"));
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     until("a worker there", SOON, || hosts.far_syscost().len() > 1);
     let ssh = ssh_of(harness.id());
@@ -228,7 +246,7 @@ fn kill_9_of_the_harness_leaves_nothing_on_the_far_host() {
 fn a_network_that_is_gone_leaves_nothing_on_the_far_host() {
     let Some(hosts) = Hosts::new("two_hosts::network_gone") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
-    let mut harness = start(&hosts, &Hosts::study(&path, &dir, "60s"));
+    let mut harness = start(&hosts, &Hosts::study(&path, &dir, MANY, "60s"));
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     until("a worker there", SOON, || hosts.far_syscost().len() > 1);
     hosts.near_ip(&["link", "set", &hosts.pair.sender.interface, "down"]);
@@ -256,7 +274,7 @@ fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        let output = hosts.run(&Hosts::study(&path, &dir, "5s"));
+        let output = hosts.run(&Hosts::study(&path, &dir, "64K", "10s"));
         over.store(true, Ordering::Relaxed);
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
     });
@@ -265,4 +283,24 @@ fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
     assert!(seen.iter().all(|port| (40000..=40009).contains(port)), "{seen:?}");
     assert!(load(&hosts, "run").samples.iter().all(|sample| sample.verified));
     assert!(hosts.far_listeners().is_empty(), "nothing listens any more");
+}
+
+#[test]
+fn one_namespace_is_the_far_side_of_wherever_the_tool_runs() {
+    let Some(hosts) = Hosts::new("two_hosts::one_namespace") else { return };
+    let name = hosts.name_far();
+    let output = hosts.run(&[
+        "check",
+        "transfer",
+        "--path",
+        &format!("netns:{name}"),
+        "--mechanism",
+        "send",
+        "--quick",
+    ]);
+    hosts.forget(&name);
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+    let output = hosts.run(&["check", "transfer", "--path", &format!("netns:{name}"), "--mechanism", "send"]);
+    let said = common::said(&output);
+    assert!(output.status.code() == Some(2) && said.contains(&format!("ip netns add {name}")), "{said}");
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::analysis::cells::Cells;
 use crate::analysis::groups::Groups;
+use crate::analysis::model::Model;
 use crate::analysis::study::HEADLINES;
 use crate::analysis::synthetic::{Synthetic, drawn_cells, normal};
 use crate::plan::Case;
@@ -27,8 +28,16 @@ fn plan(threads: &[u64]) -> Run {
 /// What the two questions are answered when the cells are these.
 fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
     let studies: Vec<Study> = HEADLINES.iter().filter_map(|m| Study::of(run, cells, groups, m)).collect();
-    let evidence =
-        Evidence { run, cells, groups, studies: &studies, limiters: &[], operations: &[], problems: &[] };
+    let evidence = Evidence {
+        run,
+        cells,
+        groups,
+        studies: &studies,
+        limiters: &[],
+        model: &Model::default(),
+        operations: &[],
+        problems: &[],
+    };
     let texts = |class: Class| match answer(&evidence, class) {
         Answer::Found { statements, .. } => statements.into_iter().map(|s| s.text).collect::<Vec<_>>(),
         Answer::CannotBeAnswered { because, .. } => panic!("{because}"),

@@ -2,7 +2,7 @@
 //!
 //! A surprise is a claim (see [`crate::analysis::compare`]) or a problem that was found before; the cause beside it is a
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
-//! Figures far from a prediction are another question's ([`super::predictions`]).
+//! Figures far from a prediction by more than a factor of two are another question's ([`super::predictions`]).
 
 use super::{About, Answer, Evidence, Finding};
 use crate::analysis::words::{and, count};
@@ -10,6 +10,7 @@ use crate::analysis::{CellRef, Statement};
 
 mod cause;
 mod cliffs;
+mod outliers;
 mod scaling;
 mod steps;
 mod turns;
@@ -40,6 +41,7 @@ static KINDS: &[&dyn Kind] = &[
     &turns::Turns,
     &scaling::Scaling,
     &two_levels::TwoLevels,
+    &outliers::Outliers,
 ];
 
 /// More of one kind than this are counted, not told.

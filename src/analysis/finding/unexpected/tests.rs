@@ -3,6 +3,7 @@
 use super::*;
 use crate::analysis::cells::Cells;
 use crate::analysis::groups::Groups;
+use crate::analysis::model::Model;
 use crate::analysis::synthetic::{Synthetic, drawn_cells, normal};
 use crate::analysis::whole::Analysis;
 use crate::axis::Point;
@@ -180,6 +181,7 @@ fn flat_data_have_hardly_any_surprise() {
                 groups: &groups,
                 studies: &[],
                 limiters: &[],
+                model: &Model::default(),
                 operations: &[],
                 problems: &[],
             };
