@@ -132,6 +132,7 @@ fn fullest(limiters: &[Limiter]) -> String {
 mod tests {
     use super::*;
     use crate::analysis::synthetic::Synthetic;
+    use std::sync::Arc;
 
     #[test]
     fn the_busy_side_is_the_limit() {
@@ -159,7 +160,7 @@ mod tests {
         let cells = Cells::of(&run);
         let payload = |case: usize| cells.cell(case, THROUGHPUT).expect("a cell").estimate.value;
         let mut told = |case: usize, sender: f64, receiver: &str| {
-            let settings = std::sync::Arc::make_mut(run.record.settings.entry(case).or_default());
+            let settings = Arc::make_mut(run.record.settings.entry(case).or_default());
             settings.insert("sender_bits_per_second".into(), sender.to_string());
             settings.insert("receiver_bits_per_second".into(), receiver.into());
         };

@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Removes what killed runs left where this one will write.
-fn sweep(plan: &Plan) {
+/// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
+pub fn sweep(plan: &Plan) {
     let named: BTreeSet<&str> = plan.cases.iter().filter_map(|case| case.point.text(directory::ID)).collect();
     named.into_iter().for_each(|directory| janitor::sweep(Path::new(directory)));
 }

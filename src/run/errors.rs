@@ -70,7 +70,7 @@ pub enum ResumeError {
 }
 
 pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
-    let meaning = match source.raw_os_error() {
+    let meaning = match code(&source) {
         Some(libc::ENOSPC | libc::EDQUOT) => {
             "no space is left there; what was recorded until now is whole: free some space (df -h; df -i for \
              files), then continue with `syscost run --resume DIR`, or choose another directory with --out"
@@ -98,6 +98,14 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { path: path.into(), meaning, source }
 }
 
+/// The kernel's number, also of an error that a writer in between (of CSV, say) has wrapped.
+fn code(error: &io::Error) -> Option<i32> {
+    let inner = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
+    let chain = std::iter::successors(inner, |cause| cause.source());
+    let wrapped = chain.into_iter().find_map(|cause| cause.downcast_ref::<io::Error>());
+    error.raw_os_error().or_else(|| wrapped.and_then(code))
+}
+
 pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
     let path = dir.join(name);
     let meaning = match source.raw_os_error() {
@@ -116,7 +124,8 @@ mod tests {
     #[test]
     fn read_only_and_forbidden_places_say_so() {
         for (code, words) in [(libc::EROFS, "read-only"), (libc::EACCES, "may not write")] {
-            let text = write_error(Path::new("/x/run"), io::Error::from_raw_os_error(code)).to_string();
+            let wrapped = io::Error::other(io::Error::from_raw_os_error(code));
+            let text = write_error(Path::new("/x/run"), wrapped).to_string();
             assert!(text.contains("/x/run") && text.contains(words) && text.contains("--out"), "{text}");
         }
     }

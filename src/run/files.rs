@@ -11,10 +11,11 @@ use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::sample::Sample;
-use crate::sys::lock;
+use crate::sys::{lock, process};
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ const LARGEST_RECORD: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
+    held: Held,
     samples: File,
     /// Bytes of whole rows in `samples.csv`.
     length: u64,
@@ -47,8 +49,9 @@ impl RunDir {
             }
             _ => write_error(path, e),
         })?;
-        let begun = leftovers::only_a_beginning(path).map_err(|e| write_error(path, e))?;
-        if !begun && fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
+        let held = Held::open(path)?;
+        let begun = leftovers::only_a_beginning(&held.way).map_err(|e| write_error(path, e))?;
+        if !begun && fs::read_dir(&held.way).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
             let hint = if is_run {
                 format!(", or continue it with `syscost run --resume {}`", path.display())
@@ -58,12 +61,14 @@ impl RunDir {
             return Err(WriteError::Exists { path: path.into(), hint });
         }
         let file = path.join(SAMPLES);
+        let way = held.way.join(SAMPLES);
         // A start that was killed before it wrote a record left an empty file: it is used again.
-        let samples = options(true).create_new(!begun).open(&file).map_err(|e| write_error(&file, e))?;
+        let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
         let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
             path: path.into(),
+            held,
             samples,
             length: 0,
             rows: 0,
@@ -71,7 +76,7 @@ impl RunDir {
             quantities,
             probes: probes(record),
         };
-        leftovers::sweep(path);
+        leftovers::sweep(&dir.held.way);
         dir.write_record(record)?;
         let header = rows::header(&dir.quantities);
         dir.write_rows(header.as_bytes())?;
@@ -81,16 +86,22 @@ impl RunDir {
     /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
     /// round, which is to be measured again.
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
+        let held = Held::open(path).map_err(|error| match error {
+            WriteError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ResumeError::Load(LoadError::NotARun { path: path.into(), missing: RECORD })
+            }
+            error => error.into(),
+        })?;
         let mut record = read_record(path)?;
         let file = path.join(SAMPLES);
-        let samples = options(true).open(&file).map_err(|e| match e.kind() {
+        let samples = options(true).open(held.way.join(SAMPLES)).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => ResumeError::Load(read_error(path, SAMPLES, e)),
             _ => ResumeError::Write(write_error(&file, e)),
         })?;
         let locked = take_lock(&samples, path)?;
-        leftovers::sweep(path);
+        leftovers::sweep(&held.way);
         // Opened again: a copy of the descriptor would hold the lock for as long as the samples are read.
-        let again = open_file(path, SAMPLES)?;
+        let again = open_file(&held.way, SAMPLES)?;
         let mut read = samples::read(path, again, &mut record)?;
         if read.torn
             && let Some(start) = read.samples.drop_last_round()
@@ -105,6 +116,7 @@ impl RunDir {
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
         let mut dir = RunDir {
             path: path.into(),
+            held,
             samples,
             length: read.whole,
             rows: run.samples.tally().samples,
@@ -129,7 +141,7 @@ impl RunDir {
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
     pub fn no_samples(&self) -> Result<Samples, LoadError> {
-        let file = open_file(&self.path, SAMPLES)?;
+        let file = open_file(&self.held.way, SAMPLES)?;
         Ok(Samples::none_of(&self.path, file, &self.quantities))
     }
 
@@ -163,13 +175,14 @@ impl RunDir {
         let mut json = serde_json::to_vec_pretty(record)
             .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
         json.push(b'\n');
-        replace(&self.path, RECORD, &json)
+        replace(&self.held.way, RECORD, &json).map_err(|error| self.held.named(error, &self.path))
     }
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
         self.in_place()?;
-        let histograms = super::histograms::append(&self.path, samples)?;
+        let histograms = super::histograms::append(&self.held.way, samples)
+            .map_err(|error| self.held.named(error, &self.path))?;
         let mut lines = String::new();
         let mut places = Vec::new();
         for sample in samples {
@@ -198,6 +211,46 @@ impl RunDir {
         }
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// The directory that was opened first: what is written goes there, whatever has its name by then.
+#[derive(Debug)]
+struct Held {
+    _directory: File,
+    /// A path that leads to it as long as it is held; its name, where there is no /proc.
+    way: PathBuf,
+}
+
+impl Held {
+    /// Not through a link that somebody else has put there: in a folder that all may write to (/tmp) it would
+    /// decide where our files go.
+    fn open(path: &Path) -> Result<Held, WriteError> {
+        let fail = |e| write_error(path, e);
+        let link = fs::symlink_metadata(path).map_err(fail)?;
+        let strange = link.is_symlink() && ![0, process::effective_uid()].contains(&link.uid());
+        if strange {
+            return Err(fail(io::Error::from_raw_os_error(libc::ELOOP)));
+        }
+        let directory = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK)
+            .open(path)
+            .map_err(fail)?;
+        let way = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+        let way = if way.exists() { way } else { path.into() };
+        Ok(Held { _directory: directory, way })
+    }
+
+    /// The error with the name that people know.
+    fn named(&self, error: WriteError, path: &Path) -> WriteError {
+        match error {
+            WriteError::Io { path: way, meaning, source } => {
+                let path = way.strip_prefix(&self.way).map_or(way.clone(), |file| path.join(file));
+                WriteError::Io { path, meaning, source }
+            }
+            error => error,
+        }
     }
 }
 
@@ -255,9 +308,20 @@ fn regular(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
+/// A file that is appended to or cut must be nobody else's too: in a stranger's directory it may be another
+/// name (a hard link) of any file.
+pub(super) fn one_name(file: &File) -> io::Result<()> {
+    match file.metadata()?.nlink() {
+        0 | 1 => Ok(()),
+        _ => {
+            Err(io::Error::other("it is another name of a file elsewhere (a hard link); copy the directory"))
+        }
+    }
+}
+
 /// False where the file system has no locks (some network mounts): it is still usable by one writer.
 fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
-    regular(file).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
+    regular(file).and_then(|()| one_name(file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
     match lock::exclusive(file) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
@@ -326,6 +390,7 @@ mod tests {
         let samples = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut dir = RunDir {
             path: "/somewhere".into(),
+            held: Held::open(Path::new("/")).unwrap(),
             samples,
             length: 0,
             rows: 0,

@@ -62,6 +62,10 @@ fn sizes() -> Vec<Value> {
     [64, 4096, 65536, 1 << 20].map(Value::Int).to_vec()
 }
 
+fn two_sizes() -> Vec<Value> {
+    [64, 65536].map(Value::Int).to_vec()
+}
+
 fn one_thread() -> Vec<Value> {
     vec![Value::Int(1)]
 }
@@ -70,7 +74,7 @@ fn one_thread() -> Vec<Value> {
 fn shared(id: &str) -> Option<Axis> {
     let axis = *axes::COMMON.iter().find(|axis| axis.id == id)?;
     Some(match id {
-        "message_bytes" => Axis { default: sizes, quick: sizes, ..axis },
+        "message_bytes" => Axis { default: sizes, quick: two_sizes, ..axis },
         "threads" => Axis { default: one_thread, quick: one_thread, ..axis },
         _ => axis,
     })

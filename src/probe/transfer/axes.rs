@@ -97,7 +97,8 @@ pub const COMMON: &[Axis] = &[
         unit: Unit::Count,
         kind: Kind::Int { min: 1, max: 1024 },
         default: || ints(&[1, 2, 4, 8]),
-        quick: || ints(&[1, 2]),
+        // One: half a minute is enough for rounds to claim something by, or for threads.
+        quick: || ints(&[1]),
     },
     Axis {
         id: "path",

@@ -8,6 +8,8 @@ mod hosts;
 mod killed;
 mod left;
 mod networks;
+mod pages;
 mod peers;
 mod promises;
+mod rights;
 mod two_hosts;
