@@ -8,6 +8,7 @@ use crate::units::{self, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// One value on an axis. Booleans are the names `on` and `off`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -215,10 +216,11 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// One value per axis that applies: the coordinates of a case.
+/// One value per axis that applies: the coordinates of a case. A copy costs nothing until one of both is
+/// changed: a large run has hundreds of thousands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Point(pub BTreeMap<String, Value>);
+pub struct Point(pub Arc<BTreeMap<String, Value>>);
 
 impl Point {
     pub fn get(&self, axis: &str) -> Option<&Value> {
@@ -239,14 +241,21 @@ impl Point {
     }
 
     pub fn set(&mut self, axis: &str, value: Value) {
-        self.0.insert(axis.to_string(), value);
+        Arc::make_mut(&mut self.0).insert(axis.to_string(), value);
     }
 
     /// The same point without one axis: what cases that differ only there share.
     pub fn without(&self, axis: &str) -> Point {
         let mut point = self.clone();
-        point.0.remove(axis);
+        Arc::make_mut(&mut point.0).remove(axis);
         point
+    }
+
+    /// Keeps the coordinates of which this is true.
+    pub fn retain(&mut self, kept: impl Fn(&str) -> bool) {
+        if !self.0.keys().all(|axis| kept(axis)) {
+            Arc::make_mut(&mut self.0).retain(|axis, _| kept(axis));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::{CellRef, Statement};
 use crate::axis::Point;
 use crate::run::Run;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -65,7 +66,7 @@ impl Crossover {
     /// What the pair shares: threads, path and so on.
     pub fn held(&self) -> Point {
         let same = self.a.0.iter().filter(|(id, value)| self.b.get(id) == Some(value));
-        Point(same.map(|(id, value)| (id.clone(), value.clone())).collect())
+        Point(Arc::new(same.map(|(id, value)| (id.clone(), value.clone())).collect()))
     }
 
     /// The cells at the ends of an interval, for the sentence about it.

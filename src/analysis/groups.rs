@@ -92,7 +92,7 @@ fn grouped(
 fn given(probe_id: &str, point: &Point) -> Option<Point> {
     let probe: &dyn Probe = probe::find(probe_id)?;
     let mut given = point.clone();
-    given.0.retain(|id, _| !probe.chosen(id));
+    given.retain(|id| !probe.chosen(id));
     (given.0.len() < point.0.len() && probe.whole(point)).then_some(given)
 }
 
@@ -132,7 +132,7 @@ fn shared(probe_id: &str, point: &Point, axis: &str, values: &[Value]) -> Option
     let mut other_point = point.clone();
     for other in values.iter().filter(|v| *v != own) {
         other_point.set(axis, other.clone());
-        shared.0.retain(|id, _| probe.applies(id, &other_point));
+        shared.retain(|id| probe.applies(id, &other_point));
     }
     Some(shared)
 }

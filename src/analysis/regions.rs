@@ -102,7 +102,7 @@ pub fn way(run: &Run, case: usize) -> Option<Way> {
     let case = run.case(case)?;
     let probe = probe::find(&case.probe)?;
     let mut way = case.point.clone();
-    way.0.retain(|id, _| probe.chosen(id));
+    way.retain(|id| probe.chosen(id));
     Some(way)
 }
 

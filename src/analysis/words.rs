@@ -31,7 +31,7 @@ impl Words {
             }
         }
         let mut first: BTreeMap<&str, (&Value, bool)> = BTreeMap::new();
-        for (id, value) in cases.iter().flat_map(|c| &c.point.0) {
+        for (id, value) in cases.iter().flat_map(|c| c.point.0.iter()) {
             let (seen, varies) = first.entry(id).or_insert((value, false));
             *varies = *varies || *seen != value;
         }

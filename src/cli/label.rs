@@ -14,7 +14,7 @@ impl Labels {
     pub fn of(plan: &Plan) -> Labels {
         let mut values: BTreeMap<(&str, &str), BTreeSet<&Value>> = BTreeMap::new();
         for case in &plan.cases {
-            for (axis, value) in &case.point.0 {
+            for (axis, value) in case.point.0.iter() {
                 values.entry((&case.probe, axis)).or_default().insert(value);
             }
         }

@@ -55,7 +55,7 @@ fn words(case: &Case) -> impl Iterator<Item = (&String, &Value)> {
 fn varying_numbers(cases: &[&Case]) -> Vec<String> {
     let Some(first) = cases.first() else { return Vec::new() };
     let mut axes: Vec<(usize, String)> = Vec::new();
-    for (axis, value) in &first.point.0 {
+    for (axis, value) in first.point.0.iter() {
         if value.as_int().is_none() {
             continue;
         }

@@ -98,12 +98,17 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
     WriteError::Io { path: path.into(), meaning, source }
 }
 
-/// The kernel's number, also of an error that a writer in between (of CSV, say) has wrapped.
+/// The kernel's number, also of an error that a writer in between has wrapped.
 fn code(error: &io::Error) -> Option<i32> {
-    let inner = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
-    let chain = std::iter::successors(inner, |cause| cause.source());
-    let wrapped = chain.into_iter().find_map(|cause| cause.downcast_ref::<io::Error>());
-    error.raw_os_error().or_else(|| wrapped.and_then(code))
+    let wrapped = || {
+        let inner = error.get_ref()?;
+        let of_csv = inner.downcast_ref::<csv::Error>().map(csv::Error::kind);
+        match of_csv {
+            Some(csv::ErrorKind::Io(error)) => code(error),
+            _ => inner.downcast_ref::<io::Error>().and_then(code),
+        }
+    };
+    error.raw_os_error().or_else(wrapped)
 }
 
 pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
@@ -128,6 +133,15 @@ mod tests {
             let text = write_error(Path::new("/x/run"), wrapped).to_string();
             assert!(text.contains("/x/run") && text.contains(words) && text.contains("--out"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_below_a_writer_of_csv_is_one() {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut writer = csv::WriterBuilder::new().buffer_capacity(1).from_writer(full);
+        let error: io::Error = writer.write_record(["more than fits"]).unwrap_err().into();
+        let text = write_error(Path::new("/x/results.csv"), error).to_string();
+        assert!(text.contains("no space is left"), "{text}");
     }
 
     #[test]

@@ -7,15 +7,15 @@
 
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
+use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::sample::Sample;
-use crate::sys::{lock, process};
+use crate::sys::lock;
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -214,46 +214,6 @@ impl RunDir {
     }
 }
 
-/// The directory that was opened first: what is written goes there, whatever has its name by then.
-#[derive(Debug)]
-struct Held {
-    _directory: File,
-    /// A path that leads to it as long as it is held; its name, where there is no /proc.
-    way: PathBuf,
-}
-
-impl Held {
-    /// Not through a link that somebody else has put there: in a folder that all may write to (/tmp) it would
-    /// decide where our files go.
-    fn open(path: &Path) -> Result<Held, WriteError> {
-        let fail = |e| write_error(path, e);
-        let link = fs::symlink_metadata(path).map_err(fail)?;
-        let strange = link.is_symlink() && ![0, process::effective_uid()].contains(&link.uid());
-        if strange {
-            return Err(fail(io::Error::from_raw_os_error(libc::ELOOP)));
-        }
-        let directory = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK)
-            .open(path)
-            .map_err(fail)?;
-        let way = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
-        let way = if way.exists() { way } else { path.into() };
-        Ok(Held { _directory: directory, way })
-    }
-
-    /// The error with the name that people know.
-    fn named(&self, error: WriteError, path: &Path) -> WriteError {
-        match error {
-            WriteError::Io { path: way, meaning, source } => {
-                let path = way.strip_prefix(&self.way).map_or(way.clone(), |file| path.join(file));
-                WriteError::Io { path, meaning, source }
-            }
-            error => error,
-        }
-    }
-}
-
 /// Replaces one file of a run directory atomically (also `results.csv` and `report.html`).
 pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
     replace_with(dir, name, |out| out.write_all(bytes))
@@ -306,17 +266,6 @@ pub(super) fn open_file(dir: &Path, name: &'static str) -> Result<File, LoadErro
 
 fn regular(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
-}
-
-/// A file that is appended to or cut must be nobody else's too: in a stranger's directory it may be another
-/// name (a hard link) of any file.
-pub(super) fn one_name(file: &File) -> io::Result<()> {
-    match file.metadata()?.nlink() {
-        0 | 1 => Ok(()),
-        _ => {
-            Err(io::Error::other("it is another name of a file elsewhere (a hard link); copy the directory"))
-        }
-    }
 }
 
 /// False where the file system has no locks (some network mounts): it is still usable by one writer.

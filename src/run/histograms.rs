@@ -5,7 +5,8 @@
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
 use super::errors::{LoadError, WriteError, read_error, write_error};
-use super::files::{one_name, open_file, options};
+use super::files::{open_file, options};
+use super::held::one_name;
 use super::rows::{BadField, Column, column};
 use super::samples::Place;
 use crate::sample::Sample;

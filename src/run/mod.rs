@@ -7,6 +7,7 @@
 pub mod audit;
 mod errors;
 pub mod files;
+mod held;
 pub mod histograms;
 pub mod leftovers;
 pub mod rows;

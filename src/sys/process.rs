@@ -4,7 +4,6 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
 
 /// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
 pub fn die_with_parent() {
@@ -81,29 +80,15 @@ pub fn ended_by_signal(child: u32) -> Option<i32> {
     (result == 0 && pid != 0 && killed).then_some(status)
 }
 
-/// Waits for the end of a child of ours without reaping it: its number stays its own. False when it lives on.
-pub fn wait_for_end(child: u32, patience: Duration) -> bool {
-    let until = Instant::now() + patience;
-    loop {
-        if !runs(child) {
-            return true;
-        }
-        if Instant::now() > until {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Has this child of ours not ended yet?
-fn runs(child: u32) -> bool {
+/// Has a child of ours ended? It is not waited for: its number stays its own.
+pub fn has_ended(child: u32) -> bool {
     // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the pointer is to a live siginfo_t.
     let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
-    // SAFETY: without a child that ended the pid stays 0.
-    result == 0 && unsafe { info.si_pid() } == 0
+    // SAFETY: for a child the kernel fills in this field; without one it stays 0.
+    result == 0 && unsafe { info.si_pid() } != 0
 }
 
 /// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
@@ -161,10 +146,12 @@ mod tests {
     #[test]
     fn the_end_of_a_child_is_seen_before_it_is_reaped() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        assert_eq!(ended_by_signal(child.id()), None, "it runs");
+        assert!(ended_by_signal(child.id()).is_none() && !has_ended(child.id()), "it runs");
         assert!(exists(child.id()));
         child.kill().unwrap();
-        assert!(wait_for_end(child.id(), Duration::from_secs(20)));
+        while !has_ended(child.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
         assert_eq!(ended_by_signal(child.id()), Some(libc::SIGKILL));
         assert!(exists(child.id()), "not reaped");
         child.wait().unwrap();

@@ -8,13 +8,14 @@ use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The hidden subcommand that makes this binary a worker.
 pub const WORKER_SUBCOMMAND: &str = "worker";
 
 /// How long a worker that has nothing more to say may take to end.
 const TO_END: Duration = Duration::from_millis(300);
+const LOOK: Duration = Duration::from_millis(5);
 /// Of what a worker says on standard error: a record keeps it.
 const LONGEST_WORDS: usize = 2048;
 
@@ -141,16 +142,21 @@ impl Near {
         }
     }
 
-    /// The status with which it ended of itself, within a moment. What it started goes first, as long as
-    /// the group's number is surely its own: after this no process of the group is left.
+    /// The status with which it ended of itself, within a moment. What it started goes with it, as long as the
+    /// group's number is surely its own: after this no process of the group is left.
     fn end(&mut self) -> Option<ExitStatus> {
-        let by_itself = self.reaped || process::wait_for_end(self.child.id(), TO_END);
+        let until = Instant::now() + TO_END;
+        let mut ended = self.reaped || process::has_ended(self.child.id());
+        while !ended && Instant::now() < until {
+            std::thread::sleep(LOOK);
+            ended = process::has_ended(self.child.id());
+        }
         if !self.reaped {
             self.signal = self.killed_by();
             process::kill_group(self.child.id());
             self.reaped = true;
         }
-        self.child.wait().ok().filter(|_| by_itself)
+        self.child.wait().ok().filter(|_| ended)
     }
 
     /// The beginning of what it said there. A child of its own may hold the pipe open: nothing is waited for.

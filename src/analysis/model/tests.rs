@@ -68,7 +68,7 @@ fn run(mechanism: &str, sizes: &[u64], measured_ns: f64) -> Run {
     let step_probe = tcp_path::TcpPath.about().id;
     for step in steps::ALL {
         let mut point = cases[0].point.clone();
-        point.0.retain(|id, _| tcp_path::shared_axes().contains(&id.as_str()));
+        point.retain(|id| tcp_path::shared_axes().contains(&id));
         let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
         point.set(axis, value);
         let (sender, receiver, completion) = truth(step.id);

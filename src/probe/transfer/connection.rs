@@ -15,11 +15,11 @@ use crate::host::remote::reach;
 use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::probe::{Stage, Task};
 
+/// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
+const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
 /// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
-const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// The receiver's answer to a right token. The exchange also takes the connection past SYN_RECV.
 pub const WELCOME: u8 = b'+';
 

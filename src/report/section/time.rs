@@ -112,7 +112,7 @@ fn bars(m: &Material) -> Vec<StackedBars> {
 fn shared(point: &Point) -> Point {
     let common = crate::probe::transfer::axes::COMMON;
     let mut bare = point.without(RIVALS);
-    bare.0.retain(|id, _| common.iter().any(|axis| axis.id == id));
+    bare.retain(|id| common.iter().any(|axis| axis.id == id));
     bare
 }
 

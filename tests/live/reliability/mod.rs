@@ -4,12 +4,16 @@
 mod clocks;
 mod disks;
 mod held_up;
+mod hostile_files;
 mod hosts;
 mod killed;
+mod large;
 mod left;
 mod networks;
 mod pages;
 mod peers;
 mod promises;
 mod rights;
+mod soak;
 mod two_hosts;
+mod volume;

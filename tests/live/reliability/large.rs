@@ -1,0 +1,121 @@
+//! Runs as large as a person can ask for, made in seconds: the record and the samples of a real run of one
+//! case, repeated over as many cases or rounds as wanted. Written by the library, as a real run is.
+
+use crate::common;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use syscost::plan::{Case, Plan};
+use syscost::run::files::RunDir;
+use syscost::run::{Run, State};
+use syscost::sample::Sample;
+use syscost::spec::Spec;
+
+/// What a child needed, by the kernel's account of it.
+pub struct Needed {
+    pub code: Option<i32>,
+    pub said: String,
+    pub peak_bytes: u64,
+    pub seconds: f64,
+}
+
+/// Runs the binary to its end and asks the kernel for the largest memory that it ever held.
+pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
+    let said = directory.join(format!("said-{}", arguments[0]));
+    let file = std::fs::File::create(&said).expect("a file for what it says");
+    let started = std::time::Instant::now();
+    let mut child = Command::new(common::SYSCOST)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(file)
+        .spawn()
+        .expect("the binary starts");
+    let mut status = 0;
+    // SAFETY: all zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both places live until the call returns; the child is ours and nobody else waits for it.
+    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
+    assert_eq!(waited, child.id() as i32, "{}", std::io::Error::last_os_error());
+    // Nothing is left to wait for: this only tells the handle.
+    let _ = child.wait();
+    Needed {
+        code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        said: std::fs::read_to_string(&said).unwrap_or_default(),
+        peak_bytes: usage.ru_maxrss as u64 * 1024,
+        seconds: started.elapsed().as_secs_f64(),
+    }
+}
+
+/// A directory in the build's own, which is on a disk: what is large is not to fill a temporary one in memory.
+pub fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory for large files")
+}
+
+/// The flags of 100,000 cases: one mechanism's sizes, and how many others.
+pub fn sizes(count: u64) -> String {
+    (0..count).map(|i| (64 + 8 * i).to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// A transfer over these sizes by four mechanisms with five numbers of threads.
+pub fn spec(sizes_count: u64) -> Spec {
+    let mut spec = Spec::named("transfer").expect("built in");
+    for (flag, values) in [
+        ("mechanism", "send,sendmsg,pack_send,send_fields"),
+        ("threads", "1,2,3,4,5"),
+        ("path", "loopback"),
+        ("size", &sizes(sizes_count)),
+    ] {
+        spec.set_axis(flag, &[values]).expect("values of these axes");
+    }
+    spec
+}
+
+/// A real run of one case: its samples have every quantity that this machine can measure.
+fn template(directory: &Path) -> Run {
+    let out = directory.join("template");
+    let path = out.to_str().expect("UTF-8");
+    let one = ["--mechanism", "send", "--threads", "1", "--path", "loopback", "--size", "4K"];
+    let mut arguments = vec!["run", "transfer", "--time-limit", "3s", "--out", path];
+    arguments.extend(one);
+    let output = common::syscost(&arguments);
+    let run = RunDir::load(&out).unwrap_or_else(|error| panic!("{error}\n{}", common::said(&output)));
+    assert!(!run.samples.is_empty(), "{}", common::said(&output));
+    run
+}
+
+/// Writes a run of a spec's whole plan, every case measured in so many rounds of so many samples.
+pub fn run_of(spec: &Spec, rounds: u32, windows: u32, directory: &Path) -> PathBuf {
+    let Run { mut record, samples } = template(directory);
+    record.spec = spec.clone();
+    record.plan = Plan::make_within(spec, None).expect("a plan");
+    record.state = State::Complete;
+    record.predictions.clear();
+    record.audits.clear();
+    record.warnings.clear();
+    record.failures.clear();
+    let settings = record.settings.get(&0).cloned().unwrap_or_default();
+    record.settings = record.plan.cases.iter().map(|case| (case.index, settings.clone())).collect();
+    let out = directory.join("large");
+    let mut dir = RunDir::create(&out, &record).expect("a run directory");
+    let like = samples.iter().find(|s| s.usable()).unwrap_or(&samples[0]);
+    for round in 0..rounds {
+        for cases in record.plan.cases.chunks(256) {
+            let rows: Vec<Sample> =
+                cases.iter().flat_map(|c| (0..windows).map(move |w| another(like, c, round, w))).collect();
+            dir.append(&rows).expect("rows are written");
+        }
+    }
+    out
+}
+
+/// The same sample a little slower or faster, as another case or round would have it.
+fn another(like: &Sample, case: &Case, round: u32, index: u32) -> Sample {
+    let mut sample = like.clone();
+    (sample.case, sample.round, sample.index) = (case.index, round, index);
+    (sample.verified, sample.marks) = (true, Vec::new());
+    // A few per cent, and no pattern over cases or rounds.
+    let seed = (case.index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(round * 31 + index);
+    let factor = 1.0 + 0.05 * (seed.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / (1u64 << 24) as f64;
+    sample.ops = (sample.ops / factor).round();
+    sample.bytes = sample.ops * case.point.int("message_bytes").unwrap_or(0) as f64;
+    sample
+}

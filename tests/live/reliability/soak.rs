@@ -1,0 +1,118 @@
+//! Thousands of rounds in one process: its memory, descriptors and threads stay as they are.
+
+use crate::common;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Rounds of the whole promise, and those that are enough to see a leak in a test that everybody runs.
+const WHOLE: u64 = 20_000;
+const FEWEST: u64 = 1_500;
+/// Says how many seconds the test may take; a whole soak takes some minutes.
+const SECONDS: &str = "SYSCOST_SOAK_SECONDS";
+const SHORT: u64 = 45;
+
+/// Kept of every round: where its rows stand, its number, a value of each metric that decides about the next.
+const KEPT_PER_ROUND: u64 = 256;
+/// What an allocator may hold back.
+const SLACK: u64 = 4 << 20;
+
+/// What the harness holds at a moment between two workers.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    rounds: u64,
+    memory_bytes: u64,
+    descriptors: usize,
+    threads: usize,
+}
+
+fn entries(path: &str) -> Option<usize> {
+    Some(std::fs::read_dir(path).ok()?.count())
+}
+
+fn held(pid: u32, samples: &Path) -> Option<Held> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let rows = std::fs::read(samples).ok()?.iter().filter(|byte| **byte == b'\n').count() as u64;
+    Some(Held {
+        // One window a round, and the header.
+        rounds: rows.saturating_sub(1),
+        memory_bytes: kib * 1024,
+        descriptors: entries(&format!("/proc/{pid}/fd"))?,
+        threads: entries(&format!("/proc/{pid}/task"))?,
+    })
+}
+
+/// The least of some readings close together: pipes of a worker that is just there belong to it.
+fn settled(pid: u32, samples: &Path) -> Option<Held> {
+    let mut least = held(pid, samples)?;
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(3));
+        let now = held(pid, samples)?;
+        least.memory_bytes = least.memory_bytes.min(now.memory_bytes);
+        least.descriptors = least.descriptors.min(now.descriptors);
+        least.threads = least.threads.min(now.threads);
+    }
+    Some(least)
+}
+
+fn spec(seconds: u64) -> String {
+    format!(
+        "name = \"soak\"\ntitle = \"many short rounds\"\ntime_limit = \"{seconds}s\"\n\
+         min_rounds = {WHOLE}\nmax_rounds = {WHOLE}\n\
+         [timing]\nwarmup = \"50us\"\nwindow = \"100us\"\nwindows = 1\n\
+         [[probe]]\nid = \"timer\"\n\
+         [[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\
+         path = \"loopback\"\n"
+    )
+}
+
+fn start(directory: &Path, seconds: u64) -> Child {
+    let file = directory.join("soak.toml");
+    std::fs::write(&file, spec(seconds)).expect("the experiment is written");
+    Command::new(common::SYSCOST)
+        .arg("run")
+        .arg(file)
+        .arg("--out")
+        .arg(directory.join("run"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts")
+}
+
+#[test]
+fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
+    let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(SHORT);
+    let directory = tempfile::tempdir().expect("a scratch directory");
+    let samples = directory.path().join("run/samples.csv");
+    let mut child = start(directory.path(), seconds);
+    let mut readings: Vec<Held> = Vec::new();
+    while child.try_wait().expect("a child of ours").is_none() {
+        std::thread::sleep(Duration::from_millis(500));
+        readings.extend(settled(child.id(), &samples));
+        if readings.last().is_some_and(|now| now.rounds >= WHOLE) {
+            // SAFETY: a signal to our own child, which is not reaped yet.
+            unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+            break;
+        }
+    }
+    child.wait().expect("the child ends");
+    // The report is made at the end, from everything: not what is looked at here.
+    let most = readings.iter().map(|now| now.rounds).max().unwrap_or(0);
+    readings.retain(|now| now.rounds < most);
+    let early = readings.iter().find(|now| now.rounds >= most / 10).copied();
+    let (Some(early), Some(late)) = (early, readings.last().copied()) else {
+        panic!("no reading of a run of {most} rounds");
+    };
+    eprintln!("after {early:?}\nthen  {late:?}");
+    if late.rounds < FEWEST {
+        common::skipped("soak", &format!("{} rounds in {seconds} s show no leak; {SECONDS}", late.rounds));
+        return;
+    }
+    let allowed = SLACK + KEPT_PER_ROUND * (late.rounds - early.rounds);
+    assert!(late.memory_bytes <= early.memory_bytes + allowed, "memory grew: {early:?} to {late:?}");
+    assert!(late.descriptors <= early.descriptors + 2, "descriptors are left open: {early:?} to {late:?}");
+    assert!(late.threads <= early.threads + 1, "threads are left: {early:?} to {late:?}");
+}

@@ -1,0 +1,93 @@
+//! Large plans, large runs, large files: planned, reported and continued in bounded memory.
+//!
+//! Times are printed, and only a multiple of what is promised fails: what grows with the square of a plan
+//! takes minutes, a busy machine does not.
+
+use super::large;
+use std::path::Path;
+
+const GIBIBYTE: u64 = 1 << 30;
+/// How much longer than promised anything may take before it is taken for a defect.
+const PATIENCE: f64 = 10.0;
+
+/// A debug build takes ten times as long and tells nothing of either.
+fn optimised(test: &str) -> bool {
+    if cfg!(debug_assertions) {
+        crate::common::skipped(test, "a debug build: cargo test --release");
+    }
+    !cfg!(debug_assertions)
+}
+
+fn told(what: &str, needed: &large::Needed) {
+    eprintln!("{what}: {:.1} s, {} MiB at most", needed.seconds, needed.peak_bytes >> 20);
+    assert!(matches!(needed.code, Some(0 | 1)), "{what}: {:?}\n{}", needed.code, needed.said);
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).len()
+}
+
+#[test]
+fn a_hundred_thousand_cases_are_planned_in_a_moment() {
+    if !optimised("a_hundred_thousand_cases_are_planned_in_a_moment") {
+        return;
+    }
+    let directory = large::directory();
+    let file = directory.path().join("large.toml");
+    std::fs::write(&file, large::spec(4_900).to_toml()).expect("the experiment is written");
+    let needed = large::watched(&["plan", file.to_str().expect("UTF-8")], directory.path());
+    told("planning 98,000 cases", &needed);
+    assert!(needed.seconds < PATIENCE, "planned in {} s", needed.seconds);
+    assert!(needed.peak_bytes < GIBIBYTE);
+}
+
+#[test]
+fn a_hundred_thousand_cases_are_reported_in_a_gibibyte() {
+    if !optimised("a_hundred_thousand_cases_are_reported_in_a_gibibyte") {
+        return;
+    }
+    let directory = large::directory();
+    let run = large::run_of(&large::spec(4_900), 2, 1, directory.path());
+    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
+    told("reporting 98,000 cases", &needed);
+    assert!(needed.peak_bytes < GIBIBYTE, "{} MiB", needed.peak_bytes >> 20);
+    assert!(needed.seconds < 30.0 * PATIENCE, "reported in {} s", needed.seconds);
+    let page = size(&run.join("report.html"));
+    assert!(page < 8 << 20, "a page of {} MiB is no page", page >> 20);
+    let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
+    assert!(text.contains("results.csv has all"), "the page says where the rest is");
+}
+
+/// The same plan with three times as many rounds: what is kept of a round is its place in the file and one
+/// number for each metric.
+#[test]
+fn samples_are_read_when_they_are_needed() {
+    if !optimised("samples_are_read_when_they_are_needed") {
+        return;
+    }
+    let directory = large::directory();
+    // SYSCOST_VOLUME_ROUNDS=60 makes a file of a gigabyte.
+    let most = std::env::var("SYSCOST_VOLUME_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
+    let mut peaks = Vec::new();
+    for rounds in [most / 4, most] {
+        let here = directory.path().join(rounds.to_string());
+        std::fs::create_dir(&here).expect("a directory");
+        let run = large::run_of(&large::spec(45), rounds, 100, &here);
+        let bytes = size(&run.join("samples.csv"));
+        let path = run.to_str().expect("UTF-8");
+        let report = large::watched(&["report", path], &here);
+        told(&format!("reporting {} MB of samples", bytes / 1_000_000), &report);
+        let resumed = large::watched(&["run", "--resume", path, "--time-limit", "1s"], &here);
+        told(&format!("continuing {} MB of samples", bytes / 1_000_000), &resumed);
+        assert!(report.peak_bytes.max(resumed.peak_bytes) < GIBIBYTE);
+        peaks.push((bytes, report.peak_bytes.max(resumed.peak_bytes)));
+        std::fs::remove_dir_all(here).expect("removed");
+    }
+    let [(small, less), (large, more)] = peaks[..] else { panic!("two runs") };
+    assert!(
+        more.saturating_sub(less) < (large - small) / 2,
+        "{} MB more samples took {} MB more memory",
+        (large - small) / 1_000_000,
+        more.saturating_sub(less) / 1_000_000
+    );
+}
