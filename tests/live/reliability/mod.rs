@@ -11,5 +11,4 @@ mod killed;
 mod left;
 mod networks;
 mod peers;
-mod promises;
 mod two_hosts;
