@@ -35,6 +35,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How far past the time limit a last round may run before it is cut off.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long a run waits after a round in which nothing worked.
+const PAUSE: Duration = Duration::from_millis(500);
 /// The share of the time limit that counting copies may take before the first round.
 const AUDIT_SHARE: u32 = 10;
 const AUDIT_SHARE_EMULATED: u32 = 2;
@@ -218,6 +220,7 @@ impl Session<'_> {
             }
             watch(&Event::RoundStarted { round, cases: due.len() });
             let mut visited = false;
+            let before = (self.visits, self.run.record.failures.len());
             for case in self.order(plan, spec, round, &due) {
                 if signals::caught() {
                     return Ok(State::Interrupted);
@@ -244,8 +247,21 @@ impl Session<'_> {
             if !visited {
                 break;
             }
+            let failed = self.run.record.failures.len() - before.1;
+            if failed as u64 == self.visits - before.0 {
+                self.pause();
+            }
         }
         Ok(state)
+    }
+
+    /// After a round in which nothing worked: what is gone for a moment (a link, a route) may come back, and
+    /// trying without a pause would use up the rounds.
+    fn pause(&self) {
+        let until = (Instant::now() + PAUSE).min(self.end);
+        while Instant::now() < until && !signals::caught() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The seeded order; in the first round rows come after those that their predictions need.

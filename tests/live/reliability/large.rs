@@ -23,7 +23,7 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
     let said = directory.join(format!("said-{}", arguments[0]));
     let file = std::fs::File::create(&said).expect("a file for what it says");
     let started = std::time::Instant::now();
-    let child = Command::new(common::SYSCOST)
+    let mut child = Command::new(common::SYSCOST)
         .args(arguments)
         .stdout(Stdio::null())
         .stderr(file)
@@ -35,6 +35,8 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
     // SAFETY: both places live until the call returns; the child is ours and nobody else waits for it.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "{}", std::io::Error::last_os_error());
+    // Nothing is left to wait for: this only tells the handle.
+    let _ = child.wait();
     Needed {
         code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         said: std::fs::read_to_string(&said).unwrap_or_default(),

@@ -2,13 +2,15 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod hostile_files;
-mod large;
-mod promises;
-mod soak;
-mod volume;
 mod hosts;
 mod killed;
+mod large;
 mod left;
 mod networks;
+mod pages;
 mod peers;
+mod promises;
+mod rights;
+mod soak;
 mod two_hosts;
+mod volume;

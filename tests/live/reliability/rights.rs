@@ -1,0 +1,160 @@
+//! Rights are used on what is ours alone: no file outside of the run directory is written or cut through a
+//! link in it, and nothing in the place of a file makes a reader wait.
+
+use crate::common;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, lchown, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use syscost::run::RunDir;
+
+const VICTIM: &str = "precious\n";
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("UTF-8").to_string()
+}
+
+fn measured(out: &Path) {
+    let made = common::syscost(&[
+        "run",
+        "tcp_latency",
+        "--path",
+        "loopback",
+        "--time-limit",
+        "3s",
+        "--quiet",
+        "--out",
+        &text(out),
+    ]);
+    assert!(matches!(made.status.code(), Some(0 | 1)), "{}", common::said(&made));
+    assert!(RunDir::load(out).is_ok());
+}
+
+fn copied(from: &Path, to: PathBuf) -> PathBuf {
+    fs::create_dir(&to).expect("mkdir");
+    for file in fs::read_dir(from).expect("the run").flatten() {
+        fs::copy(file.path(), to.join(file.file_name())).expect("copy");
+    }
+    to
+}
+
+/// Everything that reads or writes a run directory, each within a moment.
+fn use_it(dir: &Path) {
+    for arguments in [
+        &["report", &text(dir)][..],
+        &["explain", "0", &text(dir)],
+        &["analyse", &text(&dir.join("results.csv"))],
+        &["run", "--resume", &text(dir), "--time-limit", "1s", "--quiet"],
+        &["run", "tcp_latency", "--path", "loopback", "--time-limit", "2s", "--quiet", "--out", &text(dir)],
+    ] {
+        let start = Instant::now();
+        let output = common::syscost(arguments);
+        assert!(start.elapsed() < Duration::from_secs(40), "{arguments:?} took {:?}", start.elapsed());
+        assert!(
+            output.status.code().is_some_and(|code| code <= 2),
+            "{arguments:?}: {}",
+            common::said(&output)
+        );
+    }
+}
+
+#[test]
+fn nothing_outside_of_a_run_directory_is_written_through_what_is_in_it() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let honest = scratch.path().join("honest");
+    measured(&honest);
+    std::thread::scope(|scope| {
+        for name in ["run.json", "samples.csv", "histograms.csv", "results.csv", "report.html"] {
+            let (scratch, honest) = (scratch.path(), honest.as_path());
+            scope.spawn(move || {
+                for kind in ["symbolic", "dangling", "hard", "fifo"] {
+                    in_the_place_of(name, kind, scratch, honest);
+                }
+            });
+        }
+    });
+}
+
+fn in_the_place_of(name: &str, kind: &str, scratch: &Path, honest: &Path) {
+    let dir = copied(honest, scratch.join(format!("{kind}-{name}")));
+    let (place, victim) = (dir.join(name), scratch.join(format!("victim-{kind}-{name}")));
+    // What it leads to begins as an honest file, so that nothing else refuses it.
+    let content = fs::read_to_string(&place).unwrap_or_else(|_| VICTIM.to_string());
+    let _ = fs::remove_file(&place);
+    match kind {
+        "dangling" => symlink(&victim, &place).expect("symlink"),
+        "fifo" => {
+            let path = std::ffi::CString::new(text(&place)).expect("no NUL");
+            // SAFETY: mkfifo reads the terminated string.
+            assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        }
+        _ => {
+            fs::write(&victim, &content).expect("a file");
+            let link = if kind == "hard" { fs::hard_link } else { |a: &PathBuf, b: &PathBuf| symlink(a, b) };
+            link(&victim, &place).expect("a link");
+        }
+    }
+    use_it(&dir);
+    match kind {
+        "symbolic" | "hard" => {
+            assert_eq!(fs::read_to_string(&victim).expect("it stays"), content, "{kind} {name}");
+        }
+        _ => assert!(!victim.exists(), "{kind} {name}"),
+    }
+}
+
+#[test]
+fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let (out, moved) = (scratch.path().join("run"), scratch.path().join("moved"));
+    let victim = scratch.path().join("victim");
+    fs::create_dir(&victim).expect("mkdir");
+    let mut child = std::process::Command::new(common::SYSCOST)
+        .args(["run", "tcp_latency", "--path", "loopback", "--time-limit", "5s", "--quiet", "--out"])
+        .arg(&out)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let start = Instant::now();
+    while !RunDir::load(&out).is_ok_and(|run| !run.samples.is_empty()) {
+        assert!(start.elapsed() < Duration::from_secs(30), "no sample within half a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    fs::rename(&out, &moved).expect("rename");
+    symlink(&victim, &out).expect("symlink");
+    let before = RunDir::load(&moved).expect("the run").samples.len();
+    child.wait().expect("our child");
+    let run = RunDir::load(&moved).expect("the run is where it was begun");
+    assert!(run.samples.len() > before, "what was measured since is there too");
+    for file in ["run.json", "samples.csv", "histograms.csv"] {
+        assert!(!victim.join(file).exists(), "{file} went to where the name leads now");
+    }
+}
+
+#[test]
+fn a_link_of_somebody_else_does_not_decide_where_files_go() {
+    if !common::is_root("a_link_of_somebody_else_does_not_decide_where_files_go") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let (target, link) = (scratch.path().join("target"), scratch.path().join("link"));
+    fs::create_dir(&target).expect("mkdir");
+    symlink(&target, &link).expect("symlink");
+    lchown(&link, Some(65534), Some(65534)).expect("lchown");
+    assert_eq!(fs::symlink_metadata(&link).expect("a link").uid(), 65534);
+    let output = common::syscost(&[
+        "run",
+        "tcp_latency",
+        "--path",
+        "loopback",
+        "--time-limit",
+        "2s",
+        "--quiet",
+        "--out",
+        &text(&link),
+    ]);
+    assert_eq!(output.status.code(), Some(2), "{}", common::said(&output));
+    assert!(common::said(&output).contains("symbolic link"), "{}", common::said(&output));
+    assert_eq!(fs::read_dir(&target).expect("the directory").count(), 0);
+}
