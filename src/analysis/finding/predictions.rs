@@ -62,8 +62,8 @@ fn accounts(evidence: &Evidence<'_>) -> Vec<Statement> {
     judged.sort_by(|a, b| far(&b.1).total_cmp(&far(&a.1)));
     let of = |fit: Fit| judged.iter().filter(move |(_, r)| accuracy::fit(r, confidence) == fit);
     let text = format!(
-        "Of {}, {} cost within a factor of 2 of the sum of their steps (where the time goes) and {} do not.",
-        count(judged.len(), "transfer"),
+        "Of {} with an account (where the time goes), {} cost within a factor of 2 of its sum and {} do not.",
+        count(judged.len(), "case"),
         of(Fit::Holds).count(),
         of(Fit::Outside).count()
     );
@@ -167,7 +167,7 @@ mod tests {
         };
         let off = told(2.5);
         assert!(
-            off[0].starts_with("Of 8 transfers, 7 cost within a factor of 2") && off.len() == 2,
+            off[0].starts_with("Of 8 cases with an account (where the time goes), 7 cost") && off.len() == 2,
             "{off:?}"
         );
         assert!(off[1].contains("predicted, 2.5 times that measured"), "{off:?}");

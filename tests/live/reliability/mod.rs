@@ -1,6 +1,9 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod clocks;
+mod disks;
+mod held_up;
 mod hostile_files;
 mod hosts;
 mod killed;
