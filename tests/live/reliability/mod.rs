@@ -1,6 +1,7 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod browsed;
 mod hostile_files;
 mod hosts;
 mod killed;
@@ -9,6 +10,7 @@ mod left;
 mod networks;
 mod pages;
 mod peers;
+mod privileges;
 mod promises;
 mod rights;
 mod soak;
