@@ -7,7 +7,7 @@
 
 use super::Unavailable;
 use crate::sys::buffer::Buffer;
-use crate::sys::{disk, random};
+use crate::sys::{disk, namespace, random};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -46,6 +46,11 @@ impl Scratch {
 
     fn path(&mut self, wanted: &ScratchFile) -> Result<String, Unavailable> {
         if !self.files.contains_key(wanted) {
+            // Where the binary carries file capabilities the kernel shows its descriptors to no worker otherwise.
+            namespace::allow_inspection().map_err(|error| Unavailable {
+                reason: format!("this process may not show its files to its workers: {error}"),
+                remedy: "allow prctl(PR_SET_DUMPABLE) in the sandbox".into(),
+            })?;
             let file = make(wanted)?;
             self.files.insert(wanted.clone(), file);
         }

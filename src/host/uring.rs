@@ -15,6 +15,11 @@ pub fn available() -> Result<(), Unavailable> {
     probe::ring().map_err(|error| refusal(&Root::here(), &error))
 }
 
+/// Does this machine make rings for CAP_SYS_ADMIN alone?
+pub fn needs_right() -> bool {
+    Root::here().number("proc/sys/kernel/io_uring_disabled") == Some(1)
+}
+
 /// Does this kernel take this way to send?
 pub fn sends(way: Way) -> Result<(), Unavailable> {
     available()?;

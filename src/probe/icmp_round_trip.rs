@@ -5,6 +5,7 @@
 
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
+use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role, system_call};
 use crate::axis::{Axis, Point, Value};
@@ -72,6 +73,10 @@ impl Probe for IcmpRoundTrip {
 
     fn far(&self, role: &str) -> bool {
         role == SERVER
+    }
+
+    fn rights(&self, role: &str) -> Rights {
+        if role == CLIENT { Rights::Only(vec![RAW_ICMP]) } else { Rights::none() }
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

@@ -40,6 +40,7 @@ pub mod prediction;
 pub mod procedure_call;
 pub mod process_create;
 pub mod remote_file_read;
+pub mod rights;
 pub mod row;
 pub mod streaming;
 pub mod system_call;
@@ -53,6 +54,7 @@ pub mod transfer;
 pub mod working_set;
 
 use prediction::{Account, Inputs};
+use rights::Rights;
 use row::{Drawing, Row};
 
 /// What a probe is, for `list`, help, reports and docs.
@@ -206,6 +208,12 @@ pub trait Probe: Sync {
     fn far(&self, role: &str) -> bool {
         let _ = role;
         false
+    }
+
+    /// What of root's rights this role keeps; the worker gives up all others before it plays.
+    fn rights(&self, role: &str) -> Rights {
+        let _ = role;
+        Rights::none()
     }
 
     /// Plays one role in a worker process. An error that is an [`Unavailable`] skips the case with

@@ -5,6 +5,7 @@
 
 use super::network::{self, LOOPBACK};
 use super::prediction::{Account, Inputs};
+use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, icmp_round_trip, memory_bandwidth};
@@ -109,6 +110,10 @@ impl Probe for PeakBandwidth {
 
     fn far(&self, role: &str) -> bool {
         Transfer.far(role)
+    }
+
+    fn rights(&self, role: &str) -> Rights {
+        Transfer.rights(role)
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -9,6 +9,7 @@ use super::batch::Recorder;
 use super::door::{Door, SET_UP_LIMIT};
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
+use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection::{self, WELCOME};
 use super::{
@@ -120,6 +121,10 @@ impl Probe for TcpConnect {
 
     fn far(&self, role: &str) -> bool {
         role == SERVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights::Only(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

@@ -5,6 +5,7 @@
 
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
+use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
@@ -128,6 +129,10 @@ impl Probe for TcpRoundTrip {
 
     fn far(&self, role: &str) -> bool {
         role == SERVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights::Only(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

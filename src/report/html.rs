@@ -7,28 +7,26 @@ use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
 use super::{
     Block, Diagram, Entry, HeatCell, HeatMap, MapCell, Notice, Plot, RegionMap, Report, Section, Standing,
-    Table, WinnerMap, bars, diagram, heat, regions, svg,
+    Table, WinnerMap, bars, diagram, heat, policy, regions, svg,
 };
 use crate::stats::Estimate;
 use crate::units::{self, Unit};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
-
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
     let targets = Targets::of(report);
+    let style = [svg::STYLE, include_str!("page.css")].concat();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy::of(&style));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (visible(&report.title)) }
-                style { (PreEscaped(svg::STYLE)) (PreEscaped(include_str!("page.css"))) }
+                style { (PreEscaped(&style)) }
             }
             body {
                 div.wrap { header {

@@ -23,6 +23,7 @@ mod frame;
 pub mod heat;
 pub mod html;
 pub mod marks;
+mod policy;
 pub mod section;
 pub mod sentence;
 pub mod svg;

@@ -5,6 +5,7 @@ pub mod boot;
 pub mod buffer;
 pub mod c_library;
 pub mod call;
+pub mod capability;
 pub mod chase;
 pub mod child;
 pub mod clock;

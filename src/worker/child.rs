@@ -5,10 +5,15 @@
 
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::host::{Unavailable, scarce, topology};
-use crate::probe::{self, RoleReport, Stage};
+use crate::probe::rights::{LOW_PORTS, Rights};
+use crate::probe::{self, RoleReport, Stage, Task};
+use crate::sys::capability::{self, Capability};
 use crate::sys::{process, signals};
 use anyhow::{Context, Result, bail};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::mpsc::{self, Receiver};
 
 /// A process did not run for a while: it was stopped, or all of the machine was.
@@ -60,7 +65,7 @@ fn said(frame: FromWorker) -> i32 {
 }
 
 fn play() -> Result<RoleReport> {
-    let task =
+    let mut task =
         match protocol::read(&mut io::stdin().lock())?.context("the harness closed before giving a task")? {
             ToWorker::Task { version, task } if version == protocol::VERSION => task,
             ToWorker::Task { version, .. } => bail!(
@@ -70,8 +75,33 @@ fn play() -> Result<RoleReport> {
             ToWorker::Go => bail!("the harness said go before giving a task"),
         };
     let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
+    let _found = find_files(&mut task);
+    give_up_rights(probe.rights(&task.role), &task)?;
     let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };
     probe.play(&task, &mut Line { frames })
+}
+
+/// Finds the task's files while this process has the harness's rights: the kernel shows the descriptors of a
+/// process to nobody who holds fewer. From then on each is a descriptor of this process, which nothing can be
+/// read or written by, and which [`Task::files`] names. One that cannot be found stays for the role to say so.
+fn find_files(task: &mut Task) -> Vec<File> {
+    let mut found = Vec::new();
+    for path in &mut task.files {
+        let file = File::options().read(true).custom_flags(libc::O_PATH).open(&*path);
+        if let Ok(file) = file {
+            *path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            found.push(file);
+        }
+    }
+    found
+}
+
+/// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
+fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
+    let Rights::Only(rights) = rights else { return Ok(()) };
+    let ports = task.ports.map(|_| LOW_PORTS);
+    let kept: Vec<Capability> = rights.into_iter().chain(ports).map(|right| right.capability).collect();
+    capability::keep_only(&kept).context("cannot give up rights that this role does not need")
 }
 
 /// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.

@@ -14,6 +14,7 @@ mod sides;
 mod unix_stream;
 mod way;
 
+use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, available, axes, metrics};
 use super::{About, Probe, RoleReport, Ruler, Stage, Task, Timing};
@@ -126,6 +127,10 @@ impl Probe for LocalTransfer {
 
     fn roles(&self) -> &'static [&'static str] {
         streaming::ROLES
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights::Only(vec![COUNT_IN_THE_KERNEL, LARGE_PIPES])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -13,6 +13,7 @@ mod serving;
 mod smb;
 
 use super::prediction::{Account, Inputs};
+use super::rights::{OTHERS_DIRECTORIES, Rights};
 use super::row::Row;
 use super::{
     About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
@@ -88,6 +89,15 @@ impl Probe for RemoteFileRead {
 
     fn far(&self, role: &str) -> bool {
         role == SERVER
+    }
+
+    fn rights(&self, role: &str) -> Rights {
+        match role {
+            SERVER => Rights::Every {
+                why: "a file server acts for every user: it needs a mount namespace, other users' ids, file handles",
+            },
+            _ => Rights::Only(vec![OTHERS_DIRECTORIES]),
+        }
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -11,6 +11,7 @@ mod schedule;
 mod side;
 mod wait;
 
+use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::Transfer;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
@@ -89,6 +90,10 @@ impl Probe for TcpLatency {
 
     fn compared(&self) -> bool {
         true
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights::Only(vec![COUNT_IN_THE_KERNEL, NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -9,6 +9,7 @@ mod sides;
 pub mod steps;
 
 use super::prediction::RowRef;
+use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
 use super::{About, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Kind, Point, Value};
@@ -155,6 +156,10 @@ impl Probe for TcpPath {
 
     fn far(&self, role: &str) -> bool {
         role == RECEIVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights::Only(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

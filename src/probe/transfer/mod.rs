@@ -8,10 +8,11 @@ pub mod metrics;
 pub mod receiver;
 pub mod sender;
 
+use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Point, Value};
-use crate::host::Unavailable;
+use crate::host::{Unavailable, uring};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
 
@@ -122,6 +123,11 @@ impl Probe for Transfer {
 
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        let always = [COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS];
+        Rights::Only(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

@@ -1,6 +1,7 @@
 //! Each promise of docs/reliability.md, kept for real: processes are killed, disks fill, links go
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
+mod browsed;
 mod clocks;
 mod disks;
 mod held_up;
@@ -14,6 +15,7 @@ mod networks;
 mod outputs;
 mod pages;
 mod peers;
+mod privileges;
 mod promises;
 mod rights;
 mod soak;

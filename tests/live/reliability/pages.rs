@@ -1,6 +1,7 @@
 //! A run directory from a stranger: whatever its texts say, the page has no element or attribute that an
 //! honest page lacks, the terminal gets no control character, and the script of a course no statement.
 
+use super::browsed;
 use crate::common;
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +9,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Everything at once that ends a text in HTML, SVG, CSS, Python or a terminal.
-const EVIL: &str = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"' onload=alert(3) \
+const EVIL: &str = "</style></title><script>document.documentElement.setAttribute('data-ran','yes')</script>\
+                    <img src=http://stranger.example/image onerror=document.documentElement.setAttribute('data-ran','yes')>\
+                    \"' onload=alert(3) \
                     <a href=\"javascript:alert(4)\">x</a>]]>--><!-- \u{1b}]8;;http://x\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\
                     \r\n\0\"\"\"\nimport os\\\nos.system('true') =cmd|' /C calc'!A0";
 
@@ -220,6 +223,19 @@ fn shown_and_never_obeyed(scratch: &Path, honest: &Path, keep: &[&str]) {
     ];
     let strange: Vec<&&String> = new.iter().filter(|name| !known.contains(&name.as_str())).collect();
     assert!(strange.is_empty(), "the page has what an honest one lacks: {strange:?}");
+    match browsed::visit(&evil.join("report.html")) {
+        Some(visit) => {
+            assert!(visit.dom.contains("syscost report"), "the browser shows the page");
+            assert!(!visit.dom.contains(browsed::RAN), "a script ran");
+            assert_eq!(visit.requests, Vec::<String>::new());
+            assert!(
+                !visit.console.contains("Content Security Policy"),
+                "there was something to refuse: {}",
+                visit.console
+            );
+        }
+        None => common::skipped("a_stranger_s_run_directory_is_shown_and_never_obeyed", "no chromium"),
+    }
     for link in page(&evil).split("href=\"").skip(1) {
         assert!(link.starts_with('#'), "a link leads out of the page: {link:.80}");
     }
