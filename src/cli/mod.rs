@@ -49,9 +49,15 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
-            let lost = error.print().is_err_and(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
-            return ExitCode::from(if lost { USAGE } else { status });
+            let lost = error.print().err().filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+            return ExitCode::from(match lost {
+                Some(error) => {
+                    output::complain(&format!("error: {}: {error}", output::CANNOT_WRITE));
+                    USAGE
+                }
+                None => status,
+            });
         }
     };
     let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");

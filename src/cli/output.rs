@@ -11,6 +11,9 @@ use std::os::fd::AsFd;
 /// Columns of every text: what an 80-column terminal shows without wrapping again.
 pub const WIDTH: usize = 80;
 
+/// Why an output that somebody waits for does not come.
+pub const CANNOT_WRITE: &str = "cannot write to standard output (is what it leads to full?)";
+
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Color {
@@ -91,7 +94,7 @@ fn write(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to standard output (is what it leads to full?)"),
+        other => other.context(CANNOT_WRITE),
     }
 }
 

@@ -32,6 +32,15 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     } else {
         report::show(&written, global)?;
     }
+    let left = unmeasured(&run);
+    if left > 0 && run.record.state == State::TimeLimit {
+        output::complain(&format!(
+            "warning: {left} of {} cases were not measured: the time limit was over before them: syscost run --resume \
+             {} --time-limit LONGER",
+            run.record.plan.cases.len(),
+            out.display()
+        ));
+    }
     Ok(verdict(&run, args.strict))
 }
 
@@ -71,14 +80,19 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
 
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
 fn verdict(run: &Run, strict: bool) -> Verdict {
-    let plan = &run.record.plan;
-    let measured = |case: &Case| run.samples.verified(case.index) || plan.gave_up(case);
-    let skipped = strict && !plan.skips.is_empty();
+    let skipped = strict && !run.record.plan.skips.is_empty();
     let interrupted = run.record.state == State::Interrupted;
-    if interrupted || !plan.cases.iter().all(measured) || !run.record.failures.is_empty() || skipped {
+    if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {
         return Verdict::Bad;
     }
     Verdict::Good
+}
+
+/// Cases that have no verified sample, and are not known to be impossible here.
+fn unmeasured(run: &Run) -> usize {
+    let plan = &run.record.plan;
+    let measured = |case: &Case| run.samples.verified(case.index) || plan.gave_up(case);
+    plan.cases.iter().filter(|case| !measured(case)).count()
 }
 
 /// `syscost-runs/20261121T090000Z-default`

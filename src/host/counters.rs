@@ -6,6 +6,7 @@
 
 use super::Unavailable;
 use super::files::Root;
+use super::settings;
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
 use std::collections::BTreeMap;
@@ -233,6 +234,10 @@ fn explain(error: &io::Error, kernel: bool, root: &Root) -> Unavailable {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL) => {
             ("this processor has no such hardware counter".to_string(), "measure on another processor")
         }
+        Some(libc::EACCES | libc::EPERM) if allowed(paranoid, kernel, root) => (
+            "a sandbox (seccomp, a security module) refuses perf_event_open".to_string(),
+            "allow perf_event_open in it (Docker: --cap-add PERFMON, or a seccomp profile that has it)",
+        ),
         Some(libc::EACCES | libc::EPERM) => (
             format!(
                 "kernel.perf_event_paranoid = {level} keeps counters of {} from an ordinary user",
@@ -240,15 +245,23 @@ fn explain(error: &io::Error, kernel: bool, root: &Root) -> Unavailable {
             ),
             "sudo sysctl kernel.perf_event_paranoid=1, or give the binary CAP_PERFMON: sudo setcap cap_perfmon+ep",
         ),
-        Some(libc::ENOSYS) => {
-            ("this kernel, or a seccomp filter, has no perf_event_open".to_string(), "use another kernel")
-        }
+        Some(libc::ENOSYS) => (
+            "this kernel, or a seccomp filter, has no perf_event_open".to_string(),
+            "use a kernel with CONFIG_PERF_EVENTS, outside sandboxes that hide it",
+        ),
         Some(libc::EMFILE | libc::ENFILE) => {
             ("too many open files".to_string(), "raise the limit: ulimit -n 4096")
         }
         _ => ("perf_event_open failed".to_string(), "run `syscost doctor`"),
     };
     Unavailable { reason: format!("{reason} ({error})"), remedy: remedy.into() }
+}
+
+/// May this process count, as far as the setting and its rights go?
+/// Source: Documentation/admin-guide/sysctl/kernel.rst (perf_event_paranoid); 3 is Debian's.
+fn allowed(paranoid: Option<i64>, kernel: bool, root: &Root) -> bool {
+    let strictest = if kernel { 1 } else { 2 };
+    paranoid.is_some_and(|level| level <= strictest) || settings::holds(root, &["CAP_PERFMON"])
 }
 
 #[cfg(test)]
@@ -310,8 +323,13 @@ mod tests {
         assert!(why(libc::ENOENT, false).reason.contains("processor"));
         machine.write("proc/cpuinfo", "flags\t: fpu hypervisor lahf_lm\n");
         assert!(why(libc::ENOENT, false).remedy.contains("pmu=on"));
-        machine.write("proc/sys/kernel/perf_event_paranoid", "-1\n");
-        assert!(why(libc::EPERM, false).reason.contains("= -1"));
+        // Where the setting or a right allows it, neither is blamed.
+        machine.write("proc/sys/kernel/perf_event_paranoid", "2\n");
+        assert!(why(libc::EPERM, false).reason.contains("sandbox"));
+        assert!(why(libc::EPERM, true).reason.contains("= 2"));
+        machine.write("proc/self/status", "CapEff:\t0000004000000000\n");
+        assert!(why(libc::EPERM, true).remedy.contains("allow perf_event_open"));
+        assert!(why(libc::ENOSYS, true).remedy.contains("sandbox"));
     }
 
     /// Software events go the same way as hardware events, and exist everywhere.

@@ -168,6 +168,16 @@ pub fn capabilities(root: &Root) -> Option<String> {
     Some(if held.is_empty() { "none".into() } else { held })
 }
 
+/// Are these rights ours on the machine itself? Whoever owns a user namespace holds every capability inside it, and
+/// the kernel asks for some of them outside.
+pub fn holds(root: &Root, wanted: &[&str]) -> bool {
+    let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
+    let outside = root.text("proc/self/uid_map").is_none_or(everybody);
+    let held = capabilities(root).unwrap_or_default();
+    let holds = |name: &str| held.split(", ").any(|one| one == name);
+    outside && (holds("CAP_SYS_ADMIN") || wanted.iter().all(|name| holds(name)))
+}
+
 /// `cpu12`, and not `cpufreq`.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -207,6 +217,9 @@ mod tests {
         assert_eq!(soft_limit(&root, "Max open files").as_deref(), Some("1024"));
         assert_eq!(effective_uid(&root), Some(1000));
         assert_eq!(capabilities(&root).as_deref(), Some("CAP_NET_ADMIN, CAP_PERFMON, CAP_BPF"));
+        assert!(holds(&root, &["CAP_PERFMON", "CAP_BPF"]) && !holds(&root, &["CAP_SYS_NICE"]));
+        machine.write("proc/self/uid_map", "         0       1000          1\n");
+        assert!(!holds(&root, &["CAP_BPF"]), "held in a namespace, not on the machine");
         assert_eq!(hypervisor(&root), None);
         assert_eq!(container(&root), None);
     }

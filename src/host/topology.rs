@@ -281,8 +281,9 @@ fn nodes(root: &Root) -> BTreeMap<usize, usize> {
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     // The former pin is looked at before it is changed.
     drop(PIN.take());
-    affinity::restrict(&[cpu])
-        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {e}")))?;
+    affinity::restrict(&[cpu]).map_err(|e| {
+        io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {}", unpinned(&e)))
+    })?;
     PIN.set(Some(Pin { cpu }));
     Ok(())
 }
@@ -310,6 +311,17 @@ impl Drop for Pin {
         if affinity::allowed().is_ok_and(|cpus| cpus != [self.cpu]) {
             MOVED.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// The setting itself needs no right: only a filter of system calls refuses it.
+fn unpinned(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::ENOSYS) => format!(
+            "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
+             them (--placement none)"
+        ),
+        _ => error.to_string(),
     }
 }
 

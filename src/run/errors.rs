@@ -2,6 +2,7 @@
 //! next command. It decides nothing. Source: errno(3).
 
 use super::SCHEMA;
+use crate::host::scarce;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +94,7 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
             "no directory can be made there, or it was removed meanwhile; choose another one with --out"
                 .into()
         }
-        _ => source.to_string(),
+        _ => plainly(&source),
     };
     WriteError::Io { path: path.into(), meaning, source }
 }
@@ -117,9 +118,14 @@ pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> L
         Some(libc::ENOENT | libc::ENOTDIR) => return LoadError::NotARun { path: dir.into(), missing: name },
         Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow".into(),
         Some(libc::EACCES) => "you may not read it; ask its owner, or run as the user who made it".into(),
-        _ => source.to_string(),
+        _ => plainly(&source),
     };
     LoadError::Io { path, meaning, source }
+}
+
+/// What the system says, with the limit that it speaks of.
+fn plainly(error: &io::Error) -> String {
+    scarce::meaning(error).map_or_else(|| error.to_string(), |limit| format!("{error}: {limit}"))
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub fn main() -> i32 {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
         Err(error) => said(match error.downcast::<Unavailable>() {
             Ok(why) => FromWorker::Unavailable { why },
-            Err(error) => FromWorker::Failed { causes: causes(&error) },
+            Err(error) => FromWorker::Failed { causes: causes(&error), peer_lost: peer_lost(&error) },
         }),
     }
 }
@@ -48,6 +48,13 @@ fn marked(mut report: RoleReport) -> RoleReport {
 /// From the outermost in, and the limit that was met, if it was one.
 fn causes(error: &anyhow::Error) -> Vec<String> {
     error.chain().map(|cause| cause.to_string()).chain(scarce::of_chain(error)).collect()
+}
+
+/// Did a connection end that should not have?
+fn peer_lost(error: &anyhow::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof};
+    let lost = [BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof];
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| lost.contains(&e.kind()))
 }
 
 fn said(frame: FromWorker) -> i32 {

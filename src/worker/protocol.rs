@@ -39,6 +39,9 @@ pub enum FromWorker {
     /// The role failed; causes from the outermost in.
     Failed {
         causes: Vec<String>,
+        /// Another role went away: what this one says is a consequence, and that one may know why.
+        #[serde(default)]
+        peer_lost: bool,
     },
 }
 
@@ -158,7 +161,7 @@ mod tests {
     fn frames_read_back() {
         let mut bytes = Vec::new();
         write(&mut bytes, &FromWorker::Ready).unwrap();
-        write(&mut bytes, &FromWorker::Failed { causes: vec!["a".into()] }).unwrap();
+        write(&mut bytes, &FromWorker::Failed { causes: vec!["a".into()], peer_lost: true }).unwrap();
         let mut input = bytes.as_slice();
         assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Ready))));
         assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Failed { .. }))));

@@ -296,10 +296,37 @@ impl Direction<'_> {
             // Hearing one that is silent when time is up says so.
             let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
             if let Some((place, _)) = spoke {
-                frames[*place] = Some(self.hear(roles[*place], &mut workers[*place])?);
+                let frame = self.listen(roles[*place], &mut workers[*place])?;
+                if let FromWorker::Failed { peer_lost: true, .. } = frame
+                    && let Some(cause) = self.cause_elsewhere(*place, roles, workers)
+                {
+                    return Err(cause);
+                }
+                frames[*place] = Some(self.told(roles[*place], frame)?);
             }
         }
         Ok(frames.into_iter().flatten().collect())
+    }
+
+    /// Why another role went away, where it says so itself within a moment.
+    fn cause_elsewhere(&self, heard: usize, roles: &[&str], workers: &mut [Worker]) -> Option<RoundError> {
+        let until = Instant::now() + POST_MORTEM;
+        let others = roles.iter().zip(workers.iter_mut()).enumerate().filter(|(place, _)| *place != heard);
+        for (_, (role, worker)) in others {
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                // Only one that has something to say is heard: waiting for a frame in vain would end it.
+                if process::wait_for_any(&[worker.line()], left).ok()? != [true] {
+                    break;
+                }
+                match worker.hear(&mut Deadline::at(until), self.terms.interrupted).ok()? {
+                    FromWorker::Failed { peer_lost: true, .. } => break,
+                    frame @ FromWorker::Failed { .. } => return self.told(role, frame).err(),
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     /// A worker that listens no more has said why, in a frame or with its last words.
@@ -314,11 +341,21 @@ impl Direction<'_> {
     }
 
     fn hear(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let frame = self.listen(role, worker)?;
+        self.told(role, frame)
+    }
+
+    /// Whatever it says, a failure too.
+    fn listen(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
         let heard = worker.hear(&mut self.deadline, self.terms.interrupted);
-        let frame = heard.map_err(|error| self.lost(role, &error))?;
+        heard.map_err(|error| self.lost(role, &error))
+    }
+
+    /// What it says, where that is not the end of the round.
+    fn told(&self, role: &str, frame: FromWorker) -> Result<FromWorker, RoundError> {
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
-            FromWorker::Failed { causes } => {
+            FromWorker::Failed { causes, .. } => {
                 Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
             }
             frame => Ok(frame),

@@ -139,8 +139,12 @@ pub fn counters(root: &Root, live: &Live) -> Check {
         format!("no values for {}", names.join(", "))
     };
     // Reasons differ where some counters do not exist and others are forbidden: each once.
-    let mut reasons: Vec<&str> = missing.iter().map(|(_, why)| why.reason.as_str()).collect();
-    reasons.dedup();
+    let mut reasons: Vec<&str> = Vec::new();
+    for (_, why) in missing {
+        if !reasons.contains(&why.reason.as_str()) {
+            reasons.push(&why.reason);
+        }
+    }
     let observed = format!("{observed}; {}", reasons.join("; "));
     good("hardware_counters", "hardware counters", observed).caution(consequence, why.remedy.clone())
 }

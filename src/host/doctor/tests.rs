@@ -159,12 +159,17 @@ fn what_runs_badly_is_seen() {
     }
     let (machine, mut live) = quiet();
     live.namespaces = Err(why.clone());
-    live.counters_missing = vec![("llc_loads_user".into(), why.clone()), ("llc_misses_user".into(), why)];
+    let other = Unavailable { reason: "forbidden".into(), remedy: "ask".into() };
+    live.counters_missing = vec![
+        ("l1d_loads_user".into(), why.clone()),
+        ("l1d_loads_kernel".into(), other),
+        ("llc_misses_user".into(), why),
+    ];
     assert_eq!(judged(&machine, &live, "namespaces").remedy, "go there");
     let counters = judged(&machine, &live, "hardware_counters");
     assert_eq!(counters.status, Status::Caution);
     assert!(
-        counters.observed.contains("14 of 16") && counters.observed.ends_with("; not here"),
+        counters.observed.contains("13 of 16") && counters.observed.ends_with("; not here; forbidden"),
         "{counters:?}"
     );
     assert!(counters.consequence.contains("llc_misses_user"));

@@ -70,7 +70,8 @@ fn cause(refused: &Refused, policy: &Policy) -> (String, String) {
             "kernel.apparmor_restrict_unprivileged_userns = 1 takes an ordinary user's rights in his namespaces",
             "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run as root",
         ),
-        Some(libc::EPERM | libc::EACCES) if policy.seccomp_filter => text(
+        // A kernel without namespaces says EINVAL to unshare(2), which every kernel of today has.
+        Some(libc::EPERM | libc::EACCES | libc::ENOSYS) if policy.seccomp_filter => text(
             "a seccomp filter, as a container has, forbids them",
             "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN",
         ),
@@ -126,6 +127,11 @@ mod tests {
             ),
             (
                 refused(Step::UserNamespace, libc::EPERM),
+                Policy { seccomp_filter: true, ..free.clone() },
+                "--cap-add SYS_ADMIN",
+            ),
+            (
+                refused(Step::NetworkNamespace, libc::ENOSYS),
                 Policy { seccomp_filter: true, ..free.clone() },
                 "--cap-add SYS_ADMIN",
             ),

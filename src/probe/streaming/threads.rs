@@ -4,7 +4,7 @@ use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
 use crate::host::topology::{self, Placement, Topology};
 use crate::host::{Unavailable, scarce};
 use crate::sys::process;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use std::io;
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
@@ -77,10 +77,7 @@ pub fn run<'a, S: Sync>(
                 let cpu = cpu(pinned);
                 let thread = move || {
                     let prepared = cpu
-                        .map_or(Ok(()), |n| {
-                            topology::pin_this_thread(n)
-                                .with_context(|| format!("cannot pin a thread to CPU {n}"))
-                        })
+                        .map_or(Ok(()), |n| topology::pin_this_thread(n).map_err(anyhow::Error::from))
                         .and_then(|()| prepare(stream));
                     let ready = match prepared {
                         Ok(ready) => ready,

@@ -1,0 +1,334 @@
+//! Hostile machines: hardly any descriptors or processes, a sandbox that refuses system calls, /proc and /sys that
+//! are read-only, empty or missing. What can be measured is; what cannot is told with what would help.
+
+use crate::common::{self, said};
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use syscost::ledger::Tier;
+use syscost::plan::{Case, Skip};
+use syscost::run::RunDir;
+
+/// Limits are counted per user: nobody else's tests run as this one.
+const LONELY: u32 = 65_530;
+
+/// The whole of the tool's start, a run of some seconds, and its report.
+fn run_of(program: &Path, mechanisms: &str, threads: &str, out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(["run", "transfer", "--mechanism", mechanisms, "--size", "4K", "--threads", threads, "--quick"])
+        .args(more)
+        .arg("--out")
+        .arg(out)
+        .current_dir("/");
+    command
+}
+
+/// It ends by itself, with a status that it documents, and no panic in any of its processes.
+fn ended(mut command: Command) -> (i32, String) {
+    let output: Output = command.output().expect("the binary starts");
+    let text = said(&output);
+    assert!(!text.contains("panicked"), "{text}");
+    (output.status.code().unwrap_or_else(|| panic!("{text}")), text)
+}
+
+/// Runs this between fork and exec: only plain system calls.
+fn before_exec(command: &mut Command, prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static) {
+    // SAFETY: each caller's closure makes system calls alone, and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn descriptors(limit: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: setrlimit only reads the live struct.
+    done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })
+}
+
+fn processes(limit: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: setrlimit only reads the live struct.
+    done(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) })
+}
+
+#[test]
+fn few_descriptors_are_enough_or_the_limit_is_named() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    for (limit, statuses) in [(20, &[1][..]), (10, &[1]), (6, &[2])] {
+        let out = scratch.path().join(limit.to_string());
+        let more = ["--path", "loopback", "--time-limit", "8s"];
+        let mut command = run_of(Path::new(common::SYSCOST), "send,sendmsg", "1,64", &out, &more);
+        before_exec(&mut command, move || descriptors(limit));
+        let (status, text) = ended(command);
+        assert!(statuses.contains(&status), "{limit}: {text}");
+        assert!(
+            text.contains("ulimit -n") && text.contains(&format!("may have {limit} files")),
+            "{limit}: {text}"
+        );
+        if status == 2 {
+            // What was begun is no obstacle once the limit is raised.
+            let (status, text) = ended(run_of(Path::new(common::SYSCOST), "send", "1", &out, &more));
+            assert_eq!(status, 0, "{text}");
+            assert!(!RunDir::load(&out).expect("a run").samples.is_empty());
+            continue;
+        }
+        let run = RunDir::load(&out).expect("a valid run");
+        assert!(!run.record.failures.is_empty());
+        for failure in &run.record.failures {
+            assert!(failure.message.contains("ulimit -n"), "{limit}: {}", failure.message);
+        }
+        // One thread a side needs fewer than 20.
+        assert_eq!(run.samples.is_empty(), limit < 20, "{limit}: {text}");
+    }
+}
+
+#[test]
+fn few_processes_are_named_with_the_limit() {
+    let test = "few_processes_are_named_with_the_limit";
+    if !common::is_root(test) {
+        return;
+    }
+    let (directory, program) = common::open_to_all();
+    for limit in [1, 8] {
+        let out = directory.path().join(limit.to_string());
+        let more = ["--path", "loopback", "--time-limit", "8s"];
+        let mut command = run_of(&program, "send", "1,8", &out, &more);
+        command.uid(LONELY).gid(LONELY);
+        before_exec(&mut command, move || processes(limit));
+        let (status, text) = ended(command);
+        assert_eq!(status, 1, "{text}");
+        let run = RunDir::load(&out).expect("a valid run");
+        assert!(!run.record.failures.is_empty(), "{text}");
+        for failure in &run.record.failures {
+            let (message, named) = (&failure.message, format!("may have {limit} processes"));
+            assert!(message.contains("ulimit -u") && message.contains(&named), "{message}");
+        }
+        // Two workers of one thread each are 4 tasks beside the tool.
+        assert_eq!(run.samples.is_empty(), limit == 1, "{text}");
+    }
+}
+
+/// A real filter: these calls end with this error, for this process and all that it starts.
+fn filter(calls: &[libc::c_long], errno: i32) -> Vec<libc::sock_filter> {
+    let code = |class: u32| class as u16;
+    let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+    let mut program = vec![step(code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS), 0, 0)];
+    for call in calls {
+        program.push(step(code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K), 1, *call as u32));
+        program.push(step(code(libc::BPF_RET | libc::BPF_K), 0, libc::SECCOMP_RET_ERRNO | errno as u32));
+    }
+    program.push(step(code(libc::BPF_RET | libc::BPF_K), 0, libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+fn sandboxed(command: &mut Command, calls: &[libc::c_long], errno: i32) {
+    let mut program = filter(calls, errno);
+    before_exec(command, move || {
+        let whole = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+        // SAFETY: prctl takes plain numbers, and reads the live program that it is given.
+        unsafe {
+            done(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+            done(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &whole as *const _))
+        }
+    });
+}
+
+/// What containers refuse, and what older sandboxes know nothing of.
+const REFUSED: [libc::c_long; 8] = [
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_memfd_create,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+];
+
+#[test]
+fn a_sandbox_skips_what_it_refuses_and_the_rest_is_measured() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    std::thread::scope(|scope| {
+        for errno in [libc::EPERM, libc::ENOSYS] {
+            let out = scratch.path().join(errno.to_string());
+            scope.spawn(move || in_a_sandbox(errno, &out));
+        }
+    });
+}
+
+fn in_a_sandbox(errno: i32, out: &Path) {
+    let more = ["--path", "loopback", "--time-limit", "10s"];
+    let mut command = run_of(Path::new(common::SYSCOST), "all", "1", out, &more);
+    sandboxed(&mut command, &REFUSED, errno);
+    let (status, text) = ended(command);
+    assert_eq!(status, 0, "{text}");
+    let run = RunDir::load(out).expect("a valid run");
+    assert!(run.record.failures.is_empty(), "{:?}", run.record.failures);
+
+    let skips = &run.record.plan.skips;
+    assert!(skips.iter().all(|skip| !skip.why.reason.is_empty() && !skip.why.remedy.is_empty()), "{skips:?}");
+    let about = |word: &str| {
+        let told =
+            |skip: &&Skip| skip.why.remedy.contains(word) && format!("{:?}", skip.why).contains("sandbox");
+        skips.iter().filter(told).count()
+    };
+    let ring = if errno == libc::EPERM { "io_uring_setup" } else { "CONFIG_IO_URING" };
+    assert_eq!((about(ring), about("memfd_create")), (4, 3), "{skips:?}");
+
+    let mechanism = |case: &Case| case.point.text("mechanism").map(String::from);
+    let measured: Vec<String> = run.record.plan.cases.iter().filter_map(mechanism).collect();
+    for plain in ["send", "sendmsg", "writev", "msg_zerocopy"] {
+        assert!(measured.iter().any(|one| one == plain), "{plain}: {measured:?}");
+    }
+    let seen: std::collections::BTreeSet<usize> = run.samples.iter().map(|s| s.case).collect();
+    assert_eq!(seen.len(), run.record.plan.cases.len(), "each case has samples: {text}");
+
+    for audit in &run.record.audits {
+        let why = audit.uncounted.as_ref().expect("nothing could count");
+        assert_eq!(audit.tier, Tier::Told);
+        assert!(why.reason.contains("sandbox") || !common::is_root("the reason of an audit"), "{why:?}");
+    }
+    let left = run.record.warnings.iter().any(|warning| warning.observed.contains("copies"));
+    assert!(!run.record.audits.is_empty() || left, "{text}");
+    let counters = run.record.missing.iter().find(|m| m.quantities.iter().any(|q| q.contains("cycles")));
+    let why = &counters.expect("no counter opens").why;
+    assert!(why.reason.contains("perf_event") && !why.remedy.is_empty(), "{why:?}");
+    // Whoever has the rights is not told to get them.
+    if common::is_root("the remedy of a counter") {
+        assert!(why.remedy.contains("allow perf_event_open") || why.remedy.contains("sandbox"), "{why:?}");
+    }
+}
+
+#[test]
+fn a_sandbox_without_namespaces_or_pinning_is_named() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    for errno in [libc::EPERM, libc::ENOSYS] {
+        let out = scratch.path().join(format!("namespaces-{errno}"));
+        let program = Path::new(common::SYSCOST);
+        let mut command = run_of(program, "send", "1", &out, &["--time-limit", "4s"]);
+        sandboxed(&mut command, &REFUSED, errno);
+        let (status, text) = ended(command);
+        assert_eq!(status, 0, "{text}");
+        let run = RunDir::load(&out).expect("a valid run");
+        let fallback = run.record.warnings.iter().find(|warning| warning.id == "path_fallback");
+        let fallback = fallback.unwrap_or_else(|| panic!("loopback without a reason: {text}"));
+        if common::is_root("the reason why there is no namespace") {
+            assert!(
+                fallback.observed.contains("seccomp") && fallback.remedy.contains("--cap-add"),
+                "{fallback:?}"
+            );
+        }
+
+        let out = scratch.path().join(format!("pinning-{errno}"));
+        let more = ["--time-limit", "4s", "--path", "loopback"];
+        let mut command = run_of(program, "send", "1", &out, &more);
+        sandboxed(&mut command, &[libc::SYS_sched_setaffinity], errno);
+        let (status, text) = ended(command);
+        assert_eq!(status, 1, "{text}");
+        assert!(text.contains("sandbox") && text.contains("--placement none"), "{text}");
+        assert!(!RunDir::load(&out).expect("a valid run").record.failures.is_empty());
+        // The remedy helps.
+        let out = scratch.path().join(format!("unpinned-{errno}"));
+        let more = ["--time-limit", "4s", "--path", "loopback", "--placement", "none"];
+        let mut command = run_of(program, "send", "1", &out, &more);
+        sandboxed(&mut command, &[libc::SYS_sched_setaffinity], errno);
+        let (status, text) = ended(command);
+        assert_eq!(status, 0, "{text}");
+    }
+}
+
+/// A mount namespace of our own, from which nothing comes out.
+fn own_mounts() -> io::Result<()> {
+    // SAFETY: plain system calls with terminated strings.
+    unsafe {
+        done(libc::unshare(libc::CLONE_NEWNS))?;
+        let flags = libc::MS_REC | libc::MS_PRIVATE;
+        done(libc::mount(c"none".as_ptr(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null()))
+    }
+}
+
+fn read_only(path: &CStr) -> io::Result<()> {
+    let (none, data) = (std::ptr::null(), std::ptr::null());
+    let again = libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY;
+    // SAFETY: plain system calls with terminated strings.
+    unsafe {
+        done(libc::mount(path.as_ptr(), path.as_ptr(), none, libc::MS_BIND, data))?;
+        done(libc::mount(path.as_ptr(), path.as_ptr(), none, again, data))
+    }
+}
+
+/// An empty folder in its place; where there is none, it stays so.
+fn emptied(path: &CStr) -> io::Result<()> {
+    // SAFETY: a plain system call with terminated strings.
+    let result =
+        unsafe { libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, std::ptr::null()) };
+    done(result).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+#[test]
+fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
+    if !common::is_root("kernel_files_that_are_read_only_or_missing_do_not_end_a_run") {
+        return;
+    }
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let program = Path::new(common::SYSCOST);
+    for missing in [false, true] {
+        let prepare = move || {
+            own_mounts()?;
+            emptied(c"/proc/pressure")?;
+            let both = if missing { emptied } else { read_only };
+            both(c"/proc/sys").and_then(|()| both(c"/sys"))
+        };
+        let out = scratch.path().join(missing.to_string());
+        let mut command = run_of(program, "send,msg_zerocopy", "1", &out, &["--time-limit", "4s"]);
+        before_exec(&mut command, prepare);
+        let (status, text) = ended(command);
+        assert_eq!(status, 0, "{text}");
+        let run = RunDir::load(&out).expect("a valid run");
+        assert!(!run.samples.is_empty() && run.record.failures.is_empty(), "{text}");
+
+        let mut command = Command::new(program);
+        command.arg("doctor");
+        before_exec(&mut command, prepare);
+        let (status, text) = ended(command);
+        assert!(status <= 1, "{text}");
+        assert!(!missing || text.contains("perf_event_paranoid = not told"), "{text}");
+    }
+    let mut command = run_of(program, "send", "1", &scratch.path().join("none"), &["--time-limit", "4s"]);
+    before_exec(&mut command, || own_mounts().and_then(|()| emptied(c"/proc")));
+    let (status, text) = ended(command);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("mount -t proc proc /proc"), "{text}");
+}
+
+/// In a process namespace of its own: on older kernels the option belongs to all mounts of one.
+#[test]
+fn hidden_processes_do_not_hide_our_own() {
+    let test = "hidden_processes_do_not_hide_our_own";
+    if !common::is_root(test) || !common::namespaces_allowed(test) {
+        return;
+    }
+    let (directory, program) = common::open_to_all();
+    let out = directory.path().join("run");
+    let script = "mount --make-rprivate / && mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid \"$0\" \
+                  --regid \"$0\" --clear-groups \"$@\"";
+    let inner = run_of(&program, "send", "1", &out, &["--time-limit", "3s"]);
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]).arg(LONELY.to_string());
+    command.arg(inner.get_program()).args(inner.get_args());
+    let tools = Command::new("sh").args(["-c", "command -v unshare && command -v setpriv"]).output();
+    if !tools.is_ok_and(|found| found.status.success()) {
+        return common::skipped(test, "needs unshare and setpriv");
+    }
+    let (status, text) = ended(command);
+    assert_eq!(status, 0, "{text}");
+    let run = RunDir::load(&out).expect("a valid run");
+    assert!(!run.samples.is_empty() && run.record.failures.is_empty(), "{text}");
+    assert!(fs::read_to_string("/proc/mounts").is_ok_and(|m| !m.contains("hidepid=2")), "ours alone");
+}
