@@ -23,6 +23,7 @@ mod refine;
 mod report;
 mod run;
 
+use crate::sys::signals;
 use args::{Cli, Command};
 use clap::FromArgMatches;
 use output::Paint;
@@ -42,6 +43,7 @@ enum Verdict {
 const USAGE: u8 = 2;
 
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    signals::survive_file_size_limit();
     let arguments: Vec<OsString> = arguments.collect();
     let matches = match args::command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,

@@ -5,7 +5,7 @@
 //! Documentation/admin-guide/cgroup-v2.rst, sched-bwc.rst, Documentation/arch/x86 (thermal).
 
 use super::files::Root;
-use crate::sys::clock::{monotonic_ns, user_hertz};
+use crate::sys::clock::{monotonic_ns, suspended_ns, user_hertz};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -41,6 +41,7 @@ impl Sources {
             throttled_periods,
             throttled_ns,
             load_average: self.root.text("proc/loadavg").and_then(|t| t.split(' ').next()?.parse().ok()),
+            suspended_ns: suspended_ns(),
         }
     }
 
@@ -103,6 +104,8 @@ pub struct Reading {
     pub throttled_ns: Option<u64>,
     /// Runnable tasks, averaged over a minute.
     pub load_average: Option<f64>,
+    /// Time that the machine has slept since boot.
+    pub suspended_ns: u64,
 }
 
 /// What happened between two readings.
@@ -119,6 +122,8 @@ pub struct NoiseBetween {
     pub throttled_ns: Option<u64>,
     /// At the later moment.
     pub load_average: Option<f64>,
+    /// Time that the machine slept.
+    pub suspended_ns: u64,
 }
 
 impl Reading {
@@ -144,6 +149,7 @@ impl Reading {
             throttled_periods: between(self.throttled_periods, earlier.throttled_periods),
             throttled_ns: between(self.throttled_ns, earlier.throttled_ns),
             load_average: self.load_average,
+            suspended_ns: self.suspended_ns.saturating_sub(earlier.suspended_ns),
         }
     }
 }

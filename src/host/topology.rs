@@ -6,8 +6,10 @@
 use super::Unavailable;
 use super::files::{Root, show_list};
 use crate::sys::affinity;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where sender and receiver threads run: the `placement` axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -274,10 +276,41 @@ fn nodes(root: &Root) -> BTreeMap<usize, usize> {
         .collect()
 }
 
-/// Pins the calling thread.
+/// Pins the calling thread. That it stays so is looked at when it is pinned elsewhere or ends: a CPU
+/// that goes offline, a changed cpuset and taskset(1) move threads without a word.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
+    // The former pin is looked at before it is changed.
+    drop(PIN.take());
     affinity::restrict(&[cpu])
-        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {e}")))
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {e}")))?;
+    PIN.set(Some(Pin { cpu }));
+    Ok(())
+}
+
+/// Was a thread of this process moved off the CPU that it was pinned to? Of threads that ended or
+/// were pinned again; the calling one is looked at now.
+pub fn was_moved() -> bool {
+    drop(PIN.take());
+    MOVED.load(Ordering::Relaxed)
+}
+
+static MOVED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static PIN: Cell<Option<Pin>> = const { Cell::new(None) };
+}
+
+/// Where a thread was put.
+struct Pin {
+    cpu: usize,
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        if affinity::allowed().is_ok_and(|cpus| cpus != [self.cpu]) {
+            MOVED.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 #[cfg(test)]

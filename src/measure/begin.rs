@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Removes what killed runs left where this one will write.
-fn sweep(plan: &Plan) {
+/// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
+pub fn sweep(plan: &Plan) {
     let named: BTreeSet<&str> = plan.cases.iter().filter_map(|case| case.point.text(directory::ID)).collect();
     named.into_iter().for_each(|directory| janitor::sweep(Path::new(directory)));
 }
@@ -42,7 +42,10 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());
-    let dir = RunDir::create(&options.out, &record)?;
+    let mut dir = RunDir::create(&options.out, &record)?;
+    if warn_of_no_lock(&mut record, &dir) {
+        dir.write_record(&record)?;
+    }
     let samples = dir.no_samples()?;
     Ok((dir, Run { record, samples }))
 }
@@ -66,6 +69,7 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
             cases: Vec::new(),
         });
     }
+    warn_of_no_lock(&mut run.record, &dir);
     run.record.state = State::Running;
     // A stage of refinement is in the record before its first sample is in the file.
     if options.plan.refinements.len() > run.record.plan.refinements.len() {
@@ -73,6 +77,22 @@ pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
         dir.write_record(&run.record)?;
     }
     Ok((dir, run))
+}
+
+/// Without locks two runs could write into one directory; says whether this is news.
+fn warn_of_no_lock(record: &mut Record, dir: &RunDir) -> bool {
+    const ID: &str = "no_lock";
+    let news = !dir.is_locked() && record.warnings.iter().all(|warning| warning.id != ID);
+    if news {
+        record.warnings.push(Warning {
+            id: ID.into(),
+            observed: "the file system of the run's directory has no locks".into(),
+            consequence: "a second syscost that writes there would not be kept out".into(),
+            remedy: "start no other one there, or name a directory on a local disk with --out".into(),
+            cases: Vec::new(),
+        });
+    }
+    news
 }
 
 fn short(hash: &str) -> &str {

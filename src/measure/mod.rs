@@ -43,6 +43,9 @@ const AUDIT_SHARE_EMULATED: u32 = 2;
 /// Steal time above this share of a round's CPU time marks its samples.
 const STEAL_LIMIT: f64 = 0.10;
 
+/// A machine that slept did so for longer; two clocks are never read at one moment.
+const SUSPENDED_NS: u64 = 100_000_000;
+
 /// What to measure and where to keep it.
 pub struct Options {
     pub out: PathBuf,
@@ -98,6 +101,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
         paths: Paths::new(&plan_id(&options)),
         scratch: Scratch::default(),
         tsc_hz,
+        calendar: Calendar::begin(),
         started,
         end,
         before_ns,
@@ -112,6 +116,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     };
     let state = if state == State::Complete && schedule.unfinished() { State::TimeLimit } else { state };
     session.close(state)?;
+    begin::sweep(&plan);
     watch(&Event::Finished { state });
     Ok(Outcome { run })
 }
@@ -119,6 +124,22 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
 /// The rate of the time-stamp counter, unless it is known to vary.
 fn tick_rate() -> Option<f64> {
     clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
+}
+
+/// Time stamps that keep their order although somebody sets the clock: read once, then counted on.
+struct Calendar {
+    unix_ns: u64,
+    at: Instant,
+}
+
+impl Calendar {
+    fn begin() -> Calendar {
+        Calendar { unix_ns: unix_ns(), at: Instant::now() }
+    }
+
+    fn unix_ns(&self) -> u64 {
+        self.unix_ns + self.at.elapsed().as_nanos() as u64
+    }
 }
 
 fn unix_ns() -> u64 {
@@ -153,6 +174,7 @@ struct Session<'a> {
     paths: Paths,
     scratch: Scratch,
     tsc_hz: Option<f64>,
+    calendar: Calendar,
     started: Instant,
     end: Instant,
     before_ns: u64,
@@ -276,12 +298,13 @@ impl Session<'_> {
     /// Before the first round of a case: writes down what it should cost, and with it every other
     /// case that could be predicted now and has no sample yet.
     fn forecast(&mut self, plan: &Plan, index: usize) -> Result<()> {
-        let now = unix_ns();
+        let now = self.calendar.unix_ns();
         let record = &mut self.run.record;
         let known = record.predictions.iter_mut().find(|p| p.case == index);
         match known {
             Some(prediction) => {
-                prediction.first_round_unix_ns.get_or_insert(now);
+                // In a resumed run, whose calendar may have been set back since.
+                prediction.first_round_unix_ns.get_or_insert(now.max(prediction.made_unix_ns + 1));
                 return Ok(());
             }
             None if self.forecast.contains(&index) => return Ok(()),
@@ -295,7 +318,7 @@ impl Session<'_> {
             }
         }
         self.keep_record()?;
-        let first = unix_ns();
+        let first = self.calendar.unix_ns();
         let own = self.run.record.predictions.iter_mut().find(|p| p.case == index);
         if let Some(prediction) = own {
             prediction.first_round_unix_ns = Some(first);
@@ -414,6 +437,7 @@ fn marks(between: &noise::NoiseBetween) -> Vec<String> {
     let seen = [
         ("steal", between.steal_fraction(&cpus).is_some_and(|share| share > STEAL_LIMIT)),
         ("throttled", between.throttle_events.is_some_and(|n| n > 0)),
+        ("suspended", between.suspended_ns > SUSPENDED_NS),
     ];
     seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()).collect()
 }
@@ -432,6 +456,14 @@ fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_that_slept_or_was_disturbed_marks_the_round() {
+        let quiet = noise::NoiseBetween::default();
+        assert!(marks(&quiet).is_empty());
+        let slept = noise::NoiseBetween { suspended_ns: 3_000_000_000, ..quiet };
+        assert_eq!(marks(&slept), ["suspended"]);
+    }
 
     #[test]
     fn a_round_without_samples_is_a_failure() {

@@ -127,6 +127,9 @@ pub struct RoleReport {
     pub facts: BTreeMap<String, String>,
     /// Quantities that could not be measured: id, reason, remedy.
     pub missing: Vec<Missing>,
+    /// Why every sample of the round is suspect (the process was stopped): filled in by the worker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
 }
 
 /// A quantity that this machine could not provide, and why.

@@ -5,6 +5,8 @@
 //! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
+pub use super::errors::{LoadError, ResumeError, WriteError};
+use super::errors::{read_error, write_error};
 use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
@@ -14,65 +16,13 @@ use crate::sys::lock;
 use serde::Deserialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub const RECORD: &str = "run.json";
 pub const SAMPLES: &str = "samples.csv";
 /// Largest `run.json` that is read: tens of thousands of cases stay far below.
 const LARGEST_RECORD: u64 = 256 << 20;
-
-/// Why a directory could not be made or written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error("{path} already holds files: choose another directory with --out{hint}", path = path.display())]
-    Exists { path: PathBuf, hint: String },
-    #[error("{path} is not a directory: choose another one with --out", path = path.display())]
-    NotADirectory { path: PathBuf },
-    #[error("{path} is in use by another syscost: wait for it, or choose another directory with --out", path = path.display())]
-    InUse { path: PathBuf },
-    #[error("cannot write {path}: {meaning}", path = path.display())]
-    Io { path: PathBuf, meaning: String, source: io::Error },
-    #[error("refusing to record an impossible sample: {column}: {reason}")]
-    Sample { column: String, reason: String },
-    #[error("{path} was made by another version of syscost: it has no column {column}; start a new run instead", path = path.display())]
-    Columns { path: PathBuf, column: String },
-}
-
-/// Why a directory could not be read as a run.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error(
-        "{path} is not a run directory: it has no {missing} (`syscost run --out DIR` makes one, with run.json and samples.csv in it)",
-        path = path.display()
-    )]
-    NotARun { path: PathBuf, missing: &'static str },
-    #[error("cannot read {path}: {meaning}", path = path.display())]
-    Io { path: PathBuf, meaning: String, source: io::Error },
-    #[error(
-        "{path} has format {found}, this syscost reads up to {SCHEMA}: use a newer syscost",
-        path = path.display()
-    )]
-    Newer { path: PathBuf, found: u64 },
-    #[error("{path} is damaged: {reason}", path = path.display())]
-    Record { path: PathBuf, reason: String },
-    #[error("{path}, line {line}, column {column}: {reason}", path = path.display())]
-    Row { path: PathBuf, line: u64, column: String, reason: String },
-    #[error(
-        "{path} was changed while it was being read ({what}): run the command again when nothing else writes there",
-        path = path.display()
-    )]
-    Changed { path: PathBuf, what: String },
-}
-
-/// Why a run could not be continued.
-#[derive(Debug, thiserror::Error)]
-pub enum ResumeError {
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    #[error(transparent)]
-    Write(#[from] WriteError),
-}
 
 /// An open run directory that this process alone appends to.
 #[derive(Debug)]
@@ -82,6 +32,10 @@ pub struct RunDir {
     samples: File,
     /// Bytes of whole rows in `samples.csv`.
     length: u64,
+    /// How many of them are samples.
+    rows: usize,
+    /// Does the lock keep other writers away?
+    locked: bool,
     quantities: Vec<String>,
     probes: Vec<String>,
 }
@@ -111,11 +65,14 @@ impl RunDir {
         // A start that was killed before it wrote a record left an empty file: it is used again.
         let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
         let quantities = rows::quantity_columns(&record.plan);
+        let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
             path: path.into(),
             held,
-            samples: take_lock(samples, path)?,
+            samples,
             length: 0,
+            rows: 0,
+            locked,
             quantities,
             probes: probes(record),
         };
@@ -137,10 +94,14 @@ impl RunDir {
         })?;
         let mut record = read_record(path)?;
         let file = path.join(SAMPLES);
-        let samples = options(true).open(held.way.join(SAMPLES)).map_err(|e| read_error(path, SAMPLES, e))?;
-        let samples = take_lock(samples, path)?;
+        let samples = options(true).open(held.way.join(SAMPLES)).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => ResumeError::Load(read_error(path, SAMPLES, e)),
+            _ => ResumeError::Write(write_error(&file, e)),
+        })?;
+        let locked = take_lock(&samples, path)?;
         leftovers::sweep(&held.way);
-        let again = samples.try_clone().map_err(|e| read_error(path, SAMPLES, e))?;
+        // Opened again: a copy of the descriptor would hold the lock for as long as the samples are read.
+        let again = open_file(&held.way, SAMPLES)?;
         let mut read = samples::read(path, again, &mut record)?;
         if read.torn
             && let Some(start) = read.samples.drop_last_round()
@@ -158,6 +119,8 @@ impl RunDir {
             held,
             samples,
             length: read.whole,
+            rows: run.samples.tally().samples,
+            locked,
             quantities: read.quantities,
             probes: probes(&run.record),
         };
@@ -177,8 +140,8 @@ impl RunDir {
     }
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
-    pub fn no_samples(&self) -> Result<Samples, WriteError> {
-        let file = self.samples.try_clone().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
+    pub fn no_samples(&self) -> Result<Samples, LoadError> {
+        let file = open_file(&self.held.way, SAMPLES)?;
         Ok(Samples::none_of(&self.path, file, &self.quantities))
     }
 
@@ -186,9 +149,28 @@ impl RunDir {
         &self.path
     }
 
+    /// Can no other syscost write here? A file system without locks cannot tell.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// Is the file that is open here still the one that the directory names? Written on, it would
+    /// be lost without a word.
+    fn in_place(&self) -> Result<(), WriteError> {
+        let path = self.path.join(SAMPLES);
+        let open = self.samples.metadata().map_err(|e| write_error(&path, e))?;
+        let named = fs::symlink_metadata(&path).is_ok_and(|m| (m.dev(), m.ino()) == (open.dev(), open.ino()));
+        match named {
+            true => Ok(()),
+            false if open.nlink() == 0 => Err(WriteError::Removed { path, rows: self.rows }),
+            false => Err(WriteError::Moved { path, rows: self.rows }),
+        }
+    }
+
     /// Replaces `run.json` atomically, and makes the samples before it durable first.
     pub fn write_record(&mut self, record: &Record) -> Result<(), WriteError> {
         self.probes = probes(record);
+        self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
         let mut json = serde_json::to_vec_pretty(record)
             .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
@@ -198,6 +180,7 @@ impl RunDir {
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
+        self.in_place()?;
         let histograms = super::histograms::append(&self.held.way, samples)
             .map_err(|error| self.held.named(error, &self.path))?;
         let mut lines = String::new();
@@ -215,6 +198,7 @@ impl RunDir {
             places.push(Place { offset: self.length + before, bytes: lines.len() as u64 - before });
         }
         self.write_rows(lines.as_bytes())?;
+        self.rows += samples.len();
         Ok(Written { rows: places, histograms })
     }
 
@@ -284,13 +268,13 @@ fn regular(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-fn take_lock(file: File, dir: &Path) -> Result<File, WriteError> {
-    regular(&file).and_then(|()| one_name(&file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
-    match lock::exclusive(&file) {
-        Ok(()) => Ok(file),
+/// False where the file system has no locks (some network mounts): it is still usable by one writer.
+fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
+    regular(file).and_then(|()| one_name(file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
+    match lock::exclusive(file) {
+        Ok(()) => Ok(true),
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
-        // File systems without locks (some network mounts) are still usable by one writer.
-        Err(_) => Ok(file),
+        Err(_) => Ok(false),
     }
 }
 
@@ -345,41 +329,6 @@ fn consistent(record: &Record) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn write_error(path: &Path, source: io::Error) -> WriteError {
-    let meaning = match source.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT) => {
-            "no space is left there; what was recorded until now is whole: free some space (df -h), \
-             then continue with `syscost run --resume DIR`, or choose another directory with --out"
-                .into()
-        }
-        Some(libc::EROFS) => {
-            "the file system is read-only; choose a directory on another one with --out".into()
-        }
-        Some(libc::EACCES | libc::EPERM) => {
-            "you may not write there; choose another directory with --out, or change its permissions (ls -ld)"
-                .into()
-        }
-        Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow; remove it".into(),
-        Some(libc::ENOENT) => {
-            "no directory can be made there, or it was removed meanwhile; choose another one with --out"
-                .into()
-        }
-        _ => source.to_string(),
-    };
-    WriteError::Io { path: path.into(), meaning, source }
-}
-
-pub(super) fn read_error(dir: &Path, name: &'static str, source: io::Error) -> LoadError {
-    let path = dir.join(name);
-    let meaning = match source.raw_os_error() {
-        Some(libc::ENOENT | libc::ENOTDIR) => return LoadError::NotARun { path: dir.into(), missing: name },
-        Some(libc::ELOOP) => "it is a symbolic link, which syscost does not follow".into(),
-        Some(libc::EACCES) => "you may not read it; ask its owner, or run as the user who made it".into(),
-        _ => source.to_string(),
-    };
-    LoadError::Io { path, meaning, source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,19 +342,13 @@ mod tests {
             held: Held::open(Path::new("/")).unwrap(),
             samples,
             length: 0,
+            rows: 0,
+            locked: true,
             quantities: Vec::new(),
             probes: vec!["transfer".into()],
         };
         let error = dir.append(&[Sample { elapsed_ns: 1.0, ..Sample::default() }]).unwrap_err().to_string();
         assert!(error.contains("/somewhere/samples.csv") && error.contains("--resume"), "{error}");
         assert_eq!(dir.length, 0);
-    }
-
-    #[test]
-    fn read_only_and_forbidden_places_say_so() {
-        for (code, words) in [(libc::EROFS, "read-only"), (libc::EACCES, "may not write")] {
-            let text = write_error(Path::new("/x/run"), io::Error::from_raw_os_error(code)).to_string();
-            assert!(text.contains("/x/run") && text.contains(words) && text.contains("--out"), "{text}");
-        }
     }
 }

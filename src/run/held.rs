@@ -3,7 +3,7 @@
 //!
 //! Nothing is written here. Sources: symlink(7), proc(5) on /proc/self/fd, inode(7) on links.
 
-use super::files::{WriteError, write_error};
+use super::errors::{WriteError, write_error};
 use crate::sys::process;
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -4,7 +4,8 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
-use super::files::{LoadError, WriteError, open_file, options, read_error, write_error};
+use super::errors::{LoadError, WriteError, read_error, write_error};
+use super::files::{open_file, options};
 use super::held::one_name;
 use super::rows::{BadField, Column, column};
 use super::samples::Place;

@@ -5,6 +5,7 @@
 //! those of a case again; an [`Audit`] is what was counted of a case's copies.
 
 pub mod audit;
+mod errors;
 pub mod files;
 mod held;
 pub mod histograms;

@@ -5,7 +5,8 @@
 //! make up hold theirs in memory. Nothing here writes; what cannot be read a second time is told by
 //! [`Samples::intact`], which whoever publishes figures asks at the end.
 
-use super::files::{self, LoadError, SAMPLES, read_error};
+use super::errors::read_error;
+use super::files::{self, LoadError, SAMPLES};
 use super::histograms::{self, Histograms};
 use super::rows::{self, BadField, Columns};
 use super::{Record, Warning};

@@ -28,6 +28,14 @@ pub fn monotonic_ns_by_system_call() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// How long the machine has slept since boot: CLOCK_BOOTTIME goes on while it does, CLOCK_MONOTONIC
+/// does not. In steps of a millisecond, below which two readings after another differ anyway.
+pub fn suspended_ns() -> u64 {
+    const STEP_NS: u64 = 1_000_000;
+    let difference = gettime(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns());
+    (difference + STEP_NS / 2) / STEP_NS * STEP_NS
+}
+
 /// CPU time of the calling thread, user and kernel, and whatever softirq work was charged to it.
 #[inline]
 pub fn thread_cpu_ns() -> u64 {

@@ -25,6 +25,20 @@ pub fn sleep_exactly() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }
 
+/// Where memory runs out, this process and those that it starts are to be ended before others
+/// (proc_pid_oom_score_adj(5)): a run outlives its workers, not the other way round.
+pub fn prefer_as_victim() {
+    // Raising it needs no right; where /proc is not what it should be, nothing is lost.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "500");
+}
+
+/// Is this process stopped: by a signal, or by what traces it (proc_pid_stat(5))?
+pub fn is_stopped(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    matches!(state, Some("T" | "t"))
+}
+
 /// Makes the command end when the thread that starts it does, whatever it ends of.
 pub fn die_with_parent_on_exec(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt;

@@ -24,6 +24,36 @@ pub fn catch() -> io::Result<()> {
     Ok(())
 }
 
+/// A file that grows past the limit of its size becomes an error that can be explained (EFBIG), instead
+/// of the end of the process without a word (setrlimit(2), SIGXFSZ).
+pub fn survive_file_size_limit() {
+    // SAFETY: a signal is ignored from now on; no handler is involved.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// From now on every continuation of this process (SIGCONT) stays noted; to be called before it starts
+/// threads. A blocked SIGCONT continues a stopped process all the same (signal(7)), and no system call
+/// is interrupted by a handler.
+pub fn note_continuations() {
+    // SAFETY: a sigset_t is plain data, for which zeroes are valid until it is emptied; both pointers
+    // are to a live one, and null asks for no former mask.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCONT);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Was this process stopped and continued since [`note_continuations`]?
+pub fn was_continued() -> bool {
+    // SAFETY: a sigset_t is plain data; the pointers are to a live one.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut set) == 0 && libc::sigismember(&raw const set, libc::SIGCONT) == 1
+    }
+}
+
 /// Has the user asked to stop?
 pub fn caught() -> bool {
     CAUGHT.get().is_some_and(|caught| caught.load(Ordering::Relaxed))

@@ -4,11 +4,11 @@
 //! parent, and its standard input closes.
 
 use super::protocol::{self, FromWorker, ToWorker};
-use crate::host::{Unavailable, scarce};
+use crate::host::{Unavailable, scarce, topology};
 use crate::probe::rights::{LOW_PORTS, Rights};
 use crate::probe::{self, RoleReport, Stage, Task};
 use crate::sys::capability::{self, Capability};
-use crate::sys::process;
+use crate::sys::{process, signals};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io;
@@ -16,19 +16,33 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::mpsc::{self, Receiver};
 
+/// A process did not run for a while: it was stopped, or all of the machine was.
+pub const STOPPED: &str = "stopped";
+/// A thread did not stay on the CPU that it was pinned to.
+const UNPINNED: &str = "unpinned";
+
 /// Exit status of a worker whose harness went away.
 const ORPHANED: i32 = 3;
 
 /// The whole life of a worker process; returns its exit status.
 pub fn main() -> i32 {
     process::die_with_parent();
-    match play() {
+    process::prefer_as_victim();
+    signals::note_continuations();
+    match play().map(marked) {
         Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
         Err(error) => said(match error.downcast::<Unavailable>() {
             Ok(why) => FromWorker::Unavailable { why },
             Err(error) => FromWorker::Failed { causes: causes(&error) },
         }),
     }
+}
+
+/// What happened to this process that no probe can see, and that makes the whole round suspect.
+fn marked(mut report: RoleReport) -> RoleReport {
+    let seen = [(STOPPED, signals::was_continued()), (UNPINNED, topology::was_moved())];
+    report.marks.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()));
+    report
 }
 
 /// From the outermost in, and the limit that was met, if it was one.

@@ -1,7 +1,7 @@
 //! Starts workers: on this host, in a network namespace, or on another host.
 
 use super::path::Place;
-use super::protocol::{self, FromWorker, Patient, ToWorker};
+use super::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
 use crate::host::remote::FarWorker;
 use crate::sys::{process, program};
 use std::io::{self, Read};
@@ -50,7 +50,11 @@ impl Worker {
     }
 
     /// The worker's next frame, before the deadline.
-    pub fn hear(&mut self, deadline: Instant, interrupted: &dyn Fn() -> bool) -> io::Result<FromWorker> {
+    pub fn hear(
+        &mut self,
+        deadline: &mut Deadline,
+        interrupted: &dyn Fn() -> bool,
+    ) -> io::Result<FromWorker> {
         let frame = match self {
             Worker::Near(near) => {
                 protocol::read(&mut Patient { pipe: &mut near.output, deadline, interrupted })
@@ -62,7 +66,9 @@ impl Worker {
             Ok(None) => Err(io::Error::other(self.last_words())),
             Err(error) => match self {
                 Worker::Near(near) => {
-                    Err(io::Error::new(error.kind(), format!("{error}; {}", near.last_words())))
+                    let stopped = process::is_stopped(near.child.id());
+                    let why = if stopped { "; it was stopped, by SIGSTOP or a debugger" } else { "" };
+                    Err(io::Error::new(error.kind(), format!("{error}{why}; {}", near.last_words())))
                 }
                 Worker::Far(_) => Err(error),
             },

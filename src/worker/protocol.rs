@@ -81,6 +81,36 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("bad frame: {error}")))
 }
 
+/// Until when an answer is waited for. Time in which this process itself stood still (it was stopped,
+/// its control group frozen, its machine paused) is not counted, and is remembered.
+pub struct Deadline {
+    at: Instant,
+    pub stood_still: Duration,
+}
+
+impl Deadline {
+    pub fn at(at: Instant) -> Deadline {
+        Deadline { at, stood_still: Duration::ZERO }
+    }
+
+    fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    pub fn has_passed(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// Takes in that a wait of `asked` took so long.
+    pub fn waited(&mut self, asked: Duration, took: Duration) {
+        let longer = took.saturating_sub(asked);
+        if longer > STOOD_STILL {
+            self.at += longer;
+            self.stood_still += longer;
+        }
+    }
+}
+
 fn broken_off() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off in the middle of a frame")
 }
@@ -88,12 +118,14 @@ fn broken_off() -> io::Error {
 /// A pipe whose reads give up at a deadline or when the run is interrupted.
 pub struct Patient<'a, R> {
     pub pipe: &'a mut R,
-    pub deadline: Instant,
+    pub deadline: &'a mut Deadline,
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
 /// How often a waiting harness looks whether it was interrupted.
 pub const LOOK: Duration = Duration::from_millis(100);
+/// A process that only waits gets a CPU again sooner than this, on a busy machine too.
+const STOOD_STILL: Duration = Duration::from_secs(1);
 
 impl<R: Read + AsRawFd> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -101,13 +133,17 @@ impl<R: Read + AsRawFd> Read for Patient<'_, R> {
             if (self.interrupted)() {
                 return Err(io::Error::other("interrupted"));
             }
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
-            }
-            let wait = left.min(LOOK).as_millis() as i32 + 1;
-            if crate::sys::process::wait_readable(self.pipe.as_raw_fd(), wait)? {
+            let left = self.deadline.left();
+            let wait = left.min(LOOK);
+            let began = Instant::now();
+            // What was said in time is heard, however late this process comes to listen.
+            if crate::sys::process::wait_readable(self.pipe.as_raw_fd(), wait.as_millis() as i32 + 1)? {
+                self.deadline.waited(wait, began.elapsed());
                 return self.pipe.read(buffer);
+            }
+            self.deadline.waited(wait, began.elapsed());
+            if left.is_zero() && self.deadline.left().is_zero() {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time"));
             }
         }
     }
@@ -127,6 +163,32 @@ mod tests {
         assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Ready))));
         assert!(matches!(read::<FromWorker>(&mut input), Ok(Some(FromWorker::Failed { .. }))));
         assert!(matches!(read::<FromWorker>(&mut input), Ok(None)));
+    }
+
+    #[test]
+    fn an_answer_in_time_is_heard_late_and_a_standstill_is_not_counted() {
+        use std::process::{Command, Stdio};
+        let mut child = Command::new("echo").arg("said").stdout(Stdio::piped()).spawn().unwrap();
+        child.wait().unwrap();
+        let pipe = &mut child.stdout.take().unwrap();
+        let past = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
+        let mut deadline = Deadline::at(past);
+        let mut patient = Patient { pipe, deadline: &mut deadline, interrupted: &|| false };
+        let mut text = [0; 4];
+        assert_eq!(patient.read(&mut text).unwrap(), 4, "it was there before anyone listened");
+
+        let mut silent = Command::new("sleep").arg("60").stdout(Stdio::piped()).spawn().unwrap();
+        let pipe = &mut silent.stdout.take().unwrap();
+        let mut patient = Patient { pipe, deadline: &mut deadline, interrupted: &|| false };
+        assert_eq!(patient.read(&mut text).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        silent.kill().unwrap();
+        silent.wait().unwrap();
+
+        let mut deadline = Deadline::at(Instant::now());
+        deadline.waited(LOOK, Duration::from_secs(10));
+        assert!(deadline.left() > Duration::from_secs(9) && deadline.stood_still > Duration::from_secs(9));
+        deadline.waited(LOOK, LOOK * 3);
+        assert!(deadline.stood_still < Duration::from_secs(10), "a busy machine is no standstill");
     }
 
     proptest! {

@@ -1,15 +1,16 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
+use super::child::STOPPED;
 use super::launch::Worker;
 use super::path::Paths;
-use super::protocol::{self, FromWorker, ToWorker};
+use super::protocol::{self, Deadline, FromWorker, ToWorker};
 use crate::host::scratch::Scratch;
 use crate::host::{Unavailable, memory_limit, scarce};
 use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
 use crate::sys::process;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Why a round gave no samples.
@@ -83,14 +84,19 @@ pub fn observed_round(
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
-    let mut stage = Direction { case, terms, deadline: Instant::now() + measuring * 2 + terms.patience };
+    let mut stage =
+        Direction { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
     let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
     let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
     let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
-    let samples = probe
+    let mut samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    let stood_still = (!stage.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
+    let marks: BTreeSet<String> =
+        reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
+    samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
     declared(probe, &samples)?;
     possible(&samples)?;
     let mut settings = paths.facts(&case.point);
@@ -169,7 +175,7 @@ fn possible(samples: &[Sample]) -> Result<(), RoundError> {
 struct Direction<'a> {
     case: &'a Case,
     terms: &'a Terms<'a>,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 impl Direction<'_> {
@@ -277,14 +283,16 @@ impl Direction<'_> {
 
     /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
     /// once, and not only when another has waited for it in vain.
-    fn hear_all(&self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+    fn hear_all(&mut self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
         let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
         while let Some(first) = frames.iter().position(Option::is_none) {
             let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
             let lines: Vec<_> = silent.iter().map(|place| workers[*place].line()).collect();
+            let began = Instant::now();
             let ready = process::wait_for_any(&lines, protocol::LOOK)
                 .map_err(|error| RoundError::Failed(format!("cannot wait for the workers: {error}")))?;
-            let over = (self.terms.interrupted)() || Instant::now() >= self.deadline;
+            self.deadline.waited(protocol::LOOK, began.elapsed());
+            let over = (self.terms.interrupted)() || self.deadline.has_passed();
             // Hearing one that is silent when time is up says so.
             let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
             if let Some((place, _)) = spoke {
@@ -295,7 +303,7 @@ impl Direction<'_> {
     }
 
     /// A worker that listens no more has said why, in a frame or with its last words.
-    fn tell(&self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
+    fn tell(&mut self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
         match worker.tell(frame) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
@@ -305,9 +313,9 @@ impl Direction<'_> {
         }
     }
 
-    fn hear(&self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
-        let frame =
-            worker.hear(self.deadline, self.terms.interrupted).map_err(|error| self.lost(role, &error))?;
+    fn hear(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let heard = worker.hear(&mut self.deadline, self.terms.interrupted);
+        let frame = heard.map_err(|error| self.lost(role, &error))?;
         match frame {
             FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
             FromWorker::Failed { causes } => {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use syscost::host::namespaces;
 use syscost::sys::program;
 
@@ -98,7 +99,10 @@ impl Group {
             Some(above) => (above, version_1),
             None => ("/sys/fs/cgroup".to_string(), version_2),
         };
-        let folder = Path::new(&above).join(format!("syscost-test-{controller}-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            Path::new(&above).join(format!("syscost-test-{controller}-{}-{number}", std::process::id()));
         std::fs::create_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let group = Group(folder);
         for (file, value) in settings {
@@ -106,6 +110,13 @@ impl Group {
             std::fs::write(&file, value).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Ok(group)
+    }
+
+    /// Changes a setting; false where this version has none of these files.
+    pub fn set(&self, file: &str, value: &str) -> bool {
+        let file = self.0.join(file);
+        // Opened, not made: a control group has the files that it has.
+        file.exists() && std::fs::write(file, value).is_ok()
     }
 
     /// A command that runs inside.

@@ -41,6 +41,18 @@ fn the_record_is_replaced() {
 }
 
 #[test]
+fn samples_that_are_still_read_keep_no_lock() {
+    let (_scratch, path, _) = made();
+    let (first, run) = RunDir::resume(&path).unwrap();
+    let none = first.no_samples().unwrap();
+    assert!(matches!(RunDir::resume(&path), Err(ResumeError::Write(WriteError::InUse { .. }))));
+    drop(first);
+    // The next stage of a refining run begins while the former one's samples are looked at.
+    assert!(RunDir::resume(&path).is_ok());
+    assert!(!run.samples.is_empty() && none.is_empty());
+}
+
+#[test]
 fn a_torn_last_row_is_ignored_with_a_warning_and_cut_off_on_resume() {
     let (_scratch, path, run) = made();
     let file = path.join("samples.csv");

@@ -293,6 +293,17 @@ fn two_hundred_kills_lose_no_sample_and_leave_nothing() {
     }
     let seed = left::seed();
     eprintln!("{TEST}: SYSCOST_SEED={seed}");
+    let storm = || match left::own_mounts().and_then(|()| left::own_network()) {
+        Ok(()) => storms(TEST, seed),
+        Err(error) => common::skipped(TEST, &format!("namespaces of one's own: {error}")),
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(storm).join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+    });
+}
+
+/// In a thread whose mounts and network are its own.
+fn storms(test: &str, seed: u64) {
     let folder = tempfile::tempdir().expect("a scratch directory");
     let before = left::Machine::now();
     let seen: Vec<Seen> = std::thread::scope(|scope| {
@@ -306,7 +317,7 @@ fn two_hundred_kills_lose_no_sample_and_leave_nothing() {
             .collect();
         lanes.into_iter().map(|lane| lane.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
     });
-    eprintln!("{TEST}: {seen:?}");
+    eprintln!("{test}: {seen:?}");
     left::Machine::now().same_as(&before);
     let sum = |count: fn(&Seen) -> usize| seen.iter().map(count).sum::<usize>();
     assert!(sum(|s| s.kills_of_tool) + sum(|s| s.kills_of_others) >= KILLS);

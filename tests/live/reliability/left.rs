@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use syscost::sys::netlink::Netlink;
 
 const MARK: &str = "SYSCOST_TEST_MARK";
 
@@ -73,41 +75,68 @@ pub fn role(pid: u32) -> String {
     subcommand.unwrap_or(program)
 }
 
-/// What belongs to the whole machine and must be the same afterwards.
-#[derive(Debug, PartialEq)]
-pub struct Machine {
-    links: Vec<String>,
-    mounts: Vec<String>,
-    settings: BTreeMap<PathBuf, String>,
-    groups: Vec<String>,
+/// Gives the calling thread and those that it starts a view of the file systems of their own.
+pub fn own_mounts() -> io::Result<()> {
+    // SAFETY: takes a flag; this thread's view alone changes.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    let (none, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+    // SAFETY: one C string, and nulls where this call reads nothing.
+    check(unsafe { libc::mount(none, c"/".as_ptr(), none, private, none.cast()) })
 }
+
+/// Gives the calling thread and those that it starts a network of their own, with its loopback.
+pub fn own_network() -> io::Result<()> {
+    // SAFETY: takes a flag; this thread's network alone changes.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+    Netlink::open()?.set_up("lo")
+}
+
+pub fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// What must be the same afterwards: of a thread with [`own_mounts`] and [`own_network`], so that
+/// nobody else changes it meanwhile.
+pub struct Machine(BTreeMap<&'static str, Vec<String>>);
 
 impl Machine {
     pub fn now() -> Machine {
-        let mut settings = BTreeMap::new();
-        for folder in ["net/core", "net/ipv4", "vm"] {
-            for entry in fs::read_dir(Path::new("/proc/sys").join(folder)).into_iter().flatten().flatten() {
-                let writable = entry.metadata().is_ok_and(|m| m.is_file() && m.mode() & 0o200 != 0);
-                if let (true, Ok(text)) = (writable, fs::read_to_string(entry.path())) {
-                    settings.insert(entry.path(), text);
-                }
-            }
-        }
-        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("proc(5)");
+        let lines = |file: &str| -> Vec<String> {
+            fs::read_to_string(file).expect("proc(5)").lines().map(str::to_string).collect()
+        };
+        let links = lines("/proc/thread-self/net/dev");
+        let links = links.iter().filter_map(|line| Some(line.split_once(':')?.0.trim().to_string()));
         let groups = ["cpuset", "memory", "cpu", ""].map(|c| names(&Path::new("/sys/fs/cgroup").join(c)));
-        Machine {
-            links: names(Path::new("/sys/class/net")),
-            // Other tests have mounts and groups of their own, which bear their names.
-            mounts: mounts.lines().filter(|line| !line.contains("-test-")).map(str::to_string).collect(),
-            settings,
-            groups: groups.into_iter().flatten().filter(|name| !name.contains("-test-")).collect(),
-        }
+        // Groups of other tests bear their name.
+        let is_ours = |name: &String| name.contains("syscost") && !name.contains("-test-");
+        Machine(BTreeMap::from([
+            ("links", links.collect()),
+            ("mounts", lines("/proc/thread-self/mountinfo")),
+            ("settings", settings()),
+            ("control groups", groups.into_iter().flatten().filter(is_ours).collect()),
+        ]))
     }
 
-    /// Links, mounts, settings and control groups are those of before.
     pub fn same_as(&self, before: &Machine) {
-        assert_eq!(self, before);
+        for (what, now) in &self.0 {
+            let then = &before.0[what];
+            let new: Vec<_> = now.iter().filter(|line| !then.contains(line)).collect();
+            let gone: Vec<_> = then.iter().filter(|line| !now.contains(line)).collect();
+            assert!(new.is_empty() && gone.is_empty(), "{what}: new {new:?}, gone {gone:?}");
+        }
     }
+}
+
+/// Settings of the kernel that a measuring program might want to change, with their values.
+fn settings() -> Vec<String> {
+    let folders = ["net/core", "net/ipv4", "vm"].map(|folder| Path::new("/proc/sys").join(folder));
+    let files = folders.iter().flat_map(fs::read_dir).flatten().flatten();
+    let writable = files.filter(|file| file.metadata().is_ok_and(|m| m.is_file() && m.mode() & 0o200 != 0));
+    let said = writable.filter_map(|file| {
+        let value = fs::read_to_string(file.path()).ok()?;
+        Some(format!("{} = {}", file.path().display(), value.trim()))
+    });
+    said.collect()
 }
 
 /// Names in a directory, sorted.
@@ -117,6 +146,12 @@ pub fn names(directory: &Path) -> Vec<String> {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+/// Has this child, which nobody has waited for, ended?
+pub fn has_ended(child: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }
 
 /// The number of a process that has just ended.

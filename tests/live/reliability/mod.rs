@@ -2,6 +2,9 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod browsed;
+mod clocks;
+mod disks;
+mod held_up;
 mod hostile_files;
 mod hosts;
 mod killed;
