@@ -288,6 +288,17 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// The setting itself needs no right: only a filter of system calls refuses it.
+fn unpinned(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::ENOSYS) => format!(
+            "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
+             them (--placement none)"
+        ),
+        _ => error.to_string(),
+    }
+}
+
 /// Was a thread of this process moved off the CPU that it was pinned to? Of threads that ended or
 /// were pinned again; the calling one is looked at now.
 pub fn was_moved() -> bool {
@@ -311,17 +322,6 @@ impl Drop for Pin {
         if affinity::allowed().is_ok_and(|cpus| cpus != [self.cpu]) {
             MOVED.store(true, Ordering::Relaxed);
         }
-    }
-}
-
-/// The setting itself needs no right: only a filter of system calls refuses it.
-fn unpinned(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::EPERM | libc::ENOSYS) => format!(
-            "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
-             them (--placement none)"
-        ),
-        _ => error.to_string(),
     }
 }
 
