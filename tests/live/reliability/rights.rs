@@ -109,11 +109,11 @@ fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
     let (out, moved) = (scratch.path().join("run"), scratch.path().join("moved"));
     let victim = scratch.path().join("victim");
     fs::create_dir(&victim).expect("mkdir");
-    let mut child = std::process::Command::new(common::SYSCOST)
+    let child = std::process::Command::new(common::SYSCOST)
         .args(["run", "tcp_latency", "--path", "loopback", "--time-limit", "5s", "--quiet", "--out"])
         .arg(&out)
         .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("the binary starts");
     let start = Instant::now();
@@ -124,9 +124,12 @@ fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
     fs::rename(&out, &moved).expect("rename");
     symlink(&victim, &out).expect("symlink");
     let before = RunDir::load(&moved).expect("the run").samples.len();
-    child.wait().expect("our child");
+    let output = child.wait_with_output().expect("our child");
     let run = RunDir::load(&moved).expect("the run is where it was begun");
-    assert!(run.samples.len() > before, "what was measured since is there too");
+    assert!(run.samples.len() >= before, "nothing that was measured is lost");
+    assert_eq!(output.status.code(), Some(2), "{}", common::said(&output));
+    let said = common::said(&output);
+    assert!(said.contains("moved away") && said.contains("--resume"), "{said}");
     for file in ["run.json", "samples.csv", "histograms.csv"] {
         assert!(!victim.join(file).exists(), "{file} went to where the name leads now");
     }
