@@ -96,9 +96,17 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// This process by its number, and by the namespace in which it has that number (pid_namespaces(7)).
+/// This process by its number, by the namespace in which it has that number (pid_namespaces(7)), and by when
+/// it was started: numbers are given again.
 fn own_pid() -> String {
-    format!("{}-{}", pid_namespace(), std::process::id())
+    let pid = std::process::id();
+    format!("{}-{pid}-{}", pid_namespace(), started(pid).unwrap_or(0))
+}
+
+/// Ticks from the boot to the start of a process that is there. Source: proc_pid_stat(5), field 22.
+pub fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn pid_namespace() -> u64 {
@@ -110,10 +118,11 @@ fn pid_namespace() -> u64 {
 fn maker_is_gone(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
     let mut parts = name.unwrap_or_default().split('-');
-    let (namespace, pid) =
-        (parts.next().and_then(|n| n.parse().ok()), parts.next().and_then(|n| n.parse().ok()));
-    let token = parts.next();
-    namespace == Some(pid_namespace()) && token.is_some() && pid.is_some_and(|pid| !process::exists(pid))
+    let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
+    let (Some(namespace), Some(pid), Some(began)) = (number(), number(), number()) else { return false };
+    let Ok(pid) = u32::try_from(pid) else { return false };
+    let lives = process::exists(pid) && started(pid).is_none_or(|now| now == began);
+    namespace == pid_namespace() && parts.next().is_some() && !lives
 }
 
 /// Removes directories below `parent` whose owner is no more: nobody holds their lock.
@@ -177,13 +186,15 @@ mod tests {
         };
         let mut child = Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        let orphan = make(format!("{}-{}", pid_namespace(), child.id()));
-        let elsewhere = make(format!("{}-{}", pid_namespace() + 1, child.id()));
+        let orphan = make(format!("{}-{}-7", pid_namespace(), child.id()));
+        let elsewhere = make(format!("{}-{}-7", pid_namespace() + 1, child.id()));
         let mine = make(own_pid());
-        let link = parent.path().join(format!("{PREFIX}{}-{}-0a1c", pid_namespace(), child.id()));
+        // Its maker's number is another's by now: ours.
+        let number_given_again = make(format!("{}-{}-7", pid_namespace(), std::process::id()));
+        let link = parent.path().join(format!("{PREFIX}{}-{}-7-0a1c", pid_namespace(), child.id()));
         std::os::unix::fs::symlink(&mine, &link).unwrap();
         sweep(parent.path());
-        assert!(!orphan.exists() && elsewhere.exists() && mine.exists());
+        assert!(!orphan.exists() && !number_given_again.exists() && elsewhere.exists() && mine.exists());
         assert!(link.symlink_metadata().is_ok(), "a link is nothing of ours");
     }
 

@@ -9,6 +9,7 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use syscost::host::janitor;
 use syscost::run::files::{LoadError, RunDir};
 use syscost::run::{Run, State};
 use syscost::stats::random::Random;
@@ -98,15 +99,17 @@ impl Lane {
     fn place_decoys(&mut self) {
         let dead = left::ended_process();
         let namespace = left::pid_namespace();
-        let foreign = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-foreign"));
-        let living = self.scratch.join(format!(".syscost-served-{namespace}-{}-living", std::process::id()));
+        let foreign = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-7-foreign"));
+        let own = std::process::id();
+        let began = janitor::started(own).expect("this process is there");
+        let living = self.scratch.join(format!(".syscost-served-{namespace}-{own}-{began}-living"));
         let other = self.scratch.join(".syscost-serving");
         for folder in [&foreign, &living, &other] {
             fs::create_dir(folder).expect("a decoy");
             fs::write(folder.join("precious"), "kept").expect("a decoy's file");
         }
         chown(&foreign, Some(NOBODY), Some(NOBODY)).expect("root gives files away");
-        let link = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-link"));
+        let link = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-7-link"));
         symlink(&other, &link).expect("a link");
         self.decoys.extend([foreign.join("precious"), living.join("precious"), other.join("precious"), link]);
     }

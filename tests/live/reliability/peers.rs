@@ -189,14 +189,15 @@ fn a_peer_that_never_reads_ends_at_the_deadline() {
                 }
                 let status = child.wait().expect("our child");
                 assert!(!late, "{mechanism}: the run hangs with its peer");
-                assert_eq!(status.code(), Some(1), "{mechanism}: a case failed");
                 let run = RunDir::load(&out).expect("the run is valid");
                 let told = run.record.failures.iter().any(|f| {
                     f.message.contains("did not answer in time") && f.message.contains("stood still")
                 });
                 let audited =
                     run.record.warnings.iter().any(|w| w.observed.contains("did not answer in time"));
+                // Whichever the stopped worker was of: a failed round is status 1, a lost audit a warning.
                 assert!(told || audited, "{mechanism}: {:?}", run.record.failures);
+                assert_eq!(status.code(), Some(i32::from(!run.record.failures.is_empty())), "{mechanism}");
                 assert!(!common::workers().contains(&stopped), "{mechanism}: a stopped worker stays");
             });
         }
