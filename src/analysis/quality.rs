@@ -58,7 +58,9 @@ impl About<'_> {
         }
         let who = case.point.text("mechanism").map(|m| format!(" of {m}")).unwrap_or_default();
         let place = self.words.place(&case.point, &["mechanism"]);
-        format!("The {}{who} at {place}", self.metric.title)
+        // A place without a size or threads begins with its path.
+        let at = if place.starts_with("over ") { "" } else { "at " };
+        format!("The {}{who} {at}{place}", self.metric.title)
     }
 
     fn wide(&self) -> Option<Problem> {

@@ -19,7 +19,8 @@ pub fn section(m: &Material) -> Option<Section> {
                 contents.push(link(&answered.about));
                 answers.push(Block::Question(link(&answered.about)));
                 answers.push(Block::Statements(statements.clone()));
-                answers.extend(caveats.iter().map(|caveat| Block::Text(format!("Mind: {caveat}."))));
+                let mind = |caveat: &String| Block::Text(format!("Mind: {}.", caveat.trim_end_matches('.')));
+                answers.extend(caveats.iter().map(mind));
             }
             Answer::CannotBeAnswered { because, command } => {
                 let row = [answered.about.question, because, command];
