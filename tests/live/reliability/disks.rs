@@ -66,6 +66,11 @@ fn start(spec: &Path, out: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts")
 }
 
+/// 1: among other tests a worker may get no CPU for all of its window of a millisecond; the run says so.
+fn measured(output: &Output) {
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(output));
+}
+
 fn resume(out: &Path) -> Output {
     common::syscost(&["run", "--quiet", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "2s"])
 }
@@ -161,7 +166,7 @@ fn a_report_that_does_not_fit_leaves_the_former_one_whole() {
         let elsewhere = tempfile::tempdir().expect("a scratch directory");
         let output =
             common::syscost(&["report", directory, "--out", elsewhere.path().to_str().expect("UTF-8")]);
-        assert!(output.status.success(), "{}", common::said(&output));
+        measured(&output);
     });
 }
 
@@ -261,7 +266,7 @@ fn a_place_that_may_not_be_written_says_so_at_the_start() {
         let out = folder.join("run");
         let spec = spec(folder, 2, TRANSFER);
         let output = start(&spec, &out).wait_with_output().expect("it ends");
-        assert!(output.status.success(), "{}", common::said(&output));
+        measured(&output);
         let before = RunDir::load(&out).expect("valid");
         let target = CString::new(folder.to_str().expect("UTF-8")).expect("no zero byte");
         let (none, flags) = (std::ptr::null(), libc::MS_REMOUNT | libc::MS_RDONLY);
@@ -286,7 +291,7 @@ fn a_directory_of_somebody_else_is_refused_in_words() {
     let out = folder.path().join("run");
     let spec = spec(folder.path(), 2, TRANSFER);
     let output = start(&spec, &out).wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", common::said(&output));
+    measured(&output);
     for path in [&out, &out.join("samples.csv"), &out.join("run.json")] {
         let mode = if path.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(path, Permissions::from_mode(mode)).expect("chmod");
