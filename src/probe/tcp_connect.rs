@@ -11,13 +11,14 @@ use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
-use super::transfer::connection::{self, WELCOME};
+use super::transfer::connection;
 use super::{
     About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, icmp_round_trip, samples_of_one_role,
 };
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
+use crate::host::remote::reach::WELCOME;
 use crate::sample::{Better, Metric, Quantity, Sample};
 use crate::units::Unit;
 use anyhow::{Context, Result, ensure};

@@ -16,7 +16,8 @@ const OPEN: Duration = Duration::from_secs(10);
 /// How long the near side tries: a lost SYN is sent again after one second and after three.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOKEN_LIMIT: Duration = Duration::from_millis(500);
-const WELCOME: u8 = b'+';
+/// The answer to a right token, of every listener. The exchange also takes a connection past SYN_RECV.
+pub const WELCOME: u8 = b'+';
 const BACKLOG: i32 = 16;
 
 /// A listener on this address alone: on a port of the kernel's choice, or the first free one of a range.

@@ -3,14 +3,13 @@
 //! Such a name is in no file system and goes with its socket. Every connection presents the round's
 //! token and its number; a stranger's is closed and never counted. Source: unix(7).
 
+use crate::host::remote::reach::WELCOME;
 use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::sys::random;
 use anyhow::{Context, Result, ensure};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-
-const WELCOME: u8 = b'+';
 
 /// A listener, and its name: not the token, since names can be read by everybody.
 pub fn listen() -> Result<(UnixListener, String)> {

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use crate::axis::Point;
-use crate::host::remote::reach;
+use crate::host::remote::reach::{self, WELCOME};
 use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::probe::{Stage, Task};
 
@@ -20,8 +20,6 @@ const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
 /// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// The receiver's answer to a right token. The exchange also takes the connection past SYN_RECV.
-pub const WELCOME: u8 = b'+';
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
     if let Some(name) = point.text("congestion_control") {
