@@ -100,13 +100,7 @@ fn remove(path: &Path) -> bool {
 /// it was started: numbers are given again.
 fn own_pid() -> String {
     let pid = std::process::id();
-    format!("{}-{pid}-{}", pid_namespace(), started(pid).unwrap_or(0))
-}
-
-/// Ticks from the boot to the start of a process that is there. Source: proc_pid_stat(5), field 22.
-pub fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    format!("{}-{pid}-{}", pid_namespace(), process::started(pid).unwrap_or(0))
 }
 
 fn pid_namespace() -> u64 {
@@ -121,7 +115,7 @@ fn maker_is_gone(path: &Path) -> bool {
     let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
     let (Some(namespace), Some(pid), Some(began)) = (number(), number(), number()) else { return false };
     let Ok(pid) = u32::try_from(pid) else { return false };
-    let lives = process::exists(pid) && started(pid).is_none_or(|now| now == began);
+    let lives = process::exists(pid) && process::started(pid).is_none_or(|now| now == began);
     namespace == pid_namespace() && parts.next().is_some() && !lives
 }
 

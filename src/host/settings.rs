@@ -171,11 +171,15 @@ pub fn capabilities(root: &Root) -> Option<String> {
 /// Are these rights ours on the machine itself? Whoever owns a user namespace holds every capability inside it, and
 /// the kernel asks for some of them outside.
 pub fn holds(root: &Root, wanted: &[&str]) -> bool {
-    let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
-    let outside = root.text("proc/self/uid_map").is_none_or(everybody);
     let held = capabilities(root).unwrap_or_default();
     let holds = |name: &str| held.split(", ").any(|one| one == name);
-    outside && (holds("CAP_SYS_ADMIN") || wanted.iter().all(|name| holds(name)))
+    has_every_user(root) && (holds("CAP_SYS_ADMIN") || wanted.iter().all(|name| holds(name)))
+}
+
+/// Are the users of this process those of the machine, as they are outside of every user namespace?
+pub fn has_every_user(root: &Root) -> bool {
+    let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
+    root.text("proc/self/uid_map").is_none_or(everybody)
 }
 
 /// `cpu12`, and not `cpufreq`.

@@ -34,9 +34,18 @@ pub fn prefer_as_victim() {
 
 /// Is this process stopped: by a signal, or by what traces it (proc_pid_stat(5))?
 pub fn is_stopped(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-    matches!(state, Some("T" | "t"))
+    matches!(stat_field(pid, 3).as_deref(), Some("T" | "t"))
+}
+
+/// Ticks from the boot to the start of a process that is there.
+pub fn started(pid: u32) -> Option<u64> {
+    stat_field(pid, 22)?.parse().ok()
+}
+
+/// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
+fn stat_field(pid: u32, number: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3).map(str::to_string)
 }
 
 /// Makes the command end when the thread that starts it does, whatever it ends of.
@@ -69,26 +78,26 @@ pub fn exists(pid: u32) -> bool {
 
 /// The signal that ended a child of ours which has not been waited for, and is not waited for here.
 pub fn ended_by_signal(child: u32) -> Option<i32> {
-    // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the pointer is to a live siginfo_t.
-    let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
+    let info = end_of(child)?;
     let killed = matches!(info.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
-    // SAFETY: for a child the kernel fills in these fields; without one the pid is 0.
-    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
-    (result == 0 && pid != 0 && killed).then_some(status)
+    // SAFETY: for a child that has ended the kernel fills in this field.
+    killed.then_some(unsafe { info.si_status() })
 }
 
 /// Has a child of ours ended? It is not waited for: its number stays its own.
 pub fn has_ended(child: u32) -> bool {
+    end_of(child).is_some()
+}
+
+/// How a child of ours ended, if it has; asked without waiting for it.
+fn end_of(child: u32) -> Option<libc::siginfo_t> {
     // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the pointer is to a live siginfo_t.
     let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
     // SAFETY: for a child the kernel fills in this field; without one it stays 0.
-    result == 0 && unsafe { info.si_pid() } != 0
+    (result == 0 && unsafe { info.si_pid() } != 0).then_some(info)
 }
 
 /// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.

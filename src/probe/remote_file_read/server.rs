@@ -110,8 +110,7 @@ const SYS_ADMIN: (u32, &str) = (21, "CAP_SYS_ADMIN");
 /// files by handle (open_by_handle_at(2)), and has no other users to become.
 fn may_start(root: &Root, server: &Server) -> Result<(), Unavailable> {
     let refuse = |reason: String, remedy: &str| Err(Unavailable { reason, remedy: remedy.into() });
-    let everybody = |map: String| map.split_whitespace().collect::<Vec<_>>() == ["0", "0", "4294967295"];
-    if settings::effective_uid(root) != Some(0) || !root.text("proc/self/uid_map").is_none_or(everybody) {
+    if settings::effective_uid(root) != Some(0) || !settings::has_every_user(root) {
         let reason = format!("the {} server acts for every user, which only root may", server.title);
         return refuse(reason, "run as root, outside a user namespace");
     }

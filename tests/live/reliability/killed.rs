@@ -9,10 +9,10 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::host::janitor;
 use syscost::run::files::{LoadError, RunDir};
 use syscost::run::{Run, State};
 use syscost::stats::random::Random;
+use syscost::sys::process;
 
 /// Kills of this test, over all lanes.
 const KILLS: usize = 200;
@@ -101,7 +101,7 @@ impl Lane {
         let namespace = left::pid_namespace();
         let foreign = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-7-foreign"));
         let own = std::process::id();
-        let began = janitor::started(own).expect("this process is there");
+        let began = process::started(own).expect("this process is there");
         let living = self.scratch.join(format!(".syscost-served-{namespace}-{own}-{began}-living"));
         let other = self.scratch.join(".syscost-serving");
         for folder in [&foreign, &living, &other] {
