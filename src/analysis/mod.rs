@@ -30,6 +30,7 @@ pub mod received;
 pub mod reference;
 pub mod rulers;
 pub mod sanity;
+pub mod seen;
 pub mod study;
 pub mod verdict;
 pub mod whole;

@@ -3,7 +3,7 @@
 use super::args::{Global, PlanArgs};
 use super::output::{self, Paint, entry};
 use super::{Verdict, asked, axes};
-use crate::axis::{Axis, Value};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::plan::{Case, Plan, Skip, Substitution, TimeEstimate};
 use crate::probe;
@@ -114,19 +114,17 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
 /// together.
 fn grid(probe: &str, plan: &Plan) -> Vec<String> {
     let Some(found) = probe::find(probe) else { return Vec::new() };
-    let points: Vec<_> = plan
-        .cases
-        .iter()
-        .filter(|c| c.probe == probe)
-        .map(|c| &c.point)
-        .chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point))
-        .collect();
+    let cases = plan.cases.iter().filter(|c| c.probe == probe).map(|c| &c.point);
+    let points: Vec<&Point> =
+        cases.chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point)).collect();
     let mut lines = vec![entry("Probe", INDENT, &format!("{probe}: {}", found.about().title))];
     let mut fixed = Vec::new();
     for axis in found.axes() {
         let mut seen = HashSet::new();
-        let given = points.iter().filter_map(|p| p.get(axis.id));
-        let values: Vec<Value> = given.filter(|value| seen.insert(*value)).cloned().collect();
+        // Neighbours mostly have the same value.
+        let mut given: Vec<&Value> = points.iter().filter_map(|p| p.get(axis.id)).collect();
+        given.dedup();
+        let values: Vec<Value> = given.into_iter().filter(|value| seen.insert(*value)).cloned().collect();
         match values.len() {
             0 => {}
             1 => fixed.push(format!("{} {}", axis.flag, axes::typed(&axis, &values))),

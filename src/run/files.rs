@@ -11,6 +11,7 @@ use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
+use crate::axis::Name;
 use crate::sample::Sample;
 use crate::sys::lock;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ pub struct RunDir {
     /// Does the lock keep other writers away?
     locked: bool,
     quantities: Vec<String>,
-    probes: Vec<String>,
+    probes: Vec<Name>,
 }
 
 impl RunDir {
@@ -187,7 +188,7 @@ impl RunDir {
         let mut places = Vec::new();
         for sample in samples {
             let refuse = |e: BadField| WriteError::Sample { column: e.column, reason: e.reason };
-            let probe = self.probes.get(sample.case).map(String::as_str).ok_or_else(|| {
+            let probe = self.probes.get(sample.case).map(Name::as_str).ok_or_else(|| {
                 refuse(BadField {
                     column: "case".into(),
                     reason: format!("{} is not in the plan", sample.case),
@@ -278,8 +279,14 @@ fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
     }
 }
 
-fn probes(record: &Record) -> Vec<String> {
+fn probes(record: &Record) -> Vec<Name> {
     record.plan.cases.iter().map(|c| c.probe.clone()).collect()
+}
+
+/// What every version of a record says.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u64,
 }
 
 fn read_record(dir: &Path) -> Result<Record, LoadError> {
@@ -291,16 +298,21 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     if json.len() as u64 > LARGEST_RECORD {
         return Err(damaged(format!("it is larger than {} MiB", LARGEST_RECORD >> 20)));
     }
-    // The schema first: a newer record need not parse as ours.
-    #[derive(Deserialize)]
-    struct Versioned {
-        schema: u64,
+    let newer = |found: u64| found > u64::from(SCHEMA);
+    let record: Record = match serde_json::from_slice(&json) {
+        Ok(record) => record,
+        // A newer record need not parse as ours.
+        Err(error) => match serde_json::from_slice::<Versioned>(&json) {
+            Ok(version) if newer(version.schema) => {
+                return Err(LoadError::Newer { path, found: version.schema });
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+            Ok(_) => return Err(damaged(error.to_string())),
+        },
+    };
+    if newer(record.schema.into()) {
+        return Err(LoadError::Newer { path, found: record.schema.into() });
     }
-    let version: Versioned = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
-    if version.schema > u64::from(SCHEMA) {
-        return Err(LoadError::Newer { path, found: version.schema });
-    }
-    let record: Record = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
     consistent(&record).map_err(damaged)?;
     Ok(record)
 }

@@ -127,7 +127,6 @@ fn draw(
         let mine = |c: &&Case| layout.series_name(&c.point).as_ref() == Some(name);
         let mut points: Vec<_> = layout
             .slice(facet, held, value)
-            .filter(|c| layout.drawn(&c.point))
             .filter(mine)
             .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
             .collect();
