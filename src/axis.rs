@@ -4,11 +4,11 @@
 //! and help are derived from it. A point has no value on an axis that does not apply to it (the
 //! reap batch of a mechanism that reaps nothing): the CSV cell is then empty.
 
+mod few;
 mod name;
-mod point;
 
+pub use few::{Few, Point};
 pub use name::Name;
-pub use point::Point;
 
 use crate::units::{self, Unit};
 use serde::de::{Deserializer, Error, Visitor};

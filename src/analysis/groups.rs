@@ -161,7 +161,7 @@ fn of_value<'v>(
     let mut there = point.clone();
     for other in others {
         there.set(axis, other.clone());
-        own.extend(point.axes().filter(|id| *id != axis && !probe.applies(id, &there)).cloned());
+        own.extend(point.names().filter(|id| *id != axis && !probe.applies(id, &there)).cloned());
     }
     own
 }

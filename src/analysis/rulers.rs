@@ -155,7 +155,7 @@ fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
 
 /// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
 pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
-    let known: Vec<&str> = shared.axes().map(Name::as_str).chain([RIVALS]).collect();
+    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS]).collect();
     let own = words.place(&case.point, &known);
     format!("{} {own}", words.name(&case.point, RIVALS, shared)).trim().to_string()
 }

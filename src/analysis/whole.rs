@@ -130,7 +130,7 @@ fn ways_vary(run: &Run) -> bool {
     let words = Words::of(run);
     let chosen = |case: &Case| {
         let probe = probe::find(&case.probe)?;
-        Some(case.point.axes().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
+        Some(case.point.names().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
     };
     run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
 }

@@ -26,6 +26,11 @@ static KNOWN: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default)
 pub struct Name(Arc<str>);
 
 impl Name {
+    /// A text of its own, which hardly anything else says: it is not remembered.
+    pub fn alone(text: &str) -> Name {
+        Name(text.into())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -60,7 +65,7 @@ impl PartialOrd for Name {
 impl From<&str> for Name {
     fn from(text: &str) -> Name {
         if text.len() > LONGEST {
-            return Name(text.into());
+            return Name::alone(text);
         }
         // A panic elsewhere leaves a set of texts, which is none the worse for it.
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -92,7 +92,7 @@ fn with(point: &Point, axis: &Axis, value: &Value) -> Point {
 /// Where each coordinate of a point stands among the axes that apply to it, in the order of the point.
 fn order(axes: &[Axis], point: &Point) -> Vec<usize> {
     let applying: Vec<&str> = axes.iter().map(|a| a.id).filter(|id| point.get(id).is_some()).collect();
-    point.axes().filter_map(|axis| applying.iter().position(|id| axis == id)).collect()
+    point.names().filter_map(|axis| applying.iter().position(|id| axis == id)).collect()
 }
 
 impl Grid {

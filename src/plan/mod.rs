@@ -178,6 +178,13 @@ impl Plan {
         self.skips.iter().any(|skip| skip.probe == case.probe && skip.point == case.point)
     }
 
+    /// Every case of which that is true.
+    pub fn given_up(&self) -> HashSet<usize> {
+        let skipped: HashSet<(&Name, &Point)> = self.skips.iter().map(|s| (&s.probe, &s.point)).collect();
+        let cases = self.cases.iter().filter(|case| skipped.contains(&(&case.probe, &case.point)));
+        cases.map(|case| case.index).collect()
+    }
+
     fn add(&mut self, probe: &Name, point: Point, answer: Result<(), Unavailable>) {
         let probe = probe.clone();
         match answer {

@@ -173,10 +173,11 @@ impl RunDir {
         self.probes = probes(record);
         self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
-        let mut json = serde_json::to_vec_pretty(record)
-            .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
-        json.push(b'\n');
-        replace(&self.held.way, RECORD, &json).map_err(|error| self.held.named(error, &self.path))
+        let json = |file: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *file, record)?;
+            file.write_all(b"\n")
+        };
+        replace_with(&self.held.way, RECORD, json).map_err(|error| self.held.named(error, &self.path))
     }
 
     /// Appends whole rows with one write; all of them, or none.

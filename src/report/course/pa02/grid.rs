@@ -153,7 +153,7 @@ fn key(probe_id: &str, point: &crate::axis::Point) -> Option<(Kind, Place)> {
 /// `path`, or whatever else two cases differ in.
 fn difference(one: &Case, other: &Case) -> String {
     let differs = |id: &&Name| one.point.get(id) != other.point.get(id);
-    let ids: Vec<&Name> = one.point.axes().chain(other.point.axes()).filter(differs).collect();
+    let ids: Vec<&Name> = one.point.names().chain(other.point.names()).filter(differs).collect();
     let mut names: Vec<&str> = ids.into_iter().map(Name::as_str).collect();
     names.dedup();
     if names.is_empty() { "nothing that is recorded".into() } else { names.join(", ") }
