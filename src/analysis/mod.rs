@@ -23,6 +23,7 @@ pub mod limiter;
 pub mod model;
 pub mod noise_floor;
 pub mod operations;
+pub mod parallel;
 pub mod quality;
 pub mod refine;
 pub mod regions;

@@ -4,7 +4,8 @@
 //! A file of samples may be larger than memory, and to read it costs more than all the arithmetic: everything
 //! that looks at every sample does it here, together, one case after another on every CPU. Nothing is judged.
 
-use super::cells::{Cells, cells_of_case};
+use super::cells::{Cell, Cells, cells_of_case};
+use super::parallel::in_parallel;
 use super::quality;
 use super::sanity::{Limits, Look};
 use crate::plan::Case;
@@ -12,8 +13,6 @@ use crate::run::Run;
 use crate::sample::{Metric, Sample};
 use crate::stats::RatioEstimate;
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
-use std::thread::ScopedJoinHandle;
 
 /// What is judged of a probe's cases: its id, and a metric.
 pub type Judged = (&'static str, Metric);
@@ -49,7 +48,7 @@ impl Seen {
 }
 
 struct OfCase {
-    cells: Box<[super::cells::Cell]>,
+    cells: Box<[Cell]>,
     look: Look,
     warm_ups: Vec<(&'static str, RatioEstimate)>,
 }
@@ -80,25 +79,4 @@ impl OfCase {
             warm_ups: judged.filter_map(warm_up).collect(),
         }
     }
-}
-
-/// Ten thousand cases of thirty metrics take seconds on one CPU, and cases share nothing.
-fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec<T> {
-    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let share = cases.len().div_ceil(cpus);
-    if cpus == 1 || share < 64 {
-        return cases.iter().map(work).collect();
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let of_part = move |part: &[Case]| part.iter().map(work).collect::<Vec<T>>();
-        let start = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || of_part(part)));
-        let threads: Vec<_> = cases.chunks(share).map(start).collect();
-        let join = |(part, thread): (&[Case], std::io::Result<ScopedJoinHandle<'_, Vec<T>>>)| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No more threads for this user: it takes longer.
-            Err(_) => of_part(part),
-        };
-        threads.into_iter().flat_map(join).collect()
-    })
 }
