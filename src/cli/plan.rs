@@ -12,7 +12,7 @@ use crate::units::{Unit, format_duration};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 const INDENT: usize = 14;
 
@@ -115,16 +115,11 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
 fn grid(probe: &str, plan: &Plan) -> Vec<String> {
     let Some(found) = probe::find(probe) else { return Vec::new() };
     let cases = plan.cases.iter().filter(|c| c.probe == probe).map(|c| &c.point);
-    let points: Vec<&Point> =
-        cases.chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point)).collect();
+    let mut given = values(cases.chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point)));
     let mut lines = vec![entry("Probe", INDENT, &format!("{probe}: {}", found.about().title))];
     let mut fixed = Vec::new();
     for axis in found.axes() {
-        let mut seen = HashSet::new();
-        // Neighbours mostly have the same value.
-        let mut given: Vec<&Value> = points.iter().filter_map(|p| p.get(axis.id)).collect();
-        given.dedup();
-        let values: Vec<Value> = given.into_iter().filter(|value| seen.insert(*value)).cloned().collect();
+        let values = given.remove(axis.id).unwrap_or_default();
         match values.len() {
             0 => {}
             1 => fixed.push(format!("{} {}", axis.flag, axes::typed(&axis, &values))),
@@ -135,6 +130,19 @@ fn grid(probe: &str, plan: &Plan) -> Vec<String> {
         lines.push(entry("  fixed", INDENT, &fixed.join(", ")));
     }
     lines
+}
+
+/// The values on each axis, each once, in order of first appearance.
+fn values<'p>(points: impl Iterator<Item = &'p Point>) -> HashMap<&'p str, Vec<Value>> {
+    let mut known: HashMap<&str, (HashSet<&Value>, Vec<Value>)> = HashMap::new();
+    for (axis, value) in points.flat_map(Point::iter) {
+        let (seen, values) = known.entry(axis.as_str()).or_default();
+        // Neighbours mostly have the same.
+        if values.last() != Some(value) && seen.insert(value) {
+            values.push(value.clone());
+        }
+    }
+    known.into_iter().map(|(axis, (_, values))| (axis, values)).collect()
 }
 
 fn shown(axis: &Axis, values: &[Value]) -> String {

@@ -57,7 +57,7 @@ fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String
     if let Some(flag) = axes::any(matches) {
         bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
     }
-    let Run { record, .. } = RunDir::load(dir)?;
+    let record = RunDir::record(dir)?;
     let mut spec = record.spec;
     if let Some(text) = &args.asked.time_limit {
         spec.time_limit_ns = asked::time_limit_ns(text)?;

@@ -133,6 +133,11 @@ impl RunDir {
         Ok((dir, run))
     }
 
+    /// What a run recorded beside its samples, which may be gigabytes.
+    pub fn record(path: &Path) -> Result<Record, LoadError> {
+        read_record(path)
+    }
+
     /// Reads a run. Rows are streamed; one torn last row becomes a warning of the record.
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
