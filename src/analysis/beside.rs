@@ -216,6 +216,12 @@ mod tests {
     }
 
     #[test]
+    fn a_last_line_without_an_end_may_be_a_comment() {
+        let table = Beside::table("t.csv", &format!("{TABLE}# From a page of theirs.")).unwrap();
+        assert_eq!(table, Beside::table("t.csv", TABLE).unwrap());
+    }
+
+    #[test]
     fn another_run_is_matched_by_probe_and_coordinates() {
         let (run, before) = (clocks(8, None, 12.0), clocks(6, None, 6.0));
         let ours = operations(&run, &Cells::of(&run));
