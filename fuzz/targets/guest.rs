@@ -11,7 +11,10 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     let total: usize = brought.files.iter().map(|(_, content)| content.len()).sum();
     assert!(total <= bytes.len(), "no more than was written");
     for (name, _) in &brought.files {
-        assert!(!name.starts_with('.') && !name.contains('/') && !name.contains(char::is_control), "{name:?}");
+        assert!(
+            !name.starts_with('.') && !name.contains('/') && !name.contains(char::is_control),
+            "{name:?}"
+        );
     }
     let again = scratch.join("again");
     std::fs::write(&again, "").expect("written");

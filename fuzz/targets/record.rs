@@ -10,7 +10,8 @@ use syscost::run::files::{RECORD, RunDir, SAMPLES};
 
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     std::fs::write(scratch.join(RECORD), bytes).expect("written");
-    std::fs::write(scratch.join(SAMPLES), include_bytes!("../corpus/samples/two-cases.csv")).expect("written");
+    std::fs::write(scratch.join(SAMPLES), include_bytes!("../corpus/samples/two-cases.csv"))
+        .expect("written");
     match RunDir::load(scratch) {
         Ok(run) => {
             let analysis = Analysis::of(&run);

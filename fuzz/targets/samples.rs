@@ -20,7 +20,8 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     }
     match RunDir::load(scratch) {
         Ok(run) => {
-            let of_cases = run.record.plan.cases.iter().map(|case| run.samples.of_case(case.index).iter().count());
+            let of_cases =
+                run.record.plan.cases.iter().map(|case| run.samples.of_case(case.index).iter().count());
             assert_eq!(of_cases.sum::<usize>(), run.samples.tally().samples);
             assert_eq!(run.samples.len(), run.samples.tally().samples);
             run.samples.intact().expect("nobody changed the files");

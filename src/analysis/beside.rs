@@ -14,6 +14,7 @@ use crate::stats::Estimate;
 use crate::units::Unit;
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::io::Read;
 
 /// Why a file is no table of operations.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -92,8 +93,10 @@ struct Line {
 impl Beside {
     /// A published table.
     pub fn table(name: &str, text: &str) -> Result<Beside, TableError> {
+        // A comment that nothing ends would be read as a row.
+        let whole = text.as_bytes().chain(b"\n".as_slice());
         let mut reader =
-            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
+            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(whole);
         let mut rows = Vec::new();
         let mut empty = true;
         for (at, line) in reader.deserialize::<Line>().enumerate() {

@@ -97,7 +97,10 @@ fn look(target: &str, changes: usize) {
             }
         }
     }
-    assert!(understood > changes / 50 && refused > changes / 50, "{understood} understood, {refused} refused");
+    assert!(
+        understood > changes / 50 && refused > changes / 50,
+        "{understood} understood, {refused} refused"
+    );
 }
 
 #[test]
