@@ -19,5 +19,6 @@ mod privileges;
 mod promises;
 mod rights;
 mod soak;
+mod text_files;
 mod two_hosts;
 mod volume;
