@@ -20,4 +20,5 @@ mod promises;
 mod rights;
 mod soak;
 mod two_hosts;
+mod unplugged;
 mod volume;
