@@ -13,6 +13,7 @@ use crate::plan::{Case, Plan, Skip};
 use crate::probe::{self, Copies, Known, Timing};
 use crate::run::{Audit, Cpu, Failure, State, Warning};
 use crate::sys::{random, signals};
+use crate::units::count;
 use crate::worker::path::{self, Paths};
 use crate::worker::{self, Observer, RoundError, Standing, Terms};
 use anyhow::{Context, Result};
@@ -178,7 +179,7 @@ pub fn due<'p>(plan: &'p Plan, done: &[Audit]) -> Vec<&'p Case> {
 pub fn cut_short(left: usize) -> Warning {
     Warning {
         id: "audits_cut_short".into(),
-        observed: format!("the copies of {left} ways to move data were not counted"),
+        observed: format!("the copies of {} to move data were not counted", count(left, "way")),
         consequence: "a tenth of the time limit was over before them; no figure is touched by it".into(),
         remedy: "syscost audit, or a longer --time-limit".into(),
         cases: Vec::new(),
