@@ -250,7 +250,7 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text +=
                 &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
         }
-        if let Some(what) = copies::contradiction(audit) {
+        for what in copies::contradiction(audit).into_iter().chain(copies::dropped(audit)) {
             text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
         }
     }

@@ -4,7 +4,7 @@
 //! Only counts that add up are told; see [`crate::run::audit`] for what they are.
 
 use super::{About, Answer, Evidence, Finding};
-use crate::analysis::copies::{contradiction, imbalance};
+use crate::analysis::copies::{contradiction, dropped, imbalance};
 use crate::analysis::data_path::{self, DataPath};
 use crate::analysis::words::{and, count, percent};
 use crate::analysis::{CellRef, Statement};
@@ -164,6 +164,7 @@ fn caveats(evidence: &Evidence<'_>, ways: &[DataPath]) -> Vec<String> {
     }
     let holes = ways.iter().filter_map(|w| Some(format!("{}: {}", w.name(), imbalance(w.audit)?)));
     caveats.extend(holes.map(|hole| format!("nothing is said of what does not add up ({hole})")));
+    caveats.extend(ways.iter().filter_map(|w| Some(format!("{}: {}", w.name(), dropped(w.audit)?))));
     let lies = ways.iter().filter_map(|w| Some(format!("{}: {}", w.name(), contradiction(w.audit)?)));
     caveats.extend(lies.map(|lie| format!("the flag of completions is not a count ({lie})")));
     let again = ways.iter().filter_map(|w| w.audit.counts.map(|c| w.audit.per_byte(c.retransmitted)));
@@ -224,6 +225,8 @@ mod tests {
         decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
     };
 
     #[test]
