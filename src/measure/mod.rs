@@ -22,6 +22,7 @@ use crate::run::{Failure, MissingQuantities, Run, State, Warning};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use crate::sys::signals;
+use crate::sys::sleep::sleep;
 use crate::worker::path::Paths;
 use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
@@ -284,7 +285,7 @@ impl Session<'_> {
     fn pause(&self) {
         let until = (Instant::now() + PAUSE).min(self.end);
         while Instant::now() < until && !signals::caught() {
-            std::thread::sleep(Duration::from_millis(20));
+            sleep(Duration::from_millis(20));
         }
     }
 

@@ -18,6 +18,7 @@ mod peers;
 mod privileges;
 mod promises;
 mod rights;
+mod sandboxes;
 mod soak;
 mod two_hosts;
 mod unplugged;
