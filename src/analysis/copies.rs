@@ -139,6 +139,17 @@ pub fn dropped(audit: &Audit) -> Option<String> {
     })
 }
 
+/// That it was disturbed, however often it was tried.
+pub fn disturbed(audit: &Audit) -> Option<String> {
+    (!audit.marks.is_empty()).then(|| {
+        format!(
+            "its round was disturbed each time that it was tried ({}): bytes are counted right all the same; who paid for \
+             CPU time is not told",
+            and(&audit.marks)
+        )
+    })
+}
+
 /// What the ledger of an audit cannot explain, where that is more than it may be.
 pub fn imbalance(audit: &Audit) -> Option<String> {
     if audit.balanced()? {

@@ -250,7 +250,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text +=
                 &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
         }
-        for what in copies::contradiction(audit).into_iter().chain(copies::dropped(audit)) {
+        let mind = [copies::contradiction(audit), copies::dropped(audit), copies::disturbed(audit)];
+        for what in mind.into_iter().flatten() {
             text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
         }
     }

@@ -27,7 +27,7 @@ use crate::worker::path::Paths;
 use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
 use audit::Auditor;
-use schedule::Schedule;
+use schedule::{MOST_VISITS_PER_ROUND, Schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -234,8 +234,8 @@ impl Session<'_> {
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<State> {
         let mut state = State::Complete;
-        // Only failures can make a round number come up without samples, so twice the maximum ends.
-        for round in 0..spec.max_rounds.saturating_mul(2) {
+        // Only failures can make a round number come up without samples, so a multiple of the maximum ends.
+        for round in 0..spec.max_rounds.saturating_mul(MOST_VISITS_PER_ROUND as u32) {
             let due = schedule.due(round);
             if schedule.pending().next().is_none() {
                 break;

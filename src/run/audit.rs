@@ -39,6 +39,10 @@ pub struct Audit {
     /// Who paid for the CPU time, from a round of its own.
     #[serde(default)]
     pub cpu: Option<Cpu>,
+    /// What disturbed its rounds however often they were tried: bytes are counted right all the same, but CPU
+    /// times are then not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
 }
 
 /// CPU time of a whole round, and what of it was work of softirqs.
@@ -224,6 +228,7 @@ mod tests {
             functions: None,
             no_functions: None,
             cpu: None,
+            marks: Vec::new(),
         }
     }
 

@@ -177,7 +177,7 @@ fn a_frozen_control_group_marks_its_round() {
 }
 
 /// Lets every thread of the process run on these CPUs only, as taskset(1) does.
-fn move_to(pid: u32, cpus: &[usize]) {
+pub fn move_to(pid: u32, cpus: &[usize]) {
     let mut mask = [0u64; 16];
     cpus.iter().for_each(|cpu| mask[cpu / 64] |= 1 << (cpu % 64));
     for task in left::names(Path::new(&format!("/proc/{pid}/task"))) {

@@ -4,6 +4,7 @@
 mod browsed;
 mod clocks;
 mod disks;
+mod disturbed;
 mod held_up;
 mod hostile_files;
 mod hosts;
