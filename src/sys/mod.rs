@@ -34,6 +34,7 @@ pub mod scatter;
 pub mod shared;
 pub mod shared_file;
 pub mod signals;
+pub mod sleep;
 pub mod smb_client;
 pub mod socket;
 pub mod socket_pages;

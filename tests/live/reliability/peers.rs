@@ -133,15 +133,6 @@ fn processes_of(script: &Path) -> Vec<u32> {
     .collect()
 }
 
-/// The workers of one run.
-fn workers_of(pid: u32) -> Vec<u32> {
-    let parent = |worker: &u32| -> Option<u32> {
-        let stat = fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    common::workers().into_iter().filter(|worker| parent(worker) == Some(pid)).collect()
-}
-
 fn start(out: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(SYSCOST);
     command.arg("run").args(arguments).arg("--out").arg(out);
@@ -155,7 +146,7 @@ fn stop_the_receiver(child: &Child) -> u32 {
     loop {
         assert!(start.elapsed() < Duration::from_secs(30), "no receiver within half a minute");
         // The receiver listens, so it was started first: the smaller number, unless numbers wrapped.
-        if let [one, other] = workers_of(child.id())[..] {
+        if let [one, other] = common::workers_of(child.id())[..] {
             std::thread::sleep(Duration::from_millis(60));
             let receiver = one.min(other);
             // SAFETY: kill touches no memory; a worker that has just ended makes it fail.
@@ -261,7 +252,7 @@ fn a_crowd_of_strangers_changes_nothing() {
             scope.spawn(move || {
                 let mut crowd = Vec::new();
                 while !over.load(Ordering::Relaxed) {
-                    for address in listening(&workers_of(pid)) {
+                    for address in listening(&common::workers_of(pid)) {
                         crowd.extend((0..50).filter_map(|number| stranger(address, number)));
                     }
                     came.fetch_add(crowd.len(), Ordering::Relaxed);
