@@ -251,7 +251,7 @@ fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> S
             }
         }
     }
-    "ask for smaller sizes or fewer threads".to_string()
+    "ask for smaller sizes, or fewer threads or connections".to_string()
 }
 
 #[cfg(test)]

@@ -162,11 +162,24 @@ pub trait Probe: Sync {
         true
     }
 
-    /// Can this case run on this machine? Asked once per combination of names, switches and texts:
-    /// sizes and counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]).
+    /// Can this case run on this machine? Asked once per combination of names, switches and texts: sizes and
+    /// counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]), but for those of
+    /// [`Probe::decides`].
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         let _ = point;
         Ok(())
+    }
+
+    /// Does [`Probe::available`] look at this size or count too?
+    fn decides(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// What the points of a run have on an axis that is younger than the run.
+    fn before(&self, axis: &str) -> Option<Value> {
+        let _ = axis;
+        None
     }
 
     /// What to measure instead of this default value where the machine cannot do it, and why.

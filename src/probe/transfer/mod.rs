@@ -5,6 +5,7 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
+mod queues;
 pub mod receiver;
 pub mod sender;
 
@@ -13,6 +14,7 @@ use super::streaming::{self, RECEIVER, SENDER};
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Point, Value};
 use crate::host::{Unavailable, uring};
+use crate::mechanism::{CONNECTIONS, all_connections, connections};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
 
@@ -63,6 +65,9 @@ impl Probe for Transfer {
         }
         if let Some(r) = receiver {
             r.available()?;
+            if connections(point) > 1 {
+                r.one_of_many(point)?;
+            }
         }
         if let (Some(m), Some(r)) = (mechanism, receiver) {
             available::together(m, r)?;
@@ -71,6 +76,16 @@ impl Probe for Transfer {
             point.text(axis).map_or(Ok(()), check)?;
         }
         Ok(())
+    }
+
+    /// Several connections cannot be waited for in every way.
+    fn decides(&self, axis: &str) -> bool {
+        axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
+    }
+
+    /// Each thread had one connection.
+    fn before(&self, axis: &str) -> Option<Value> {
+        (axis == CONNECTIONS.id).then_some(Value::Int(1))
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
@@ -87,9 +102,14 @@ impl Probe for Transfer {
     fn memory_bytes(&self, point: &Point) -> u64 {
         let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
         let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
-        let held = sent + received;
-        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
-        bytes.saturating_mul(threads).saturating_mul(held)
+        let bytes = point.int("message_bytes").unwrap_or(0);
+        let each = bytes.saturating_mul(sent + received);
+        let all = all_connections(point);
+        all.saturating_mul(each).saturating_add(if connections(point) > 1 {
+            queues::bytes(point, all)
+        } else {
+            0
+        })
     }
 
     fn quantities(&self) -> Vec<Quantity> {

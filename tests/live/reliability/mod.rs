@@ -3,6 +3,7 @@
 
 mod browsed;
 mod clocks;
+mod connections;
 mod disks;
 mod held_up;
 mod hostile_files;
