@@ -14,6 +14,7 @@ use crate::sample::{Metric, Quantity, Sample};
 use crate::stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub mod batch;
 pub mod blocks;
@@ -250,6 +251,12 @@ pub trait Probe: Sync {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         let _ = point;
         base
+    }
+
+    /// What setting up one round takes beside starting its workers.
+    fn set_up(&self, point: &Point) -> Duration {
+        let _ = point;
+        Duration::ZERO
     }
 
     /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.

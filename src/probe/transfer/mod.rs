@@ -17,6 +17,7 @@ use crate::host::{Unavailable, uring};
 use crate::mechanism::{CONNECTIONS, all_connections, connections};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
+use std::time::Duration;
 
 pub struct Transfer;
 
@@ -100,16 +101,8 @@ impl Probe for Transfer {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
-        let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
-        let bytes = point.int("message_bytes").unwrap_or(0);
-        let each = bytes.saturating_mul(sent + received);
-        let all = all_connections(point);
-        all.saturating_mul(each).saturating_add(if connections(point) > 1 {
-            queues::bytes(point, all)
-        } else {
-            0
-        })
+        let queues = if connections(point) > 1 { queues::bytes(point, all_connections(point)) } else { 0 };
+        messages_bytes(point).saturating_add(queues)
     }
 
     fn quantities(&self) -> Vec<Quantity> {
@@ -166,9 +159,30 @@ impl Probe for Transfer {
         &["throughput", "total_cpu_ns_per_byte"]
     }
 
+    fn set_up(&self, point: &Point) -> Duration {
+        if connections(point) == 1 {
+            return Duration::ZERO;
+        }
+        let connecting = all_connections(point).saturating_mul(CONNECTING_NS);
+        Duration::from_nanos(connecting.saturating_add(messages_bytes(point) / FILLING_BYTES_PER_NS))
+    }
+
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
+}
+
+/// What each of many connections takes until it is made, welcomed, and gone again: 0.2 ms of CPU time here.
+const CONNECTING_NS: u64 = 200_000;
+/// How fast the memory of its messages is filled.
+const FILLING_BYTES_PER_NS: u64 = 1;
+
+/// The messages that both sides of all connections keep in memory.
+fn messages_bytes(point: &Point) -> u64 {
+    let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+    let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
+    let bytes = point.int("message_bytes").unwrap_or(0);
+    all_connections(point).saturating_mul(bytes.saturating_mul(sent + received))
 }
 
 /// The axes whose values the machine may not allow, and how to find out.
