@@ -3,6 +3,7 @@
 
 mod browsed;
 mod clocks;
+mod connections;
 mod disks;
 mod disturbed;
 mod held_up;
