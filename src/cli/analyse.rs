@@ -6,6 +6,7 @@ use super::{Verdict, text_file};
 use crate::table::overtakes::{Overtake, overtakes};
 use crate::table::remark::{Kind, Remark, remarks};
 use crate::table::{self, Column, Mapping, Table};
+use crate::units::count;
 use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -79,7 +80,7 @@ fn text(path: &Path) -> Result<String> {
 
 fn told(table: &Table, remarks: &[Remark], overtakes: &[Overtake], paint: Paint) -> String {
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title()).collect();
-    let rows = if table.rows.len() == 1 { "1 row".into() } else { format!("{} rows", table.rows.len()) };
+    let rows = count(table.rows.len(), "row");
     let mut out = format!("{}\n", paint.bold(&table.name));
     out += &entry("Table", INDENT, &format!("{rows} of {}", titles.join(", ")));
     for (i, note) in table.understood.iter().enumerate() {

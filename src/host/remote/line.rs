@@ -8,6 +8,7 @@
 use super::frame::{self, Answer, Ask, CONTROL, Hello, Said, What};
 use super::target::Target;
 use super::{HEARTBEAT, plain};
+use crate::sys::sleep::sleep;
 use crate::sys::{process, signals};
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
@@ -205,7 +206,7 @@ impl Line {
         let mut status = None;
         while status.is_none() && Instant::now() < end {
             status = ssh.try_wait().ok().flatten();
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
         let words = match (said.as_str(), status) {
@@ -223,7 +224,7 @@ impl Drop for Line {
         let mut ssh = lock(&self.ssh);
         let end = Instant::now() + PARTING;
         while matches!(ssh.try_wait(), Ok(None)) && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         if matches!(ssh.try_wait(), Ok(None)) {
             process::kill_group(ssh.id());
@@ -374,7 +375,7 @@ fn beat(line: &Arc<Line>) {
     // Without it the outpost gives up after a silence: the round then fails and says so.
     let _ = std::thread::Builder::new().spawn(move || {
         loop {
-            std::thread::sleep(HEARTBEAT);
+            sleep(HEARTBEAT);
             match line.upgrade() {
                 Some(line) if !line.is_gone() && line.send(CONTROL, &[]).is_ok() => {}
                 _ => return,
