@@ -160,7 +160,7 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
             }
         }
     }
-    let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
+    let whole = |case: usize| words::count(totals.get(&case).copied().unwrap_or(0), "sample");
     // `at 64 KiB and 1 thread`, `of reading the time (rdtsc)`
     let place = |case: usize| {
         let named = |c: &Case| match name_of(c) {
@@ -183,21 +183,15 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
         };
         // What only the caller's bound refutes is still in the estimates.
         let verb = if *fault == Fault::Throughput { "cannot be true" } else { "are refused" };
-        let text =
-            format!("{n} of {} samples {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
+        let text = format!("{n} of {} {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
         problem(fault.id(), fault.metric(), *case, text)
     });
     let unproven = unverified.iter().map(|(case, n)| {
-        let text = format!(
-            "{} of {} samples {} did not pass verification; not used.",
-            n,
-            whole(*case),
-            place(*case)
-        );
+        let text = format!("{} of {} {} did not pass verification; not used.", n, whole(*case), place(*case));
         problem("unverified", None, *case, text)
     });
     let suspect = marked.iter().map(|((case, mark), n)| {
-        let text = format!("{} of {} samples {} are marked {mark}; not used.", n, whole(*case), place(*case));
+        let text = format!("{} of {} {} are marked {mark}; not used.", n, whole(*case), place(*case));
         problem("marked_samples", None, *case, text)
     });
     impossible.chain(unproven).chain(suspect).collect()

@@ -318,5 +318,6 @@ pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -
         functions: None,
         no_functions: None,
         cpu: None,
+        marks: Vec::new(),
     }
 }

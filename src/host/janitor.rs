@@ -5,6 +5,7 @@
 //! binary waits for the end of its owner and removes the directory then; should that process be
 //! killed too, the next owner that comes finds the directory, by its lock, and removes it.
 
+use crate::sys::sleep::sleep;
 use crate::sys::{lock, process, program, random};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
@@ -91,7 +92,7 @@ fn remove(path: &Path) -> bool {
             Ok(()) => return true,
             Err(error) if error.kind() == io::ErrorKind::NotFound && !path.exists() => return true,
             Err(_) if start.elapsed() > PATIENCE => return false,
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            Err(_) => sleep(Duration::from_millis(20)),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! caller before its token is right. Sources: poll(2), accept(2).
 
 use crate::sys::process::wait_for_any;
+use crate::units;
 use anyhow::{Context, Result, ensure};
 use socket2::Socket;
 use std::collections::{BTreeMap, VecDeque};
@@ -225,9 +226,10 @@ pub fn gather<L: Listener>(
     }
     ensure!(
         ours.len() == count,
-        "only {} of {count} connections arrived within {} s ({} others, without the token of this round, were \
+        "only {} of {} arrived within {} s ({} others, without the token of this round, were \
          closed): does a firewall stand between the two sides?",
         ours.len(),
+        units::count(count, "connection"),
         SET_UP_LIMIT.as_secs(),
         door.shown_out()
     );

@@ -90,7 +90,8 @@ fn subtitle(run: &Run) -> String {
         .collect();
     parts.push(date(run.record.started_unix_ns));
     parts.push(format!(
-        "{cases} cases in {}",
+        "{} in {}",
+        units::count(cases, "case"),
         units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
     ));
     parts.push(state(run.record.state).into());

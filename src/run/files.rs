@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use crate::probe;
 use crate::sample::Sample;
 use crate::sys::lock;
+use crate::units::count;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -343,7 +344,7 @@ fn consistent(record: &Record) -> Result<(), String> {
     let named = record.warnings.iter().flat_map(|w| w.cases.iter().copied());
     let named = named.chain(record.failures.iter().map(|f| f.case)).chain(record.settings.keys().copied());
     if let Some(case) = named.into_iter().find(|case| *case >= cases) {
-        return Err(format!("it speaks of case {case}, and the plan has {cases} cases"));
+        return Err(format!("it speaks of case {case}, and the plan has {}", count(cases, "case")));
     }
     for (name, share) in [("precision", record.spec.precision), ("confidence", record.spec.confidence)] {
         if !(share > 0.0 && share < 1.0) {

@@ -35,6 +35,7 @@ pub mod scatter;
 pub mod shared;
 pub mod shared_file;
 pub mod signals;
+pub mod sleep;
 pub mod smb_client;
 pub mod socket;
 pub mod socket_pages;

@@ -68,6 +68,22 @@ pub fn workers() -> Vec<u32> {
         .collect()
 }
 
+/// Of those, the ones that this process started.
+pub fn workers_of(pid: u32) -> Vec<u32> {
+    workers().into_iter().filter(|worker| parent(*worker) == Some(pid)).collect()
+}
+
+/// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
+pub fn stat_field(pid: u32, number: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3).map(str::to_string)
+}
+
+/// The process that made this one, or that it was left to.
+pub fn parent(pid: u32) -> Option<u32> {
+    stat_field(pid, 4)?.parse().ok()
+}
+
 /// The binary where every user may run it: the build directory may lie below one that others
 /// cannot enter.
 pub fn open_to_all() -> (tempfile::TempDir, PathBuf) {

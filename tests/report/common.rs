@@ -62,6 +62,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 softirqs: Spent { sender_net_rx_ns: 60_000, receiver_net_rx_ns: 15_000, ..Spent::default() },
                 softirqs_charged: Some(true),
             }),
+            marks: Vec::new(),
         });
     }
     audits

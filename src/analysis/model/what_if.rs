@@ -14,6 +14,7 @@ use crate::plan::Case;
 use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
 use crate::run::Run;
+use crate::units::count;
 
 const SIZE: &str = "message_bytes";
 const THREADS: &str = "threads";
@@ -91,8 +92,12 @@ fn crowded(run: &Run, point: &Point) -> Option<String> {
     let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
     let cpus = count_of_list(fact.value.as_deref()?)?;
     let threads = 2 * point.int(THREADS).unwrap_or(1);
-    (threads > cpus)
-        .then(|| format!("{threads} threads share {cpus} CPUs: what it costs to take turns is in no term"))
+    (threads > cpus).then(|| {
+        format!(
+            "{threads} threads share {}: what it costs to take turns is in no term",
+            count(cpus as usize, "CPU")
+        )
+    })
 }
 
 /// How many numbers a list like `0-3,8` names.

@@ -10,6 +10,7 @@ use super::outpost::SUBCOMMAND;
 use super::target::Target;
 use super::{plain, refusal};
 use crate::host::Unavailable;
+use crate::sys::sleep::sleep;
 use crate::sys::{process, program, random};
 use std::fs::File;
 use std::io::{self, Read};
@@ -158,7 +159,7 @@ fn wait(child: &mut Child) -> io::Result<bool> {
             let _ = child.wait();
             return Err(io::Error::other(format!("it took more than {} s", COPY_LIMIT.as_secs())));
         }
-        std::thread::sleep(LOOK);
+        sleep(LOOK);
     }
 }
 

@@ -198,7 +198,7 @@ fn near_end(near: IpAddr) -> BTreeMap<String, String> {
 fn try_data(target: &Target, line: &Line, near: IpAddr, far: IpAddr) -> Result<Option<u32>, Unavailable> {
     let token = crate::sys::random::token().map_err(|error| Unavailable {
         reason: format!("the kernel gives no random numbers: {error}"),
-        remedy: "see getrandom(2)".into(),
+        remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
     })?;
     let ports = target.ports;
     let listening = line.ask(What::Listen { address: far, ports, token: token.clone() });

@@ -1,6 +1,7 @@
 //! What a run could leave on a machine, seen from outside: processes by a mark in their environment,
 //! files, links, mounts, settings, control groups.
 
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -150,8 +151,7 @@ pub fn names(directory: &Path) -> Vec<String> {
 
 /// Has this child, which nobody has waited for, ended?
 pub fn has_ended(child: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+    common::stat_field(child, 3).is_none_or(|state| matches!(state.as_str(), "Z" | "X"))
 }
 
 /// The number of a process that has just ended.
