@@ -364,14 +364,14 @@ mod tests {
         let axis = crate::mechanism::CONNECTIONS.id;
         let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run").join(RECORD);
         let mut older: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
-        let mut points = Vec::new();
-        for list in ["/plan/cases", "/plan/skips", "/audits"] {
-            points.extend(older.pointer_mut(list).and_then(|v| v.as_array_mut()).into_iter().flatten());
+        let mut changed = 0;
+        for list in ["/plan/cases", "/audits"] {
+            for entry in older.pointer_mut(list).and_then(|list| list.as_array_mut()).unwrap() {
+                entry["point"].as_object_mut().unwrap().remove(axis);
+                changed += 1;
+            }
         }
-        assert!(points.len() > 10);
-        for point in points {
-            point["point"].as_object_mut().unwrap().remove(axis);
-        }
+        assert!(changed > 10);
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(RECORD), older.to_string()).unwrap();
         let record = read_record(directory.path()).unwrap();
