@@ -11,6 +11,7 @@ use super::operations::name_of;
 use super::reference::CASE;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
+use crate::mechanism::all_connections;
 use crate::plan::Case;
 use crate::probe::{self, Timing};
 use crate::run::Run;
@@ -75,6 +76,7 @@ impl Fault {
 /// What one case's samples are held against; made once per case.
 pub struct Limits {
     threads: f64,
+    connections: f64,
     shortest_ns: f64,
     message_bytes: Option<f64>,
     /// CPU time and window of each role.
@@ -92,6 +94,7 @@ impl Limits {
         let streams = probe.is_some_and(|p| p.compared());
         Limits {
             threads: case.point.int("threads").unwrap_or(1) as f64,
+            connections: all_connections(&case.point) as f64,
             shortest_ns: SHORTEST * window_ns as f64,
             // Of messages that are counted with their bytes; a request and its answer are another matter.
             message_bytes: case.point.int("message_bytes").filter(|_| streams).map(|n| n as f64),
@@ -119,7 +122,7 @@ impl Limits {
             return Some(Fault::Negative);
         }
         // Windows may cut a message in two, once per connection.
-        let torn = |size: f64| (sample.bytes - sample.ops * size).abs() > self.threads * size;
+        let torn = |size: f64| (sample.bytes - sample.ops * size).abs() > self.connections * size;
         if self.message_bytes.is_some_and(torn) {
             return Some(Fault::Bytes);
         }

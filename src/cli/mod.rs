@@ -22,6 +22,7 @@ mod progress;
 mod refine;
 mod report;
 mod run;
+mod text_file;
 
 use crate::sys::signals;
 use args::{Cli, Command};

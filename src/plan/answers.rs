@@ -8,7 +8,7 @@ use crate::probe::Probe;
 /// The answers of one probe so far.
 pub struct Answers<'a> {
     probe: &'a dyn Probe,
-    /// Axes of names, switches and texts; sizes and counts decide nothing.
+    /// Axes of names, switches and texts, and the few sizes and counts that decide anything.
     words: Vec<&'static str>,
     known: Vec<(Point, Result<(), Unavailable>)>,
     /// Neighbours in a plan mostly ask the same.
@@ -18,7 +18,8 @@ pub struct Answers<'a> {
 impl<'a> Answers<'a> {
     pub fn new(probe: &'a dyn Probe, axes: &[Axis]) -> Answers<'a> {
         let numeric = |axis: &Axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
-        let words = axes.iter().filter(|axis| !numeric(axis)).map(|axis| axis.id).collect();
+        let words =
+            axes.iter().filter(|axis| !numeric(axis) || probe.decides(axis.id)).map(|axis| axis.id).collect();
         Answers { probe, words, known: Vec::new(), last: 0 }
     }
 

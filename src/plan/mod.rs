@@ -215,9 +215,11 @@ impl Plan {
 
 /// One round of one case, its workers' start included.
 fn round_time(case: &Case, spec: &Spec) -> Duration {
-    let timing = probe::find(&case.probe).map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
+    let probe = probe::find(&case.probe);
+    let timing = probe.map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
+    let set_up = probe.map_or(Duration::ZERO, |p| p.set_up(&case.point));
     let windows = timing.window_ns.saturating_mul(u64::from(timing.windows));
-    ROUND_OVERHEAD + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
+    ROUND_OVERHEAD + set_up + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
 }
 
 fn refuse_too_large(
@@ -251,7 +253,7 @@ fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> S
             }
         }
     }
-    "ask for smaller sizes or fewer threads".to_string()
+    "ask for smaller sizes, or fewer threads or connections".to_string()
 }
 
 #[cfg(test)]

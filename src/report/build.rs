@@ -27,6 +27,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::plots::by_connections(&material),
         section::rulers::section(&material),
         section::hardware::section(&material),
         section::regions::section(&material),

@@ -11,10 +11,14 @@ use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
+use crate::axis::Value;
+use crate::plan::Plan;
+use crate::probe;
 use crate::sample::Sample;
 use crate::sys::lock;
 use crate::units::count;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -301,9 +305,29 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     if version.schema > u64::from(SCHEMA) {
         return Err(LoadError::Newer { path, found: version.schema });
     }
-    let record: Record = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
+    let mut record: Record = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
     consistent(&record).map_err(damaged)?;
+    younger_axes(&mut record);
     Ok(record)
+}
+
+/// Gives the points of an older run what they had on axes that it did not know yet.
+fn younger_axes(record: &mut Record) {
+    let mut known: BTreeMap<String, Vec<(&'static str, Value)>> = BTreeMap::new();
+    let Plan { cases, skips, .. } = &mut record.plan;
+    let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
+    let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));
+    for (id, point) in cases.chain(skips) {
+        let younger = known.entry(id.clone()).or_insert_with(|| {
+            let Some(probe) = probe::find(id) else { return Vec::new() };
+            let axes = probe.axes().into_iter();
+            axes.filter_map(|axis| Some((axis.id, probe.before(axis.id)?))).collect()
+        });
+        for (axis, value) in younger.iter().filter(|(axis, _)| point.get(axis).is_none()).collect::<Vec<_>>()
+        {
+            point.set(axis, value.clone());
+        }
+    }
 }
 
 /// Indices that later rooms use without asking, and shares that statistics divide by.

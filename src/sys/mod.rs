@@ -13,6 +13,7 @@ pub mod cpuid;
 pub mod devmem;
 pub mod disk;
 pub mod drain;
+pub mod epoll;
 pub mod ethtool;
 pub mod icmp;
 pub mod library;

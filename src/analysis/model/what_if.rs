@@ -9,6 +9,7 @@ use super::{Account, items};
 use crate::analysis::CellRef;
 use crate::analysis::cells::Cells;
 use crate::axis::Point;
+use crate::mechanism::connections;
 use crate::plan::Case;
 use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
@@ -18,8 +19,12 @@ use crate::units::count;
 const SIZE: &str = "message_bytes";
 const THREADS: &str = "threads";
 
-/// The account of a point that the run does not have. `None`: no neighbour or no unit cost.
+/// The account of a point that the run does not have. `None`: no neighbour or no unit cost, or several
+/// connections a thread, which no step times.
 pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
+    if connections(point) > 1 {
+        return None;
+    }
     let neighbours = neighbours(run, cells, point);
     let subject = Subject::of(point, |metric| between(cells, &neighbours, point, metric))?;
     let items = items(&subject, &Steps::at(&steps::sources(run), cells, point))?;

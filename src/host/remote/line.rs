@@ -11,7 +11,7 @@ use super::{HEARTBEAT, plain};
 use crate::sys::sleep::sleep;
 use crate::sys::{process, signals};
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -24,8 +24,6 @@ use std::time::{Duration, Instant};
 /// Logging in, and the outpost's first words: a busy host may take seconds for its checksum.
 const HELLO_LIMIT: Duration = Duration::from_secs(40);
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// What login shells may print before our own words come.
-const LARGEST_GREETING: u64 = 64 << 10;
 const LAST_WORDS: usize = 4096;
 /// How often a waiting harness looks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(100);
@@ -320,7 +318,7 @@ fn read_frames(
     tell: &Sender<Heard>,
     answers: &Sender<(u64, Answer)>,
 ) -> io::Result<()> {
-    let Some(system) = greeting(&mut output, mark)? else { return Ok(()) };
+    let Some(system) = frame::greeting(&mut output, mark)? else { return Ok(()) };
     let _ = tell.send(Heard::System(plain(&system)));
     let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
     let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
@@ -348,25 +346,6 @@ fn read_frames(
         }
     }
     Ok(())
-}
-
-/// Skips what login shells print, up to the mark; the line after it.
-fn greeting(output: &mut BufReader<ChildStdout>, mark: &str) -> io::Result<Option<String>> {
-    let mut left = LARGEST_GREETING;
-    let mut marked = false;
-    loop {
-        let mut words = Vec::new();
-        let got = output.by_ref().take(left).read_until(b'\n', &mut words)?;
-        if got == 0 {
-            return Ok(None);
-        }
-        left -= got as u64;
-        let words = String::from_utf8_lossy(&words);
-        if marked {
-            return Ok(Some(words.trim().to_string()));
-        }
-        marked = words.trim_end() == mark;
-    }
 }
 
 /// ssh and loaders tell the cause last, sometimes below a banner.

@@ -3,6 +3,7 @@
 
 mod browsed;
 mod clocks;
+mod connections;
 mod disks;
 mod disturbed;
 mod held_up;
@@ -21,6 +22,7 @@ mod promises;
 mod rights;
 mod sandboxes;
 mod soak;
+mod text_files;
 mod two_hosts;
 mod unplugged;
 mod volume;
