@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::net::IpAddr;
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.

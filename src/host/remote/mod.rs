@@ -61,7 +61,6 @@ pub struct Host {
     tsc_hz: Option<f64>,
     /// Both ends and what is between, as the settings of a case.
     facts: BTreeMap<String, String>,
-    copied_to: Option<String>,
 }
 
 /// Where one place's answer is kept for the life of the process.
@@ -74,11 +73,20 @@ pub fn open(path: &str) -> Result<Arc<Host>, Unavailable> {
     known.entry(path.to_string()).or_insert_with(|| Host::meet(path).map(Arc::new)).clone()
 }
 
-/// What opening these paths left on other hosts: one sentence each.
-pub fn copies() -> Vec<(String, String)> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let hosts = known.values().filter_map(|host| host.as_ref().ok());
-    hosts.filter_map(|host| Some((host.target.ssh_command(), host.copied_to.clone()?))).collect()
+/// What this process left on another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where the program was put.
+    pub place: String,
+    /// The command that removes it, and all others of its kind.
+    pub removal: String,
+}
+
+static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+
+/// Where this process has put the program so far, whatever came of it.
+pub fn copies() -> Vec<Copy> {
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Host {
@@ -113,7 +121,6 @@ impl Host {
             far,
             tsc_hz: contact.hello.tsc_hz,
             facts,
-            copied_to: contact.copied_to,
         })
     }
 
