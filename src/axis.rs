@@ -164,7 +164,12 @@ impl Axis {
                 "off" | "false" | "no" | "0" => Ok(Value::text("off")),
                 _ => Err(bad("write on or off".into())),
             },
-            Kind::NameOr { begins, check, .. } if begins(text) => {
+            Kind::NameOr { names, aliases, begins, check, .. } if begins(text) => {
+                // The form may hold commas, but a name of the axis behind one is the next of several values.
+                let known = |part: &&str| names().contains(part) || aliases().iter().any(|(a, _)| a == part);
+                if let Some(name) = text.split(',').skip(1).map(str::trim).find(known) {
+                    return Err(bad(format!("{name} is a value of its own, not a part of this one")));
+                }
                 check(text).map(|()| Value::text(text)).map_err(bad)
             }
             Kind::NameOr { names, aliases, form, .. } => {

@@ -103,6 +103,18 @@ impl Unit {
     }
 }
 
+/// A number of things in words: `1 case`, `3 cases`, `2 quantities`.
+pub fn count(n: usize, thing: &str) -> String {
+    if n == 1 {
+        return format!("1 {thing}");
+    }
+    match thing.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{n} {stem}ies"),
+        _ if thing.ends_with('s') => format!("{n} {thing}es"),
+        _ => format!("{n} {thing}s"),
+    }
+}
+
 /// Three significant digits without an exponent, trailing zeros of the fraction removed.
 pub fn significant(value: f64) -> String {
     if value == 0.0 {
@@ -267,6 +279,13 @@ pub fn utc(unix_seconds: u64) -> [u64; 6] {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn one_thing_is_not_called_several() {
+        let said = [(1, "case"), (2, "case"), (0, "process"), (1, "process"), (3, "quantity"), (2, "way")];
+        let said = said.map(|(n, thing)| count(n, thing));
+        assert_eq!(said, ["1 case", "2 cases", "0 processes", "1 process", "3 quantities", "2 ways"]);
+    }
 
     #[test]
     fn people_read_prefixes() {

@@ -279,3 +279,12 @@ fn no_file_but_its_own_knows_an_id() {
         assert!(declared, "{id:?} is not declared in a file of its name in src/{room}");
     }
 }
+
+/// The standard library's sleep panics where a sandbox refuses the call behind it; tests may use it.
+#[test]
+fn nothing_sleeps_by_the_standard_library() {
+    for file in sources().iter().filter(|file| !file.path.ends_with("tests.rs")) {
+        let working = file.text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        assert!(!code(working).contains("thread::sleep("), "{} sleeps without sys::sleep", file.path);
+    }
+}

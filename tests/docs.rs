@@ -1,9 +1,11 @@
 //! Figures in the documents come from committed runs: never typed, always rebuilt.
 //!
 //! A document holds `<!-- result: docs/runs/NAME -->` ... `<!-- result: end -->`; between them stands
-//! what the run's samples say today. `SYSCOST_BLESS=1 cargo test --test docs` writes it anew.
+//! what the run's samples say today. `NAME beside OTHER...` shows the figures of other runs too.
+//! `SYSCOST_BLESS=1 cargo test --test docs` writes it anew.
 
 use std::path::{Path, PathBuf};
+use syscost::analysis::beside::Beside;
 use syscost::analysis::whole::Analysis;
 use syscost::report::build;
 use syscost::report::terminal::{self, Look};
@@ -35,16 +37,26 @@ fn fact(run: &Run, id: &str) -> String {
     fact.and_then(|fact| fact.value.clone()).unwrap_or_else(|| panic!("the run does not record {id}"))
 }
 
-/// What a document says of a run: the terminal's text, and where it was measured and how.
-fn said(name: &str, document: &Path) -> String {
+fn load(name: &str) -> Run {
     let dir = format!("docs/runs/{name}");
-    let run = RunDir::load(&root().join(&dir)).unwrap_or_else(|error| panic!("{dir}: {error}"));
-    let report = build::report(&run, &Analysis::of(&run));
+    RunDir::load(&root().join(&dir)).unwrap_or_else(|error| panic!("{dir}: {error}"))
+}
+
+/// What a document says of a run, or of one beside others: the terminal's text, and where it was measured
+/// and how.
+fn said(marker: &str, document: &Path) -> String {
+    let mut names = marker.split_whitespace().filter(|word| *word != "beside");
+    let name = names.next().expect("a marker names a run");
+    let run = load(name);
+    let title = |name: &str| name.rsplit('/').next().expect("a name has a last part").to_string();
+    let beside: Vec<Beside> = names.map(|other| Beside::run(&title(other), &load(other))).collect();
+    let report = build::report_beside(&run, &Analysis::of(&run), &beside);
     let text = terminal::text(&report, None, Look { width: 80, colour: false });
     let command: Vec<&str> = run.record.command.iter().skip(1).map(String::as_str).collect();
-    let link = if document.parent() == Some(&root()) { dir.clone() } else { format!("runs/{name}") };
+    let link =
+        if document.parent() == Some(&root()) { format!("docs/runs/{name}") } else { format!("runs/{name}") };
     format!(
-        "{BEGIN}{name} -->\n```text\n{}\n```\n\nMeasured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n{END}",
+        "{BEGIN}{marker} -->\n```text\n{}\n```\n\nMeasured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n{END}",
         text.trim_end(),
         fact(&run, "cpu_model"),
         fact(&run, "cpus_online"),
@@ -60,10 +72,10 @@ fn rebuilt(text: &str, document: &Path) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(BEGIN) {
         let from_name = &rest[at + BEGIN.len()..];
-        let name = from_name.split(" -->").next().expect("split gives one piece at least");
+        let marker = from_name.split(" -->").next().expect("split gives one piece at least");
         let end = rest.find(END).unwrap_or_else(|| panic!("{}: no {END}", document.display()));
         out.push_str(&rest[..at]);
-        out.push_str(&said(name, document));
+        out.push_str(&said(marker, document));
         rest = &rest[end + END.len()..];
     }
     out + rest

@@ -1,31 +1,44 @@
-//! `samples.csv` of a stranger: samples that can be read twice, or an error that names line and column.
-#![no_main]
+//! `samples.csv` and `histograms.csv` of a stranger: samples that are read alike every time, or an error that
+//! names file, line and column.
 
-use libfuzzer_sys::fuzz_target;
+use super::Seen;
 use std::path::Path;
-use std::sync::OnceLock;
 use syscost::run::files::{RECORD, RunDir, SAMPLES};
+use syscost::run::histograms::HISTOGRAMS;
 
-static DIRECTORY: OnceLock<tempfile::TempDir> = OnceLock::new();
+/// What follows this line is `histograms.csv`; without it there is none.
+const BETWEEN: &[u8] = b"--- histograms.csv\n";
 
-fuzz_target!(|bytes: &[u8]| {
-    let directory = DIRECTORY.get_or_init(prepared).path();
-    std::fs::write(directory.join(SAMPLES), bytes).expect("written");
-    match RunDir::load(directory) {
+pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
+    let put = |name: &str, bytes: &[u8]| std::fs::write(scratch.join(name), bytes).expect("written");
+    put(RECORD, include_bytes!("../corpus/record/two-cases.json"));
+    let (samples, histograms) = parts(bytes);
+    put(SAMPLES, samples);
+    match histograms {
+        Some(histograms) => put(HISTOGRAMS, histograms),
+        None => drop(std::fs::remove_file(scratch.join(HISTOGRAMS))),
+    }
+    match RunDir::load(scratch) {
         Ok(run) => {
-            let of_cases = run.record.plan.cases.iter().map(|case| run.samples.of_case(case.index).iter().count());
+            let of_cases =
+                run.record.plan.cases.iter().map(|case| run.samples.of_case(case.index).iter().count());
             assert_eq!(of_cases.sum::<usize>(), run.samples.tally().samples);
             assert_eq!(run.samples.len(), run.samples.tally().samples);
             run.samples.intact().expect("nobody changed the files");
+            Seen::Understood
         }
-        Err(error) => assert!(error.to_string().contains("line "), "{error}"),
+        Err(error) => {
+            let told = error.to_string();
+            let named = |file: &str| told.contains(&format!("{file}, line "));
+            assert!(named(SAMPLES) || histograms.is_some() && named(HISTOGRAMS), "{told}");
+            Seen::Refused
+        }
     }
-});
+}
 
-fn prepared() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    let put = |name: &str, bytes: &[u8]| std::fs::write(Path::join(directory.path(), name), bytes).expect("written");
-    put(RECORD, include_bytes!("../corpus/record/two-cases.json"));
-    put(SAMPLES, include_bytes!("../corpus/samples/two-cases.csv"));
-    directory
+fn parts(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match bytes.windows(BETWEEN.len()).position(|window| window == BETWEEN) {
+        Some(at) => (&bytes[..at], Some(&bytes[at + BETWEEN.len()..])),
+        None => (bytes, None),
+    }
 }

@@ -13,7 +13,7 @@ use super::{CellRef, Statement};
 use crate::axis::Point;
 use crate::run::Run;
 use crate::sample::Better;
-use crate::units::significant;
+use crate::units::{count, significant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The other axis of a grid: advice holds over all its values.
@@ -97,7 +97,7 @@ impl Rival {
         let ((low, _), (high, _)) = self.extremes();
         let (low, high) = (significant(low), significant(high));
         let times = if low == high { low } else { format!("{low} to {high}") };
-        format!("{times} times as much (claimed at {} of {} points)", self.ratios.len(), self.points)
+        format!("{times} times as much (claimed at {} of {})", self.ratios.len(), count(self.points, "point"))
     }
 }
 

@@ -139,10 +139,7 @@ fn tell(namer: &Namer, study: &Study, b: &Batching) -> String {
     let name = if name.contains(MESSAGES_PER_CALL.title) {
         name
     } else {
-        format!(
-            "{name} with {}",
-            words::count(batched as usize, "message per call").replace("call", "a call")
-        )
+        format!("{name} with {}", words::count(batched as usize, "message") + " a call")
     };
     let text = format!(
         "at {at} {name} has {} {better} than {}, the best with one message per call",

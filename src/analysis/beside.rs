@@ -14,6 +14,7 @@ use crate::stats::Estimate;
 use crate::units::Unit;
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::io::Read;
 
 /// Why a file is no table of operations.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -92,8 +93,10 @@ struct Line {
 impl Beside {
     /// A published table.
     pub fn table(name: &str, text: &str) -> Result<Beside, TableError> {
+        // A comment that nothing ends would be read as a row.
+        let whole = text.as_bytes().chain(b"\n".as_slice());
         let mut reader =
-            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
+            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(whole);
         let mut rows = Vec::new();
         let mut empty = true;
         for (at, line) in reader.deserialize::<Line>().enumerate() {
@@ -213,6 +216,12 @@ mod tests {
         assert!(found[0].value == 6.0 && (1.8..2.2).contains(&ratio.value), "{found:?}");
         let rest: Vec<&str> = table.unmatched(&ours).iter().map(|t| t.name.as_str()).collect();
         assert_eq!(rest, ["other, args=1"], "what they did not measure either is no row");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_may_be_a_comment() {
+        let table = Beside::table("t.csv", &format!("{TABLE}# From a page of theirs.")).unwrap();
+        assert_eq!(table, Beside::table("t.csv", TABLE).unwrap());
     }
 
     #[test]

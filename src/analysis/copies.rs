@@ -125,6 +125,31 @@ pub fn contradiction(audit: &Audit) -> Option<String> {
     })
 }
 
+/// What was dropped before a device took it, where that is a part of the account: how many bytes left only when
+/// they were sent again.
+pub fn dropped(audit: &Audit) -> Option<String> {
+    let (bytes, counts) = (audit.left_only_again(), audit.counts?);
+    (bytes > 0).then(|| {
+        format!(
+            "{} dropped before the device took them, by a queueing discipline or a packet filter (`tc -s qdisc` counts \
+             its drops): {bytes} bytes ({}) left only when they were sent again, and where they lay is not known",
+            words::count(counts.dropped_segments as usize, "segment") + if counts.dropped_segments == 1 { " was" } else { " were" },
+            words::percent(audit.per_byte(bytes)),
+        )
+    })
+}
+
+/// That it was disturbed, however often it was tried.
+pub fn disturbed(audit: &Audit) -> Option<String> {
+    (!audit.marks.is_empty()).then(|| {
+        format!(
+            "its round was disturbed each time that it was tried ({}): bytes are counted right all the same; who paid for \
+             CPU time is not told",
+            and(&audit.marks)
+        )
+    })
+}
+
 /// What the ledger of an audit cannot explain, where that is more than it may be.
 pub fn imbalance(audit: &Audit) -> Option<String> {
     if audit.balanced()? {
@@ -158,6 +183,8 @@ mod tests {
         decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
     };
     const COPIED: Counts = Counts { copied_in: 1000, uncopied_in: 0, ..LENT };
 
@@ -216,6 +243,19 @@ mod tests {
         assert_eq!(contradiction(&asked(Counts { orphan_copied: 1003, ..LENT })), None);
         let half = Audit { completions: 100, completions_copied: 52, ..asked(COPIED) };
         assert!(contradiction(&half).is_some(), "every byte was copied");
+    }
+
+    #[test]
+    fn segments_that_a_queue_dropped_are_named_and_no_imbalance() {
+        assert_eq!(dropped(&asked(LENT)), None);
+        let counts = Counts { uncopied_in: 980, retransmitted: 30, dropped: 30, dropped_segments: 2, ..LENT };
+        let lost = asked(counts);
+        assert_eq!(imbalance(&lost), None);
+        let said = dropped(&lost).unwrap();
+        assert!(
+            said.starts_with("2 segments were dropped before the device") && said.contains("20 bytes (2 %)"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -224,6 +224,8 @@ mod tests {
         decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
     };
 
     fn run(audits: Vec<Audit>) -> Run {

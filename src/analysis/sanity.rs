@@ -11,6 +11,7 @@ use super::operations::name_of;
 use super::reference::CASE;
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
+use crate::mechanism::all_connections;
 use crate::plan::Case;
 use crate::probe::{self, Timing};
 use crate::run::Run;
@@ -75,6 +76,7 @@ impl Fault {
 /// What one case's samples are held against; made once per case.
 pub struct Limits {
     threads: f64,
+    connections: f64,
     shortest_ns: f64,
     message_bytes: Option<f64>,
     /// CPU time and window of each role.
@@ -92,6 +94,7 @@ impl Limits {
         let streams = probe.is_some_and(|p| p.compared());
         Limits {
             threads: case.point.int("threads").unwrap_or(1) as f64,
+            connections: all_connections(&case.point) as f64,
             shortest_ns: SHORTEST * window_ns as f64,
             // Of messages that are counted with their bytes; a request and its answer are another matter.
             message_bytes: case.point.int("message_bytes").filter(|_| streams).map(|n| n as f64),
@@ -119,7 +122,7 @@ impl Limits {
             return Some(Fault::Negative);
         }
         // Windows may cut a message in two, once per connection.
-        let torn = |size: f64| (sample.bytes - sample.ops * size).abs() > self.threads * size;
+        let torn = |size: f64| (sample.bytes - sample.ops * size).abs() > self.connections * size;
         if self.message_bytes.is_some_and(torn) {
             return Some(Fault::Bytes);
         }
@@ -177,7 +180,7 @@ pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
         unverified.extend((look.unverified > 0).then_some((case.index, look.unverified)));
         marked.extend(look.marked.iter().map(|(mark, n)| ((case.index, mark.as_str()), *n)));
     }
-    let whole = |case: usize| totals.get(&case).copied().unwrap_or(0);
+    let whole = |case: usize| words::count(totals.get(&case).copied().unwrap_or(0), "sample");
     // `at 64 KiB and 1 thread`, `of reading the time (rdtsc)`
     let place = |case: usize| {
         let named = |c: &Case| match name_of(c) {
@@ -200,21 +203,15 @@ pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
         };
         // What only the caller's bound refutes is still in the estimates.
         let verb = if *fault == Fault::Throughput { "cannot be true" } else { "are refused" };
-        let text =
-            format!("{n} of {} samples {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
+        let text = format!("{n} of {} {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
         problem(fault.id(), fault.metric(), *case, text)
     });
     let unproven = unverified.iter().map(|(case, n)| {
-        let text = format!(
-            "{} of {} samples {} did not pass verification; not used.",
-            n,
-            whole(*case),
-            place(*case)
-        );
+        let text = format!("{} of {} {} did not pass verification; not used.", n, whole(*case), place(*case));
         problem("unverified", None, *case, text)
     });
     let suspect = marked.iter().map(|((case, mark), n)| {
-        let text = format!("{} of {} samples {} are marked {mark}; not used.", n, whole(*case), place(*case));
+        let text = format!("{} of {} {} are marked {mark}; not used.", n, whole(*case), place(*case));
         problem("marked_samples", None, *case, text)
     });
     impossible.chain(unproven).chain(suspect).collect()

@@ -5,6 +5,8 @@ use crate::probe::{self, Probe};
 use crate::run::Run;
 use crate::stats::Estimate;
 use crate::units::{Unit, significant};
+
+pub use crate::units::count;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Coordinates that every sentence names, because they decide more than most others.
@@ -196,11 +198,6 @@ pub fn and(items: &[String]) -> String {
         [one] => one.clone(),
         [start @ .., last] => format!("{} and {last}", start.join(", ")),
     }
-}
-
-/// `1 round`, `12 rounds`.
-pub fn count(n: usize, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A share for people: `18 %`, `0.4 %`.

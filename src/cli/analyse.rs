@@ -1,14 +1,14 @@
 //! `analyse FILE`: what somebody's table of results says, contradicts and cannot support.
 
-use super::Verdict;
 use super::args::{AnalyseArgs, Global};
 use super::output::{self, Paint, entry};
+use super::{Verdict, text_file};
 use crate::table::overtakes::{Overtake, overtakes};
 use crate::table::remark::{Kind, Remark, remarks};
 use crate::table::{self, Column, Mapping, Table};
-use anyhow::{Context, Result, bail};
+use crate::units::count;
+use anyhow::{Result, bail};
 use serde_json::json;
-use std::io::Read;
 use std::path::Path;
 
 const INDENT: usize = 15;
@@ -72,26 +72,15 @@ fn tables(files: &[std::path::PathBuf], mapping: &Mapping) -> Result<Vec<Table>>
 }
 
 fn text(path: &Path) -> Result<String> {
-    let about = || format!("cannot read {}", path.display());
     if path.is_dir() {
         bail!("{} is a directory: for a recorded run, `syscost report {0}`", path.display());
     }
-    let mut text = String::new();
-    let file = std::fs::File::open(path).with_context(about)?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(about)?;
-    if text.len() as u64 > MOST_BYTES {
-        bail!(
-            "{} is larger than {} MiB, which is no table of results: name a smaller part of it",
-            path.display(),
-            MOST_BYTES >> 20
-        );
-    }
-    Ok(text)
+    text_file::read(path, MOST_BYTES, "table of results", "name a smaller part of it")
 }
 
 fn told(table: &Table, remarks: &[Remark], overtakes: &[Overtake], paint: Paint) -> String {
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title()).collect();
-    let rows = if table.rows.len() == 1 { "1 row".into() } else { format!("{} rows", table.rows.len()) };
+    let rows = count(table.rows.len(), "row");
     let mut out = format!("{}\n", paint.bold(&table.name));
     out += &entry("Table", INDENT, &format!("{rows} of {}", titles.join(", ")));
     for (i, note) in table.understood.iter().enumerate() {

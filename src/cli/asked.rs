@@ -1,7 +1,7 @@
 //! From the command line to a spec.
 
 use super::args::Asked;
-use super::axes;
+use super::{axes, text_file};
 use crate::axis::Axis;
 use crate::probe::{self, Probe};
 use crate::spec::{self, BUILT_IN, Spec};
@@ -9,6 +9,9 @@ use crate::units::{parse_duration, parse_fraction};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use std::path::Path;
+
+/// A few lines are usual; every value of every axis written out is some hundred kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// The experiment asked for, with every flag applied.
 pub fn spec(asked: &Asked, matches: &ArgMatches) -> Result<Spec> {
@@ -69,7 +72,8 @@ fn experiment(name: &str) -> Result<Spec> {
     if path.is_dir() {
         bail!("{name} is a directory, not an experiment: for a recorded run, `syscost report {name}`");
     }
-    let text = std::fs::read_to_string(path).with_context(|| {
+    let text = text_file::read(path, MOST_BYTES, "experiment", "syscost list shows those there are");
+    let text = text.with_context(|| {
         let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         format!("cannot read the experiment {name} (built-in ones are {})", names.join(", "))
     })?;

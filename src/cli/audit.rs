@@ -12,7 +12,7 @@ use crate::ledger::Tier;
 use crate::measure::{self, audit::Audited};
 use crate::plan::{Case, Plan};
 use crate::run::{Audit, Cpu, Record};
-use crate::units::short_bytes;
+use crate::units::{count, short_bytes};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -250,7 +250,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text +=
                 &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
         }
-        if let Some(what) = copies::contradiction(audit) {
+        let mind = [copies::contradiction(audit), copies::dropped(audit), copies::disturbed(audit)];
+        for what in mind.into_iter().flatten() {
             text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
         }
     }
@@ -258,8 +259,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
     }
-    for (why, count) in plan_command::reasons(&found.skips) {
-        let what = format!("{count} cases: {} -> {}", why.reason, why.remedy);
+    for (why, cases) in plan_command::reasons(&found.skips) {
+        let what = format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy);
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
     }
     text

@@ -8,6 +8,7 @@ use super::{Verdict, asked, plan as plan_command, run as run_command};
 use crate::measure;
 use crate::plan::{Case, Plan};
 use crate::run::Failure;
+use crate::units::count;
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -40,14 +41,13 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
 fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {
     const INDENT: usize = 12;
     let labels = Labels::of(plan);
-    let count = |n: usize| if n == 1 { "1 case".to_string() } else { format!("{n} cases") };
-    let mut text = entry(&paint.green("verified"), INDENT, &count(verified));
+    let mut text = entry(&paint.green("verified"), INDENT, &count(verified, "case"));
     for Failure { case, message, .. } in failures {
         let label = plan.cases.get(*case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {message}"));
     }
     for (why, skipped) in plan_command::reasons(&plan.skips) {
-        let what = format!("{}: {} -> {}", count(skipped), why.reason, why.remedy);
+        let what = format!("{}: {} -> {}", count(skipped, "case"), why.reason, why.remedy);
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
     }
     text

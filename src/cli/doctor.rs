@@ -4,6 +4,7 @@ use super::Verdict;
 use super::args::{DoctorArgs, Global};
 use super::output::{self, Paint, entry};
 use crate::host::doctor::{self, Check, Status};
+use crate::units;
 use anyhow::{Result, anyhow};
 
 const INDENT: usize = 10;
@@ -49,12 +50,8 @@ fn summary(checks: &[Check], paint: Paint) -> String {
     let (bad, caution) = (count(Status::Bad), count(Status::Caution));
     let verdict = match (bad, caution) {
         (0, 0) => "This machine gives clean numbers.".to_string(),
-        (0, n) => format!("Numbers from this machine are right, with {n} {}.", plural(n, "caveat")),
-        (n, _) => format!("Numbers from this machine are wrong or missing in {n} {}.", plural(n, "point")),
+        (0, n) => format!("Numbers from this machine are right, with {}.", units::count(n, "caveat")),
+        (n, _) => format!("Numbers from this machine are wrong or missing in {}.", units::count(n, "point")),
     };
     format!("\n{}\n", paint.bold(&verdict))
-}
-
-fn plural(n: usize, word: &str) -> String {
-    if n == 1 { word.to_string() } else { format!("{word}s") }
 }

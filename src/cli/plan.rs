@@ -8,7 +8,7 @@ use crate::host::Unavailable;
 use crate::plan::{Case, Plan, Skip, Substitution, TimeEstimate};
 use crate::probe;
 use crate::spec::Spec;
-use crate::units::{Unit, format_duration};
+use crate::units::{Unit, count, format_duration};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -68,8 +68,8 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         );
         text += &entry(&paint.yellow("Left out"), INDENT, &what);
     }
-    for (why, count) in reasons(&plan.skips) {
-        let what = format!("{}: {} -> {}", paint.yellow(&format!("{count} cases")), why.reason, why.remedy);
+    for (why, cases) in reasons(&plan.skips) {
+        let what = format!("{}: {} -> {}", paint.yellow(&count(cases, "case")), why.reason, why.remedy);
         text += &entry("Skipped", INDENT, &what);
     }
     text += &entry(
@@ -102,8 +102,9 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
     text += &format!(" (limit {limit})");
     if estimate.rounds_in_limit < u64::from(spec.min_rounds) {
         let warning = format!(
-            "the limit allows {} of the {} rounds: intervals will be wide. Name fewer values, or raise --time-limit",
-            estimate.rounds_in_limit, spec.min_rounds
+            "the limit allows {} of {}: intervals will be wide. Name fewer values, or raise --time-limit",
+            estimate.rounds_in_limit,
+            count(spec.min_rounds as usize, "round")
         );
         text += &format!("; {}", paint.yellow(&warning));
     }

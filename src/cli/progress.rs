@@ -6,7 +6,7 @@ use super::label::Labels;
 use super::output::{self, Paint};
 use crate::measure::Event;
 use crate::plan::Plan;
-use crate::units::format_duration;
+use crate::units::{count, format_duration};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -95,15 +95,18 @@ impl Progress {
                 self.bar.set_position(*elapsed_ns);
                 let left = whole_seconds(*time_left_ns);
                 self.bar.set_message(format!(
-                    "{left} left, round {}, {pending_cases} of {} cases not yet precise; {}",
+                    "{left} left, round {}, {pending_cases} of {} not yet precise; {}",
                     self.round + 1,
-                    self.planned,
+                    count(self.planned, "case"),
                     self.last
                 ));
             }
             Event::Refined { stage, cases } => {
                 self.planned += cases;
-                self.say(&format!("refining, stage {stage}: {cases} cases where the answer changes"));
+                self.say(&format!(
+                    "refining, stage {stage}: {} where the answer changes",
+                    count(*cases, "case")
+                ));
             }
             Event::Finished { .. } => self.bar.finish_and_clear(),
         }
@@ -114,7 +117,7 @@ impl Progress {
         if self.checking {
             self.bar.set_length(self.planned as u64);
             self.bar.set_position(self.done);
-            self.bar.set_message(format!("{} of {} cases; {label}", self.done, self.planned));
+            self.bar.set_message(format!("{} of {}; {label}", self.done, count(self.planned, "case")));
         }
         self.last = label;
     }

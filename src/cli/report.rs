@@ -3,7 +3,7 @@
 //! Everything here is computed from the record alone: the machine is not looked at.
 
 use super::args::{Global, ReportArgs};
-use super::{Verdict, output};
+use super::{Verdict, output, text_file};
 use crate::analysis::beside::Beside;
 use crate::analysis::whole::Analysis;
 use crate::report::terminal::{self, Look};
@@ -12,10 +12,10 @@ use crate::run::Run;
 use crate::run::files::{RunDir, replace, replace_with};
 use anyhow::{Context, Result};
 use serde_json::json;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const RESULTS: &str = "results.csv";
+/// A table is a page of text.
 const LARGEST_TABLE: u64 = 4 << 20;
 const PAGE: &str = "report.html";
 
@@ -54,10 +54,9 @@ fn figures(path: &Path) -> Result<Beside> {
         return Ok(Beside::run(&name, &RunDir::load(path)?));
     }
     let about = || format!("cannot show {} beside the run", path.display());
-    let mut text = String::new();
-    // A table is a page of text; what is longer is something else.
-    let file = std::fs::File::open(path).with_context(about)?;
-    file.take(LARGEST_TABLE).read_to_string(&mut text).with_context(about)?;
+    let text =
+        text_file::read(path, LARGEST_TABLE, "table of operations", "name the part that is to be compared")
+            .with_context(about)?;
     Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
 }
 

@@ -7,7 +7,7 @@ use crate::measure::Options;
 use crate::plan::{Case, Plan};
 use crate::run::files::RunDir;
 use crate::run::{Run, State};
-use crate::units::utc;
+use crate::units::{count, utc};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -35,9 +35,9 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let left = unmeasured(&run);
     if left > 0 && run.record.state == State::TimeLimit {
         output::complain(&format!(
-            "warning: {left} of {} cases were not measured: the time limit was over before them: syscost run --resume \
-             {} --time-limit LONGER",
-            run.record.plan.cases.len(),
+            "warning: {left} of {} not measured: the time limit was over before: syscost run --resume {} --time-limit \
+             LONGER",
+            count(run.record.plan.cases.len(), "case"),
             out.display()
         ));
     }
@@ -73,7 +73,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     }
     let reasons: Vec<String> = plan_command::reasons(&plan.skips)
         .into_iter()
-        .map(|(why, count)| format!("{count} cases: {} -> {}", why.reason, why.remedy))
+        .map(|(why, cases)| format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy))
         .collect();
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
@@ -111,9 +111,22 @@ fn stamp(unix_seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::axis::Point;
+    use crate::host::Unavailable;
+    use crate::plan::Skip;
 
     #[test]
     fn directories_are_named_by_time() {
         assert_eq!(stamp(951_782_399), "20000228T235959Z");
+    }
+
+    #[test]
+    fn one_case_that_cannot_run_is_not_called_several() {
+        let why = Unavailable { reason: "no such thing".into(), remedy: "none".into() };
+        let skip = Skip { probe: "p".into(), point: Point::default(), why };
+        let skipped = |n: usize| Plan { skips: vec![skip.clone(); n], ..Plan::default() };
+        let said = |n| refuse_nothing(&skipped(n)).unwrap_err().to_string();
+        assert_eq!(said(1), "nothing of this experiment can run here. 1 case: no such thing -> none");
+        assert!(said(2).contains("2 cases: "));
     }
 }

@@ -6,6 +6,7 @@
 
 use super::files::Root;
 use crate::sys::cpuid::{self, Declared};
+use crate::sys::sleep::sleep;
 use crate::sys::{clock, timer};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -61,7 +62,7 @@ fn measure(root: &Root) -> Option<TickCounter> {
 
 fn calibrate() -> Option<f64> {
     let (first_ns, first_ticks) = both_clocks()?;
-    std::thread::sleep(CALIBRATION);
+    sleep(CALIBRATION);
     let (second_ns, second_ticks) = both_clocks()?;
     rate(first_ns, first_ticks, second_ns, second_ticks)
 }

@@ -15,6 +15,7 @@ use super::namespaces::{self, Rights};
 use super::noise::{NoiseBetween, Reading};
 use super::topology::Topology;
 use super::{Unavailable, clock, scratch};
+use crate::sys::sleep::sleep;
 use crate::sys::{disk, socket};
 pub use path::path;
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl Live {
     /// Takes a quarter of a second, most of it asleep.
     pub fn measure() -> Live {
         let before = Reading::now();
-        std::thread::sleep(WATCH);
+        sleep(WATCH);
         let noise = Reading::now().since(&before);
         let counter = clock::tick_counter();
         let directory = std::env::current_dir().unwrap_or_else(|_| ".".into());

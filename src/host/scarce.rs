@@ -11,7 +11,7 @@ pub fn meaning(error: &io::Error) -> Option<String> {
     match error.raw_os_error()? {
         libc::EMFILE => Some(format!(
             "this process may have {} files and sockets open: raise the limit (ulimit -n 4096), or ask for fewer \
-             --threads",
+             --threads or --connections",
             count(limit::open_files())
         )),
         libc::ENFILE => Some(
@@ -31,6 +31,24 @@ pub fn no_more_tasks(error: &io::Error) -> Option<String> {
         )),
         libc::ENOMEM => Some("there is no memory left for it: ask for fewer --threads".to_string()),
         _ => meaning(error),
+    }
+}
+
+/// Makes room for so many sockets, and what a mechanism or receiver opens for each: raises this process's own
+/// limit as far as it may. An error names the limit where not even the sockets fit.
+pub fn room_for_sockets(sockets: u64) -> anyhow::Result<()> {
+    /// A socket, a pipe, a ring, a file, and some to spare.
+    const EACH: u64 = 6;
+    /// What a process has open beside its connections.
+    const OWN: u64 = 16;
+    let wanted = sockets.saturating_mul(EACH) + 4 * OWN;
+    match limit::allow_open_files(wanted) {
+        Some(allowed) if allowed < sockets.saturating_add(OWN) => anyhow::bail!(
+            "{sockets} connections need as many sockets, and this process may have {allowed} files and sockets open: \
+             raise the limit (ulimit -n {}), or ask for fewer --threads or --connections",
+            wanted.next_power_of_two()
+        ),
+        _ => Ok(()),
     }
 }
 

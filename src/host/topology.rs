@@ -67,6 +67,8 @@ pub struct Pinned {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
     cpus: Vec<Cpu>,
+    /// CPUs of this machine that were taken out of use.
+    offline: Vec<usize>,
 }
 
 impl Topology {
@@ -102,7 +104,7 @@ impl Topology {
                 fast: fast.contains(&id),
             }
         };
-        Topology { cpus: allowed.iter().map(cpu).collect() }
+        Topology { cpus: allowed.iter().map(cpu).collect(), offline: offline(root) }
     }
 
     pub fn cpus(&self) -> &[Cpu] {
@@ -166,16 +168,24 @@ impl Topology {
     /// siblings, fast cores before slow ones, one node before two.
     fn place_different(&self, threads: usize) -> Result<Vec<Pinned>, Unavailable> {
         if self.cpus.len() < 2 {
-            return Err(Unavailable {
-                reason: format!("this process may use one CPU only ({})", self.show()),
-                remedy: "measure with --placement same, or allow more CPUs (taskset, the container's cpuset)"
-                    .into(),
-            });
+            return Err(self.one_cpu_only());
         }
         let mut used = Used { topology: self, on_cpu: vec![0; self.cpus.len()], on_core: BTreeMap::new() };
         // After a turn in which every CPU could be used twice the same order begins again.
         let pins: Vec<Pinned> = (0..threads.min(self.cpus.len())).map_while(|_| used.take_pair()).collect();
         Ok((0..threads).map(|i| pins[i % pins.len()]).collect())
+    }
+
+    fn one_cpu_only(&self) -> Unavailable {
+        let reason = format!("this process may use one CPU only ({})", self.show());
+        let remedy = "measure with --placement same, or allow more CPUs (taskset, the container's cpuset)";
+        match self.offline.first() {
+            None => Unavailable { reason, remedy: remedy.into() },
+            Some(gone) => Unavailable {
+                reason: format!("{reason}; CPU {} is offline", show_list(&self.offline)),
+                remedy: format!("{}; or {remedy}", back_online(*gone)),
+            },
+        }
     }
 
     fn place_explicit(
@@ -185,9 +195,17 @@ impl Topology {
         threads: usize,
     ) -> Result<Vec<Pinned>, Unavailable> {
         if let Some(missing) = sender.iter().chain(receiver).find(|cpu| self.get(**cpu).is_none()) {
-            return Err(Unavailable {
-                reason: format!("CPU {missing} does not exist or is not allowed to this process"),
-                remedy: format!("choose from CPUs {}", self.show()),
+            let choose = format!("choose from CPUs {}", self.show());
+            return Err(if self.offline.contains(missing) {
+                Unavailable {
+                    reason: format!("CPU {missing} is offline"),
+                    remedy: format!("{}, or {choose}", back_online(*missing)),
+                }
+            } else {
+                Unavailable {
+                    reason: format!("CPU {missing} does not exist or is not allowed to this process"),
+                    remedy: choose,
+                }
             });
         }
         let turn = |list: &[usize], i: usize| list.get(i.checked_rem(list.len())?).copied();
@@ -276,25 +294,38 @@ fn nodes(root: &Root) -> BTreeMap<usize, usize> {
         .collect()
 }
 
+/// CPUs that are there and taken out of use; those that could be added to a machine are not there.
+fn offline(root: &Root) -> Vec<usize> {
+    let list = |name: &str| root.list(&format!("sys/devices/system/cpu/{name}")).unwrap_or_default();
+    let present = list("present");
+    list("offline").into_iter().filter(|cpu| present.contains(cpu)).collect()
+}
+
+fn back_online(cpu: usize) -> String {
+    format!("bring it back (echo 1 | sudo tee /sys/devices/system/cpu/cpu{cpu}/online)")
+}
+
 /// Pins the calling thread. That it stays so is looked at when it is pinned elsewhere or ends: a CPU
 /// that goes offline, a changed cpuset and taskset(1) move threads without a word.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
     // The former pin is looked at before it is changed.
     drop(PIN.take());
     affinity::restrict(&[cpu]).map_err(|e| {
-        io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {}", unpinned(&e)))
+        let why = unpinned(&e, cpu, &offline(&Root::here()));
+        io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {why}"))
     })?;
-    PIN.set(Some(Pin { cpu }));
+    PIN.set(Some(Pin::of(affinity::CALLER, cpu)));
     Ok(())
 }
 
 /// The setting itself needs no right: only a filter of system calls refuses it.
-fn unpinned(error: &io::Error) -> String {
+fn unpinned(error: &io::Error, cpu: usize, offline: &[usize]) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::ENOSYS) => format!(
             "a sandbox refuses sched_setaffinity ({error}): allow it there, or leave threads where the kernel puts \
              them (--placement none)"
         ),
+        Some(libc::EINVAL) if offline.contains(&cpu) => format!("it is offline: {}", back_online(cpu)),
         _ => error.to_string(),
     }
 }
@@ -312,14 +343,32 @@ thread_local! {
     static PIN: Cell<Option<Pin>> = const { Cell::new(None) };
 }
 
-/// Where a thread was put.
-struct Pin {
+/// Where a thread was put; whether it stayed there is noted when this is dropped.
+pub struct Pin {
+    thread: u32,
     cpu: usize,
+    /// A thread that was moved and put back (by whoever did it, or by a cpuset that has its CPU again) looks as if it
+    /// had stayed: only this shows that it was elsewhere.
+    migrations: Option<u64>,
+}
+
+impl Pin {
+    /// Watches another thread, or a process of one thread, that was pinned when it was made; it has to
+    /// live as long as this.
+    pub fn of(thread: u32, cpu: usize) -> Pin {
+        Pin { thread, cpu, migrations: affinity::migrations(thread) }
+    }
+
+    fn has_moved(&self) -> bool {
+        let elsewhere = affinity::allowed_to(self.thread).is_ok_and(|cpus| cpus != [self.cpu]);
+        let counts = self.migrations.zip(affinity::migrations(self.thread));
+        elsewhere || counts.is_some_and(|(then, now)| now != then)
+    }
 }
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        if affinity::allowed().is_ok_and(|cpus| cpus != [self.cpu]) {
+        if self.has_moved() {
             MOVED.store(true, Ordering::Relaxed);
         }
     }

@@ -10,6 +10,7 @@ use super::{RECEIVER, SENDER};
 use crate::host::namespaces::named;
 use crate::sys::namespace;
 use crate::sys::netlink::Netlink;
+use crate::sys::sleep::sleep;
 use crate::sys::{boot, mount, program};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ fn wait_for(mut ready: impl FnMut() -> bool) -> Result<()> {
         if start.elapsed() > PATIENCE {
             bail!("it did not come within {} s", PATIENCE.as_secs());
         }
-        std::thread::sleep(Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use super::nic::{LINKS, Nic};
 use super::{Arch, guest, missing, outbox, tool};
 use crate::host::settings::EMULATED_OPTION;
+use crate::sys::sleep::sleep;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Read;
@@ -76,7 +77,7 @@ impl Guest<'_> {
                 None if Instant::now() > end => {
                     bail!("the guest was ended after {} s (--limit)", limit.as_secs())
                 }
-                None => std::thread::sleep(LOOK),
+                None => sleep(LOOK),
             }
         }
     }

@@ -16,7 +16,7 @@ mod libraries;
 mod machine;
 mod modules;
 mod nic;
-mod outbox;
+pub mod outbox;
 mod package;
 mod tool;
 

@@ -61,4 +61,10 @@ pub struct Counts {
     /// Fetched from memory by a network device, retransmissions included; 0 where both ends are on
     /// this machine.
     pub device_fetched: u64,
+    /// Dropped before a device took them, by a queueing discipline or a packet filter; repeats included.
+    #[serde(default)]
+    pub dropped: u64,
+    /// In so many segments.
+    #[serde(default)]
+    pub dropped_segments: u64,
 }

@@ -14,8 +14,12 @@ static PROGRAM: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger/program/ledger.bpf.o"));
 
 /// Functions of the program, and the tracepoints that call them.
-const TRACEPOINTS: [(&str, &str); 3] =
-    [("left", "net_dev_start_xmit"), ("arrived", "tcp_probe"), ("copied_out", "skb_copy_datagram_iovec")];
+const TRACEPOINTS: [(&str, &str); 4] = [
+    ("left", "net_dev_start_xmit"),
+    ("dropped", "kfree_skb"),
+    ("arrived", "tcp_probe"),
+    ("copied_out", "skb_copy_datagram_iovec"),
+];
 
 /// One that kernels before 6.3 lack. They then cannot tell what was decrypted to a receiver, which shows
 /// as an imbalance of such a receiver and of no other.
@@ -34,6 +38,8 @@ struct Reading {
     arrived_kernel: u64,
     copied_out: u64,
     taken: u64,
+    dropped: u64,
+    dropped_segments: u64,
 }
 
 impl Reading {
@@ -50,6 +56,8 @@ impl Reading {
             decrypted_out: since(|r| r.taken).saturating_sub(since(|r| r.copied_out)),
             retransmitted: since(|r| r.left_again),
             device_fetched: since(|r| r.fetched),
+            dropped: since(|r| r.dropped),
+            dropped_segments: since(|r| r.dropped_segments),
         }
     }
 }
@@ -126,7 +134,7 @@ impl Ledger {
     }
 
     fn read(&self) -> io::Result<Reading> {
-        let mut sums = [0; 10];
+        let mut sums = [0; 12];
         for (index, sum) in (0..).zip(&mut sums) {
             *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
         }
@@ -141,6 +149,8 @@ impl Ledger {
             arrived_kernel,
             copied_out,
             taken,
+            dropped,
+            dropped_segments,
         ] = sums;
         Ok(Reading {
             left_kernel,
@@ -153,6 +163,8 @@ impl Ledger {
             arrived_kernel,
             copied_out,
             taken,
+            dropped,
+            dropped_segments,
         })
     }
 }

@@ -22,11 +22,12 @@ use crate::run::{Failure, MissingQuantities, Run, State, Warning, settings};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use crate::sys::signals;
+use crate::sys::sleep::sleep;
 use crate::worker::path::Paths;
 use crate::worker::{self, Round, RoundError, Terms};
 use anyhow::{Context, Result};
 use audit::Auditor;
-use schedule::Schedule;
+use schedule::{MOST_VISITS_PER_ROUND, Schedule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -233,8 +234,8 @@ impl Session<'_> {
         watch: &mut dyn FnMut(&Event<'_>),
     ) -> Result<State> {
         let mut state = State::Complete;
-        // Only failures can make a round number come up without samples, so twice the maximum ends.
-        for round in 0..spec.max_rounds.saturating_mul(2) {
+        // Only failures can make a round number come up without samples, so a multiple of the maximum ends.
+        for round in 0..spec.max_rounds.saturating_mul(MOST_VISITS_PER_ROUND as u32) {
             let due = schedule.due(round);
             if schedule.pending().next().is_none() {
                 break;
@@ -284,7 +285,7 @@ impl Session<'_> {
     fn pause(&self) {
         let until = (Instant::now() + PAUSE).min(self.end);
         while Instant::now() < until && !signals::caught() {
-            std::thread::sleep(Duration::from_millis(20));
+            sleep(Duration::from_millis(20));
         }
     }
 

@@ -12,13 +12,18 @@ use std::time::{Duration, Instant};
 const FAILURES_ALLOWED: u32 = 2;
 /// Where it had worked before, only when it has failed for so long: a link may be down for a while.
 const OUTAGE: Duration = Duration::from_secs(10);
+/// Rounds of which nothing can be used are made up for, up to so many visits for each round asked for.
+pub const MOST_VISITS_PER_ROUND: usize = 2;
 
 /// What is known of one case so far.
 #[derive(Default)]
 struct Progress {
     /// Round values of each decisive metric.
     values: Vec<Vec<f64>>,
+    /// Rounds in which it ran.
     rounds: BTreeSet<u32>,
+    /// Of those, how many left something to use: others were disturbed from beginning to end.
+    used: usize,
     failures_in_a_row: u32,
     failing_since: Option<Instant>,
     given_up: bool,
@@ -73,6 +78,7 @@ impl<'a> Schedule<'a> {
             values.extend(sample::round_value(samples, metric, point));
         }
         progress.rounds.insert(round);
+        progress.used += usize::from(samples.iter().any(|sample| sample.usable()));
         progress.failures_in_a_row = 0;
         progress.failing_since = None;
         match progress.rounds.len() {
@@ -127,10 +133,12 @@ impl<'a> Schedule<'a> {
     fn needs_more(&self, case: usize) -> bool {
         let Spec { precision, confidence, min_rounds, max_rounds, .. } = *self.spec;
         let progress = &self.cases[case];
-        if self.given_up(case) || progress.rounds.len() >= max_rounds as usize {
+        // A machine that is disturbed all the time is visited twice as often, and no more.
+        let visits = MOST_VISITS_PER_ROUND * max_rounds as usize;
+        if self.given_up(case) || progress.used >= max_rounds as usize || progress.rounds.len() >= visits {
             return false;
         }
-        progress.rounds.len() < min_rounds as usize
+        progress.used < min_rounds as usize
             || progress
                 .values
                 .iter()
@@ -160,4 +168,49 @@ fn decisive_metrics(case: &Case) -> Vec<Metric> {
     let Some(probe) = probe::find(&case.probe) else { return Vec::new() };
     let wanted = probe.decisive();
     probe.metrics().into_iter().filter(|m| wanted.contains(&m.id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One case of three rounds at most, and two at least.
+    fn spec() -> (Spec, Plan) {
+        let mut spec = Spec::named("os").expect("built in");
+        spec.probes.truncate(1);
+        (spec.min_rounds, spec.max_rounds) = (2, 3);
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        (spec, plan)
+    }
+
+    fn sample(marks: &[&str]) -> Sample {
+        let marks = marks.iter().map(|mark| mark.to_string()).collect();
+        Sample { verified: true, marks, ..Sample::default() }
+    }
+
+    #[test]
+    fn a_round_of_which_nothing_is_used_is_made_up_for() {
+        let (spec, plan) = spec();
+        let mut schedule = Schedule::new(&plan, &spec);
+        let (clean, marked) = (sample(&[]), sample(&["stopped"]));
+        schedule.measured(0, 0, &[&marked, &marked], Duration::ZERO);
+        assert!(schedule.has_rounds(0) && !schedule.due(0).contains(&0), "it ran in this round");
+        schedule.measured(0, 1, &[&marked, &clean], Duration::ZERO);
+        assert!(schedule.due(2).contains(&0), "one usable round of two");
+        schedule.measured(0, 2, &[&clean, &clean], Duration::ZERO);
+        assert!(!schedule.due(3).contains(&0), "as many as asked for, and nothing in them varies");
+    }
+
+    #[test]
+    fn a_machine_that_is_always_disturbed_comes_to_an_end() {
+        let (spec, plan) = spec();
+        let mut schedule = Schedule::new(&plan, &spec);
+        let marked = sample(&["steal"]);
+        for round in 0..5 {
+            assert!(schedule.due(round).contains(&0), "round {round}");
+            schedule.measured(0, round, &[&marked], Duration::ZERO);
+        }
+        schedule.measured(0, 5, &[&marked], Duration::ZERO);
+        assert!(!schedule.due(6).contains(&0), "twice the three rounds asked for");
+    }
 }

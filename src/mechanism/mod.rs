@@ -12,6 +12,7 @@ use std::os::fd::RawFd;
 
 mod calls;
 mod class;
+mod connections;
 mod io_uring_send;
 mod io_uring_send_zc;
 mod io_uring_sendmsg;
@@ -68,6 +69,20 @@ pub struct Tally {
     pub user_copied_bytes: u64,
     /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
     pub framing_bytes: u64,
+}
+
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Tally>>(tallies: I) -> Tally {
+        tallies.fold(Tally::default(), |a, b| Tally {
+            system_calls: a.system_calls + b.system_calls,
+            completions: a.completions + b.completions,
+            completions_copied: a.completions_copied + b.completions_copied,
+            enobufs: a.enobufs + b.enobufs,
+            queue_entries: a.queue_entries + b.queue_entries,
+            user_copied_bytes: a.user_copied_bytes + b.user_copied_bytes,
+            framing_bytes: a.framing_bytes + b.framing_bytes,
+        })
+    }
 }
 
 /// How a mechanism hands one call's messages to the kernel: what an account of its cost counts.
@@ -189,6 +204,7 @@ pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
 };
 pub use class::Class;
+pub use connections::{CONNECTIONS, all_connections, connections};
 
 /// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
 pub use zerocopy_ring::available as zerocopy_available;

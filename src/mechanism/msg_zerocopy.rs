@@ -7,7 +7,8 @@
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
 use super::zerocopy_ring::{self, Ring, Shape, Waiting};
-use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, more_flag, per_call};
+use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup};
+use super::{connections, more_flag, per_call};
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::message::FIELDS;
@@ -18,10 +19,13 @@ pub struct MsgZerocopy;
 
 const REAP_BATCH: u64 = 8;
 /// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
-/// for completions that come in bunches; more leave the caches.
+/// for completions that come in bunches; more leave the caches. Connections of one thread share them: each
+/// has its next turn only after all the others.
 const IN_FLIGHT_BYTES: u64 = 4 << 20;
 const FEWEST_IN_FLIGHT: u64 = 32;
 const MOST_IN_FLIGHT: u64 = 256;
+/// Of one connection of very many.
+const FEWEST_OF_MANY: u64 = 2;
 
 /// Axes of every mechanism that reaps zero-copy completions.
 pub const REAP_AXES: &[Axis] = &[
@@ -39,8 +43,9 @@ pub const REAP_AXES: &[Axis] = &[
         id: "in_flight",
         flag: "in-flight",
         title: "messages in flight",
-        help: "messages that the kernel may hold at once, each in memory of its own; 0: as many as hold 4 MiB, 32 to \
-               256. Where a call takes several, whole calls and at least two",
+        help: "messages of a connection that the kernel may hold at once, each in memory of its own; 0: as many as hold \
+               4 MiB, 32 to 256, which the connections of a thread share. Where a call takes several, whole calls and at \
+               least two",
         unit: Unit::Count,
         kind: Kind::Int { min: 0, max: 4096 },
         default: || vec![Value::Int(0)],
@@ -54,7 +59,8 @@ pub const REAP_AXES: &[Axis] = &[
 pub fn in_flight(point: &Point) -> u64 {
     let bytes = point.int("message_bytes").unwrap_or(1).max(1);
     let asked = point.int("in_flight").filter(|asked| *asked > 0);
-    asked.unwrap_or((IN_FLIGHT_BYTES / bytes).clamp(FEWEST_IN_FLIGHT, MOST_IN_FLIGHT))
+    let of_a_thread = (IN_FLIGHT_BYTES / bytes).clamp(FEWEST_IN_FLIGHT, MOST_IN_FLIGHT);
+    asked.unwrap_or((of_a_thread / connections(point)).max(FEWEST_OF_MANY))
 }
 
 /// Calls that may be in flight. With a single slot for calls of several messages every call would wait

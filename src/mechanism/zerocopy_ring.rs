@@ -9,6 +9,7 @@ use super::{Sender, Tally, copies, fields};
 use crate::host::Unavailable;
 use crate::message::{Message, PAGE};
 use crate::sys::buffer::Buffer;
+use crate::sys::sleep::sleep;
 use crate::sys::socket::{self, Gather};
 use std::collections::VecDeque;
 use std::io;
@@ -171,7 +172,7 @@ impl Ring {
             self.tally.system_calls += 1;
             match self.shape.waiting {
                 Waiting::ForCompletion => socket::wait_for_completion(self.socket)?,
-                Waiting::Nap(nap) => std::thread::sleep(nap),
+                Waiting::Nap(nap) => sleep(nap),
             }
         }
         Ok(())
@@ -201,7 +202,7 @@ impl Ring {
                  net.core.optmem_max, or the locked-memory limit (ulimit -l) above threads x message size",
             ));
         }
-        std::thread::sleep(OTHERS);
+        sleep(OTHERS);
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! From the values on each axis to points: one per combination of the axes that apply.
 //!
-//! Which axes apply, and what the machine allows, depends on words alone (see [`Probe::applies`]); so it is asked
-//! once for each combination of words, and a hundred thousand sizes cost no more than to be written down.
+//! Which axes apply, and what the machine allows, depends on words alone (see [`Probe::applies`]) and the few
+//! numbers that decide like words ([`Probe::decides`]); so it is asked once for each combination of them, and a
+//! hundred thousand sizes cost no more than to be written down.
 
 use super::{MOST_CASES, PlanError};
 use crate::axis::{Axis, Kind, Name, Point, Value};
@@ -61,7 +62,8 @@ impl Making<'_> {
         };
         let (axis, name) = (&self.axes[at], Name::from(self.axes[at].id));
         let values = self.wanted(axis, point).map_or_else(|| self.values[at].clone(), |value| vec![value]);
-        if matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. }) {
+        let numeric = matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
+        if numeric && !self.probe.decides(axis.id) {
             let Some(first) = values.first() else { return Tree::Words(name, Vec::new()) };
             let rest = self.below(at + 1, &with(point, axis, first));
             return Tree::Numbers(name, values, Box::new(rest));

@@ -88,6 +88,11 @@ pub enum PlanError {
     )]
     TooManyCases { probe: String, count: usize, flag: &'static str, values: usize },
     #[error(
+        "its {entries} entries ask for more than {MOST_CASES} cases together: name fewer values, or make two \
+         experiments of it"
+    )]
+    TooManyTogether { entries: usize },
+    #[error(
         "{probe} at {point} needs {} of memory, and this machine has {} to give: {remedy}",
         Unit::Bytes.format(*needed as f64), Unit::Bytes.format(*available as f64)
     )]
@@ -129,6 +134,10 @@ impl Plan {
             let repeated = spec.probes.iter().filter(|other| other.probe == entry.probe).count() > 1;
             let entry = &plan.substitute(probe, &axes, entry, spec.quick);
             let grid = expand::grid(probe, &axes, entry, spec.quick)?;
+            // Each entry keeps the limit by itself; many of them are as much of a mistake.
+            if plan.cases.len() + plan.skips.len() + grid.points.len() > MOST_CASES {
+                return Err(PlanError::TooManyTogether { entries: spec.probes.len() });
+            }
             let mut answers = Answers::new(probe, grid.words);
             let id = Name::from(probe.about().id);
             for (words, point) in grid.points {
@@ -224,9 +233,11 @@ impl Plan {
 
 /// One round of one case, its workers' start included.
 fn round_time(case: &Case, spec: &Spec) -> Duration {
-    let timing = probe::find(&case.probe).map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
+    let probe = probe::find(&case.probe);
+    let timing = probe.map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
+    let set_up = probe.map_or(Duration::ZERO, |p| p.set_up(&case.point));
     let windows = timing.window_ns.saturating_mul(u64::from(timing.windows));
-    ROUND_OVERHEAD + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
+    ROUND_OVERHEAD + set_up + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
 }
 
 fn refuse_too_large(
@@ -260,7 +271,7 @@ fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> S
             }
         }
     }
-    "ask for smaller sizes or fewer threads".to_string()
+    "ask for smaller sizes, or fewer threads or connections".to_string()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::host::scratch;
 use crate::stats::random::Random;
 use crate::sys::buffer::Buffer;
 use crate::sys::page_cache::{self, Advice};
+use crate::sys::sleep::sleep;
 use anyhow::{Context, Result, ensure};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -81,7 +82,7 @@ impl Blocks {
                 return Ok(());
             }
             // Read-ahead that was under way cannot be dropped until it has landed.
-            std::thread::sleep(UNDER_WAY);
+            sleep(UNDER_WAY);
         }
         Err(Unavailable {
             reason: format!(
@@ -112,7 +113,7 @@ impl Blocks {
             if ratio <= MOST_CACHED_PER_READ {
                 return self.drop_cached();
             }
-            std::thread::sleep(UNDER_WAY);
+            sleep(UNDER_WAY);
         }
         Err(Unavailable {
             reason: format!(

@@ -14,6 +14,7 @@ use crate::sample::{Metric, Quantity, Sample};
 use crate::stats::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 pub mod batch;
 pub mod blocks;
@@ -21,7 +22,6 @@ pub mod context_switch;
 pub mod core_to_core;
 pub mod cost;
 pub mod directory;
-pub mod door;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;
@@ -163,11 +163,24 @@ pub trait Probe: Sync {
         true
     }
 
-    /// Can this case run on this machine? Asked once per combination of names, switches and texts:
-    /// sizes and counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]).
+    /// Can this case run on this machine? Asked once per combination of names, switches and texts: sizes and
+    /// counts cannot decide it (a case too large for memory is [`Probe::memory_bytes`]), but for those of
+    /// [`Probe::decides`].
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         let _ = point;
         Ok(())
+    }
+
+    /// Does [`Probe::available`] look at this size or count too?
+    fn decides(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// What the points of a run have on an axis that is younger than the run.
+    fn before(&self, axis: &str) -> Option<Value> {
+        let _ = axis;
+        None
     }
 
     /// What to measure instead of this default value where the machine cannot do it, and why.
@@ -239,6 +252,12 @@ pub trait Probe: Sync {
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         let _ = point;
         base
+    }
+
+    /// What setting up one round takes beside starting its workers.
+    fn set_up(&self, point: &Point) -> Duration {
+        let _ = point;
+        Duration::ZERO
     }
 
     /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.

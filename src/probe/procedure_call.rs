@@ -12,7 +12,7 @@ use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::sample::Metric;
 use crate::sys::procedure;
-use crate::units::Unit;
+use crate::units::{self, Unit};
 use anyhow::{Context, bail};
 use std::hint::black_box;
 
@@ -99,8 +99,7 @@ impl Probe for ProcedureCall {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let arguments = point.int("arguments")?;
-        let plural = if arguments == 1 { "" } else { "s" };
-        let row = Row::listed(format!("{arguments} argument{plural}"));
+        let row = Row::listed(units::count(arguments as usize, "argument"));
         Some(row.as_published("procedure_call", format!("args={arguments}")))
     }
 

@@ -5,6 +5,7 @@
 //! Source: io_uring_enter(2) (IORING_RECV_MULTISHOT), io_uring_register_buf_ring(3).
 
 use super::{About, Receive, Received, Receiver, Setup};
+use crate::axis::Point;
 use crate::host::{Unavailable, uring};
 use crate::sys::uring::recv::Stream;
 use std::io;
@@ -29,6 +30,15 @@ impl Receive for IoUringRecv {
 
     fn available(&self) -> Result<(), Unavailable> {
         uring::receives()
+    }
+
+    /// The ring takes what arrives off the socket at once, so that epoll never finds anything there.
+    fn one_of_many(&self, _: &Point) -> Result<(), Unavailable> {
+        Err(Unavailable {
+            reason: "a multishot receive waits in a ring of its own, and a thread can wait in one of them"
+                .into(),
+            remedy: "--connections 1, or a receiver that reads from its socket".into(),
+        })
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {

@@ -26,7 +26,8 @@ pub struct Received {
 }
 
 pub struct Setup<'a> {
-    /// A connected, blocking TCP socket, on which [`options::apply`] has set what the point asks.
+    /// A connected TCP socket, on which [`options::apply`] has set what the point asks; a blocking one, unless
+    /// it is one of many ([`Receive::one_of_many`]).
     pub socket: RawFd,
     pub message_bytes: usize,
     pub point: &'a Point,
@@ -34,7 +35,8 @@ pub struct Setup<'a> {
 
 /// A receiver on one connection.
 pub trait Receiver {
-    /// Blocks for the next piece of the stream.
+    /// Waits for the next piece of the stream; of a socket that does not wait, "would block" says that there
+    /// is none.
     fn receive(&mut self) -> io::Result<Received>;
 
     /// The bytes that the last call delivered, in the stream's order, one slice for each piece of memory
@@ -69,6 +71,12 @@ pub trait Receive: Sync {
     /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
     fn copies_because(&self) -> Option<Unavailable> {
         None
+    }
+
+    /// Can one thread serve several connections by it? epoll(7) says which socket is ready, and a call on a
+    /// socket that does not wait takes what is there.
+    fn one_of_many(&self, point: &Point) -> Result<(), Unavailable> {
+        options::one_of_many(point)
     }
 
     /// Whole messages that one receiver keeps in memory, where that grows with the messages.

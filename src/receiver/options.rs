@@ -72,6 +72,22 @@ pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Can one thread serve several connections by this receiver? Not while it waits for one of them in a way of
+/// its own: of several it waits in epoll(7).
+pub fn one_of_many(point: &Point) -> Result<(), Unavailable> {
+    let alone = |what: &str, flag: &str| Unavailable {
+        reason: format!("{what} waits for one connection, and this thread has several"),
+        remedy: format!("--connections 1, or leave out --{flag}"),
+    };
+    if Waiting::of(point) == Waiting::Spin {
+        return Err(alone("a receiver that spins", WAITING.flag));
+    }
+    if point.int(BUSY_POLL.id).unwrap_or(0) > 0 {
+        return Err(alone("SO_BUSY_POLL", BUSY_POLL.flag));
+    }
+    Ok(())
+}
+
 fn busy_poll_refused(error: &io::Error) -> Unavailable {
     let (reason, remedy) = match error.raw_os_error() {
         Some(libc::EPERM) => (

@@ -27,6 +27,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::latency::section(&material),
         section::plots::by_size(&material),
         section::plots::by_threads(&material),
+        section::plots::by_connections(&material),
         section::rulers::section(&material),
         section::hardware::section(&material),
         section::regions::section(&material),
@@ -89,7 +90,8 @@ fn subtitle(run: &Run) -> String {
         .collect();
     parts.push(date(run.record.started_unix_ns));
     parts.push(format!(
-        "{cases} cases in {}",
+        "{} in {}",
+        units::count(cases, "case"),
         units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
     ));
     parts.push(state(run.record.state).into());

@@ -315,7 +315,7 @@ pub fn with_interval(e: &Estimate) -> String {
 
 /// The interval in words, honest where there are too few rounds for one.
 pub fn interval(e: &Estimate) -> String {
-    let rounds = if e.n == 1 { "1 round".to_string() } else { format!("{} rounds", e.n) };
+    let rounds = units::count(e.n as usize, "round");
     let (low, high) = (e.unit.format(e.low), e.unit.format(e.high));
     if e.level > 0.0 {
         format!("{} % interval {low} to {high}, {rounds}", units::significant(e.level * 100.0))

@@ -39,6 +39,10 @@ pub struct Audit {
     /// Who paid for the CPU time, from a round of its own.
     #[serde(default)]
     pub cpu: Option<Cpu>,
+    /// What disturbed its rounds however often they were tried: bytes are counted right all the same, but CPU
+    /// times are then not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
 }
 
 /// CPU time of a whole round, and what of it was work of softirqs.
@@ -95,7 +99,7 @@ impl Cpu {
 /// What a ledger leaves unexplained, in bytes; negative: it counted more than there was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
-    /// Sent (payload and framing), less copied in, less sent without a copy.
+    /// Sent (payload and framing), less copied in, less sent without a copy, less what was dropped at first.
     pub sent: i64,
     /// Delivered, less copied out, less decrypted to the receiver, less taken without a copy.
     pub delivered: i64,
@@ -138,13 +142,26 @@ impl Audit {
         let counts = self.counts?;
         let left = |whole: u64, parts: u64| whole as i64 - parts as i64;
         Some(Balance {
-            sent: left(self.sent_bytes(), counts.copied_in + counts.uncopied_in),
+            sent: self.not_seen_leaving(&counts) - self.left_only_again() as i64,
             delivered: left(
                 self.delivered_bytes,
                 counts.copied_out + self.decrypted_out() + self.uncopied_out,
             ),
             readings: self.functions.map_or(0, |functions| self.difference(&counts, &functions)),
         })
+    }
+
+    /// Sent, and not seen to leave a first time.
+    fn not_seen_leaving(&self, counts: &Counts) -> i64 {
+        self.sent_bytes() as i64 - (counts.copied_in + counts.uncopied_in) as i64
+    }
+
+    /// Bytes that were dropped before a device took them, while later ones passed: they left when they were sent
+    /// again, and nobody saw whose memory they lay in the first time.
+    pub fn left_only_again(&self) -> u64 {
+        let Some(counts) = self.counts else { return 0 };
+        let missing = u64::try_from(self.not_seen_leaving(&counts)).unwrap_or(0);
+        missing.min(counts.dropped).min(counts.retransmitted)
     }
 
     /// Where the functions and the tracepoints differ most about this round.
@@ -159,7 +176,7 @@ impl Audit {
         let received = differ(functions.received, counts.copied_out);
         let differences = [
             differ(functions.sent, self.sent_bytes()),
-            if functions.copied_leaving > 0 { again(copied_in) } else { copied_in },
+            if functions.copied_leaving + counts.dropped > 0 { again(copied_in) } else { copied_in },
             again(differ(functions.orphan_copied, counts.orphan_copied)),
             // Who takes bytes uncopied may have the odd ones copied by another function than this, and who
             // has them decrypted gets them all from another.
@@ -211,6 +228,7 @@ mod tests {
             functions: None,
             no_functions: None,
             cpu: None,
+            marks: Vec::new(),
         }
     }
 
@@ -290,6 +308,28 @@ mod tests {
         assert_eq!((twice.known_by(), twice.decrypted_inside()), (Tier::Agreed, 100_000), "and then copied");
         let plain = Audit { framing_bytes: 0, ..encrypted };
         assert_eq!(plain.balance(), Some(Balance { sent: -800, delivered: 100_000, readings: 0 }), "a hole");
+    }
+
+    #[test]
+    fn what_was_dropped_before_the_device_is_accounted_for_and_no_more_than_that() {
+        let counts = Counts {
+            copied_in: 97_000,
+            copied_out: 100_000,
+            retransmitted: 5_000,
+            dropped: 4_000,
+            dropped_segments: 3,
+            ..Counts::default()
+        };
+        let dropped = audit(Some(counts));
+        assert_eq!((dropped.left_only_again(), dropped.unexplained()), (3_000, Some(0.0)));
+        let left = |counts| audit(Some(counts)).balance().unwrap().sent;
+        assert_eq!(left(Counts { dropped: 2_000, ..counts }), 1_000, "that few drops do not explain it");
+        assert_eq!(left(Counts { retransmitted: 0, ..counts }), 3_000, "it was never sent again");
+        assert_eq!(left(Counts { copied_in: 100_000, ..counts }), 0, "dropped whole: all left once");
+        assert_eq!(left(Counts { copied_in: 101_000, ..counts }), -1_000, "more than there was");
+        let functions = Functions { sent: 100_000, received: 100_000, ..Functions::default() };
+        let read = Audit { functions: Some(functions), ..dropped };
+        assert_eq!(read.known_by(), Tier::Agreed, "the functions saw all of it");
     }
 
     #[test]

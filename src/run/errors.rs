@@ -3,6 +3,7 @@
 
 use super::SCHEMA;
 use crate::host::scarce;
+use crate::units::count;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,15 +19,15 @@ pub enum WriteError {
     #[error("cannot write {path}: {meaning}", path = path.display())]
     Io { path: PathBuf, meaning: String, source: io::Error },
     #[error(
-        "{path} was removed while the run was writing it: {rows} samples are lost; \
+        "{path} was removed while the run was writing it: {} lost; \
          measure again with `syscost run --out DIR`, in a directory that nobody cleans up",
-        path = path.display()
+        count(*rows, "sample"), path = path.display()
     )]
     Removed { path: PathBuf, rows: usize },
     #[error(
-        "{path} was moved away while the run was writing it: the {rows} samples of the run are in it; \
+        "{path} was moved away while the run was writing it: what it measured ({}) is in it; \
          continue with `syscost run --resume DIR`, where it is now",
-        path = path.display()
+        count(*rows, "sample"), path = path.display()
     )]
     Moved { path: PathBuf, rows: usize },
     #[error("refusing to record an impossible sample: {column}: {reason}")]

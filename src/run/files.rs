@@ -11,10 +11,14 @@ use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
-use crate::axis::Name;
+use crate::axis::{Name, Value};
+use crate::plan::Plan;
+use crate::probe;
 use crate::sample::Sample;
 use crate::sys::lock;
+use crate::units::count;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -305,7 +309,7 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
         return Err(damaged(format!("it is larger than {} MiB", LARGEST_RECORD >> 20)));
     }
     let newer = |found: u64| found > u64::from(SCHEMA);
-    let record: Record = match serde_json::from_slice(&json) {
+    let mut record: Record = match serde_json::from_slice(&json) {
         Ok(record) => record,
         // A newer record need not parse as ours.
         Err(error) => match serde_json::from_slice::<Versioned>(&json) {
@@ -320,7 +324,28 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
         return Err(LoadError::Newer { path, found: record.schema.into() });
     }
     consistent(&record).map_err(damaged)?;
+    younger_axes(&mut record);
     Ok(record)
+}
+
+/// Gives the points of an older run what they had on axes that it did not know yet.
+fn younger_axes(record: &mut Record) {
+    let mut known: BTreeMap<Name, Vec<(&'static str, Value)>> = BTreeMap::new();
+    let Plan { cases, skips, .. } = &mut record.plan;
+    let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
+    let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));
+    let audits = record.audits.iter_mut().map(|audit| (&audit.probe, &mut audit.point));
+    for (id, point) in cases.chain(skips).chain(audits) {
+        let younger = known.entry(id.clone()).or_insert_with(|| {
+            let Some(probe) = probe::find(id) else { return Vec::new() };
+            let axes = probe.axes().into_iter();
+            axes.filter_map(|axis| Some((axis.id, probe.before(axis.id)?))).collect()
+        });
+        for (axis, value) in younger.iter().filter(|(axis, _)| point.get(axis).is_none()).collect::<Vec<_>>()
+        {
+            point.set(axis, value.clone());
+        }
+    }
 }
 
 /// Indices that later rooms use without asking, and shares that statistics divide by.
@@ -337,7 +362,7 @@ fn consistent(record: &Record) -> Result<(), String> {
     let named = record.warnings.iter().flat_map(|w| w.cases.iter().copied());
     let named = named.chain(record.failures.iter().map(|f| f.case)).chain(record.settings.keys().copied());
     if let Some(case) = named.into_iter().find(|case| *case >= cases) {
-        return Err(format!("it speaks of case {case}, and the plan has {cases} cases"));
+        return Err(format!("it speaks of case {case}, and the plan has {}", count(cases, "case")));
     }
     for (name, share) in [("precision", record.spec.precision), ("confidence", record.spec.confidence)] {
         if !(share > 0.0 && share < 1.0) {
@@ -350,6 +375,30 @@ fn consistent(record: &Record) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_older_run_had_one_connection_a_thread() {
+        let axis = crate::mechanism::CONNECTIONS.id;
+        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run").join(RECORD);
+        let mut older: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
+        let mut changed = 0;
+        for list in ["/plan/cases", "/audits"] {
+            for entry in older.pointer_mut(list).and_then(|list| list.as_array_mut()).unwrap() {
+                entry["point"].as_object_mut().unwrap().remove(axis);
+                changed += 1;
+            }
+        }
+        assert!(changed > 10);
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(RECORD), older.to_string()).unwrap();
+        let record = read_record(directory.path()).unwrap();
+        let cases = record.plan.cases.iter().map(|case| (&case.probe, &case.point));
+        let audits = record.audits.iter().map(|audit| (&audit.probe, &audit.point));
+        for (id, point) in cases.chain(audits) {
+            let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
+            assert_eq!(point.int(axis), known.then_some(1), "{id} at {point}");
+        }
+    }
 
     #[test]
     fn a_full_disk_says_what_it_means_and_what_to_do() {

@@ -6,6 +6,7 @@
 use crate::plan::Plan;
 use crate::probe;
 use crate::sample::{Ids, Quantities, Sample};
+use crate::units::count;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -163,7 +164,7 @@ pub fn parse_row(line: &str, plan: &Plan, columns: &Columns) -> Result<Sample, B
     let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
     let (sample, probe) = parse_fields(line, columns)?;
     let case = plan.cases.get(sample.case).ok_or_else(|| {
-        bad("case", format!("{} is not in the plan of {} cases", sample.case, plan.cases.len()))
+        bad("case", format!("{} is not in the plan of {}", sample.case, count(plan.cases.len(), "case")))
     })?;
     if probe != case.probe {
         return Err(bad("probe", format!("{:?}, but the plan has {:?}", shorten(probe), case.probe)));

@@ -41,6 +41,23 @@ fn values_go_through_their_axis_and_repetitions_are_dropped() {
     assert_eq!(axes["nodelay"], [Value::text("on")]);
 }
 
+/// `netns:a,b` is one path; `veth` behind the comma is another one, and no namespace.
+#[test]
+fn a_name_behind_a_comma_is_the_next_value_and_not_a_part_of_the_one_before() {
+    let paths = |text: &str| {
+        let mut spec = Spec::named(DEFAULT).unwrap();
+        spec.set_axis("path", &[text]).map(|()| spec.probes[0].axes["path"].clone())
+    };
+    assert_eq!(paths("netns:a,b").unwrap(), [Value::text("netns:a,b")]);
+    let both = [Value::text("netns:a"), Value::text("veth")];
+    assert_eq!(paths("netns:a,veth").unwrap(), both);
+    assert_eq!(paths("netns:a, lo").unwrap(), [Value::text("netns:a"), Value::text("loopback")]);
+    assert_eq!(paths("veth,netns:a").unwrap(), [both[1].clone(), both[0].clone()]);
+    assert!(paths("netns:a,b,veth").is_err(), "what of it belongs together is not known");
+    let written = message(&format!("{PROBE}path = \"netns:a,veth\"\n"));
+    assert!(written.contains("veth is a value of its own"), "{written}");
+}
+
 #[test]
 fn mistakes_have_a_place_and_a_nearest_choice() {
     let cases = [

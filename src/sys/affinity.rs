@@ -1,4 +1,5 @@
-//! On which CPUs the calling thread may run. Source: sched_setaffinity(2).
+//! On which CPUs a thread may run, and whether it was moved between them.
+//! Sources: sched_setaffinity(2); kernel/sched/debug.c (proc_sched_show_task).
 
 use std::io;
 
@@ -8,10 +9,20 @@ const LARGEST_MASK_WORDS: usize = 65536 / WORD_BITS;
 
 /// The CPUs that the calling thread may run on, ascending.
 pub fn allowed() -> io::Result<Vec<usize>> {
+    allowed_to(CALLER)
+}
+
+/// The calling thread, where a thread's number is asked for.
+pub const CALLER: u32 = 0;
+
+/// The CPUs that a thread may run on, ascending. An offline one is none of them.
+pub fn allowed_to(thread: u32) -> io::Result<Vec<usize>> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut mask = vec![0u64; 1024 / WORD_BITS];
     loop {
         // SAFETY: the pointer and the length in bytes describe a live, exclusively borrowed slice.
-        let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
+        let result =
+            unsafe { libc::sched_getaffinity(thread, size_of_val(&mask[..]), mask.as_mut_ptr().cast()) };
         if result >= 0 {
             return Ok(bits(&mask));
         }
@@ -28,6 +39,17 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 pub fn current() -> Option<usize> {
     // SAFETY: takes nothing.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// How often the kernel has put a thread on another CPU; `None` where it does not say.
+pub fn migrations(thread: u32) -> Option<u64> {
+    let file = match thread {
+        CALLER => "/proc/thread-self/sched".to_string(),
+        number => format!("/proc/{number}/sched"),
+    };
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit_once(':')?.1.trim().parse().ok()
 }
 
 /// Restricts the calling thread to these CPUs.
@@ -64,6 +86,25 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(allowed().unwrap(), cpus, "other threads keep their own");
+    }
+
+    #[test]
+    fn a_thread_that_was_moved_and_put_back_has_migrated() {
+        let cpus = allowed().unwrap();
+        let (first, last) = (cpus[0], *cpus.last().unwrap());
+        std::thread::spawn(move || {
+            restrict(&[first]).unwrap();
+            let Some(before) = migrations(CALLER) else {
+                return eprintln!("skipped: this kernel has no /proc/PID/sched");
+            };
+            assert_eq!(migrations(CALLER), Some(before), "it stayed");
+            restrict(&[last]).unwrap();
+            restrict(&[first]).unwrap();
+            let moves = if first == last { 0 } else { 2 };
+            assert_eq!(migrations(CALLER), Some(before + moves));
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -34,6 +34,20 @@ pub fn open_files() -> Option<u64> {
     soft(|limit| unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, limit) })
 }
 
+/// Lets this process, and no other, have so many descriptors, as far as its hard limit goes; returns what it
+/// may have now (`None`: as many as it likes).
+pub fn allow_open_files(wanted: u64) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit fills the live struct that it is given.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    if got == 0 && limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = wanted.min(limit.rlim_max);
+        // SAFETY: setrlimit only reads the live struct. Up to the hard limit it needs no right.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+    }
+    open_files()
+}
+
 /// How many processes and threads this user may have; `None`: as many as it likes.
 pub fn processes() -> Option<u64> {
     // SAFETY: as above.

@@ -6,7 +6,7 @@
 use crate::sys::buffer::Buffer;
 use std::io;
 use std::os::fd::RawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h; libc lacks them.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
@@ -254,6 +254,26 @@ pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
     set_option(socket, libc::SO_RCVLOWAT, bytes)
 }
 
+/// Waits until a connection that was begun without waiting is made, or has failed: SO_ERROR then says how.
+pub fn wait_connected(socket: RawFd, limit: Duration) -> io::Result<()> {
+    let until = Instant::now() + limit;
+    let mut poll = libc::pollfd { fd: socket, events: libc::POLLOUT, revents: 0 };
+    loop {
+        let left = until.saturating_duration_since(Instant::now()).as_millis() as libc::c_int;
+        // SAFETY: one live pollfd.
+        match unsafe { libc::poll(&mut poll, 1, left.saturating_add(1)) } {
+            1.. => return Ok(()),
+            0 => return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
 /// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
 pub fn push(socket: RawFd) -> io::Result<()> {
     set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
@@ -361,6 +381,15 @@ pub struct Segments {
     pub with_data: u32,
     /// That came in: of a one-way stream, acknowledgements.
     pub received: u32,
+}
+
+impl Segments {
+    /// Those of another connection too; each wraps around.
+    pub fn add(&mut self, other: Segments) {
+        self.retransmitted = self.retransmitted.wrapping_add(other.retransmitted);
+        self.with_data = self.with_data.wrapping_add(other.with_data);
+        self.received = self.received.wrapping_add(other.received);
+    }
 }
 
 /// The segments of a connection so far. What an old kernel does not count stays 0.

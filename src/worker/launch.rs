@@ -3,6 +3,7 @@
 use super::path::Place;
 use super::protocol::{self, Deadline, FromWorker, Patient, ToWorker};
 use crate::host::remote::FarWorker;
+use crate::sys::sleep::sleep;
 use crate::sys::{process, program};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
@@ -148,7 +149,7 @@ impl Near {
         let until = Instant::now() + TO_END;
         let mut ended = self.reaped || process::has_ended(self.child.id());
         while !ended && Instant::now() < until {
-            std::thread::sleep(LOOK);
+            sleep(LOOK);
             ended = process::has_ended(self.child.id());
         }
         if !self.reaped {

@@ -10,6 +10,7 @@ use crate::plan::Case;
 use crate::probe::{self, Probe, RoleReport, Task, Timing};
 use crate::sample::Sample;
 use crate::sys::process;
+use crate::sys::sleep::sleep;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -138,7 +139,7 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
         if found.is_some() || Instant::now() > until {
             break found;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        sleep(Duration::from_millis(5));
     };
     let Some((role, signal)) = killed else { return RoundError::Failed(message) };
     let oom_kills =
@@ -229,7 +230,8 @@ impl Direction<'_> {
         paths: &mut Paths,
         files: &[String],
     ) -> Result<Vec<serde_json::Value>, RoundError> {
-        let token = crate::sys::random::token().map_err(|e| RoundError::Failed(e.to_string()))?;
+        let token = crate::sys::random::token()
+            .map_err(|e| RoundError::Failed(format!("the kernel gives no random numbers: {e}")))?;
         let mut offers: Vec<serde_json::Value> = Vec::new();
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {

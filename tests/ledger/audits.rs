@@ -127,6 +127,27 @@ fn threads_and_links_without_offloads_balance_too() {
 }
 
 #[test]
+fn several_connections_of_a_thread_balance_too() {
+    const TEST: &str = "several_connections_of_a_thread_balance_too";
+    let _turn = turn();
+    if ledger(TEST).is_none() {
+        return;
+    }
+    program::set(SYSCOST);
+    let mechanisms = every_mechanism();
+    let many = ["--mechanism", &mechanisms, "--path", "loopback", "--threads", "2", "--connections", "8"];
+    let audits = audits(&mut Command::new(SYSCOST), &[&many[..], &["--size", "64K"]].concat());
+    assert_eq!(audits.len(), mechanisms.split(',').count());
+    for audit in &audits {
+        let (all, counts) = (audit.delivered_bytes, audit.counts.expect("counted"));
+        assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
+        assert!(all > 0 && counts.copied_out == all, "{audit:?}");
+        let lends = audit.completions > 0;
+        assert!(!lends || counts.uncopied_in == all, "every byte that was lent is counted: {audit:?}");
+    }
+}
+
+#[test]
 fn an_ordinary_user_is_told_what_is_not_verified() {
     const TEST: &str = "an_ordinary_user_is_told_what_is_not_verified";
     if !is_root(TEST) {

@@ -6,6 +6,7 @@
 mod audits;
 mod connections;
 mod object;
+mod queues;
 mod receivers;
 
 use std::os::unix::fs::PermissionsExt;

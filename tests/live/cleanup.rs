@@ -39,23 +39,14 @@ fn samples_exist(out: &Path) -> bool {
     RunDir::load(out).is_ok_and(|run| run.samples.len() > 8)
 }
 
-/// Children of the process, for telling this test's workers from another's.
-fn children(pid: u32) -> Vec<u32> {
-    let parent = |worker: u32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    common::workers().into_iter().filter(|worker| parent(*worker) == Some(pid)).collect()
-}
-
 fn end_and_look(path: &str, signal: i32) {
     let directory = tempfile::tempdir().expect("a scratch directory");
     let out = directory.path().join("run");
     let links_before = links();
     let mut child = start(&out, path);
     soon("the first samples", || samples_exist(&out));
-    soon("a worker", || !children(child.id()).is_empty());
-    let workers = children(child.id());
+    soon("a worker", || !common::workers_of(child.id()).is_empty());
+    let workers = common::workers_of(child.id());
     // SAFETY: kill touches no memory; the child is not reaped yet.
     unsafe { libc::kill(child.id() as i32, signal) };
     let status = child.wait().expect("the child ends");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use syscost::host::namespaces;
+use syscost::run::RunDir;
 use syscost::sys::program;
 
 /// The binary under test.
@@ -46,6 +47,20 @@ pub fn syscost(arguments: &[&str]) -> Output {
     Command::new(SYSCOST).args(arguments).output().expect("the binary starts")
 }
 
+/// A run of a few seconds with samples, histograms and a report.
+pub fn short_run(out: &Path) -> Output {
+    let arguments = ["run", "tcp_latency", "--path", "loopback", "--time-limit", "3s", "--quiet", "--out"];
+    Command::new(SYSCOST).args(arguments).arg(out).output().expect("the binary starts")
+}
+
+/// The same, of which nothing may be missing.
+pub fn measured(out: &Path) {
+    let made = short_run(out);
+    // 1: a round may fail on a machine that is busy with other tests.
+    assert!(matches!(made.status.code(), Some(0 | 1)), "{}", said(&made));
+    assert!(RunDir::load(out).is_ok(), "{}", said(&made));
+}
+
 /// Standard error and output, for assertion messages.
 pub fn said(output: &Output) -> String {
     format!(
@@ -66,6 +81,22 @@ pub fn workers() -> Vec<u32> {
             command.is_ok_and(|c| c.starts_with(SYSCOST.as_bytes()) && c.ends_with(b"\0worker\0"))
         })
         .collect()
+}
+
+/// Of those, the ones that this process started.
+pub fn workers_of(pid: u32) -> Vec<u32> {
+    workers().into_iter().filter(|worker| parent(*worker) == Some(pid)).collect()
+}
+
+/// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
+pub fn stat_field(pid: u32, number: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3).map(str::to_string)
+}
+
+/// The process that made this one, or that it was left to.
+pub fn parent(pid: u32) -> Option<u32> {
+    stat_field(pid, 4)?.parse().ok()
 }
 
 /// The binary where every user may run it: the build directory may lie below one that others

@@ -53,7 +53,7 @@ fn kill_9_while_it_streams_leaves_no_worker() {
     // Both sides of a round, which end only with the harness or its clock.
     let mut workers = Vec::new();
     soon("a round", || {
-        workers = children(run.id());
+        workers = common::workers_of(run.id());
         workers.len() == 2
     });
     run.kill().expect("it runs");
@@ -68,13 +68,4 @@ fn soon(what: &str, mut happened: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// Workers that this process started.
-fn children(parent: u32) -> Vec<u32> {
-    let started_by = |worker: u32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    common::workers().into_iter().filter(|worker| started_by(*worker) == Some(parent)).collect()
 }

@@ -62,6 +62,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 softirqs: Spent { sender_net_rx_ns: 60_000, receiver_net_rx_ns: 15_000, ..Spent::default() },
                 softirqs_charged: Some(true),
             }),
+            marks: Vec::new(),
         });
     }
     audits
@@ -165,7 +166,9 @@ fn point(mechanism: &str, size: u64, threads: u64, path: &str, nodelay: &str) ->
     for (axis, value) in names {
         point.set(axis, Value::text(value));
     }
-    for (axis, value) in [("message_bytes", size), ("threads", threads), ("socket_buffer_bytes", 0)] {
+    for (axis, value) in
+        [("message_bytes", size), ("threads", threads), ("connections", 1), ("socket_buffer_bytes", 0)]
+    {
         point.set(axis, Value::Int(value));
     }
     if path == "veth" {

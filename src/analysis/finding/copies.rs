@@ -4,7 +4,7 @@
 //! Only counts that add up are told; see [`crate::run::audit`] for what they are.
 
 use super::{About, Answer, Evidence, Finding};
-use crate::analysis::copies::{contradiction, imbalance};
+use crate::analysis::copies::{contradiction, disturbed, dropped, imbalance};
 use crate::analysis::data_path::{self, DataPath};
 use crate::analysis::words::{and, count, percent};
 use crate::analysis::{CellRef, Statement};
@@ -164,6 +164,11 @@ fn caveats(evidence: &Evidence<'_>, ways: &[DataPath]) -> Vec<String> {
     }
     let holes = ways.iter().filter_map(|w| Some(format!("{}: {}", w.name(), imbalance(w.audit)?)));
     caveats.extend(holes.map(|hole| format!("nothing is said of what does not add up ({hole})")));
+    let told = ways.iter().flat_map(|w| {
+        let minded = [dropped(w.audit), disturbed(w.audit)];
+        minded.into_iter().flatten().map(|what| format!("{}: {what}", w.name()))
+    });
+    caveats.extend(told);
     let lies = ways.iter().filter_map(|w| Some(format!("{}: {}", w.name(), contradiction(w.audit)?)));
     caveats.extend(lies.map(|lie| format!("the flag of completions is not a count ({lie})")));
     let again = ways.iter().filter_map(|w| w.audit.counts.map(|c| w.audit.per_byte(c.retransmitted)));
@@ -224,6 +229,8 @@ mod tests {
         decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
     };
 
     #[test]

@@ -4,14 +4,15 @@
 //!
 //! Scaling stops at the smallest tested count that no larger one is claimed to beat in throughput.
 
+use super::along::{Along, Change};
 use super::pairs::refs;
 use super::{About, Answer, Evidence, Finding};
+use crate::analysis::Statement;
 use crate::analysis::compare::{Comparisons, TieReason, Verdict};
 use crate::analysis::groups::{Group, Groups};
 use crate::analysis::limiter::Limit;
 use crate::analysis::verdict::from_side;
 use crate::analysis::words::{self, Words, and, count};
-use crate::analysis::{CellRef, Statement};
 use crate::axis::Value;
 use crate::sample::Better;
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 pub struct Threads;
 
 const AXIS: &str = "threads";
+const ALONG: Along = Along { axis: AXIS, plural: "threads" };
 const SPEED: &str = "throughput";
 /// What may change along threads, beside the speed; what is more of it.
 const BESIDE: [&str; 7] = [
@@ -58,13 +60,14 @@ impl Finding for Threads {
         let mut still = Vec::new();
         for metric in BESIDE {
             let Some(all) = Comparisons::of(evidence.run, evidence.cells, &groups, metric) else { continue };
-            match change(evidence, &words, &lines, &all) {
+            let ends = lines.iter().map(|line| (line.cases[0], line.cases[line.cases.len() - 1]));
+            match ALONG.change(evidence, &words, ends, &all) {
                 Some(Change::Claimed(statement)) => statements.push(statement),
                 Some(Change::None(title, cells)) => still.push((title, cells)),
                 None => {}
             }
         }
-        statements.extend(unchanged(still));
+        statements.extend(ALONG.unchanged(still));
         Answer::Found { statements, caveats: caveats(evidence, &speed) }
     }
 }
@@ -143,7 +146,7 @@ fn largest(evidence: &Evidence<'_>, words: &Words, lines: &[Line], speed: &Compa
         let text = format!(
             "The largest {} of more threads is that of {}: {} as much throughput with {} as with {} ({}).",
             if gain { "gain" } else { "loss" },
-            named(words, point),
+            ALONG.named(words, point),
             words.factor(&ratio),
             words::threads(&[Value::Int(threads(more)?)]),
             words::threads(&[Value::Int(threads(one)?)]),
@@ -156,19 +159,6 @@ fn largest(evidence: &Evidence<'_>, words: &Words, lines: &[Line], speed: &Compa
     let loss =
         losses.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength())).and_then(|found| tell(found, false));
     gain.into_iter().chain(loss).collect()
-}
-
-/// `sendmsg at 64 KiB over veth`
-fn named(words: &Words, point: &crate::axis::Point) -> String {
-    let name = point.text("mechanism").unwrap_or_default();
-    let mut known = words.constant();
-    known.extend([AXIS, "mechanism"]);
-    let place = words.place(point, &known);
-    match (name.is_empty(), place.is_empty()) {
-        (true, _) => place,
-        (false, true) => name.to_string(),
-        (false, false) => format!("{name} at {place}"),
-    }
 }
 
 /// What limits the cases at which scaling stops, and the CPUs that there are for their threads.
@@ -209,69 +199,6 @@ fn allowed(evidence: &Evidence<'_>) -> Option<usize> {
         cpus += (ends.1 + 1).checked_sub(ends.0)?;
     }
     Some(cpus)
-}
-
-/// How a metric changes from the fewest to the most threads, where that is claimed.
-fn change(evidence: &Evidence<'_>, words: &Words, lines: &[Line], all: &Comparisons) -> Option<Change> {
-    let ends = lines.iter().map(|line| (line.cases[0], line.cases[line.cases.len() - 1]));
-    let compared: Vec<_> =
-        ends.filter_map(|(few, many)| Some((few, many, all.between(few, many)?))).collect();
-    let less =
-        |case: usize, pair: &crate::analysis::compare::Comparison| pair.better(Better::Lower) == Some(case);
-    let more: Vec<_> = compared.iter().filter(|(few, _, pair)| less(*few, pair)).collect();
-    let fewer: Vec<_> = compared.iter().filter(|(_, many, pair)| less(*many, pair)).collect();
-    if compared.is_empty() {
-        return None;
-    }
-    let mut parts = Vec::new();
-    for (found, word) in [(&more, "more"), (&fewer, "less")] {
-        let Some((few, many, pair)) = found.iter().max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))
-        else {
-            continue;
-        };
-        let ratio = from_side(pair, *many);
-        let figure = |case: usize| {
-            evidence.cells.cell(case, all.metric.id).map(|c| c.estimate.unit.format(c.estimate.value))
-        };
-        parts.push(format!(
-            "{word} at {}, most of {}: {} instead of {} ({})",
-            found.len(),
-            named(words, &evidence.run.case(*many)?.point),
-            figure(*many)?,
-            figure(*few)?,
-            words.interval(&ratio)
-        ));
-    }
-    let cases = compared.iter().flat_map(|(few, many, _)| [*few, *many]).collect();
-    let cells = refs(all.metric.id, cases);
-    if parts.is_empty() {
-        return Some(Change::None(all.metric.title, cells));
-    }
-    let text = format!(
-        "With the most threads instead of the fewest, {}: of {}, {}; no difference is claimed at the others.",
-        all.metric.title,
-        count(compared.len(), "combination"),
-        parts.join("; ")
-    );
-    Some(Change::Claimed(Statement { text, cells }))
-}
-
-/// What more threads do to a metric.
-enum Change {
-    Claimed(Statement),
-    /// Nothing that is claimed: the metric, and what was compared.
-    None(&'static str, Vec<CellRef>),
-}
-
-/// The metrics in which nothing is claimed, in one sentence.
-fn unchanged(still: Vec<(&'static str, Vec<CellRef>)>) -> Option<Statement> {
-    if still.is_empty() {
-        return None;
-    }
-    let titles: Vec<String> = still.iter().map(|(title, _)| (*title).to_string()).collect();
-    let text =
-        format!("No difference between the fewest and the most threads is claimed in {}.", and(&titles));
-    Some(Statement { text, cells: still.into_iter().flat_map(|(_, cells)| cells).collect() })
 }
 
 fn caveats(evidence: &Evidence<'_>, speed: &Comparisons) -> Vec<String> {

@@ -246,6 +246,8 @@ mod tests {
         decrypted_out: 0,
         retransmitted: 0,
         device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
     };
 
     /// Two ways; the one that asks has a completion and a quarter of a call more per message.

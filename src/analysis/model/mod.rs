@@ -20,6 +20,7 @@ use super::CellRef;
 use super::cells::Cells;
 use crate::axis::Point;
 use crate::host::Unavailable;
+use crate::mechanism::connections;
 use crate::plan::Case;
 use crate::probe::Probe;
 use crate::probe::tcp_path;
@@ -247,8 +248,10 @@ pub fn lacking() -> Unavailable {
 
 fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
     let subject = Subject::measured(cells, case.index, &case.point)?;
-    // A receiver that takes the bytes in another way has costs of its own.
+    // A receiver that takes the bytes in another way has costs of its own, and so have several connections:
+    // no step times epoll(7).
     if !Transfer.whole(&case.point)
+        || connections(&case.point) > 1
         || case.point.text("receiver") != Some(crate::receiver::control().about().id)
     {
         return None;

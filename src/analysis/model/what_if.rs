@@ -9,16 +9,22 @@ use super::{Account, items};
 use crate::analysis::CellRef;
 use crate::analysis::cells::Cells;
 use crate::axis::Point;
+use crate::mechanism::connections;
 use crate::plan::Case;
 use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
 use crate::run::Run;
+use crate::units::count;
 
 const SIZE: &str = "message_bytes";
 const THREADS: &str = "threads";
 
-/// The account of a point that the run does not have. `None`: no neighbour or no unit cost.
+/// The account of a point that the run does not have. `None`: no neighbour or no unit cost, or several
+/// connections a thread, which no step times.
 pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
+    if connections(point) > 1 {
+        return None;
+    }
     let neighbours = neighbours(run, cells, point);
     let subject = Subject::of(point, |metric| between(cells, &neighbours, point, metric))?;
     let items = items(&subject, &Steps::at(&steps::sources(run), cells, point))?;
@@ -86,8 +92,12 @@ fn crowded(run: &Run, point: &Point) -> Option<String> {
     let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
     let cpus = count_of_list(fact.value.as_deref()?)?;
     let threads = 2 * point.int(THREADS).unwrap_or(1);
-    (threads > cpus)
-        .then(|| format!("{threads} threads share {cpus} CPUs: what it costs to take turns is in no term"))
+    (threads > cpus).then(|| {
+        format!(
+            "{threads} threads share {}: what it costs to take turns is in no term",
+            count(cpus as usize, "CPU")
+        )
+    })
 }
 
 /// How many numbers a list like `0-3,8` names.

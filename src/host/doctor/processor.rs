@@ -3,10 +3,16 @@
 use super::{Check, Live, good};
 use crate::host::files::Root;
 use crate::host::settings;
+use crate::units;
 
 pub fn count(_: &Root, live: &Live) -> Check {
     let (cpus, cores) = (live.topology.cpus().len(), live.topology.cores());
-    let observed = format!("{cpus} CPUs on {cores} cores may be used ({})", live.topology.show());
+    let observed = format!(
+        "{} on {} may be used ({})",
+        units::count(cpus, "CPU"),
+        units::count(cores, "core"),
+        live.topology.show()
+    );
     let check = good("cpus", "CPUs", observed);
     match (cpus, cores) {
         (..=1, _) => check.bad(

@@ -3,7 +3,7 @@
 use super::{Check, Live, good};
 use crate::host::files::Root;
 use crate::host::{noise, settings, storage};
-use crate::units::Unit;
+use crate::units::{Unit, count};
 
 /// The share of other work that a machine at rest has.
 const IDLE_SHARE: f64 = 0.05;
@@ -66,7 +66,7 @@ pub fn quota(root: &Root, live: &Live) -> Check {
         return good("cpu_quota", "CPU quota", "none");
     };
     let cpus = live.topology.cpus().len();
-    let check = good("cpu_quota", "CPU quota", format!("{quota:.2} CPUs of {cpus}"));
+    let check = good("cpu_quota", "CPU quota", format!("{quota:.2} of {}", count(cpus, "CPU")));
     if quota >= cpus as f64 {
         return check;
     }

@@ -8,6 +8,7 @@ use crate::host::Unavailable;
 use crate::sys::ethtool::{self, Offload};
 use crate::sys::namespace;
 use crate::sys::netlink::{Link, Netlink};
+use crate::sys::sleep::sleep;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -167,7 +168,7 @@ fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<Link, Refused
             return Err(io::Error::from(io::ErrorKind::TimedOut))
                 .at(Step::Configure, &format!("wait for {name} to come up"));
         }
-        std::thread::sleep(Duration::from_micros(500));
+        sleep(Duration::from_micros(500));
     }
 }
 

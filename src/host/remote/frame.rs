@@ -8,15 +8,17 @@
 use crate::host::Fact;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::net::IpAddr;
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.
 const LARGEST: usize = 1 << 20;
+/// What login shells may print before our own words come.
+const LARGEST_GREETING: u64 = 64 << 10;
 /// How much of a worker's output is carried at once.
 pub const PIECE: usize = 64 << 10;
 
@@ -47,8 +49,8 @@ pub enum What {
     Start { channel: u32 },
     /// The wall clock.
     Time,
-    /// The device that has this address.
-    End { address: IpAddr },
+    /// The device that has this address, and the route from there to the other end.
+    End { address: IpAddr, toward: Option<IpAddr> },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
 }
@@ -87,6 +89,25 @@ pub fn write(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<(
 
 pub fn say<T: Serialize>(out: &mut impl Write, what: &T) -> io::Result<()> {
     write(out, CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
+}
+
+/// Skips what login shells print, up to the mark; the line after it. `Ok(None)`: the mark did not come.
+pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Option<String>> {
+    let mut left = LARGEST_GREETING;
+    let mut marked = false;
+    loop {
+        let mut words = Vec::new();
+        let got = input.by_ref().take(left).read_until(b'\n', &mut words)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        left -= got as u64;
+        let words = String::from_utf8_lossy(&words);
+        if marked {
+            return Ok(Some(words.trim().to_string()));
+        }
+        marked = words.trim_end() == mark;
+    }
 }
 
 /// The next frame; `Ok(None)` at a clean end.
@@ -139,6 +160,15 @@ mod tests {
         assert!(matches!(said, Said::Answer { number: 3, answer: Answer::Time { unix_ns: 9 } }), "{said:?}");
         assert_eq!(read(&mut input).unwrap(), Some((7, Vec::new())));
         assert_eq!(read(&mut input).unwrap(), None);
+    }
+
+    #[test]
+    fn a_greeting_is_skipped_up_to_the_mark_and_is_not_waited_for_forever() {
+        let after = |text: &str| greeting(&mut text.as_bytes(), "mark").unwrap();
+        assert_eq!(after("Welcome\r\nmark\r\n Linux x86_64 \nrest").as_deref(), Some("Linux x86_64"));
+        assert_eq!(after("no mark\nmarks\n"), None);
+        let endless = "words\n".repeat(LARGEST_GREETING as usize);
+        assert_eq!(after(&(endless + "mark\nLinux x86_64\n")), None);
     }
 
     proptest! {

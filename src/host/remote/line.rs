@@ -8,9 +8,10 @@
 use super::frame::{self, Answer, Ask, CONTROL, Hello, Said, What};
 use super::target::Target;
 use super::{HEARTBEAT, plain};
+use crate::sys::sleep::sleep;
 use crate::sys::{process, signals};
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -23,8 +24,6 @@ use std::time::{Duration, Instant};
 /// Logging in, and the outpost's first words: a busy host may take seconds for its checksum.
 const HELLO_LIMIT: Duration = Duration::from_secs(40);
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// What login shells may print before our own words come.
-const LARGEST_GREETING: u64 = 64 << 10;
 const LAST_WORDS: usize = 4096;
 /// How often a waiting harness looks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(100);
@@ -207,7 +206,7 @@ impl Line {
         let mut status = None;
         while status.is_none() && Instant::now() < end {
             status = ssh.try_wait().ok().flatten();
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
         let words = match (said.as_str(), status) {
@@ -225,7 +224,7 @@ impl Drop for Line {
         let mut ssh = lock(&self.ssh);
         let end = Instant::now() + PARTING;
         while matches!(ssh.try_wait(), Ok(None)) && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(5));
+            sleep(Duration::from_millis(5));
         }
         if matches!(ssh.try_wait(), Ok(None)) {
             process::kill_group(ssh.id());
@@ -319,7 +318,7 @@ fn read_frames(
     tell: &Sender<Heard>,
     answers: &Sender<(u64, Answer)>,
 ) -> io::Result<()> {
-    let Some(system) = greeting(&mut output, mark)? else { return Ok(()) };
+    let Some(system) = frame::greeting(&mut output, mark)? else { return Ok(()) };
     let _ = tell.send(Heard::System(plain(&system)));
     let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
     let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
@@ -349,25 +348,6 @@ fn read_frames(
     Ok(())
 }
 
-/// Skips what login shells print, up to the mark; the line after it.
-fn greeting(output: &mut BufReader<ChildStdout>, mark: &str) -> io::Result<Option<String>> {
-    let mut left = LARGEST_GREETING;
-    let mut marked = false;
-    loop {
-        let mut words = Vec::new();
-        let got = output.by_ref().take(left).read_until(b'\n', &mut words)?;
-        if got == 0 {
-            return Ok(None);
-        }
-        left -= got as u64;
-        let words = String::from_utf8_lossy(&words);
-        if marked {
-            return Ok(Some(words.trim().to_string()));
-        }
-        marked = words.trim_end() == mark;
-    }
-}
-
 /// ssh and loaders tell the cause last, sometimes below a banner.
 fn last_lines(words: &str) -> String {
     const SHOWN: usize = 3;
@@ -395,7 +375,7 @@ fn beat(line: &Arc<Line>) {
     // Without it the outpost gives up after a silence: the round then fails and says so.
     let _ = std::thread::Builder::new().spawn(move || {
         loop {
-            std::thread::sleep(HEARTBEAT);
+            sleep(HEARTBEAT);
             match line.upgrade() {
                 Some(line) if !line.is_gone() && line.send(CONTROL, &[]).is_ok() => {}
                 _ => return,

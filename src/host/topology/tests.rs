@@ -194,13 +194,52 @@ fn this_machine_can_be_read_and_used() {
     assert!(error.to_string().contains("CPU 65000"), "{error}");
 }
 
+/// A thread that somebody moved and put back, as the kernel does with a CPU that went and came.
+#[test]
+fn a_thread_that_was_elsewhere_for_a_while_has_moved() {
+    let cpus = affinity::allowed().unwrap();
+    let (first, last) = (cpus[0], *cpus.last().unwrap());
+    std::thread::spawn(move || {
+        affinity::restrict(&[first]).unwrap();
+        if first == last || affinity::migrations(affinity::CALLER).is_none() {
+            return eprintln!("skipped: one CPU only, or a kernel without /proc/PID/sched");
+        }
+        let pin = Pin::of(affinity::CALLER, first);
+        assert!(!pin.has_moved());
+        affinity::restrict(&[last]).unwrap();
+        affinity::restrict(&[first]).unwrap();
+        assert!(pin.has_moved(), "it is back where it was");
+        // Nobody else may be told of it: the note is of the whole process.
+        std::mem::forget(pin);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_cpu_that_is_offline_is_told_from_one_that_was_never_there() {
+    let machine = machine(&[plain(0), plain(1)]);
+    machine.write("sys/devices/system/cpu/present", "0-1\n");
+    machine.write("sys/devices/system/cpu/offline", "1-7\n");
+    let topology = Topology::read_from(&machine.root(), &[0]);
+    let why = topology.place(&Placement::Different, 1).unwrap_err();
+    assert!(why.reason.contains("one CPU only (0); CPU 1 is offline"), "{why:?}");
+    assert!(why.remedy.contains("echo 1 | sudo tee /sys/devices/system/cpu/cpu1/online"), "{why:?}");
+    let asked = |cpus: &str| topology.place(&Placement::parse(cpus).unwrap(), 1).unwrap_err();
+    assert_eq!(asked("0:1").reason, "CPU 1 is offline");
+    assert!(asked("0:2").reason.contains("does not exist"));
+    let error = std::io::Error::from_raw_os_error(libc::EINVAL);
+    assert!(unpinned(&error, 1, &topology.offline).contains("cpu1/online"));
+    assert!(!unpinned(&error, 2, &topology.offline).contains("online"));
+}
+
 proptest! {
     /// On any machine: as many pairs as asked, never one core twice in a pair while there are
     /// two, and no CPU used more than fairly (one more than another) where all are alike.
     #[test]
     fn any_machine_is_used_fairly(cores in 2usize..20, smt in 1usize..3, threads in 1usize..50) {
         let cpu = |id| Cpu { id, core: id % cores, package: 0, node: 0, sibling: id / cores, fast: true };
-        let topology = Topology { cpus: (0..cores * smt).map(cpu).collect() };
+        let topology = Topology { cpus: (0..cores * smt).map(cpu).collect(), offline: Vec::new() };
         let pairs = place(&topology, threads);
         prop_assert_eq!(pairs.len(), threads);
         let mut used = vec![0usize; cores * smt];

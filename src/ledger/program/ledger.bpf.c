@@ -7,7 +7,7 @@
 // Connections are told by network namespace and port, never by process: a segment may leave from
 // whatever thread the softirq interrupted.
 //
-// Source: net/core/dev.c (net_dev_start_xmit), net/ipv4/tcp_input.c (tcp_probe),
+// Source: net/core/dev.c (net_dev_start_xmit), net/core/skbuff.c (kfree_skb), net/ipv4/tcp_input.c (tcp_probe),
 // net/core/datagram.c (skb_copy_datagram_iovec), net/socket.c (sock_recv_length),
 // include/linux/mm.h (flags of page->mapping).
 #include "kernel.h"
@@ -28,6 +28,8 @@ enum counter {
 	ARRIVED_KERNEL,
 	COPIED_OUT,
 	TAKEN, /* returned by receive calls, however the bytes came there */
+	DROPPED, /* before a device took them, repeats included */
+	DROPPED_SEGMENTS,
 	COUNTERS,
 };
 
@@ -203,6 +205,21 @@ static __always_inline __u32 repeated(struct sock *sk, __u32 generation, __u32 s
 	return again;
 }
 
+/* Where the headers of TCP lie in a segment on its way out. */
+static __always_inline unsigned char *transport_of(struct sk_buff *skb)
+{
+	return BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
+}
+
+/* Bytes of such a segment before its payload, from wherever its data begin by now. */
+static __always_inline __u32 headers_of(struct sk_buff *skb, unsigned char *transport)
+{
+	__u8 words = 0;
+
+	bpf_probe_read_kernel(&words, sizeof(words), transport + 12);
+	return transport - BPF_CORE_READ(skb, data) + (words >> 4) * 4;
+}
+
 SEC("raw_tp/net_dev_start_xmit")
 int left(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -213,14 +230,13 @@ int left(struct bpf_raw_tracepoint_args *ctx)
 	__u32 length, linear, headers, payload, sequence = 0, again, lower;
 	unsigned char *transport;
 	__u64 fresh, all, kernel;
-	__u8 words = 0, lent;
+	__u8 lent;
 
 	if (!w)
 		return 0;
-	transport = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, transport_header);
-	bpf_probe_read_kernel(&words, sizeof(words), transport + 12);
+	transport = transport_of(skb);
 	bpf_probe_read_kernel(&sequence, sizeof(sequence), transport + 4);
-	headers = transport - BPF_CORE_READ(skb, data) + (words >> 4) * 4;
+	headers = headers_of(skb, transport);
 	length = BPF_CORE_READ(skb, len);
 	if (length <= headers)
 		return 0;
@@ -244,6 +260,25 @@ int left(struct bpf_raw_tracepoint_args *ctx)
 		count(NEAR_KERNEL, payload - all);
 		count(NEAR_LENT, lent ? all : 0);
 	}
+	return 0;
+}
+
+/* A segment that still has its sending socket was dropped on its way to a device: by a queueing discipline
+ * or a packet filter. What is dropped on arrival has none. */
+SEC("raw_tp/kfree_skb")
+int dropped(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct sk_buff *skb = (void *)ctx->args[0];
+	__u32 length, headers;
+
+	if (!sends(BPF_CORE_READ(skb, sk)))
+		return 0;
+	headers = headers_of(skb, transport_of(skb));
+	length = BPF_CORE_READ(skb, len);
+	if (length <= headers)
+		return 0;
+	count(DROPPED, length - headers);
+	count(DROPPED_SEGMENTS, 1);
 	return 0;
 }
 

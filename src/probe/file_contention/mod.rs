@@ -12,7 +12,7 @@ use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::scratch::ScratchFile;
 use crate::sample::{Better, Metric, Quantity};
-use crate::units::Unit;
+use crate::units::{self, Unit};
 
 pub struct FileContention;
 
@@ -117,7 +117,7 @@ impl Probe for FileContention {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let processes = point.int(PROCESSES)?;
-        Some(Row::drawn(if processes == 1 { "1 process".into() } else { format!("{processes} processes") }))
+        Some(Row::drawn(units::count(processes as usize, "process")))
     }
 
     /// The device serves all at once, as solid-state ones do; the software's part waits for a core.

@@ -11,6 +11,7 @@ use crate::host::Unavailable;
 use crate::host::janitor::Kept;
 use crate::host::topology::{Placement, Topology, pin_this_thread};
 use crate::sys::mount;
+use crate::sys::sleep::sleep;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -132,7 +133,7 @@ impl Running {
             if started.elapsed() > PATIENCE {
                 bail!("{} does not listen after {PATIENCE:?}: {}", server.program, self.last_words());
             }
-            std::thread::sleep(LOOK_AGAIN);
+            sleep(LOOK_AGAIN);
         }
         Ok(())
     }

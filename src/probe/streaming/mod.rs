@@ -2,14 +2,17 @@
 //! stream shares, whatever carries it.
 //!
 //! The data threads ([`threads`]), the two sides' windows ([`sending`], [`receiving`]) and how they are
-//! joined into samples are here; how bytes get from one process to the other is the probe's own.
+//! joined into samples are here, and how one thread serves several connections ([`many`]); how bytes get from
+//! one process to the other is the probe's own.
 
+pub mod many;
 pub mod receiving;
 pub mod sending;
 pub mod threads;
 
 use super::{RoleReport, Timing, Window};
 use crate::axis::Point;
+use crate::mechanism::{all_connections, connections, per_call};
 use crate::sample::Sample;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -64,14 +67,30 @@ pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample 
     }
 }
 
-/// Threads that share a CPU take turns of milliseconds: a window must hold several turns.
+/// What the first turn of a connection takes, about: a call, and bytes that no cache holds.
+const FIRST_CALL_NS: u64 = 5_000;
+const FIRST_BYTES_PER_NS: u64 = 2;
+
+/// Threads that share a CPU take turns of milliseconds: a window must hold several turns. Many connections
+/// take a while until each has had its first.
 pub fn timing(point: &Point, base: Timing) -> Timing {
     // Asked once: the answer is read from files, and a plan of a hundred thousand cases wants it for each.
     static CPUS: OnceLock<usize> = OnceLock::new();
     let cpus = *CPUS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get())) as f64;
     let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
     let stretch = (threads / cpus).max(1.0).sqrt();
-    Timing { window_ns: (base.window_ns as f64 * stretch) as u64, ..base }
+    let first_ns = match connections(point) {
+        1 => 0,
+        _ => {
+            let bytes = point.int("message_bytes").unwrap_or(0) * per_call(point);
+            all_connections(point).saturating_mul(FIRST_CALL_NS + bytes / FIRST_BYTES_PER_NS)
+        }
+    };
+    Timing {
+        warmup_ns: base.warmup_ns.saturating_add(first_ns),
+        window_ns: (base.window_ns as f64 * stretch) as u64,
+        ..base
+    }
 }
 
 #[cfg(test)]

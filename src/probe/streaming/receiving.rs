@@ -17,6 +17,28 @@ const HEAD_BYTES: u64 = 256 * 1024;
 /// Bytes verified at each window's edge.
 pub const PIECE_BYTES: usize = 16 * 1024;
 
+/// Where a data thread takes its bytes from: one stream, or several.
+pub trait Source {
+    /// Takes the next piece; false when everything has ended.
+    fn take_next(&mut self) -> Result<bool>;
+
+    /// Called before the first window, and after the last.
+    fn warmed_up(&mut self) {}
+    fn wound_up(&mut self);
+
+    /// Checks the end of the last piece of each stream, up to `limit` bytes of it.
+    fn verify(&self, limit: usize) -> Result<()>;
+
+    /// Has each stream ended at the end of a message?
+    fn whole(&self) -> Result<()>;
+
+    fn message_bytes(&self) -> u64;
+    /// So far, as the other two.
+    fn bytes(&self) -> u64;
+    fn system_calls(&self) -> u64;
+    fn uncopied_bytes(&self) -> u64;
+}
+
 /// A receiver and where in its stream it is.
 pub struct Stream {
     receiver: Box<dyn Receiver>,
@@ -24,32 +46,55 @@ pub struct Stream {
     /// Bytes received so far.
     pub bytes: u64,
     pub system_calls: u64,
-    /// Up to here every byte is verified as it arrives.
+    /// Up to here every piece is verified as it arrives, and so many bytes of its end.
     pub verify_until: u64,
+    verify_bytes: usize,
 }
 
 impl Stream {
     pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<Stream> {
         let message_bytes = super::sending::message_bytes(task)?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
-        Ok(Stream { receiver, message_bytes, bytes: 0, system_calls: 0, verify_until })
+        Ok(Stream {
+            receiver,
+            message_bytes,
+            bytes: 0,
+            system_calls: 0,
+            verify_until,
+            verify_bytes: usize::MAX,
+        })
     }
 
-    /// Takes the next piece; false at the end of the stream.
+    /// From here on only ends of pieces are verified, unless every byte is to be.
+    pub fn head_is_over(&mut self) {
+        if self.verify_until == HEAD_BYTES {
+            self.verify_until = 0;
+        }
+    }
+}
+
+impl Source for Stream {
     #[inline]
-    pub fn take_next(&mut self) -> Result<bool> {
+    fn take_next(&mut self) -> Result<bool> {
         let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
         self.system_calls += u64::from(got.system_calls);
         let start = self.bytes;
         self.bytes += got.bytes as u64;
         if start < self.verify_until && got.bytes > 0 {
-            self.verify(usize::MAX)?;
+            self.verify(self.verify_bytes)?;
         }
         Ok(got.bytes > 0)
     }
 
-    /// Checks the end of the last piece, up to `limit` bytes of it, where this receiver sees bytes.
-    pub fn verify(&self, limit: usize) -> Result<()> {
+    /// A stream's last bytes come in no piece that is known to be the last: each from here on may be.
+    fn wound_up(&mut self) {
+        if self.verify_until < u64::MAX {
+            (self.verify_until, self.verify_bytes) = (u64::MAX, PIECE_BYTES);
+        }
+    }
+
+    /// Where this receiver sees bytes.
+    fn verify(&self, limit: usize) -> Result<()> {
         let Some(pieces) = self.receiver.last() else { return Ok(()) };
         let (mut end, mut left) = (self.bytes, limit);
         for piece in pieces.into_iter().rev() {
@@ -60,55 +105,144 @@ impl Stream {
         }
         Ok(())
     }
+
+    fn whole(&self) -> Result<()> {
+        if !self.bytes.is_multiple_of(self.message_bytes) {
+            bail!("the stream ended inside a message, after {} bytes", self.bytes);
+        }
+        Ok(())
+    }
+
+    fn message_bytes(&self) -> u64 {
+        self.message_bytes
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.system_calls
+    }
+
+    fn uncopied_bytes(&self) -> u64 {
+        self.receiver.uncopied_bytes()
+    }
 }
 
 /// Warm-up, the windows, and the rest of the stream.
-pub fn take(task: &Task, mut stream: Stream) -> Result<Done> {
+pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
     let began = clock::thread_cpu_ns();
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
     let mut open = true;
     while open && clock::monotonic_ns() < warm {
-        open = stream.take_next()?;
+        open = source.take_next()?;
     }
+    source.warmed_up();
     for _ in 0..task.timing.windows {
         if !open {
             break;
         }
-        stream.verify(PIECE_BYTES)?;
-        let (bytes, calls) = (stream.bytes, stream.system_calls);
-        let uncopied = stream.receiver.uncopied_bytes();
+        source.verify(PIECE_BYTES)?;
+        let (bytes, calls) = (source.bytes(), source.system_calls());
+        let uncopied = source.uncopied_bytes();
         let from = meter.stamp();
         let deadline = from.ns + task.timing.window_ns;
         while open && clock::monotonic_ns() < deadline {
-            open = stream.take_next()?;
+            open = source.take_next()?;
         }
         let to = meter.stamp();
         if !open && to.ns - from.ns < task.timing.window_ns / 2 {
             // The stream ended: this piece of a window says little.
             break;
         }
-        let bytes = (stream.bytes - bytes) as f64;
-        let messages = bytes / stream.message_bytes as f64;
+        let bytes = (source.bytes() - bytes) as f64;
+        let messages = bytes / source.message_bytes() as f64;
         let mut window = meter.window(&from, &to, messages, bytes);
         let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
         put("messages", messages);
-        put("system_calls", (stream.system_calls - calls) as f64);
-        put("uncopied_bytes", (stream.receiver.uncopied_bytes() - uncopied) as f64);
+        put("system_calls", (source.system_calls() - calls) as f64);
+        put("uncopied_bytes", (source.uncopied_bytes() - uncopied) as f64);
         done.windows.push(window);
     }
+    source.wound_up();
     while open {
-        open = stream.take_next()?;
+        open = source.take_next()?;
     }
-    stream.verify(PIECE_BYTES)?;
-    if !stream.bytes.is_multiple_of(stream.message_bytes) {
-        bail!("the stream ended inside a message, after {} bytes", stream.bytes);
-    }
-    done.bytes = stream.bytes;
-    done.totals = vec![
-        (super::UNCOPIED, stream.receiver.uncopied_bytes()),
-        (super::CPU, clock::thread_cpu_ns() - began),
-    ];
+    source.whole()?;
+    done.bytes = source.bytes();
+    done.totals =
+        vec![(super::UNCOPIED, source.uncopied_bytes()), (super::CPU, clock::thread_cpu_ns() - began)];
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Timing;
+    use super::*;
+    use crate::axis::{Point, Value};
+    use crate::receiver::Received;
+    use std::io;
+
+    const MESSAGE: u64 = 4096;
+
+    /// Delivers whole messages, of which one may be damaged, for as long as it is asked to and two pieces more.
+    struct Fake {
+        pieces: u64,
+        until_ns: u64,
+        left: u64,
+        damaged: bool,
+        piece: Vec<u8>,
+    }
+
+    impl Receiver for Fake {
+        fn receive(&mut self) -> io::Result<Received> {
+            if clock::monotonic_ns() > self.until_ns {
+                self.left -= 1;
+            }
+            self.piece.clear();
+            if self.left > 0 {
+                self.pieces += 1;
+                let mut message = vec![0; MESSAGE as usize];
+                message::fill(&mut message, 0);
+                if self.left == 1 && self.damaged {
+                    message[MESSAGE as usize - 1] ^= 1;
+                }
+                self.piece = message;
+            }
+            Ok(Received { bytes: self.piece.len(), system_calls: 1 })
+        }
+
+        fn last(&self) -> Option<Vec<&[u8]>> {
+            Some(vec![&self.piece])
+        }
+    }
+
+    fn taken(damaged: bool) -> Result<Done> {
+        let mut point = Point::default();
+        point.set("message_bytes", Value::Int(MESSAGE));
+        let timing = Timing { warmup_ns: 2_000_000, window_ns: 2_000_000, windows: 2 };
+        let task = Task {
+            point,
+            timing,
+            ..serde_json::from_value(serde_json::json!({
+                "probe": "", "role": "", "point": {}, "timing": timing, "token": "", "tsc_hz": null,
+                "verify_all": false, "address": "", "peer": null
+            }))?
+        };
+        // Windows of a held up thread end late: the two last pieces come long after them.
+        let until_ns = clock::monotonic_ns() + 200_000_000;
+        let fake = Fake { pieces: 0, until_ns, left: 3, damaged, piece: Vec::new() };
+        take(&task, Stream::of(&task, Box::new(fake))?)
+    }
+
+    #[test]
+    fn a_byte_that_is_wrong_at_the_very_end_is_seen() {
+        let done = taken(false).expect("nothing is damaged");
+        assert!(done.bytes > 0 && done.bytes.is_multiple_of(MESSAGE));
+        let error = taken(true).err().expect("the last byte is damaged").to_string();
+        assert!(error.contains("is not what was sent"), "{error}");
+    }
 }

@@ -1,7 +1,7 @@
 //! The axes of latency: those of a transfer, the loop, and the rate of the open one.
 
 use crate::axis::{Axis, Kind, Point, Value};
-use crate::mechanism::{MESSAGES_PER_CALL, MSG_MORE};
+use crate::mechanism::{CONNECTIONS, MESSAGES_PER_CALL, MSG_MORE};
 use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
 use crate::units::Unit;
@@ -38,8 +38,8 @@ pub fn all() -> Vec<Axis> {
     let mut axes = vec![LOOP];
     for axis in Transfer.axes() {
         match axis.id {
-            // One message at a time is what is timed.
-            id if id == MESSAGES_PER_CALL.id => {}
+            // One message at a time is what is timed, on one connection.
+            id if id == MESSAGES_PER_CALL.id || id == CONNECTIONS.id => {}
             "message_bytes" => axes.push(Axis {
                 default: || [64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
                 quick: || [1 << 10, 64 << 10].map(Value::Int).to_vec(),

@@ -8,7 +8,7 @@ use super::side::{self, Reading};
 use crate::host::{Unavailable, clock};
 use crate::mechanism::Sender;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{PIECE_BYTES, Stream};
+use crate::probe::streaming::receiving::{PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{RoleReport, Stage, Task, Timing};

@@ -10,7 +10,7 @@ use super::side::{self, Reading};
 use super::wait::Waiting;
 use crate::host::clock;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{PIECE_BYTES, Stream};
+use crate::probe::streaming::receiving::{PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{RoleReport, Stage, Task};

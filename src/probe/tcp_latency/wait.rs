@@ -7,6 +7,7 @@
 use crate::axis::Point;
 use crate::host::clock;
 use crate::sys::process;
+use crate::sys::sleep::sleep;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ impl Waiting {
             }
             let left = due_ns - now;
             if left > AWAKE_NS {
-                std::thread::sleep(Duration::from_nanos(left - AWAKE_NS));
+                sleep(Duration::from_nanos(left - AWAKE_NS));
             } else if self.gives_way {
                 std::thread::yield_now();
             } else {

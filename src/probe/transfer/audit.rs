@@ -5,6 +5,7 @@ use super::super::streaming::{
     COMPLETIONS, COMPLETIONS_COPIED, CPU, FRAMING, RECEIVER, SENDER, UNCOPIED, USER_COPIED,
 };
 use crate::axis::Point;
+use crate::mechanism::all_connections;
 use crate::probe::{Copies, Known};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,9 +26,8 @@ impl Copies for TransferCopies {
 
     fn distance(&self, point: &Point) -> u64 {
         let size = u64::from(point.int("message_bytes").unwrap_or(1).max(1).ilog2());
-        let threads = point.int("threads").unwrap_or(1);
-        // A size one step away is nearer than a thread more.
-        size.abs_diff(TYPICAL_LOG2) + (threads - 1) * 64
+        // A size one step away is nearer than a connection more.
+        size.abs_diff(TYPICAL_LOG2) + (all_connections(point) - 1) * 64
     }
 
     fn port(&self, offers: &[serde_json::Value]) -> Option<u16> {

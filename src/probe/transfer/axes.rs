@@ -93,13 +93,14 @@ pub const COMMON: &[Axis] = &[
         id: "threads",
         flag: "threads",
         title: "threads",
-        help: "sender threads, each with one TCP connection and one receiver thread",
+        help: "sender threads, each with a receiver thread and connections of its own",
         unit: Unit::Count,
         kind: Kind::Int { min: 1, max: 1024 },
         default: || ints(&[1, 2, 4, 8]),
         // One: half a minute is enough for rounds to claim something by, or for threads.
         quick: || ints(&[1]),
     },
+    mechanism::CONNECTIONS,
     Axis {
         id: "path",
         flag: "path",

@@ -8,18 +8,24 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use crate::axis::Point;
+use crate::host::door::{self, SET_UP_LIMIT};
 use crate::host::remote::reach::{self, WELCOME};
-use crate::probe::door::{self, SET_UP_LIMIT};
+use crate::host::scarce;
+use crate::mechanism::{all_connections, connections};
 use crate::probe::{Stage, Task};
+use crate::sys::socket::wait_connected;
 
 /// Connections that may wait to be accepted: enough for ours to stand behind a crowd of strangers.
 const BACKLOG: std::ops::RangeInclusive<usize> = 256..=4096;
 /// How long a connection may take to be made: the third repetition of a lost SYN comes after seven
 /// seconds. Shorter than the receiver waits, so that the side that knows why says so first.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Connections that are begun together: fewer than wait to be accepted, and than a listener hears at a time.
+const AT_ONCE: usize = 64;
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
     if let Some(name) = point.text("congestion_control") {
@@ -51,10 +57,10 @@ pub fn listen(address: IpAddr, ports: Option<(u16, u16)>, point: &Point, backlog
     reach::listener(address, ports, backlog, prepare).with_context(|| format!("cannot listen on {address}"))
 }
 
-/// The receiver's side of every connection of a case: offers where it listens, and accepts as many as the
-/// case has threads.
+/// The receiver's side of every connection of a case: offers where it listens, and accepts them.
 pub fn accept_all(task: &Task, stage: &mut dyn Stage) -> Result<Vec<TcpStream>> {
-    let count = task.point.int("threads").unwrap_or(1) as usize;
+    let count = all_connections(&task.point) as usize;
+    room_for(count)?;
     let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
     let listener = listen(address, task.ports, &task.point, count)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
@@ -67,8 +73,29 @@ pub fn connect_all(task: &Task) -> Result<Vec<TcpStream>> {
     let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
     let address: SocketAddr =
         offered.and_then(|text| text.parse().ok()).context("the receiver offered no address")?;
-    let count = task.point.int("threads").unwrap_or(1);
-    (0..count).map(|number| connect(address, &task.token, &task.point, number as u32)).collect()
+    let numbers: Vec<u32> = (0..all_connections(&task.point) as u32).collect();
+    room_for(numbers.len())?;
+    let mut streams = Vec::with_capacity(numbers.len());
+    for numbers in numbers.chunks(AT_ONCE) {
+        streams.extend(connect_some(address, &task.token, &task.point, numbers)?);
+    }
+    Ok(streams)
+}
+
+/// A few are within every limit that lets a process start at all: what they meet says which it was.
+fn room_for(connections: usize) -> Result<()> {
+    if connections > 1 { scarce::room_for_sockets(connections as u64) } else { Ok(()) }
+}
+
+/// The connections of each thread, in its order.
+pub fn by_thread(task: &Task, streams: Vec<TcpStream>) -> Vec<Vec<TcpStream>> {
+    let each = connections(&task.point).max(1) as usize;
+    let mut streams = streams.into_iter().peekable();
+    let mut threads = Vec::new();
+    while streams.peek().is_some() {
+        threads.push(streams.by_ref().take(each).collect());
+    }
+    threads
 }
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
@@ -89,16 +116,51 @@ fn leave_interactive_mode(stream: &TcpStream) -> std::io::Result<()> {
 
 /// Connects number `number` and presents the token.
 pub fn connect(address: SocketAddr, token: &str, point: &Point, number: u32) -> Result<TcpStream> {
+    let mut one = connect_some(address, token, point, &[number])?;
+    one.pop().context("one connection was asked for")
+}
+
+/// Connects these numbers at the same time: the trips over a long path are waited for together.
+fn connect_some(address: SocketAddr, token: &str, point: &Point, numbers: &[u32]) -> Result<Vec<TcpStream>> {
+    let begun = numbers.iter().map(|_| begin(address, point)).collect::<Result<Vec<Socket>>>()?;
+    let until = Instant::now() + CONNECT_LIMIT;
+    let mut streams = Vec::with_capacity(begun.len());
+    for (socket, number) in begun.into_iter().zip(numbers) {
+        let mut stream = made(socket, until).map_err(|error| cannot_connect(address, error))?;
+        stream.set_read_timeout(Some(SET_UP_LIMIT))?;
+        say(&mut stream, token, *number).map_err(|error| not_welcomed(address, error))?;
+        streams.push(stream);
+    }
+    for stream in &mut streams {
+        hear_welcome(stream).map_err(|error| not_welcomed(address, error))?;
+        stream.set_read_timeout(None)?;
+        leave_interactive_mode(stream)?;
+    }
+    Ok(streams)
+}
+
+/// A socket with the case's options, on its way to the address.
+fn begin(address: SocketAddr, point: &Point) -> Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
         .context("cannot make a TCP socket")?;
     options(&socket, point)?;
-    socket.connect_timeout(&address.into(), CONNECT_LIMIT).map_err(|error| cannot_connect(address, error))?;
-    let mut stream = TcpStream::from(socket);
-    stream.set_read_timeout(Some(SET_UP_LIMIT))?;
-    introduce(&mut stream, address, token, number)?;
-    stream.set_read_timeout(None)?;
-    leave_interactive_mode(&stream)?;
-    Ok(stream)
+    socket.set_nonblocking(true).context("cannot set a socket not to wait")?;
+    match socket.connect(&address.into()) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(cannot_connect(address, error)),
+        _ => Ok(socket),
+    }
+}
+
+/// The connection, once it is there.
+fn made(socket: Socket, until: Instant) -> std::io::Result<TcpStream> {
+    wait_connected(socket.as_raw_fd(), until.saturating_duration_since(Instant::now()))?;
+    match socket.take_error()? {
+        Some(error) => Err(error),
+        None => {
+            socket.set_nonblocking(false)?;
+            Ok(TcpStream::from(socket))
+        }
+    }
 }
 
 /// Says the token and the number on a new connection, and waits for the welcome.
@@ -107,7 +169,15 @@ pub fn introduce(stream: &mut TcpStream, address: SocketAddr, token: &str, numbe
 }
 
 fn present(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
-    stream.write_all(&[token.as_bytes(), &number.to_le_bytes()].concat())?;
+    say(stream, token, number)?;
+    hear_welcome(stream)
+}
+
+fn say(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
+    stream.write_all(&door::said(token, number))
+}
+
+fn hear_welcome(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut answer = [0];
     stream.read_exact(&mut answer)?;
     match answer[0] {

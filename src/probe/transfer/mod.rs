@@ -5,6 +5,7 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
+mod queues;
 pub mod receiver;
 pub mod sender;
 
@@ -13,8 +14,10 @@ use super::streaming::{self, RECEIVER, SENDER};
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
 use crate::axis::{Axis, Point, Value};
 use crate::host::{Unavailable, uring};
+use crate::mechanism::{CONNECTIONS, all_connections, connections};
 use crate::sample::{Metric, Quantity, Sample};
 use crate::{mechanism, receiver as receivers};
+use std::time::Duration;
 
 pub struct Transfer;
 
@@ -63,6 +66,9 @@ impl Probe for Transfer {
         }
         if let Some(r) = receiver {
             r.available()?;
+            if connections(point) > 1 {
+                r.one_of_many(point)?;
+            }
         }
         if let (Some(m), Some(r)) = (mechanism, receiver) {
             available::together(m, r)?;
@@ -71,6 +77,16 @@ impl Probe for Transfer {
             point.text(axis).map_or(Ok(()), check)?;
         }
         Ok(())
+    }
+
+    /// Several connections cannot be waited for in every way.
+    fn decides(&self, axis: &str) -> bool {
+        axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
+    }
+
+    /// Each thread had one connection.
+    fn before(&self, axis: &str) -> Option<Value> {
+        (axis == CONNECTIONS.id).then_some(Value::Int(1))
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
@@ -85,11 +101,8 @@ impl Probe for Transfer {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
-        let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
-        let held = sent + received;
-        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
-        bytes.saturating_mul(threads).saturating_mul(held)
+        let queues = if connections(point) > 1 { queues::bytes(point, all_connections(point)) } else { 0 };
+        messages_bytes(point).saturating_add(queues)
     }
 
     fn quantities(&self) -> Vec<Quantity> {
@@ -146,9 +159,30 @@ impl Probe for Transfer {
         &["throughput", "total_cpu_ns_per_byte"]
     }
 
+    fn set_up(&self, point: &Point) -> Duration {
+        if connections(point) == 1 {
+            return Duration::ZERO;
+        }
+        let connecting = all_connections(point).saturating_mul(CONNECTING_NS);
+        Duration::from_nanos(connecting.saturating_add(messages_bytes(point) / FILLING_BYTES_PER_NS))
+    }
+
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
+}
+
+/// What each of many connections takes until it is made, welcomed, and gone again: 0.2 ms of CPU time here.
+const CONNECTING_NS: u64 = 200_000;
+/// How fast the memory of its messages is filled.
+const FILLING_BYTES_PER_NS: u64 = 1;
+
+/// The messages that both sides of all connections keep in memory.
+fn messages_bytes(point: &Point) -> u64 {
+    let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+    let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
+    let bytes = point.int("message_bytes").unwrap_or(0);
+    all_connections(point).saturating_mul(bytes.saturating_mul(sent + received))
 }
 
 /// The axes whose values the machine may not allow, and how to find out.

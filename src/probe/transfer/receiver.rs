@@ -1,29 +1,46 @@
 //! The receiver's side of a transfer: accepts the connections and starts the case's receiver on each.
 
-use super::super::streaming::{receiving, threads};
+use super::super::streaming::many::Crowd;
+use super::super::streaming::receiving::{self, Stream};
+use super::super::streaming::threads;
 use super::super::{RoleReport, Stage, Task};
 use super::connection;
 use crate::mechanism;
 use crate::receiver::{self, Receiver, Setup};
 use anyhow::{Context, Result};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let streams = connection::accept_all(task, stage)?;
+    let streams = connection::by_thread(task, connection::accept_all(task, stage)?);
     let mut report = threads::run(
         task,
         &streams,
         stage,
         |pinned| pinned.receiver,
-        |stream| {
-            let stream = receiving::Stream::of(task, start(task, stream)?)?;
-            Ok(Box::new(move || receiving::take(task, stream)))
+        |streams| match streams.as_slice() {
+            [stream] => {
+                let stream = Stream::of(task, start(task, stream)?)?;
+                Ok(Box::new(move || receiving::take(task, stream)))
+            }
+            streams => {
+                let crowd = Crowd::of(
+                    streams.iter().map(|stream| one_of_many(task, stream)).collect::<Result<_>>()?,
+                )?;
+                Ok(Box::new(move || receiving::take(task, crowd)))
+            }
         },
     )?;
-    report.facts.extend(connection::facts(&streams[0]));
-    report.facts.extend(receiver::options::facts(streams[0].as_raw_fd(), &task.point));
+    let first = &streams[0][0];
+    report.facts.extend(connection::facts(first));
+    report.facts.extend(receiver::options::facts(first.as_raw_fd(), &task.point));
     Ok(report)
+}
+
+/// One connection of several: a call on it that finds nothing comes back at once.
+fn one_of_many(task: &Task, stream: &TcpStream) -> Result<(RawFd, Stream)> {
+    stream.set_nonblocking(true).context("cannot set a connection not to wait")?;
+    Ok((stream.as_raw_fd(), Stream::of(task, start(task, stream)?)?))
 }
 
 /// The receiver of the case on this connection.

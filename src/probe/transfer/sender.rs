@@ -1,27 +1,28 @@
 //! The sender's side of a transfer: streams messages by the case's mechanism.
 
-use super::super::streaming::{sending, threads};
+use super::super::streaming::{many, sending, threads};
 use super::super::{RoleReport, Stage, Task};
 use super::connection;
 use crate::mechanism::{self, Sender, Setup};
-use crate::sys::socket;
+use crate::sys::socket::{self, Segments};
 use anyhow::{Context, Result};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let streams = connection::connect_all(task)?;
+    let streams = connection::by_thread(task, connection::connect_all(task)?);
     let mut report = threads::run(
         task,
         &streams,
         stage,
         |pinned| pinned.sender,
-        |stream| {
-            let sender = start(task, stream)?;
-            Ok(Box::new(move || stream_messages(task, stream, sender)))
+        |streams| {
+            let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;
+            let sender = many::InTurn::of(senders, mechanism::per_call(&task.point))?;
+            Ok(Box::new(move || stream_messages(task, streams, sender)))
         },
     )?;
-    report.facts.extend(connection::facts(&streams[0]));
+    report.facts.extend(connection::facts(&streams[0][0]));
     Ok(report)
 }
 
@@ -33,9 +34,17 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
 }
 
-fn stream_messages(task: &Task, stream: &TcpStream, sender: Box<dyn Sender>) -> Result<threads::Done> {
-    let segments = || socket::segments(stream.as_raw_fd()).map(Some).context("cannot read TCP_INFO");
+fn stream_messages(task: &Task, streams: &[TcpStream], sender: Box<dyn Sender>) -> Result<threads::Done> {
+    let segments = || -> Result<Option<Segments>> {
+        let mut all = Segments::default();
+        for stream in streams {
+            all.add(socket::segments(stream.as_raw_fd()).context("cannot read TCP_INFO")?);
+        }
+        Ok(Some(all))
+    };
     let done = sending::stream_messages(task, sender, &segments)?;
-    stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
+    for stream in streams {
+        stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
+    }
     Ok(done)
 }

@@ -30,7 +30,7 @@ fn replication(m: &Material) -> String {
     let duration = |ns| units::format_duration(Duration::from_nanos(ns));
     format!(
         "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
-         A case gets {} to {} rounds until its interval is as narrow as asked; batches inside one process are \
+         A case gets {} to {} until its interval is as narrow as asked; batches inside one process are \
          not counted as independent.",
         duration(spec.timing.warmup_ns),
         plural(spec.timing.windows as usize, "sample"),
@@ -41,7 +41,7 @@ fn replication(m: &Material) -> String {
             ""
         },
         spec.min_rounds,
-        spec.max_rounds
+        plural(spec.max_rounds as usize, "round")
     )
 }
 

@@ -17,8 +17,7 @@ pub fn section(m: &Material) -> Option<Section> {
         rows.push([what, reason.to_string(), remedy.to_string()].map(Entry::Text).to_vec());
     }
     for missing in &m.run.record.missing {
-        let what = format!("{}: {}", plural(missing.quantities.len(), "quantity"), some(&missing.quantities))
-            .replace("quantitys", "quantities");
+        let what = format!("{}: {}", plural(missing.quantities.len(), "quantity"), some(&missing.quantities));
         rows.push([what, missing.why.reason.clone(), missing.why.remedy.clone()].map(Entry::Text).to_vec());
     }
     let table = Table {

@@ -25,6 +25,7 @@ pub mod rulers;
 pub mod verdict;
 
 pub use crate::analysis::words::capital;
+pub use crate::units::count as plural;
 
 use super::{Block, Section};
 
@@ -37,9 +38,4 @@ pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> O
 /// `1 thread`, `4 threads`.
 pub fn threads(count: u64) -> String {
     plural(count as usize, "thread")
-}
-
-/// `1 case`, `3 cases`.
-pub fn plural(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

@@ -1,7 +1,8 @@
-//! Throughput and CPU cost over message sizes and over threads, with interval bands.
+//! Throughput and CPU cost over message sizes, threads and connections, with interval bands.
 
 use super::{capital, threads, unless_empty};
-use crate::axis::Value;
+use crate::axis::{Name, Point, Value};
+use crate::mechanism::CONNECTIONS;
 use crate::plan::Case;
 use crate::report::context::{Facet, Layout, SIZE, THREADS, spread};
 use crate::report::escape::slug;
@@ -55,6 +56,52 @@ pub fn by_threads(m: &Material) -> Option<Section> {
         })
     });
     unless_empty("by-threads", "By threads", "By threads", blocks.collect())
+}
+
+/// Over the connections of a thread, where they vary: the rest of what varies makes plots of its own.
+pub fn by_connections(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+        Wanted { metric: "throughput", scale: Scale::Linear },
+    ];
+    let mut blocks = Vec::new();
+    for layout in m.layouts.iter().filter(|l| !l.series.is_empty() && l.varying.contains(&CONNECTIONS.id)) {
+        let mut seen: Vec<Point> = Vec::new();
+        for facet in &layout.facets {
+            // What the facets share that differ in the connections alone.
+            let rest = facet.point.without(CONNECTIONS.id);
+            if seen.contains(&rest) {
+                continue;
+            }
+            let ids: Vec<&str> = rest.names().map(Name::as_str).collect();
+            let title = layout.describe(&rest, &ids);
+            let mut plots = Vec::new();
+            for size in representative(&layout.sizes) {
+                for count in spread(&layout.threads, 2) {
+                    let here = |case: &&&Case| {
+                        let at = |axis: &str, n: u64| case.point.int(axis).is_none_or(|value| value == n);
+                        at(SIZE, size)
+                            && at(THREADS, count)
+                            && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
+                    };
+                    let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
+                    let at = format!("{}, {}", Unit::Bytes.format(size as f64), threads(count));
+                    let along = (CONNECTIONS.id, Scale::Log2);
+                    plots.extend(wanted.iter().filter_map(|w| lines(layout, &title, &cases, along, w, &at)));
+                }
+            }
+            seen.push(rest);
+            if !title.is_empty() && !plots.is_empty() {
+                blocks.push(Block::Heading(title));
+            }
+            blocks.extend(plots.into_iter().map(Block::Plot));
+            if seen.len() * representative(&layout.sizes).len() * layout.series.len() > POINTS / 20 {
+                blocks.push(Block::Text("Other combinations are not drawn; results.csv has them.".into()));
+                break;
+            }
+        }
+    }
+    unless_empty("by-connections", "By connections of a thread", "By connections", blocks)
 }
 
 /// The smallest, the middle and the largest.
@@ -116,6 +163,19 @@ fn draw(
     layout: &Layout,
     facet: &Facet,
     (held, value): (&str, u64),
+    along: (&str, Scale),
+    wanted: &Wanted,
+    at: &str,
+) -> Option<Plot> {
+    let cases: Vec<&Case> = layout.slice(facet, held, value).collect();
+    lines(layout, &facet.title, &cases, along, wanted, at)
+}
+
+/// These cases along one axis, a line for each competing value.
+fn lines(
+    layout: &Layout,
+    combination: &str,
+    cases: &[&Case],
     (along, scale): (&str, Scale),
     wanted: &Wanted,
     at: &str,
@@ -124,9 +184,9 @@ fn draw(
     let axis = layout.axis(along)?;
     let mut series: Vec<Series> = Vec::new();
     for (style, name) in layout.series.iter().enumerate() {
-        let mine = |c: &&Case| layout.series_name(&c.point).as_ref() == Some(name);
-        let mut points: Vec<_> = layout
-            .slice(facet, held, value)
+        let mine = |c: &&&Case| layout.series_name(&c.point).as_ref() == Some(name);
+        let mut points: Vec<_> = cases
+            .iter()
             .filter(mine)
             .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
             .collect();
@@ -143,7 +203,7 @@ fn draw(
         title.push_str(&format!(", {at}"));
     }
     Some(Plot {
-        id: slug(&format!("{} by {} {at} {}", metric.id, axis.title, facet.title)),
+        id: slug(&format!("{} by {} {at} {combination}", metric.id, axis.title)),
         title,
         x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale },
         y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale },

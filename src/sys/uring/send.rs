@@ -10,6 +10,7 @@ mod outcome;
 mod slot;
 
 use super::Ring;
+use crate::sys::sleep::sleep;
 use outcome::{Outcome, Why};
 pub use slot::Memory;
 use slot::Slot;
@@ -255,7 +256,7 @@ impl Line {
                  locked-memory limit (ulimit -l) above threads x message size",
             ));
         }
-        std::thread::sleep(OTHERS);
+        sleep(OTHERS);
         Ok(())
     }
 }

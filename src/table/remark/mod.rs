@@ -76,7 +76,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 pub(super) fn threads(count: u64) -> String {
-    if count == 1 { "1 thread".into() } else { format!("{count} threads") }
+    crate::units::count(count as usize, "thread")
 }
 
 /// `sendmsg at 64 KiB with 4 threads`

@@ -243,7 +243,7 @@ fn samples_removed_or_moved_away_are_missed_at_once() {
     soon("the first samples", || has_samples(&out));
     fs::remove_file(out.join("samples.csv")).expect("removed");
     let said = refused(&child.wait_with_output().expect("it ends"));
-    assert!(said.contains("samples are lost"), "{said}");
+    assert!(said.contains("lost; measure again"), "{said}");
     assert!(!out.join("samples.csv").exists(), "nothing was made anew");
 
     let (out, away) = (folder.path().join("here"), folder.path().join("away"));

@@ -14,12 +14,12 @@ use syscost::run::files::RunDir;
 use syscost::sys::affinity;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-const TRANSFER: &str = "[[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\
+pub const TRANSFER: &str = "[[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\
                         path = \"loopback\"\n";
 
 /// A run of long windows, so that most of its time is samples.
-struct Held {
-    out: PathBuf,
+pub struct Held {
+    pub out: PathBuf,
     mark: Marked,
     child: Option<Child>,
     _folder: tempfile::TempDir,
@@ -28,12 +28,16 @@ struct Held {
 impl Held {
     /// Starts it, by this command (the binary's own, or one inside of something), and waits for the
     /// first round.
-    fn start(probes: &str, rounds: u32, mut command: Command) -> Held {
+    pub fn start(probes: &str, rounds: u32, command: Command) -> Held {
+        Held::with_windows_of("200ms", probes, rounds, command)
+    }
+
+    pub fn with_windows_of(window: &str, probes: &str, rounds: u32, mut command: Command) -> Held {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let (spec, out) = (folder.path().join("held.toml"), folder.path().join("run"));
         let text = format!(
             "name = \"held\"\ntitle = \"held\"\nmin_rounds = {rounds}\nmax_rounds = {rounds}\n\
-             time_limit = \"120s\"\n[timing]\nwarmup = \"1ms\"\nwindow = \"200ms\"\nwindows = 3\n{probes}"
+             time_limit = \"120s\"\n[timing]\nwarmup = \"1ms\"\nwindow = \"{window}\"\nwindows = 3\n{probes}"
         );
         fs::write(&spec, text).expect("the spec is written");
         let mark = Marked::new();
@@ -45,7 +49,7 @@ impl Held {
         held
     }
 
-    fn soon(&self, what: &str, mut happened: impl FnMut() -> bool) {
+    pub fn soon(&self, what: &str, mut happened: impl FnMut() -> bool) {
         let start = Instant::now();
         while !happened() {
             assert!(start.elapsed() < PATIENCE, "{what} did not happen within {PATIENCE:?}");
@@ -58,7 +62,7 @@ impl Held {
     }
 
     /// Workers that have been at their windows for a moment.
-    fn busy_workers(&self) -> Vec<u32> {
+    pub fn busy_workers(&self) -> Vec<u32> {
         let mut workers = Vec::new();
         self.soon("two workers", || {
             workers = self.of_role("worker");
@@ -68,14 +72,14 @@ impl Held {
         workers
     }
 
-    fn end(&mut self) -> (Output, Run) {
+    pub fn end(&mut self) -> (Output, Run) {
         let output = self.child.take().expect("ended once").wait_with_output().expect("it ends");
         self.mark.wait_until_all_ended(PATIENCE);
         (output, RunDir::load(&self.out).expect("the directory is valid"))
     }
 
     /// Ends well, with this mark on whole rounds, on one at least and not on all.
-    fn ends_with_marked_rounds(&mut self, mark: &str) {
+    pub fn ends_with_marked_rounds(&mut self, mark: &str) {
         let (output, run) = self.end();
         let said = common::said(&output);
         assert_eq!(run.record.failures, [], "{said}");
@@ -115,7 +119,7 @@ fn stop(pids: &[u32], time: Duration) {
     pids.iter().for_each(|pid| signal(*pid, libc::SIGCONT));
 }
 
-fn here() -> Command {
+pub fn here() -> Command {
     Command::new(SYSCOST)
 }
 
@@ -173,7 +177,7 @@ fn a_frozen_control_group_marks_its_round() {
 }
 
 /// Lets every thread of the process run on these CPUs only, as taskset(1) does.
-fn move_to(pid: u32, cpus: &[usize]) {
+pub fn move_to(pid: u32, cpus: &[usize]) {
     let mut mask = [0u64; 16];
     cpus.iter().for_each(|cpu| mask[cpu / 64] |= 1 << (cpu % 64));
     for task in left::names(Path::new(&format!("/proc/{pid}/task"))) {
@@ -183,7 +187,7 @@ fn move_to(pid: u32, cpus: &[usize]) {
     }
 }
 
-fn two_cpus(test: &str) -> Option<Vec<usize>> {
+pub fn two_cpus(test: &str) -> Option<Vec<usize>> {
     let cpus = affinity::allowed().expect("sched_getaffinity(2)");
     if cpus.len() < 2 {
         common::skipped(test, "needs two CPUs");

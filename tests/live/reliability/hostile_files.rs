@@ -1,17 +1,16 @@
 //! Files of a stranger: whatever is in them, reading gives an answer or an error that names the place.
 //!
 //! Every file of the fuzzers' corpus (`fuzz/corpus`) is changed in thousands of ways, by a fixed seed: a
-//! few seconds of what `fuzz/run` does for longer and better.
+//! few seconds of what `fuzz/run` does for longer and better. What has to hold is said in `fuzz/targets`, for both.
 
+#[path = "../../../fuzz/targets/mod.rs"]
+mod targets;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use syscost::analysis::whole::Analysis;
-use syscost::report::{build, html};
 use syscost::run::files::{RECORD, RunDir, SAMPLES};
-use syscost::run::histograms::HISTOGRAMS;
-use syscost::spec::Spec;
 use syscost::stats::random::Random;
-use syscost::table::{self, Mapping, overtakes::overtakes};
-use syscost::worker::protocol::{self, FromWorker, ToWorker};
+use targets::Seen;
 
 const CHANGES: usize = if cfg!(debug_assertions) { 60 } else { 600 };
 
@@ -46,13 +45,20 @@ const TELLING: &[&[u8]] = &[
     b"",
 ];
 
-fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.sort();
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.map(|entry| entry.expect("an entry").path()).collect()
+}
+
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let files = entries(&fuzz().join("corpus").join(target));
     assert!(!files.is_empty(), "{target} has a corpus");
-    files.into_iter().map(|path| (path.clone(), std::fs::read(&path).expect("a file"))).collect()
+    files.into_iter().map(|path| std::fs::read(path).expect("a file")).collect()
 }
 
 /// One to four changes: a piece is replaced, doubled, cut out or cut off.
@@ -76,78 +82,88 @@ fn changed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Every file of a corpus as it is, then changed.
-fn each(target: &str, changes: usize, mut look: impl FnMut(&[u8])) {
+/// Every file of a target's corpus as it is, then changed; some are understood and some refused.
+fn look(target: &str, changes: usize) {
+    let (_, look) = targets::ALL.iter().find(|(name, _)| *name == target).expect("a target of this name");
+    let scratch = tempfile::tempdir().expect("a directory");
     let mut random = Random::new(11);
-    for (_, bytes) in corpus(target) {
-        look(&bytes);
-        (0..changes).for_each(|_| look(&changed(&mut random, &bytes)));
+    let (mut understood, mut refused) = (0, 0);
+    for bytes in corpus(target) {
+        let each = std::iter::once(bytes.clone()).chain((0..changes).map(|_| changed(&mut random, &bytes)));
+        for bytes in each {
+            match look(&bytes, scratch.path()) {
+                Seen::Understood => understood += 1,
+                Seen::Refused => refused += 1,
+            }
+        }
     }
+    assert!(
+        understood > changes / 50 && refused > changes / 50,
+        "{understood} understood, {refused} refused"
+    );
 }
 
-/// A run of two cases, in which one file is then a stranger's.
-fn directory() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a directory");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
-    for (from, to) in [("record/two-cases.json", RECORD), ("samples/two-cases.csv", SAMPLES)] {
-        std::fs::copy(folder.join(from), directory.path().join(to)).expect("copied");
+#[test]
+fn every_target_has_a_corpus_and_a_test() {
+    let names: BTreeSet<String> = targets::ALL.iter().map(|(name, _)| name.to_string()).collect();
+    let stems = |folder: &str| -> BTreeSet<String> {
+        let stem = |path: PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+        entries(&fuzz().join(folder)).into_iter().map(stem).collect()
+    };
+    assert_eq!(stems("corpus"), names);
+    assert_eq!(&stems("targets") - &BTreeSet::from(["mod".to_string()]), names);
+    for name in names {
+        let call = format!("\n    look(\"{name}\", ");
+        assert!(include_str!("hostile_files.rs").contains(&call), "no test looks at {name}");
     }
-    RunDir::load(directory.path()).expect("a run");
-    directory
 }
 
 #[test]
 fn a_peer_that_says_anything_is_understood_or_refused() {
-    each("frames", CHANGES, |bytes| {
-        let mut input = bytes;
-        while let Ok(Some(_)) = protocol::read::<FromWorker>(&mut input) {}
-        let mut input = bytes;
-        while let Ok(Some(_)) = protocol::read::<ToWorker>(&mut input) {}
-    });
+    look("frames", CHANGES);
+}
+
+#[test]
+fn a_far_host_that_says_anything_is_understood_or_refused() {
+    look("outpost", CHANGES);
+}
+
+#[test]
+fn a_guest_that_writes_anything_gives_plain_files_or_none() {
+    look("guest", CHANGES);
+}
+
+#[test]
+fn a_path_that_is_taken_is_no_option_no_command_and_no_other_file() {
+    look("path", CHANGES);
 }
 
 #[test]
 fn a_record_is_reported_or_refused_by_its_name() {
-    let directory = directory();
-    let mut reported = 0;
-    each("record", CHANGES / 2, |bytes| {
-        std::fs::write(directory.path().join(RECORD), bytes).expect("written");
-        match RunDir::load(directory.path()) {
-            Ok(run) => {
-                html::page(&build::report_beside(&run, &Analysis::of(&run), &[]));
-                reported += 1;
-            }
-            Err(error) => assert!(
-                error.to_string().contains("run.json") || error.to_string().contains("samples.csv"),
-                "{error}"
-            ),
-        }
-    });
-    assert!(reported > 1, "some changes leave a record that can be read");
+    look("record", CHANGES / 2);
 }
 
 #[test]
 fn samples_are_read_twice_alike_or_refused_by_line_and_column() {
-    for (target, file) in [("samples", SAMPLES), ("histograms", HISTOGRAMS)] {
-        let directory = directory();
-        each(target, CHANGES, |bytes| {
-            std::fs::write(directory.path().join(file), bytes).expect("written");
-            match RunDir::load(directory.path()) {
-                Ok(run) => {
-                    let cases = run.record.plan.cases.iter();
-                    let read: usize = cases.map(|c| run.samples.of_case(c.index).iter().count()).sum();
-                    assert_eq!(read, run.samples.tally().samples);
-                    run.samples.intact().expect("nobody changed the files");
-                }
-                Err(error) => assert!(error.to_string().contains(&format!("{file}, line ")), "{error}"),
-            }
-        });
-    }
+    look("samples", CHANGES);
+}
+
+#[test]
+fn an_experiment_reads_back_or_is_refused_at_its_place() {
+    look("spec", CHANGES);
+}
+
+#[test]
+fn other_peoples_tables_are_read_or_refused_by_name() {
+    look("table", CHANGES);
 }
 
 #[test]
 fn a_file_that_changes_while_it_is_read_is_noticed() {
-    let directory = directory();
+    let directory = tempfile::tempdir().expect("a directory");
+    for (from, to) in [("record/two-cases.json", RECORD), ("samples/two-cases.csv", SAMPLES)] {
+        std::fs::copy(fuzz().join("corpus").join(from), directory.path().join(to)).expect("copied");
+    }
     let run = RunDir::load(directory.path()).expect("a run");
     let file = directory.path().join(SAMPLES);
     let text = std::fs::read_to_string(&file).expect("rows");
@@ -156,27 +172,4 @@ fn a_file_that_changes_while_it_is_read_is_noticed() {
     assert!(left < run.samples.tally().samples);
     let error = run.samples.intact().expect_err("half of the file is gone").to_string();
     assert!(error.contains("changed while it was being read") && error.contains(SAMPLES), "{error}");
-}
-
-#[test]
-fn an_experiment_reads_back_or_is_refused_at_its_place() {
-    each("spec", CHANGES, |bytes| {
-        let Ok(text) = std::str::from_utf8(bytes) else { return };
-        match Spec::from_toml(text, "mine.toml") {
-            Ok(spec) => assert_eq!(Spec::from_toml(&spec.to_toml(), "again.toml").ok(), Some(spec)),
-            Err(error) => assert!(error.to_string().contains("mine.toml"), "{error}"),
-        }
-    });
-}
-
-#[test]
-fn other_peoples_tables_are_read_or_refused_by_name() {
-    each("table", CHANGES, |bytes| {
-        let text = String::from_utf8_lossy(bytes);
-        let mapping = Mapping::from_toml(&text, "mapping.toml").unwrap_or_default();
-        match table::read("theirs.csv", &text, &mapping) {
-            Ok(table) => drop(overtakes(&table)),
-            Err(error) => assert!(error.to_string().contains("theirs.csv"), "{error}"),
-        }
-    });
 }

@@ -17,7 +17,7 @@ use syscost::run::{Run, RunDir, State};
 const LONELY: u32 = 65_530;
 
 /// The whole of the tool's start, a run of some seconds, and its report.
-fn run_of(program: &Path, mechanisms: &str, threads: &str, out: &Path, more: &[&str]) -> Command {
+pub fn run_of(program: &Path, mechanisms: &str, threads: &str, out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(program);
     command
         .args(["run", "transfer", "--mechanism", mechanisms, "--size", "4K", "--threads", threads, "--quick"])
@@ -35,7 +35,7 @@ fn resumed(out: &Path) -> Command {
 }
 
 /// It ends by itself, with a status that it documents, and no panic in any of its processes.
-fn ended(mut command: Command) -> (i32, String) {
+pub fn ended(mut command: Command) -> (i32, String) {
     let output: Output = command.output().expect("the binary starts");
     let text = said(&output);
     assert!(!text.contains("panicked"), "{text}");
@@ -148,7 +148,7 @@ fn filter(calls: &[libc::c_long], errno: i32) -> Vec<libc::sock_filter> {
     program
 }
 
-fn sandboxed(command: &mut Command, calls: &[libc::c_long], errno: i32) {
+pub fn sandboxed(command: &mut Command, calls: &[libc::c_long], errno: i32) {
     let mut program = filter(calls, errno);
     before_exec(command, move || {
         let whole = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };

@@ -3,7 +3,10 @@
 
 mod browsed;
 mod clocks;
+mod connections;
+mod copied;
 mod disks;
+mod disturbed;
 mod held_up;
 mod hostile_files;
 mod hosts;
@@ -18,6 +21,9 @@ mod peers;
 mod privileges;
 mod promises;
 mod rights;
+mod sandboxes;
 mod soak;
+mod text_files;
 mod two_hosts;
+mod unplugged;
 mod volume;

@@ -26,6 +26,18 @@ struct Held {
     threads: usize,
 }
 
+impl Held {
+    /// What is held in both: a busy machine lets workers, and the pipes to them, live long.
+    fn least(self, other: Held) -> Held {
+        Held {
+            rounds: self.rounds.min(other.rounds),
+            memory_bytes: self.memory_bytes.min(other.memory_bytes),
+            descriptors: self.descriptors.min(other.descriptors),
+            threads: self.threads.min(other.threads),
+        }
+    }
+}
+
 fn entries(path: &str) -> Option<usize> {
     Some(std::fs::read_dir(path).ok()?.count())
 }
@@ -49,10 +61,7 @@ fn settled(pid: u32, samples: &Path) -> Option<Held> {
     let mut least = held(pid, samples)?;
     for _ in 0..10 {
         std::thread::sleep(Duration::from_millis(3));
-        let now = held(pid, samples)?;
-        least.memory_bytes = least.memory_bytes.min(now.memory_bytes);
-        least.descriptors = least.descriptors.min(now.descriptors);
-        least.threads = least.threads.min(now.threads);
+        least = least.least(held(pid, samples)?);
     }
     Some(least)
 }
@@ -101,9 +110,11 @@ fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
     child.wait().expect("the child ends");
     // The report is made at the end, from everything: not what is looked at here.
     let most = readings.iter().map(|now| now.rounds).max().unwrap_or(0);
-    readings.retain(|now| now.rounds < most);
-    let early = readings.iter().find(|now| now.rounds >= most / 10).copied();
-    let (Some(early), Some(late)) = (early, readings.last().copied()) else {
+    let between = |from: u64, to: u64| {
+        let rounds = most * from / 100..most * to / 100;
+        readings.iter().filter(move |now| rounds.contains(&now.rounds)).copied().reduce(Held::least)
+    };
+    let (Some(early), Some(late)) = (between(10, 30), between(80, 100)) else {
         panic!("no reading of a run of {most} rounds");
     };
     eprintln!("after {early:?}\nthen  {late:?}");

@@ -1,0 +1,43 @@
+//! Text of strangers, and what has to hold whatever is in it: one file a parser.
+//!
+//! A target panics where a promise is broken, and says otherwise whether it understood the bytes. Two
+//! things drive them: libFuzzer (`fuzz/run`), and the tests, which change the same corpus by a fixed seed
+//! (`tests/live/reliability/hostile_files.rs`). Each has a folder of its name in `fuzz/corpus`.
+
+mod frames;
+mod guest;
+mod outpost;
+mod path;
+mod record;
+mod samples;
+mod spec;
+mod table;
+
+use std::path::Path;
+
+/// Looks at these bytes, with a directory for the files that it wants to make of them.
+pub type Look = fn(&[u8], &Path) -> Seen;
+
+/// What the parser said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Understood,
+    Refused,
+}
+
+impl Seen {
+    fn of(understood: bool) -> Seen {
+        if understood { Seen::Understood } else { Seen::Refused }
+    }
+}
+
+pub const ALL: &[(&str, Look)] = &[
+    ("frames", frames::look),
+    ("guest", guest::look),
+    ("outpost", outpost::look),
+    ("path", path::look),
+    ("record", record::look),
+    ("samples", samples::look),
+    ("spec", spec::look),
+    ("table", table::look),
+];

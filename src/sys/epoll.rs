@@ -1,0 +1,104 @@
+//! Readiness of many descriptors: one call says which of them can be read.
+//!
+//! Level-triggered: what was not read up is told again. Sources: epoll(7), epoll_wait(2).
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Descriptors that are told of in one call at most: each call then brings work for a while, and what it
+/// fills stays in the nearest caches.
+const AT_ONCE: usize = 256;
+
+/// Descriptors that are waited for. None of them is owned.
+pub struct Epoll {
+    epoll: OwnedFd,
+    events: Vec<libc::epoll_event>,
+    ready: usize,
+}
+
+impl Epoll {
+    pub fn new() -> io::Result<Epoll> {
+        // SAFETY: a number only; the result is checked.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just made it, and nobody else has it.
+        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Epoll { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; AT_ONCE], ready: 0 })
+    }
+
+    /// Waits for this descriptor too, and calls it by this number.
+    pub fn add(&mut self, fd: RawFd, number: usize) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number as u64 };
+        self.control(libc::EPOLL_CTL_ADD, fd, &raw mut event)
+    }
+
+    pub fn remove(&mut self, fd: RawFd) -> io::Result<()> {
+        // Before Linux 2.6.9 it had to be a pointer to something.
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        self.control(libc::EPOLL_CTL_DEL, fd, &raw mut event)
+    }
+
+    fn control(&mut self, what: libc::c_int, fd: RawFd, event: *mut libc::epoll_event) -> io::Result<()> {
+        // SAFETY: the callers' event is live, and the kernel only reads it.
+        let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Sleeps until something can be read, or has ended; returns how many [`Epoll::number`] then names.
+    #[inline]
+    pub fn wait(&mut self) -> io::Result<usize> {
+        self.ready = 0;
+        let (fd, room) = (self.epoll.as_raw_fd(), self.events.len() as libc::c_int);
+        loop {
+            // SAFETY: the kernel writes at most `room` events, which are live.
+            let ready = unsafe { libc::epoll_wait(fd, self.events.as_mut_ptr(), room, -1) };
+            if ready >= 0 {
+                self.ready = ready as usize;
+                return Ok(self.ready);
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// The number of one of those that the last wait found ready.
+    #[inline]
+    pub fn number(&self, place: usize) -> usize {
+        let event = self.events[..self.ready][place];
+        event.u64 as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_can_be_read_is_told_until_it_is_read_and_no_other() {
+        let mut pairs: Vec<_> = (0..3).map(|_| UnixStream::pair().unwrap()).collect();
+        let mut epoll = Epoll::new().unwrap();
+        for (number, (_, to)) in pairs.iter().enumerate() {
+            epoll.add(to.as_raw_fd(), number).unwrap();
+        }
+        pairs[1].0.write_all(b"ab").unwrap();
+        for _ in 0..2 {
+            assert_eq!((epoll.wait().unwrap(), epoll.number(0)), (1, 1));
+            pairs[1].1.read_exact(&mut [0]).unwrap();
+        }
+        pairs[2].0.write_all(b"a").unwrap();
+        assert_eq!((epoll.wait().unwrap(), epoll.number(0)), (1, 2), "the first has been read up");
+        epoll.remove(pairs[2].1.as_raw_fd()).unwrap();
+        pairs[0].0.shutdown(std::net::Shutdown::Both).unwrap();
+        assert_eq!(
+            (epoll.wait().unwrap(), epoll.number(0)),
+            (1, 0),
+            "an end is told, what was removed is not"
+        );
+    }
+}

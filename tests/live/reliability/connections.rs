@@ -1,0 +1,168 @@
+//! Very many connections and threads: every byte arrives on each, slowly; and a limit that is too low is named.
+
+use super::left::Marked;
+use super::machines;
+use crate::common::{self, said};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use syscost::axis::Point;
+use syscost::measure::{self, Event};
+use syscost::plan::{Case, Plan, Skip};
+use syscost::receiver;
+use syscost::run::files::RunDir;
+use syscost::spec::Spec;
+
+/// Checks every case of these axes, byte by byte. Returns the points that were verified, and what was skipped.
+fn verified(axes: &[(&str, &str)]) -> (Vec<Point>, Vec<Skip>) {
+    common::use_real_binary();
+    let mut spec = Spec::named("transfer").expect("the probe is a spec");
+    for (flag, values) in axes {
+        spec.set_axis(flag, &[values]).expect("valid values");
+    }
+    let plan = Plan::make(&spec).expect("a plan");
+    let mut done = Vec::new();
+    let (failures, skips) = measure::check(&plan, &mut |event| {
+        if let Event::CaseDone { case, .. } = event {
+            done.push(case.point.clone());
+        }
+    })
+    .expect("the check runs");
+    assert!(failures.is_empty(), "{failures:#?}");
+    (done, plan.skips.into_iter().chain(skips).collect())
+}
+
+/// Threads of a side and connections of each.
+const CROWDS: [(&str, &str); 4] = [("1", "1000"), ("4", "250"), ("64", "1"), ("64", "16")];
+
+#[test]
+fn a_thousand_connections_and_64_threads_move_every_byte() {
+    let veth = common::namespaces_allowed("a_thousand_connections_and_64_threads_move_every_byte, over veth");
+    for path in if veth { &["veth", "loopback"][..] } else { &["loopback"] } {
+        for (threads, connections) in CROWDS {
+            let crowd = [("path", *path), ("threads", threads), ("connections", connections)];
+            let axes = [&crowd[..], &[("mechanism", "send,msg_zerocopy"), ("size", "1000")]].concat();
+            let (done, skips) = verified(&axes);
+            assert_eq!((done.len(), skips.len()), (2, 0), "{crowd:?}: {skips:?}");
+        }
+    }
+}
+
+/// An experiment of short rounds, two of each crowd.
+fn crowds(path: &str) -> String {
+    let head = "name = \"crowds\"\ntitle = \"Crowds\"\ntime_limit = \"60s\"\nmin_rounds = 2\nmax_rounds = 2\n\
+                [timing]\nwarmup = \"20ms\"\nwindow = \"50ms\"\nwindows = 2\n";
+    let entry = |(threads, connections): (&str, &str)| {
+        format!(
+            "[[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 64\npath = \"{path}\"\n\
+             threads = {threads}\nconnections = {connections}\n"
+        )
+    };
+    head.to_string() + &CROWDS.map(entry).concat()
+}
+
+#[test]
+fn rounds_of_many_connections_measure_and_leave_nothing() {
+    let veth = common::namespaces_allowed("rounds_of_many_connections_measure_and_leave_nothing, over veth");
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let (spec, out) = (scratch.path().join("crowds.toml"), scratch.path().join("run"));
+    std::fs::write(&spec, crowds(if veth { "veth" } else { "loopback" })).expect("written");
+    let mut command = Command::new(common::SYSCOST);
+    command.arg("run").arg(&spec).arg("--out").arg(&out);
+    let mark = Marked::new();
+    mark.put_on(&mut command);
+    let output = command.output().expect("the binary starts");
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    mark.wait_until_all_ended(Duration::from_secs(5));
+    let run = RunDir::load(&out).expect("a valid run");
+    assert!(run.record.failures.is_empty() && run.record.plan.skips.is_empty(), "{text}");
+    for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
+        let samples: Vec<_> = run.samples.iter().filter(|sample| sample.case == case.index).collect();
+        let rounds: BTreeSet<u32> = samples.iter().map(|sample| sample.round).collect();
+        assert_eq!(rounds.len(), 2, "{}: {text}", case.point);
+        assert!(
+            samples.iter().all(|s| s.verified && s.get("sender_system_calls") > Some(0.0)),
+            "{samples:?}"
+        );
+        assert!(samples.iter().any(|s| s.bytes > 0.0), "{samples:?}");
+    }
+}
+
+/// Each pair of ways either moves every byte over several connections or says why it cannot.
+#[test]
+fn every_way_serves_several_connections_or_says_why_not() {
+    const TEST: &str = "every_way_serves_several_connections_or_says_why_not";
+    let axes = [("path", "loopback"), ("threads", "2"), ("connections", "5"), ("size", "9,65537")];
+    let control = syscost::mechanism::control().about().id;
+    let all = [("mechanism", "all"), ("receiver", receiver::control().about().id)];
+    let waiting =
+        [("mechanism", control), ("receiver", "all"), ("waiting", "sleep,spin"), ("low-water", "1,64K")];
+    for ways in [&all[..], &waiting] {
+        let (done, skips) = verified(&[&axes[..], ways].concat());
+        assert!(!done.is_empty());
+        let mut reasons: BTreeMap<&str, &Skip> = BTreeMap::new();
+        for skip in &skips {
+            assert!(!skip.why.reason.is_empty() && !skip.why.remedy.is_empty(), "{skip:?}");
+            reasons.insert(&skip.why.reason, skip);
+        }
+        for skip in reasons.values() {
+            common::skipped(TEST, &format!("{}: {}", skip.point, skip.why.reason));
+        }
+        for point in &done {
+            assert_ne!(point.text("waiting"), Some("spin"), "{point}");
+        }
+    }
+}
+
+fn limits(command: &mut Command, soft: u64, hard: u64) {
+    let set = move || {
+        let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+        // SAFETY: setrlimit only reads the live struct.
+        let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec only setrlimit is called.
+    unsafe { command.pre_exec(set) };
+}
+
+#[test]
+fn a_limit_on_descriptors_is_raised_where_it_may_be_and_named_where_it_may_not() {
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let run = |soft: u64, hard: u64, connections: &str, mechanism: &str, out: &Path| {
+        let mut command = Command::new(common::SYSCOST);
+        command
+            .args(["run", "transfer", "--quick", "--mechanism", mechanism, "--size", "64"])
+            .args(["--path", "loopback", "--connections", connections, "--time-limit", "8s", "--out"])
+            .arg(out);
+        limits(&mut command, soft, hard);
+        let output = command.output().expect("the binary starts");
+        (output.status.code(), said(&output))
+    };
+    let out = scratch.path().join("raised");
+    let (status, text) = run(64, 4096, "500", "send", &out);
+    machines::measured(status.unwrap_or(2), &RunDir::load(&out).expect("a valid run"), &text);
+
+    let out = scratch.path().join("named");
+    let (status, text) = run(200, 200, "1,500", "send", &out);
+    assert_eq!(status, Some(1), "{text}");
+    let record = RunDir::load(&out).expect("a valid run");
+    let many = |case: &Case| case.point.int("connections") == Some(500);
+    assert!(!record.record.failures.is_empty(), "{text}");
+    for failure in &record.record.failures {
+        let message = &failure.message;
+        assert!(many(&record.record.plan.cases[failure.case]), "{message}");
+        assert!(message.contains("may have 200 files") && message.contains("ulimit -n 4096"), "{message}");
+    }
+    // The one that fits is measured.
+    assert!(record.samples.iter().any(|s| !many(&record.record.plan.cases[s.case])), "{text}");
+
+    // Enough for the sockets, too few for what the mechanism opens for each of them.
+    let out = scratch.path().join("pipes");
+    let (status, text) = run(200, 200, "150", "splice", &out);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("may have 200 files") && text.contains("ulimit -n"), "{text}");
+}
