@@ -4,6 +4,7 @@
 mod browsed;
 mod clocks;
 mod connections;
+mod copied;
 mod disks;
 mod disturbed;
 mod held_up;
