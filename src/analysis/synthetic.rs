@@ -63,6 +63,7 @@ pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
     point.set("receiver", Value::text("recv"));
     point.set("message_bytes", Value::Int(bytes));
     point.set("threads", Value::Int(threads));
+    point.set("connections", Value::Int(1));
     point.set("path", Value::text("veth"));
     point.set("nodelay", Value::text("on"));
     point

@@ -83,9 +83,8 @@ pub fn drained(socket: RawFd, limit: Duration) -> io::Result<u64> {
 pub fn pipe(point: &Point) -> io::Result<Pipe> {
     let bytes = point.int(PIPE_SIZE.id).unwrap_or(PIPE_BYTES);
     Pipe::sized(bytes as usize).map_err(|error| match error.raw_os_error() {
-        Some(libc::EPERM | libc::ENOMEM | libc::EMFILE | libc::ENFILE) => {
-            io::Error::other(refused(bytes, &error))
-        }
+        // Not EMFILE: that is this process's limit on descriptors, whatever they are of.
+        Some(libc::EPERM | libc::ENOMEM | libc::ENFILE) => io::Error::other(refused(bytes, &error)),
         _ => error,
     })
 }
@@ -93,7 +92,7 @@ pub fn pipe(point: &Point) -> io::Result<Pipe> {
 fn refused(bytes: u64, error: &io::Error) -> Unavailable {
     Unavailable {
         reason: format!("the kernel refuses a pipe of {bytes} B ({error})"),
-        remedy: "take a smaller --pipe-size or fewer threads, or raise fs.pipe-max-size (the most for one pipe) and \
+        remedy: "take a smaller --pipe-size or fewer threads or connections, or raise fs.pipe-max-size (the most for one pipe) and \
                  fs.pipe-user-pages-soft (pages of all pipes of an ordinary user)"
             .into(),
     }

@@ -317,7 +317,8 @@ fn younger_axes(record: &mut Record) {
     let Plan { cases, skips, .. } = &mut record.plan;
     let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
     let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));
-    for (id, point) in cases.chain(skips) {
+    let audits = record.audits.iter_mut().map(|audit| (&audit.probe, &mut audit.point));
+    for (id, point) in cases.chain(skips).chain(audits) {
         let younger = known.entry(id.clone()).or_insert_with(|| {
             let Some(probe) = probe::find(id) else { return Vec::new() };
             let axes = probe.axes().into_iter();
@@ -357,6 +358,30 @@ fn consistent(record: &Record) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_older_run_had_one_connection_a_thread() {
+        let axis = crate::mechanism::CONNECTIONS.id;
+        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run").join(RECORD);
+        let mut older: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
+        let mut changed = 0;
+        for list in ["/plan/cases", "/audits"] {
+            for entry in older.pointer_mut(list).and_then(|list| list.as_array_mut()).unwrap() {
+                entry["point"].as_object_mut().unwrap().remove(axis);
+                changed += 1;
+            }
+        }
+        assert!(changed > 10);
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(RECORD), older.to_string()).unwrap();
+        let record = read_record(directory.path()).unwrap();
+        let cases = record.plan.cases.iter().map(|case| (&case.probe, &case.point));
+        let audits = record.audits.iter().map(|audit| (&audit.probe, &audit.point));
+        for (id, point) in cases.chain(audits) {
+            let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
+            assert_eq!(point.int(axis), known.then_some(1), "{id} at {point}");
+        }
+    }
 
     #[test]
     fn a_full_disk_says_what_it_means_and_what_to_do() {

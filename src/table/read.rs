@@ -3,10 +3,12 @@
 use super::unit::{NoUnit, Scale};
 use super::vocabulary;
 use super::{Column, Figure, Mapping, Row, Table, TableError, cells, iperf3, netperf};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More than any table of results; a file beyond it is something else.
 const MOST_BYTES: usize = 16 << 20;
+/// So with columns; those that are not understood are told one by one.
+const MOST_COLUMNS: usize = 1000;
 
 /// Reads a table; `name` is the file's, for messages.
 pub fn read(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableError> {
@@ -48,10 +50,16 @@ fn separated(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableEr
     if headings.len() < 2 {
         return Err(whole(name, "no table: its first line has fewer than two columns"));
     }
+    if headings.len() > MOST_COLUMNS {
+        let told = format!("its first line has {} columns: is this a table of results?", headings.len());
+        return Err(whole(name, &told));
+    }
     let mut table = Table { name: name.into(), ..Table::default() };
     let places = places(&headings, mapping, &mut table)?;
     let fixed = fixed(name, &places, mapping)?;
     table.columns.extend(fixed.0.keys().chain(fixed.1.keys()));
+    // A table may call each row otherwise: what was said of a name is not looked for among all that was said.
+    let mut noted = BTreeSet::new();
     for record in reader.records() {
         let record = record.map_err(|e| whole(name, &e.to_string()))?;
         let line = record.position().map_or(0, |p| p.line() as usize);
@@ -60,11 +68,8 @@ fn separated(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableEr
         }
         let mut row = Row { line, texts: fixed.0.clone(), figures: fixed.1.clone() };
         for (place, text) in places.iter().zip(&record) {
-            fill(&mut row, place, text, mapping, &mut table).map_err(|message| TableError::At {
-                name: name.into(),
-                line,
-                message,
-            })?;
+            fill(&mut row, place, text, mapping, &mut table, &mut noted)
+                .map_err(|message| TableError::At { name: name.into(), line, message })?;
         }
         table.rows.push(row);
     }
@@ -165,6 +170,7 @@ fn fill(
     text: &str,
     mapping: &Mapping,
     table: &mut Table,
+    noted: &mut BTreeSet<String>,
 ) -> Result<(), String> {
     match place.column {
         Column::Ignored => {}
@@ -176,7 +182,7 @@ fn fill(
                 Some(_) => String::new(),
                 None => format!("{text:?} is no mechanism known here; it keeps its name"),
             };
-            if !note.is_empty() && !table.understood.contains(&note) {
+            if !note.is_empty() && noted.insert(text.to_string()) {
                 table.understood.push(note);
             }
             row.texts.insert(place.column, known.to_string());
@@ -242,6 +248,22 @@ mod tests {
         let table = read("t.csv", "method,size,Speed\nzero-copy,64,1\n", &mapping).unwrap();
         assert_eq!(table.rows[0].count(Column::Threads), Some(4));
         assert!(table.has(Column::Threads) && table.rows[0].value(Column::Throughput) == Some(1e9));
+    }
+
+    #[test]
+    fn a_table_of_names_that_differ_is_read_in_a_moment() {
+        let rows = 20_000;
+        let names: String = (0..rows).map(|n| format!("way {n},64,1us\nway {n},64,1us\n")).collect();
+        let table = table(&format!("mechanism,message_bytes,latency\n{names}"));
+        assert_eq!((table.rows.len(), table.understood.len()), (2 * rows, rows), "each name is said once");
+    }
+
+    #[test]
+    fn what_is_no_heading_costs_no_time() {
+        let long = "_".repeat(1 << 20);
+        assert!(told(&format!("{long},{long}\n1,2\n")).contains("mapping file"));
+        let many = ",".repeat(1 << 20);
+        assert!(told(&format!("mechanism{many}\nsend{many}\n")).contains("1048577 columns"));
     }
 
     proptest! {

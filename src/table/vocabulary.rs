@@ -16,6 +16,23 @@ struct Words {
 static WORDS: LazyLock<Words> =
     LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("a test reads it"));
 
+/// Each place where a heading could be cut is tried: what is longer than words is not taken apart.
+const LONGEST_HEADING: usize = 256;
+
+/// The mechanism that each name means: its id, title or alias, or a word for it. Words come before names.
+static MECHANISMS: LazyLock<BTreeMap<String, &'static str>> = LazyLock::new(|| {
+    let mut names = BTreeMap::new();
+    for about in mechanism::ALL.iter().map(|m| m.about()) {
+        for name in [about.id, about.title].into_iter().chain(about.aliases.iter().copied()) {
+            names.entry(bare(name)).or_insert(about.id);
+        }
+    }
+    let means = |means: &String| names.get(&bare(means)).copied();
+    let words: Vec<_> = WORDS.mechanisms.iter().map(|(word, m)| (bare(word), means(m))).collect();
+    names.extend(words.into_iter().filter_map(|(word, id)| Some((word, id?))));
+    names
+});
+
 /// A heading taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heading {
@@ -30,6 +47,9 @@ pub fn bare(text: &str) -> String {
 
 /// What a heading means; `None`: nothing that is known here.
 pub fn heading(text: &str) -> Result<Option<Heading>, NoUnit> {
+    if text.len() > LONGEST_HEADING {
+        return Ok(None);
+    }
     for (name, unit) in splits(text) {
         let Some(column) = column(name) else { continue };
         match unit.map(unit::parse).transpose() {
@@ -69,15 +89,7 @@ fn column(name: &str) -> Option<Column> {
 
 /// The mechanism of a name: its id, title or alias, or a word that means one.
 pub fn mechanism(name: &str) -> Option<&'static str> {
-    let wanted = bare(name);
-    let synonym =
-        WORDS.mechanisms.iter().find(|(word, _)| bare(word) == wanted).map(|(_, means)| bare(means));
-    let wanted = synonym.unwrap_or(wanted);
-    let called = |about: &mechanism::About| {
-        let names = [about.id, about.title].into_iter().chain(about.aliases.iter().copied());
-        names.map(bare).any(|name| name == wanted)
-    };
-    mechanism::ALL.iter().map(|m| m.about()).find(called).map(|about| about.id)
+    MECHANISMS.get(&bare(name)).copied()
 }
 
 #[cfg(test)]

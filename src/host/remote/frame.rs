@@ -49,8 +49,8 @@ pub enum What {
     Start { channel: u32 },
     /// The wall clock.
     Time,
-    /// The device that has this address.
-    End { address: IpAddr },
+    /// The device that has this address, and the route from there to the other end.
+    End { address: IpAddr, toward: Option<IpAddr> },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
 }

@@ -100,12 +100,13 @@ impl Host {
             remedy: format!("see that the host is up: {}", target.ssh_command()),
         };
         let line = contact.line;
-        let mut facts = far_end(&target, &line, far)?;
-        let near = link::source_toward(far).map_err(|error| Unavailable {
+        let near = link::source_toward(far);
+        let mut facts = far_end(&target, &line, far, near.as_ref().ok().copied())?;
+        let near = near.map_err(|error| Unavailable {
             reason: format!("this host has no route to {far}, the address of {target} for data: {error}"),
             remedy: "name another address of it: ?data=ADDRESS".into(),
         })?;
-        facts.extend(near_end(near));
+        facts.extend(near_end(near, far));
         facts.extend(clock::offset(&line).map_err(lost)?);
         let mtu = try_data(&target, &line, near, far)?;
         facts.extend(mtu.map(|mtu| ("mtu".to_string(), mtu.to_string())));
@@ -173,9 +174,14 @@ fn far_address(target: &Target, connection: &str) -> Result<IpAddr, Unavailable>
     })
 }
 
-/// The device there that has the address, and the TCP settings around it.
-fn far_end(target: &Target, line: &Line, far: IpAddr) -> Result<BTreeMap<String, String>, Unavailable> {
-    let there = match line.ask(What::End { address: far }) {
+/// The device there that has the address, its route to us, and the TCP settings around it.
+fn far_end(
+    target: &Target,
+    line: &Line,
+    far: IpAddr,
+    near: Option<IpAddr>,
+) -> Result<BTreeMap<String, String>, Unavailable> {
+    let there = match line.ask(What::End { address: far, toward: near }) {
         Ok(Answer::End { facts }) => facts,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
@@ -192,11 +198,12 @@ fn far_end(target: &Target, line: &Line, far: IpAddr) -> Result<BTreeMap<String,
 }
 
 /// The same of this host.
-fn near_end(near: IpAddr) -> BTreeMap<String, String> {
+fn near_end(near: IpAddr, far: IpAddr) -> BTreeMap<String, String> {
     let here = link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
     let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
     let mut facts: BTreeMap<String, String> = here.unwrap_or_default().into_iter().map(named).collect();
     facts.insert("sender_address".into(), near.to_string());
+    facts.extend(link::route_to(far).map(|route| ("sender_route".to_string(), route)));
     facts.extend(super::namespaces::tcp_settings());
     facts
 }
