@@ -97,10 +97,10 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// Is the process that made a directory of this name surely no more?
-fn maker_is_gone(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
-    name.and_then(|name| name.rsplit_once('-')).is_some_and(|(maker, _)| process::is_gone(maker))
+/// Does the process that made a directory of this name live?
+fn maker_lives(path: &Path) -> Option<bool> {
+    let name = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+    process::lives(name.rsplit_once('-')?.0)
 }
 
 /// Removes directories below `parent` whose owner is no more: nobody holds their lock.
@@ -119,7 +119,8 @@ fn is_orphaned(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let age = metadata.modified()?.elapsed().unwrap_or_default();
     let mine = metadata.uid() == process::effective_uid();
-    if !metadata.is_dir() || !mine || (age <= SURELY_LOCKED && !maker_is_gone(path)) {
+    let owned = maker_lives(path).unwrap_or(age <= SURELY_LOCKED);
+    if !metadata.is_dir() || !mine || owned {
         return Ok(false);
     }
     // Not through a link that took its place meanwhile.

@@ -30,7 +30,7 @@ fn is_left(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let maker = name.to_str().and_then(maker);
     let ours = entry.metadata().is_ok_and(|m| m.is_file() && m.uid() == process::effective_uid());
-    ours && maker.is_some_and(process::is_gone)
+    ours && maker.and_then(process::lives) == Some(false)
 }
 
 /// Removes what killed processes left. What cannot be removed stays: it does no harm.

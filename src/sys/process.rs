@@ -54,18 +54,17 @@ fn pid_namespace() -> u64 {
         .map_or(0, |namespace| std::os::unix::fs::MetadataExt::ino(&namespace))
 }
 
-/// Is the process of this identity surely no more? Where it lived elsewhere (in a container, say) nobody can
-/// tell; nor of what is no identity.
-pub fn is_gone(identity: &str) -> bool {
+/// Does the process of this identity live? Where it is elsewhere (in a container, say) nobody can tell; nor of
+/// what is no identity.
+pub fn lives(identity: &str) -> Option<bool> {
     let mut parts = identity.split('-').map(|part| part.parse::<u64>().ok());
     let (Some(Some(namespace)), Some(Some(pid)), Some(Some(began)), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return false;
+        return None;
     };
-    let Ok(pid) = u32::try_from(pid) else { return false };
-    let lives = exists(pid) && self::started(pid).is_none_or(|now| now == began);
-    namespace == pid_namespace() && !lives
+    let pid = u32::try_from(pid).ok().filter(|_| namespace == pid_namespace())?;
+    Some(exists(pid) && started(pid).is_none_or(|now| now == began))
 }
 
 /// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
@@ -180,15 +179,15 @@ mod tests {
 
     #[test]
     fn a_process_is_gone_when_its_number_is_another_s() {
-        assert!(!is_gone(&identity()), "it asks");
+        assert_eq!(lives(&identity()), Some(true), "it asks");
         let (namespace, own) = (pid_namespace(), std::process::id());
-        assert!(is_gone(&format!("{namespace}-{own}-7")), "of another start");
+        assert_eq!(lives(&format!("{namespace}-{own}-7")), Some(false), "of another start");
         let mut child = Command::new("true").spawn().unwrap();
         child.wait().unwrap();
-        assert!(is_gone(&format!("{namespace}-{}-7", child.id())));
+        assert_eq!(lives(&format!("{namespace}-{}-7", child.id())), Some(false));
         let elsewhere = format!("{}-{}-7", namespace + 1, child.id());
         for unknown in [elsewhere.as_str(), "", "12", "1-2", "1-2-3-4", "a-b-c", "1-99999999999-1"] {
-            assert!(!is_gone(unknown), "{unknown}");
+            assert_eq!(lives(unknown), None, "{unknown}");
         }
     }
 

@@ -2,6 +2,7 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod browsed;
+mod capabilities;
 mod clocks;
 mod connections;
 mod copied;
