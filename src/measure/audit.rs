@@ -101,7 +101,7 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-        known: &mut dyn FnMut(Observer<'_>) -> Result<(Known, BTreeSet<String>), RoundError>,
+        known: &mut dyn FnMut(Observer<'_>) -> Result<Marked<Known>, RoundError>,
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<Cpu>, RoundError> {
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
@@ -135,11 +135,12 @@ impl Auditor {
     }
 }
 
+/// What a round brought, and the marks on it.
+type Marked<T> = (T, BTreeSet<String>);
+
 /// Takes rounds until one was not disturbed, or that is enough of them: what the last one brought, and the marks
 /// on it.
-fn undisturbed<T>(
-    mut round: impl FnMut() -> Result<(T, BTreeSet<String>), RoundError>,
-) -> Result<(T, BTreeSet<String>), RoundError> {
+fn undisturbed<T>(mut round: impl FnMut() -> Result<Marked<T>, RoundError>) -> Result<Marked<T>, RoundError> {
     let mut last = round()?;
     for _ in 1..TRIES {
         if last.1.is_empty() {
