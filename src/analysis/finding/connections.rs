@@ -5,7 +5,7 @@ use super::along::{Along, Change};
 use super::pairs::refs;
 use super::{About, Answer, Evidence, Finding};
 use crate::analysis::Statement;
-use crate::analysis::compare::Comparisons;
+use crate::analysis::compare::{Comparisons, TieReason, Verdict};
 use crate::analysis::groups::{Group, Groups};
 use crate::analysis::words::{Words, and, capital, count};
 use crate::mechanism::CONNECTIONS;
@@ -46,9 +46,12 @@ impl Finding for Connections {
         }
         let words = Words::of(evidence.run);
         let mut statements = vec![measured(evidence, &lines)];
-        let mut still = Vec::new();
+        let (mut still, mut pairs, mut too_few) = (Vec::new(), 0, 0);
         for metric in METRICS {
             let Some(all) = Comparisons::of(evidence.run, evidence.cells, &groups, metric) else { continue };
+            pairs += all.pairs.len();
+            too_few +=
+                all.pairs.iter().filter(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
             let ends = lines.iter().map(|line| (line[0], line[line.len() - 1]));
             match ALONG.change(evidence, &words, ends, &all) {
                 Some(Change::Claimed(statement)) => statements.push(statement),
@@ -57,11 +60,17 @@ impl Finding for Connections {
             }
         }
         statements.extend(ALONG.unchanged(still));
-        let caveats = vec![
+        let mut caveats = vec![
             "a thread makes one call on each of its connections in turn, and waits where that one has no room: a \
              server that goes by who is ready first, or has idle connections, pays something else"
                 .to_string(),
         ];
+        if too_few > 0 {
+            caveats.push(format!(
+                "of {} {too_few} could not be claimed whatever they showed, for want of rounds",
+                count(pairs, "comparison")
+            ));
+        }
         Answer::Found { statements, caveats }
     }
 }

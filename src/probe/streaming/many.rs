@@ -5,7 +5,7 @@
 //! takes one piece of each that epoll(7) says is ready; its sockets do not wait, so that one which turns out
 //! to have nothing holds up no other.
 
-use super::receiving::{Source, Stream};
+use super::receiving::{Source, Stream, share};
 use crate::mechanism::{Sender, Tally};
 use crate::sys::epoll::Epoll;
 use anyhow::{Context, Result};
@@ -64,8 +64,10 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Of sockets that do not wait, each with what it is the socket of.
-    pub fn of(streams: Vec<(RawFd, Stream)>) -> Result<Crowd> {
+    /// Of sockets that do not wait, each with its stream.
+    pub fn of(mut streams: Vec<(RawFd, Stream)>) -> Result<Crowd> {
+        let count = streams.len();
+        streams.iter_mut().for_each(|(_, stream)| stream.be_one_of(count));
         let mut epoll = Epoll::new().context("cannot make an epoll descriptor")?;
         for (number, (socket, _)) in streams.iter().enumerate() {
             epoll.add(*socket, number).context("cannot wait for a connection")?;
@@ -111,7 +113,8 @@ impl Source for Crowd {
     }
 
     fn verify(&self, limit: usize) -> Result<()> {
-        self.streams.iter().try_for_each(|(_, stream)| stream.verify(limit))
+        let each = share(limit, self.streams.len());
+        self.streams.iter().try_for_each(|(_, stream)| stream.verify(each))
     }
 
     fn whole(&self) -> Result<()> {

@@ -17,6 +17,13 @@ const HEAD_BYTES: u64 = 256 * 1024;
 /// Bytes verified at each window's edge.
 pub const PIECE_BYTES: usize = 16 * 1024;
 
+/// What each of so many streams has of what is verified of one alone: at the edge of a window nobody receives
+/// meanwhile, and the sender goes on.
+pub fn share(whole: usize, streams: usize) -> usize {
+    const LEAST: usize = 64;
+    (whole / streams.max(1)).max(LEAST).min(whole)
+}
+
 /// Where a data thread takes its bytes from: one stream, or several.
 pub trait Source {
     /// Takes the next piece; false when everything has ended.
@@ -49,25 +56,37 @@ pub struct Stream {
     /// Up to here every piece is verified as it arrives, and so many bytes of its end.
     pub verify_until: u64,
     verify_bytes: usize,
+    /// What is verified of each piece after the last window.
+    piece_bytes: usize,
 }
 
 impl Stream {
     pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<Stream> {
         let message_bytes = super::sending::message_bytes(task)?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
+        let (verify_bytes, piece_bytes) = (usize::MAX, PIECE_BYTES);
         Ok(Stream {
             receiver,
             message_bytes,
             bytes: 0,
             system_calls: 0,
             verify_until,
-            verify_bytes: usize::MAX,
+            verify_bytes,
+            piece_bytes,
         })
+    }
+
+    /// One of so many has its share of what one alone verifies, unless every byte is to be.
+    pub fn be_one_of(&mut self, streams: usize) {
+        if self.verify_until < u64::MAX {
+            self.verify_until = share(HEAD_BYTES as usize, streams) as u64;
+            self.piece_bytes = share(PIECE_BYTES, streams);
+        }
     }
 
     /// From here on only ends of pieces are verified, unless every byte is to be.
     pub fn head_is_over(&mut self) {
-        if self.verify_until == HEAD_BYTES {
+        if self.verify_until < u64::MAX {
             self.verify_until = 0;
         }
     }
@@ -89,7 +108,7 @@ impl Source for Stream {
     /// A stream's last bytes come in no piece that is known to be the last: each from here on may be.
     fn wound_up(&mut self) {
         if self.verify_until < u64::MAX {
-            (self.verify_until, self.verify_bytes) = (u64::MAX, PIECE_BYTES);
+            (self.verify_until, self.verify_bytes) = (u64::MAX, self.piece_bytes);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{capital, threads};
 use crate::analysis::study::Study;
 use crate::analysis::winners::Outcome;
+use crate::mechanism::CONNECTIONS;
 use crate::report::context::{Facet, Layout, SIZE, THREADS};
 use crate::report::material::Material;
 use crate::report::{Entry, Standing, Table};
@@ -12,7 +13,7 @@ const SERIES: usize = 8;
 
 /// The operations; what to use, where ways differ in more than the mechanism; and where the ways are few,
 /// every size at the fewest and at the most threads, for each metric that ranks; of the first
-/// combination of the other axes.
+/// combination of the other axes, with the fewest and the most connections a thread.
 pub fn tables(m: &Material) -> Vec<Table> {
     let mut tables: Vec<Table> = super::operations::glance(m);
     // Where only the mechanism differs, the sentence and the tables by size say the same.
@@ -24,11 +25,22 @@ pub fn tables(m: &Material) -> Vec<Table> {
         let Some(facet) = layout.facets.first() else { continue };
         let mut counts = vec![layout.threads.first(), layout.threads.last()];
         counts.dedup();
-        for count in counts.into_iter().flatten() {
-            tables.extend(m.analysis.studies.iter().filter_map(|study| table(layout, facet, *count, study)));
+        for facet in std::iter::once(facet).chain(most_connections(layout, facet)) {
+            for count in counts.iter().copied().flatten() {
+                tables.extend(
+                    m.analysis.studies.iter().filter_map(|study| table(layout, facet, *count, study)),
+                );
+            }
         }
     }
     tables
+}
+
+/// The same combination with the most connections a thread, where they vary.
+fn most_connections<'l>(layout: &'l Layout, first: &Facet) -> Option<&'l Facet> {
+    let rest = |facet: &Facet| facet.point.without(CONNECTIONS.id);
+    let alike = layout.facets.iter().filter(|facet| rest(facet) == rest(first));
+    alike.max_by_key(|facet| facet.point.int(CONNECTIONS.id)).filter(|facet| *facet != first)
 }
 
 fn table(layout: &Layout, facet: &Facet, count: u64, study: &Study) -> Option<Table> {
@@ -62,7 +74,10 @@ fn table(layout: &Layout, facet: &Facet, count: u64, study: &Study) -> Option<Ta
         title.push_str(&format!(", {}", facet.title));
     }
     Some(Table {
-        id: format!("glance-{}-{count}", metric.id),
+        id: match facet.point.int(CONNECTIONS.id) {
+            Some(connections) => format!("glance-{}-{count}-{connections}", metric.id),
+            None => format!("glance-{}-{count}", metric.id),
+        },
         title,
         columns: std::iter::once("size".to_string()).chain(layout.series.iter().cloned()).collect(),
         rows,
