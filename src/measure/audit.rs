@@ -21,6 +21,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
+/// What a round found, and the marks of what disturbed it.
+type Round<T> = Result<(T, BTreeSet<String>), RoundError>;
+
 /// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
 const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, windows: 1 };
 
@@ -101,7 +104,7 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-        known: &mut dyn FnMut(Observer<'_>) -> Result<Marked<Known>, RoundError>,
+fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<Cpu>, RoundError> {
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
@@ -135,12 +138,13 @@ impl Auditor {
     }
 }
 
-/// What a round brought, and the marks on it.
-type Marked<T> = (T, BTreeSet<String>);
-
 /// Takes rounds until one was not disturbed, or that is enough of them: what the last one brought, and the marks
 /// on it.
+<<<<<<< HEAD
 fn undisturbed<T>(mut round: impl FnMut() -> Result<Marked<T>, RoundError>) -> Result<Marked<T>, RoundError> {
+=======
+fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
+>>>>>>> fuzz
     let mut last = round()?;
     for _ in 1..TRIES {
         if last.1.is_empty() {
