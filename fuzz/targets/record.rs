@@ -1,17 +1,24 @@
-//! `run.json` of a stranger: a run whose report can be made, or an error that names the file.
+//! `run.json` of a stranger, or a whole run: one whose report can be made, or an error that names the file.
 
-use super::Seen;
+use super::{HISTOGRAMS_FOLLOW, SAMPLES_FOLLOW, Seen, cut};
 use std::path::Path;
 use syscost::analysis::beside::Beside;
 use syscost::analysis::whole::Analysis;
 use syscost::report::terminal::{self, Look};
 use syscost::report::{build, csv, html};
 use syscost::run::files::{RECORD, RunDir, SAMPLES};
+use syscost::run::histograms::HISTOGRAMS;
+
+/// Of a record that comes alone.
+const FEW_SAMPLES: &[u8] = include_bytes!("../corpus/samples/two-cases.csv");
 
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
-    std::fs::write(scratch.join(RECORD), bytes).expect("written");
-    std::fs::write(scratch.join(SAMPLES), include_bytes!("../corpus/samples/two-cases.csv"))
-        .expect("written");
+    let (record, samples) = cut(bytes, SAMPLES_FOLLOW);
+    let (samples, histograms) = cut(samples.unwrap_or(FEW_SAMPLES), HISTOGRAMS_FOLLOW);
+    for (name, bytes) in [(RECORD, record), (SAMPLES, samples), (HISTOGRAMS, histograms.unwrap_or_default())]
+    {
+        std::fs::write(scratch.join(name), bytes).expect("written");
+    }
     match RunDir::load(scratch) {
         Ok(run) => {
             let analysis = Analysis::of(&run);

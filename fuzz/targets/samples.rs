@@ -1,18 +1,15 @@
 //! `samples.csv` and `histograms.csv` of a stranger: samples that are read alike every time, or an error that
 //! names file, line and column.
 
-use super::Seen;
+use super::{HISTOGRAMS_FOLLOW, Seen, cut};
 use std::path::Path;
 use syscost::run::files::{RECORD, RunDir, SAMPLES};
 use syscost::run::histograms::HISTOGRAMS;
 
-/// What follows this line is `histograms.csv`; without it there is none.
-const BETWEEN: &[u8] = b"--- histograms.csv\n";
-
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     let put = |name: &str, bytes: &[u8]| std::fs::write(scratch.join(name), bytes).expect("written");
     put(RECORD, include_bytes!("../corpus/record/two-cases.json"));
-    let (samples, histograms) = parts(bytes);
+    let (samples, histograms) = cut(bytes, HISTOGRAMS_FOLLOW);
     put(SAMPLES, samples);
     match histograms {
         Some(histograms) => put(HISTOGRAMS, histograms),
@@ -33,12 +30,5 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
             assert!(named(SAMPLES) || histograms.is_some() && named(HISTOGRAMS), "{told}");
             Seen::Refused
         }
-    }
-}
-
-fn parts(bytes: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match bytes.windows(BETWEEN.len()).position(|window| window == BETWEEN) {
-        Some(at) => (&bytes[..at], Some(&bytes[at + BETWEEN.len()..])),
-        None => (bytes, None),
     }
 }

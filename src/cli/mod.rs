@@ -24,6 +24,7 @@ mod report;
 mod run;
 mod text_file;
 
+use crate::host::remote::{self, Copy};
 use crate::sys::signals;
 use args::{Cli, Command};
 use clap::FromArgMatches;
@@ -65,7 +66,15 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     let paint = Paint::stderr(cli.global.color);
     let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    match dispatch(&cli, matches, command) {
+    let done = dispatch(&cli, matches, command);
+    // A run has it among its warnings.
+    if done.is_err() || !matches!(cli.command, Command::Run(_)) {
+        for copy in remote::copies() {
+            let Copy { place, removal } = copy;
+            output::complain(&format!("copied syscost to {place}, where it stays; to remove it: {removal}"));
+        }
+    }
+    match done {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {

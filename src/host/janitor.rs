@@ -38,7 +38,7 @@ impl Kept {
     pub fn create(parent: &Path) -> io::Result<Kept> {
         let parent = parent.canonicalize()?;
         sweep(&parent);
-        let path = parent.join(format!("{PREFIX}{}-{}", own_pid(), random::token()?));
+        let path = parent.join(format!("{PREFIX}{}-{}", process::identity(), random::token()?));
         // The janitor first: from its start on nothing that is made can stay.
         let mut janitor = Command::new(program::path());
         janitor.arg(SUBCOMMAND).arg(&path).process_group(0);
@@ -97,27 +97,10 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// This process by its number, by the namespace in which it has that number (pid_namespaces(7)), and by when
-/// it was started: numbers are given again.
-fn own_pid() -> String {
-    let pid = std::process::id();
-    format!("{}-{pid}-{}", pid_namespace(), process::started(pid).unwrap_or(0))
-}
-
-fn pid_namespace() -> u64 {
-    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
-/// Is the process that made a directory of this name surely no more? Where it lived elsewhere (in a
-/// container, say) nobody can tell.
-fn maker_is_gone(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(PREFIX));
-    let mut parts = name.unwrap_or_default().split('-');
-    let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
-    let (Some(namespace), Some(pid), Some(began)) = (number(), number(), number()) else { return false };
-    let Ok(pid) = u32::try_from(pid) else { return false };
-    let lives = process::exists(pid) && process::started(pid).is_none_or(|now| now == began);
-    namespace == pid_namespace() && parts.next().is_some() && !lives
+/// Does the process that made a directory of this name live?
+fn maker_lives(path: &Path) -> Option<bool> {
+    let name = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+    process::lives(name.rsplit_once('-')?.0)
 }
 
 /// Removes directories below `parent` whose owner is no more: nobody holds their lock.
@@ -136,7 +119,8 @@ fn is_orphaned(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let age = metadata.modified()?.elapsed().unwrap_or_default();
     let mine = metadata.uid() == process::effective_uid();
-    if !metadata.is_dir() || !mine || (age <= SURELY_LOCKED && !maker_is_gone(path)) {
+    let owned = maker_lives(path).unwrap_or(age <= SURELY_LOCKED);
+    if !metadata.is_dir() || !mine || owned {
         return Ok(false);
     }
     // Not through a link that took its place meanwhile.
@@ -179,17 +163,16 @@ mod tests {
             fs::create_dir(&path).unwrap();
             path
         };
-        let mut child = Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let orphan = make(format!("{}-{}-7", pid_namespace(), child.id()));
-        let elsewhere = make(format!("{}-{}-7", pid_namespace() + 1, child.id()));
-        let mine = make(own_pid());
+        let own = process::identity();
+        let mine = make(own.clone());
         // Its maker's number is another's by now: ours.
-        let number_given_again = make(format!("{}-{}-7", pid_namespace(), std::process::id()));
-        let link = parent.path().join(format!("{PREFIX}{}-{}-7-0a1c", pid_namespace(), child.id()));
+        let (number, began) = own.rsplit_once('-').unwrap();
+        let other = format!("{number}-{}", began.parse::<u64>().unwrap() + 1);
+        let orphan = make(other.clone());
+        let link = parent.path().join(format!("{PREFIX}{other}-0a1c"));
         std::os::unix::fs::symlink(&mine, &link).unwrap();
         sweep(parent.path());
-        assert!(!orphan.exists() && !number_given_again.exists() && elsewhere.exists() && mine.exists());
+        assert!(!orphan.exists() && mine.exists());
         assert!(link.symlink_metadata().is_ok(), "a link is nothing of ours");
     }
 

@@ -44,6 +44,13 @@ pub fn link_local(address: &IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
+/// How packets to this address leave: directly, or by the first router on the way; `None` where the kernel
+/// does not tell.
+pub fn route_to(address: IpAddr) -> Option<String> {
+    let gateway = Netlink::open().and_then(|mut netlink| netlink.gateway_to(address)).ok()?;
+    Some(gateway.map_or_else(|| "direct".to_string(), |router| format!("by {router}")))
+}
+
 /// `interface`, `mtu`, `offloads`, `driver`, `scatter_gather`, `bits_per_second`.
 pub fn describe(interface: &str) -> io::Result<BTreeMap<String, String>> {
     let link = Netlink::open()?.link(interface)?;
@@ -75,6 +82,7 @@ mod tests {
         let address: IpAddr = "127.0.0.1".parse().unwrap();
         assert_eq!(source_toward(address).unwrap(), address);
         assert_eq!(owner_of(address).unwrap().as_deref(), Some(LOOPBACK));
+        assert_eq!(route_to(address).as_deref(), Some("direct"));
         let told = describe(LOOPBACK).unwrap();
         assert!(told["mtu"].parse::<u32>().unwrap() >= 1280, "{told:?}");
         assert!(told["offloads"].contains("gso"), "{told:?}");

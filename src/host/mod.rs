@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod counters;
 pub mod doctor;
+pub mod door;
 pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;

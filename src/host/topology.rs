@@ -347,7 +347,8 @@ thread_local! {
 pub struct Pin {
     thread: u32,
     cpu: usize,
-    /// A CPU that comes back online gets its threads back: only this shows that they were elsewhere.
+    /// A thread that was moved and put back (by whoever did it, or by a cpuset that has its CPU again) looks as if it
+    /// had stayed: only this shows that it was elsewhere.
     migrations: Option<u64>,
 }
 

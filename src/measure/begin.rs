@@ -121,12 +121,12 @@ fn emulated(record: &Record) -> Option<Warning> {
 
 /// Planning may have put this program on other hosts: the only thing that stays there.
 fn copied_to_hosts() -> Vec<Warning> {
-    let warning = |(ssh, place): (String, String)| Warning {
+    let warning = |copy: remote::Copy| Warning {
         id: "copied_to_host".into(),
-        observed: format!("copied syscost to {place}"),
+        observed: format!("copied syscost to {}", copy.place),
         consequence: "it stays there, so that the next run need not copy it; no figure is touched by it"
             .into(),
-        remedy: format!("to remove it: {ssh} rm -r .cache/syscost/bin"),
+        remedy: format!("to remove it: {}", copy.removal),
         cases: Vec::new(),
     };
     remote::copies().into_iter().map(warning).collect()

@@ -16,7 +16,8 @@ pub fn points(
     let values: Vec<Vec<Value>> = axes.iter().map(|axis| values(axis, entry, quick)).collect();
     let mut points = vec![Point::default()];
     for (axis, values) in axes.iter().zip(&values) {
-        let mut next = Vec::with_capacity(points.len() * values.len());
+        let mut next =
+            Vec::with_capacity(points.len().saturating_mul(values.len()).min(MOST_CASES + values.len()));
         for mut point in points {
             if !probe.applies(axis.id, &point) {
                 next.push(point);

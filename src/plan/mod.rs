@@ -88,6 +88,11 @@ pub enum PlanError {
     )]
     TooManyCases { probe: String, count: usize, flag: &'static str, values: usize },
     #[error(
+        "its {entries} entries ask for more than {MOST_CASES} cases together: name fewer values, or make two \
+         experiments of it"
+    )]
+    TooManyTogether { entries: usize },
+    #[error(
         "{probe} at {point} needs {} of memory, and this machine has {} to give: {remedy}",
         Unit::Bytes.format(*needed as f64), Unit::Bytes.format(*available as f64)
     )]
@@ -129,7 +134,12 @@ impl Plan {
             // One grid has no point twice; two grids of one probe may.
             let repeated = spec.probes.iter().filter(|other| other.probe == entry.probe).count() > 1;
             let entry = &plan.substitute(probe, &axes, entry, spec.quick);
-            for point in expand::points(probe, &axes, entry, spec.quick)? {
+            let points = expand::points(probe, &axes, entry, spec.quick)?;
+            // Each entry keeps the limit by itself; many of them are as much of a mistake.
+            if plan.cases.len() + plan.skips.len() + points.len() > MOST_CASES {
+                return Err(PlanError::TooManyTogether { entries: spec.probes.len() });
+            }
+            for point in points {
                 if repeated && !seen.insert((probe.about().id, point.clone())) {
                     continue;
                 }

@@ -76,7 +76,7 @@ impl Probe for IcmpRoundTrip {
     }
 
     fn rights(&self, role: &str) -> Rights {
-        if role == CLIENT { Rights::Only(vec![RAW_ICMP]) } else { Rights::none() }
+        if role == CLIENT { Rights(vec![RAW_ICMP]) } else { Rights::none() }
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

@@ -22,7 +22,6 @@ pub mod context_switch;
 pub mod core_to_core;
 pub mod cost;
 pub mod directory;
-pub mod door;
 pub mod file_cache;
 pub mod file_contention;
 pub mod file_read;

@@ -13,19 +13,14 @@ pub struct Right {
     pub why: &'static str,
 }
 
-/// What a role keeps of what it was started with.
+/// What a role keeps of what it was started with: these, where they are held at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rights {
-    /// These, where they are held at all.
-    Only(Vec<Right>),
-    /// All of them: it starts programs of others that need most.
-    Every { why: &'static str },
-}
+pub struct Rights(pub Vec<Right>);
 
 impl Rights {
     /// What an ordinary user can do is enough.
     pub fn none() -> Rights {
-        Rights::Only(Vec::new())
+        Rights(Vec::new())
     }
 }
 
@@ -58,6 +53,26 @@ pub const RAW_ICMP: Right = Right {
 pub const OTHERS_DIRECTORIES: Right = Right {
     capability: Capability::DacReadSearch,
     why: "the served file lies below a directory (--dir) that may belong to another user",
+};
+
+pub const OWN_MOUNTS: Right = Right {
+    capability: Capability::SysAdmin,
+    why: "a file server sees neither sockets of this machine's services nor its own old state: in a mount namespace",
+};
+
+pub const OTHER_USERS: Right =
+    Right { capability: Capability::SetUid, why: "a file server takes the part of the user who asks" };
+
+pub const OTHER_GROUPS: Right = Right { capability: Capability::SetGid, why: "and of that user's groups" };
+
+pub const FILE_HANDLES: Right = Right {
+    capability: Capability::DacReadSearch,
+    why: "a file server opens files by handle (open_by_handle_at(2))",
+};
+
+pub const SERVICE_PORTS: Right = Right {
+    capability: Capability::NetBindService,
+    why: "the port of a protocol is below net.ipv4.ip_unprivileged_port_start",
 };
 
 pub const LOW_PORTS: Right = Right {

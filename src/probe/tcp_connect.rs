@@ -6,7 +6,6 @@
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
 use super::batch::Recorder;
-use super::door::{Door, SET_UP_LIMIT};
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
@@ -18,6 +17,7 @@ use super::{
 use crate::axis::{Axis, Kind, Point, Value};
 use crate::host::Unavailable;
 use crate::host::clock::monotonic_ns;
+use crate::host::door::{Door, SET_UP_LIMIT};
 use crate::host::remote::reach::WELCOME;
 use crate::sample::{Better, Metric, Quantity, Sample};
 use crate::units::Unit;
@@ -125,7 +125,7 @@ impl Probe for TcpConnect {
     }
 
     fn rights(&self, _: &str) -> Rights {
-        Rights::Only(vec![NETWORK_SETTINGS])
+        Rights(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

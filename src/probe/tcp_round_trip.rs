@@ -132,7 +132,7 @@ impl Probe for TcpRoundTrip {
     }
 
     fn rights(&self, _: &str) -> Rights {
-        Rights::Only(vec![NETWORK_SETTINGS])
+        Rights(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {

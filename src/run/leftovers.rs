@@ -15,22 +15,22 @@ const REPLACED: [&str; 4] = ["json", "csv", "html", "svg"];
 
 /// The temporary file through which this process replaces a file of this name.
 pub(super) fn temporary(name: &str) -> String {
-    format!(".{name}.{}.tmp", std::process::id())
+    format!(".{name}.{}.tmp", process::identity())
 }
 
 /// Which process a temporary file's name names.
-fn maker(file: &str) -> Option<u32> {
-    let (name, pid) = file.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
+fn maker(file: &str) -> Option<&str> {
+    let (name, identity) = file.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
     let (stem, kind) = name.rsplit_once('.')?;
-    let digits = pid.bytes().all(|byte| byte.is_ascii_digit());
-    (!stem.is_empty() && REPLACED.contains(&kind) && digits).then(|| pid.parse().ok())?
+    (!stem.is_empty() && REPLACED.contains(&kind)).then_some(identity)
 }
 
 /// Is this a temporary file of a syscost of this user that is no more?
 fn is_left(entry: &DirEntry) -> bool {
-    let maker = entry.file_name().to_str().and_then(maker);
+    let name = entry.file_name();
+    let maker = name.to_str().and_then(maker);
     let ours = entry.metadata().is_ok_and(|m| m.is_file() && m.uid() == process::effective_uid());
-    ours && maker.is_some_and(|pid| !process::exists(pid))
+    ours && maker.and_then(process::lives) == Some(false)
 }
 
 /// Removes what killed processes left. What cannot be removed stays: it does no harm.
@@ -61,23 +61,21 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Of a process that was there a moment ago.
-    fn ended() -> u32 {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        child.id()
+    /// Of a process that had this one's number before it.
+    fn ended() -> String {
+        let own = process::identity();
+        let (number, began) = own.rsplit_once('-').unwrap();
+        format!("{number}-{}", began.parse::<u64>().unwrap() + 1)
     }
 
     #[test]
     fn only_a_temporary_file_names_its_maker() {
-        assert_eq!(maker(".run.json.12.tmp"), Some(12));
-        assert_eq!(maker(".throughput.svg.7.tmp"), Some(7));
-        for foreign in
-            ["run.json", ".run.json.tmp", ".run.json.x.tmp", ".notes.12.tmp", "..json.1.tmp", ".a.md.1.tmp"]
-        {
+        assert_eq!(maker(".run.json.1-12-5.tmp"), Some("1-12-5"));
+        assert_eq!(maker(".throughput.svg.7.tmp"), Some("7"));
+        for foreign in ["run.json", ".run.json.tmp", ".notes.12.tmp", "..json.1.tmp", ".a.md.1.tmp"] {
             assert_eq!(maker(foreign), None, "{foreign}");
         }
-        assert_eq!(maker(temporary(RECORD).as_str()), Some(std::process::id()));
+        assert_eq!(maker(temporary(RECORD).as_str()), Some(process::identity().as_str()));
     }
 
     #[test]

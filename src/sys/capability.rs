@@ -11,6 +11,8 @@ use std::io;
 #[repr(u32)]
 pub enum Capability {
     DacReadSearch = 2,
+    SetGid = 6,
+    SetUid = 7,
     NetBindService = 10,
     NetAdmin = 12,
     NetRaw = 13,
@@ -25,6 +27,8 @@ impl Capability {
     pub fn name(self) -> &'static str {
         match self {
             Capability::DacReadSearch => "CAP_DAC_READ_SEARCH",
+            Capability::SetGid => "CAP_SETGID",
+            Capability::SetUid => "CAP_SETUID",
             Capability::NetBindService => "CAP_NET_BIND_SERVICE",
             Capability::NetAdmin => "CAP_NET_ADMIN",
             Capability::NetRaw => "CAP_NET_RAW",

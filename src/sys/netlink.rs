@@ -1,4 +1,4 @@
-//! Links and addresses of the calling thread's network namespace, by rtnetlink.
+//! Links, addresses and routes of the calling thread's network namespace, by rtnetlink.
 //!
 //! It never calls `ip`, and it names links that it was told to make or asked about, nothing else.
 //! Source: rtnetlink(7), veth(4), include/uapi/linux/if_link.h.
@@ -11,6 +11,7 @@ use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteVia};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -152,6 +153,28 @@ impl Netlink {
         Ok(found)
     }
 
+    /// The router that packets to this address go to first; `None` where they go to it directly.
+    pub fn gateway_to(&mut self, address: IpAddr) -> io::Result<Option<IpAddr>> {
+        let mut query = RouteMessage::default();
+        (query.header.address_family, query.header.destination_prefix_length) =
+            if address.is_ipv4() { (AddressFamily::Inet, 32) } else { (AddressFamily::Inet6, 128) };
+        query.attributes.push(RouteAttribute::Destination(address.into()));
+        let answers = self.call(RouteNetlinkMessage::GetRoute(query), 0)?;
+        let route = answers.into_iter().find_map(|message| match message {
+            RouteNetlinkMessage::NewRoute(route) => Some(route),
+            _ => None,
+        });
+        let route = route
+            .ok_or_else(|| io::Error::other(format!("the kernel did not describe the route to {address}")))?;
+        Ok(route.attributes.iter().find_map(|attribute| match attribute {
+            RouteAttribute::Gateway(RouteAddress::Inet(router)) => Some(IpAddr::V4(*router)),
+            RouteAttribute::Gateway(RouteAddress::Inet6(router)) => Some(IpAddr::V6(*router)),
+            RouteAttribute::Via(RouteVia::Inet(router)) => Some(IpAddr::V4(*router)),
+            RouteAttribute::Via(RouteVia::Inet6(router)) => Some(IpAddr::V6(*router)),
+            _ => None,
+        }))
+    }
+
     pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_bits: u8) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
@@ -205,6 +228,13 @@ mod tests {
         let mut netlink = Netlink::open().expect("a netlink socket needs no privilege");
         let lo = netlink.link("lo").expect("every network namespace has lo");
         assert!(lo.index > 0 && lo.mtu_bytes >= 1280, "{lo:?}");
+    }
+
+    #[test]
+    fn to_oneself_no_router_is_on_the_way() {
+        for own in ["127.0.0.1", "127.1.2.3"] {
+            assert_eq!(Netlink::open().unwrap().gateway_to(own.parse().unwrap()).unwrap(), None);
+        }
     }
 
     #[test]

@@ -42,6 +42,31 @@ pub fn started(pid: u32) -> Option<u64> {
     stat_field(pid, 22)?.parse().ok()
 }
 
+/// This process by its number, by the namespace in which it has that number (pid_namespaces(7)), and by when it
+/// was started: numbers are given again. Part of the names of what a killed process leaves.
+pub fn identity() -> String {
+    let pid = std::process::id();
+    format!("{}-{pid}-{}", pid_namespace(), started(pid).unwrap_or(0))
+}
+
+fn pid_namespace() -> u64 {
+    std::fs::metadata("/proc/self/ns/pid")
+        .map_or(0, |namespace| std::os::unix::fs::MetadataExt::ino(&namespace))
+}
+
+/// Does the process of this identity live? Where it is elsewhere (in a container, say) nobody can tell; nor of
+/// what is no identity.
+pub fn lives(identity: &str) -> Option<bool> {
+    let mut parts = identity.split('-').map(|part| part.parse::<u64>().ok());
+    let (Some(Some(namespace)), Some(Some(pid)), Some(Some(began)), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    let pid = u32::try_from(pid).ok().filter(|_| namespace == pid_namespace())?;
+    Some(exists(pid) && started(pid).is_none_or(|now| now == began))
+}
+
 /// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
 fn stat_field(pid: u32, number: usize) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -151,6 +176,20 @@ pub fn kill_group(leader: u32) {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn a_process_is_gone_when_its_number_is_another_s() {
+        assert_eq!(lives(&identity()), Some(true), "it asks");
+        let (namespace, own) = (pid_namespace(), std::process::id());
+        assert_eq!(lives(&format!("{namespace}-{own}-7")), Some(false), "of another start");
+        let mut child = Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert_eq!(lives(&format!("{namespace}-{}-7", child.id())), Some(false));
+        let elsewhere = format!("{}-{}-7", namespace + 1, child.id());
+        for unknown in [elsewhere.as_str(), "", "12", "1-2", "1-2-3-4", "a-b-c", "1-99999999999-1"] {
+            assert_eq!(lives(unknown), None, "{unknown}");
+        }
+    }
 
     #[test]
     fn the_end_of_a_child_is_seen_before_it_is_reaped() {

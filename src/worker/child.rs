@@ -98,9 +98,8 @@ fn find_files(task: &mut Task) -> Vec<File> {
 
 /// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
 fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
-    let Rights::Only(rights) = rights else { return Ok(()) };
     let ports = task.ports.map(|_| LOW_PORTS);
-    let kept: Vec<Capability> = rights.into_iter().chain(ports).map(|right| right.capability).collect();
+    let kept: Vec<Capability> = rights.0.into_iter().chain(ports).map(|right| right.capability).collect();
     capability::keep_only(&kept).context("cannot give up rights that this role does not need")
 }
 

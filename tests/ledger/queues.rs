@@ -58,17 +58,20 @@ fn what_a_queue_drops_before_the_device_is_named_and_adds_up() {
         Err(why) => return skipped(TEST, &why),
     };
     let path = format!("netns:{},{}", narrow.near, narrow.far);
-    let arguments =
-        ["--mechanism", "send,msg_zerocopy", "--size", "64K", "--threads", "1,4", "--path", &path];
+    let arguments = ["--mechanism", "send,msg_zerocopy", "--size", "64K", "--threads", "1", "--path", &path];
     let audits = audits(&mut Command::new(SYSCOST), &arguments);
-    assert_eq!(audits.len(), 4);
+    assert_eq!(audits.len(), 2);
     for audit in &audits {
+        let counts = audit.counts.expect("counted");
+        assert!(counts.dropped > 0 && counts.dropped_segments > 0, "the queue was large enough: {audit:?}");
         assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }), "{audit:?}");
     }
-    let parts = audits.iter().filter(|audit| audit.left_only_again() > 0);
-    assert!(parts.count() > 0, "the queue dropped no part of a segment: {audits:?}");
-    let output = Command::new(SYSCOST).arg("audit").args(arguments).output().expect("the binary starts");
-    let table = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && !table.contains("does not balance"), "{}", said(&output));
-    assert!(table.contains("dropped before the device took them"), "{}", said(&output));
+    // Which parts of a segment are dropped is a matter of chance: of some tries one shows them.
+    let told = (0..5).any(|_| {
+        let output = Command::new(SYSCOST).arg("audit").args(arguments).output().expect("the binary starts");
+        let table = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && !table.contains("does not balance"), "{}", said(&output));
+        table.contains("segments were dropped")
+    });
+    assert!(told, "no try named what the queue dropped");
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use syscost::host::namespaces;
+use syscost::run::RunDir;
 use syscost::sys::program;
 
 /// The binary under test.
@@ -44,6 +45,20 @@ pub fn skipped(test: &str, reason: &str) {
 /// Runs the binary to its end.
 pub fn syscost(arguments: &[&str]) -> Output {
     Command::new(SYSCOST).args(arguments).output().expect("the binary starts")
+}
+
+/// A run of a few seconds with samples, histograms and a report.
+pub fn short_run(out: &Path) -> Output {
+    let arguments = ["run", "tcp_latency", "--path", "loopback", "--time-limit", "3s", "--quiet", "--out"];
+    Command::new(SYSCOST).args(arguments).arg(out).output().expect("the binary starts")
+}
+
+/// The same, of which nothing may be missing.
+pub fn measured(out: &Path) {
+    let made = short_run(out);
+    // 1: a round may fail on a machine that is busy with other tests.
+    assert!(matches!(made.status.code(), Some(0 | 1)), "{}", said(&made));
+    assert!(RunDir::load(out).is_ok(), "{}", said(&made));
 }
 
 /// Standard error and output, for assertion messages.

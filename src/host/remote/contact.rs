@@ -8,18 +8,20 @@ use super::frame::{Hello, PROTOCOL};
 use super::line::{Greeting, Line, NotOpened, ssh};
 use super::outpost::SUBCOMMAND;
 use super::target::Target;
-use super::{plain, refusal};
+use super::{COPIES, Copy, plain, refusal};
 use crate::host::Unavailable;
 use crate::sys::sleep::sleep;
 use crate::sys::{process, program, random};
 use std::fs::File;
 use std::io::{self, Read};
 use std::process::Child;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Where copies lie, below the cache directory of the user there.
 const FOLDER: &str = "syscost/bin";
+/// Copies of other builds that stay beside a new one: somebody may go back to an older build.
+const KEPT: u32 = 2;
 /// A slow line needs a while for some ten megabytes.
 const COPY_LIMIT: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(20);
@@ -37,8 +39,6 @@ pub struct Contact {
     pub line: Arc<Line>,
     pub hello: Hello,
     pub way: Way,
-    /// Said to the user: where a copy was put.
-    pub copied_to: Option<String>,
 }
 
 /// Finds or makes an outpost of this version there.
@@ -59,23 +59,30 @@ pub fn first(target: &Target) -> Result<Contact, Unavailable> {
     let (theirs, ours) = (greeting.system.unwrap_or_default(), format!("Linux {}", std::env::consts::ARCH));
     match found {
         Ok((line, hello)) if hello.sha256 == way.sha256 && hello.protocol == PROTOCOL => {
-            return Ok(Contact { line, hello, way, copied_to: None });
+            return Ok(Contact { line, hello, way });
         }
         // Another build of the same version is as near as another architecture allows.
         Ok((line, hello)) if theirs != ours && theirs.starts_with("Linux ") && same_version(&hello) => {
-            return Ok(Contact { line, hello, way, copied_to: None });
+            return Ok(Contact { line, hello, way });
         }
         _ if theirs != ours => return Err(refusal::another_system(target, &theirs, &ours)),
         _ => {}
     }
     way.copied = true;
     copy(target, &way.sha256).map_err(|words| refusal::not_copied(target, &words))?;
+    note(target, &way.sha256);
     let (line, _, hello) = open(target, &way).map_err(|failed| refusal::by_outpost(target, &failed))?;
     if hello.sha256 != way.sha256 {
         return Err(refusal::not_copied(target, "what arrived has another checksum"));
     }
-    let copied_to = format!("{target}:~/.cache/{FOLDER}/{}", way.sha256);
-    Ok(Contact { line, hello, way, copied_to: Some(copied_to) })
+    Ok(Contact { line, hello, way })
+}
+
+/// For [`super::copies`]: it stays there also when nothing comes of it.
+fn note(target: &Target, sha256: &str) {
+    let place = format!("{target}:~/.cache/{FOLDER}/{sha256}");
+    let removal = format!("{} rm -r .cache/{FOLDER}", target.ssh_command());
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(Copy { place, removal });
 }
 
 fn same_version(hello: &Hello) -> bool {
@@ -112,15 +119,25 @@ fn script(way: &Way, mark: &str) -> String {
     )
 }
 
-/// Puts this binary where the script looks for it: whole, or not at all.
+/// Receives a program of this length and puts it where [`script`] looks: whole, or not at all. Of other builds
+/// the newest stay, and whichever somebody runs; nothing that is not named like a copy is touched.
+fn receiving(sha256: &str, bytes: u64) -> String {
+    format!(
+        "exec sh -c 'umask 077; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/{FOLDER}\"; mkdir -p \"$d\" && chmod 700 \"$d\" || exit 1; \
+         t=\"$d/.{sha256}.$$\"; trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 1\" HUP INT TERM PIPE; \
+         cat > \"$t\" && [ \"$(wc -c < \"$t\")\" -eq {bytes} ] && chmod 700 \"$t\" && mv \"$t\" \"$d/{sha256}\" || exit 1; \
+         n=0; for f in $(ls -t \"$d\"); do \
+         [ \"$f\" = {sha256} ] || [ \"$(expr \"$f\" : \"[0-9a-f]*\")\" -ne 64 ] || [ \"${{#f}}\" -ne 64 ] && continue; \
+         n=$((n+1)); [ \"$n\" -le {KEPT} ] && continue; \
+         ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q \"$f\" || rm -f \"$d/$f\"; done; exit 0'"
+    )
+}
+
+/// Puts this binary there.
 fn copy(target: &Target, sha256: &str) -> Result<(), String> {
     let mut binary = File::open(program::path()).map_err(|error| error.to_string())?;
     let bytes = binary.metadata().map_err(|error| error.to_string())?.len();
-    let script = format!(
-        "exec sh -c 'umask 077; d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/{FOLDER}\"; mkdir -p \"$d\" && chmod 700 \"$d\" || exit 1; \
-         t=\"$d/.{sha256}.$$\"; trap \"rm -f \\\"\\$t\\\"\" EXIT; trap \"exit 1\" HUP INT TERM PIPE; \
-         cat > \"$t\" && [ \"$(wc -c < \"$t\")\" -eq {bytes} ] && chmod 700 \"$t\" && mv \"$t\" \"$d/{sha256}\"'"
-    );
+    let script = receiving(sha256, bytes);
     let mut child = ssh(target, &script).spawn().map_err(|error| error.to_string())?;
     let mut input = child.stdin.take().expect("piped");
     let (mut output, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
@@ -166,14 +183,59 @@ fn wait(child: &mut Child) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    use std::time::SystemTime;
 
     #[test]
     fn scripts_hold_no_quote_that_a_login_shell_would_end_at() {
         for copied in [false, true] {
             let script = script(&Way { copied, sha256: "ab12".into() }, "syscost-00");
-            let inner = script.strip_prefix("exec sh -c '").and_then(|s| s.strip_suffix('\'')).unwrap();
-            assert!(!inner.contains(['\'', '!', '\n']), "{script}");
+            assert!(is_handed_on(&script), "{script}");
             assert_eq!(script.contains("command -v"), !copied);
         }
+        assert!(is_handed_on(&receiving("ab12", 7)));
+    }
+
+    fn is_handed_on(script: &str) -> bool {
+        let inner = script.strip_prefix("exec sh -c '").and_then(|s| s.strip_suffix('\''));
+        inner.is_some_and(|inner| !inner.contains(['\'', '!', '\n']))
+    }
+
+    #[test]
+    fn old_copies_go_but_the_newest_and_the_one_in_use() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        // Nobody else's process has a file of such a name: its own number is part of it.
+        let name = |n: u64| format!("{:064x}", u64::from(std::process::id()) << 16 | n);
+        let old = |name: &str, hours: u64| {
+            let file = folder.join(name);
+            fs::copy("/bin/sleep", &file).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(3600 * hours);
+            File::options().write(true).open(&file).unwrap().set_modified(then).unwrap();
+            file
+        };
+        let [used, ..] = [5, 4, 3, 2, 1].map(|age| old(&name(age), age));
+        let foreign = old("notes", 9);
+        let mut running = Command::new(&used).arg("60").spawn().unwrap();
+        let mut receiver = Command::new("sh");
+        receiver.args(["-c", &receiving(&name(0), 3)]).env("XDG_CACHE_HOME", home.path());
+        let mut receiver = receiver.stdin(Stdio::piped()).spawn().unwrap();
+        receiver.stdin.take().unwrap().write_all(b"new").unwrap();
+        assert!(receiver.wait().unwrap().success());
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let mut left: Vec<String> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        // The new one, two of the others, the one that runs.
+        let mut wanted = vec![name(0), name(1), name(2), name(5), "notes".to_string()];
+        wanted.sort();
+        assert_eq!(left, wanted);
+        assert!(foreign.exists());
     }
 }

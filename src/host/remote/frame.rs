@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::net::IpAddr;
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.
@@ -49,8 +49,8 @@ pub enum What {
     Start { channel: u32 },
     /// The wall clock.
     Time,
-    /// The device that has this address.
-    End { address: IpAddr },
+    /// The device that has this address, and the route from there to the other end.
+    End { address: IpAddr, toward: Option<IpAddr> },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
 }

@@ -61,7 +61,6 @@ pub struct Host {
     tsc_hz: Option<f64>,
     /// Both ends and what is between, as the settings of a case.
     facts: BTreeMap<String, String>,
-    copied_to: Option<String>,
 }
 
 /// Where one place's answer is kept for the life of the process.
@@ -74,11 +73,20 @@ pub fn open(path: &str) -> Result<Arc<Host>, Unavailable> {
     known.entry(path.to_string()).or_insert_with(|| Host::meet(path).map(Arc::new)).clone()
 }
 
-/// What opening these paths left on other hosts: one sentence each.
-pub fn copies() -> Vec<(String, String)> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let hosts = known.values().filter_map(|host| host.as_ref().ok());
-    hosts.filter_map(|host| Some((host.target.ssh_command(), host.copied_to.clone()?))).collect()
+/// What this process left on another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where the program was put.
+    pub place: String,
+    /// The command that removes it, and all others of its kind.
+    pub removal: String,
+}
+
+static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+
+/// Where this process has put the program so far, whatever came of it.
+pub fn copies() -> Vec<Copy> {
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Host {
@@ -92,12 +100,13 @@ impl Host {
             remedy: format!("see that the host is up: {}", target.ssh_command()),
         };
         let line = contact.line;
-        let mut facts = far_end(&target, &line, far)?;
-        let near = link::source_toward(far).map_err(|error| Unavailable {
+        let near = link::source_toward(far);
+        let mut facts = far_end(&target, &line, far, near.as_ref().ok().copied())?;
+        let near = near.map_err(|error| Unavailable {
             reason: format!("this host has no route to {far}, the address of {target} for data: {error}"),
             remedy: "name another address of it: ?data=ADDRESS".into(),
         })?;
-        facts.extend(near_end(near));
+        facts.extend(near_end(near, far));
         facts.extend(clock::offset(&line).map_err(lost)?);
         let mtu = try_data(&target, &line, near, far)?;
         facts.extend(mtu.map(|mtu| ("mtu".to_string(), mtu.to_string())));
@@ -112,7 +121,6 @@ impl Host {
             far,
             tsc_hz: contact.hello.tsc_hz,
             facts,
-            copied_to: contact.copied_to,
         })
     }
 
@@ -166,9 +174,14 @@ fn far_address(target: &Target, connection: &str) -> Result<IpAddr, Unavailable>
     })
 }
 
-/// The device there that has the address, and the TCP settings around it.
-fn far_end(target: &Target, line: &Line, far: IpAddr) -> Result<BTreeMap<String, String>, Unavailable> {
-    let there = match line.ask(What::End { address: far }) {
+/// The device there that has the address, its route to us, and the TCP settings around it.
+fn far_end(
+    target: &Target,
+    line: &Line,
+    far: IpAddr,
+    near: Option<IpAddr>,
+) -> Result<BTreeMap<String, String>, Unavailable> {
+    let there = match line.ask(What::End { address: far, toward: near }) {
         Ok(Answer::End { facts }) => facts,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
@@ -185,11 +198,12 @@ fn far_end(target: &Target, line: &Line, far: IpAddr) -> Result<BTreeMap<String,
 }
 
 /// The same of this host.
-fn near_end(near: IpAddr) -> BTreeMap<String, String> {
+fn near_end(near: IpAddr, far: IpAddr) -> BTreeMap<String, String> {
     let here = link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
     let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
     let mut facts: BTreeMap<String, String> = here.unwrap_or_default().into_iter().map(named).collect();
     facts.insert("sender_address".into(), near.to_string());
+    facts.extend(link::route_to(far).map(|route| ("sender_route".to_string(), route)));
     facts.extend(super::namespaces::tcp_settings());
     facts
 }

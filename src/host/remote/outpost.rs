@@ -123,7 +123,7 @@ impl Outpost {
         let answer = match what {
             What::Start { channel } => self.start(channel).map(|()| Answer::Started),
             What::Time => Ok(Answer::Time { unix_ns: unix_ns() }),
-            What::End { address } => end(address).map(|facts| Answer::End { facts }),
+            What::End { address, toward } => end(address, toward).map(|facts| Answer::End { facts }),
             What::Listen { address, ports, token } => {
                 reach::listen(address, ports, token).map(|port| Answer::Listening { port })
             }
@@ -167,8 +167,8 @@ impl Outpost {
     }
 }
 
-/// The device of this address and this namespace's TCP settings.
-fn end(address: IpAddr) -> io::Result<BTreeMap<String, String>> {
+/// The device of this address, the route to the other end, and this namespace's TCP settings.
+fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<String, String>> {
     let Some(interface) = link::owner_of(address)? else {
         let own: Vec<String> = link::addresses().iter().map(ToString::to_string).collect();
         return Err(io::Error::other(format!(
@@ -177,6 +177,7 @@ fn end(address: IpAddr) -> io::Result<BTreeMap<String, String>> {
         )));
     };
     let mut facts = link::describe(&interface)?;
+    facts.extend(toward.and_then(link::route_to).map(|route| ("route".to_string(), route)));
     facts.extend(namespaces::tcp_settings());
     Ok(facts)
 }

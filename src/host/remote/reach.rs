@@ -4,6 +4,7 @@
 //! closed. Source: tcp(7), ip(7) on IP_MTU.
 
 use super::target::Ports;
+use crate::host::door::{self, Door};
 use crate::sys::socket::path_mtu;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};
@@ -15,7 +16,6 @@ use std::time::{Duration, Instant};
 const OPEN: Duration = Duration::from_secs(10);
 /// How long the near side tries: a lost SYN is sent again after one second and after three.
 const PATIENCE: Duration = Duration::from_secs(5);
-const TOKEN_LIMIT: Duration = Duration::from_millis(500);
 /// The answer to a right token, of every listener. The exchange also takes a connection past SYN_RECV.
 pub const WELCOME: u8 = b'+';
 const BACKLOG: i32 = 16;
@@ -50,32 +50,13 @@ pub fn listen(address: IpAddr, ports: Option<Ports>, token: String) -> io::Resul
     let listener = listener(address, ports, BACKLOG, |_| Ok::<(), io::Error>(()))?;
     let port = listener.local_addr()?.as_socket().map_or(0, |bound| bound.port());
     let end = Instant::now() + OPEN;
-    std::thread::Builder::new().spawn(move || {
-        while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if listener.set_read_timeout(Some(left)).is_err() {
-                return;
-            }
-            match listener.accept() {
-                Ok((socket, _)) => {
-                    if welcome(&mut TcpStream::from(socket), &token).is_some() {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return,
-            }
-        }
-    })?;
+    std::thread::Builder::new().spawn(move || welcome_one(&listener, &token, end))?;
     Ok(port)
 }
 
-fn welcome(stream: &mut TcpStream, token: &str) -> Option<()> {
-    stream.set_read_timeout(Some(TOKEN_LIMIT)).ok()?;
-    let mut said = vec![0; token.len()];
-    stream.read_exact(&mut said).ok()?;
-    if said != token.as_bytes() {
-        return None;
-    }
+/// The first who has the token; strangers hold up nobody.
+fn welcome_one(listener: &Socket, token: &str, end: Instant) -> Option<()> {
+    let (_, mut stream) = Door::open(listener, token).ok()?.next(end).ok()??;
     stream.write_all(&[WELCOME]).ok()
 }
 
@@ -86,7 +67,7 @@ pub fn connect(from: IpAddr, to: SocketAddr, token: &str) -> io::Result<Option<u
     socket.connect_timeout(&to.into(), PATIENCE)?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(token.as_bytes())?;
+    stream.write_all(&door::said(token, 0))?;
     let mut answer = [0];
     stream.read_exact(&mut answer)?;
     if answer[0] != WELCOME {
@@ -112,6 +93,15 @@ mod tests {
             TcpStream::connect(to).is_err()
         });
         assert!(closed, "the listener outlives its one connection");
+    }
+
+    #[test]
+    fn strangers_who_say_nothing_hold_up_nobody() {
+        let address: IpAddr = "127.0.0.1".parse().unwrap();
+        let to = SocketAddr::new(address, listen(address, None, "right".into()).unwrap());
+        let strangers: Vec<TcpStream> = (0..BACKLOG).filter_map(|_| TcpStream::connect(to).ok()).collect();
+        assert!(strangers.len() > 8, "they came first");
+        connect(address, to, "right").expect("ours is heard beside them");
     }
 
     #[test]

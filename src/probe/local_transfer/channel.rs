@@ -3,8 +3,8 @@
 //! Such a name is in no file system and goes with its socket. Every connection presents the round's
 //! token and its number; a stranger's is closed and never counted. Source: unix(7).
 
+use crate::host::door::{self, SET_UP_LIMIT};
 use crate::host::remote::reach::WELCOME;
-use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::sys::random;
 use anyhow::{Context, Result, ensure};
 use std::io::{Read, Write};
@@ -31,8 +31,7 @@ pub fn connect(name: &str, token: &str, number: u32) -> Result<UnixStream> {
     let address = SocketAddr::from_abstract_name(name)?;
     let mut stream = UnixStream::connect_addr(&address).context("cannot connect to the receiver")?;
     stream.set_read_timeout(Some(SET_UP_LIMIT))?;
-    stream.write_all(token.as_bytes())?;
-    stream.write_all(&number.to_le_bytes())?;
+    stream.write_all(&door::said(token, number))?;
     let mut answer = [0];
     stream.read_exact(&mut answer).context("the receiver closed the connection instead of welcoming it")?;
     ensure!(answer[0] == WELCOME, "something other than syscost answers");

@@ -130,7 +130,7 @@ impl Probe for LocalTransfer {
     }
 
     fn rights(&self, _: &str) -> Rights {
-        Rights::Only(vec![COUNT_IN_THE_KERNEL, LARGE_PIPES])
+        Rights(vec![COUNT_IN_THE_KERNEL, LARGE_PIPES])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

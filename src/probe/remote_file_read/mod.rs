@@ -13,7 +13,9 @@ mod serving;
 mod smb;
 
 use super::prediction::{Account, Inputs};
-use super::rights::{OTHERS_DIRECTORIES, Rights};
+use super::rights::{
+    FILE_HANDLES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights, SERVICE_PORTS,
+};
 use super::row::Row;
 use super::{
     About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
@@ -93,10 +95,8 @@ impl Probe for RemoteFileRead {
 
     fn rights(&self, role: &str) -> Rights {
         match role {
-            SERVER => Rights::Every {
-                why: "a file server acts for every user: it needs a mount namespace, other users' ids, file handles",
-            },
-            _ => Rights::Only(vec![OTHERS_DIRECTORIES]),
+            SERVER => Rights(vec![OWN_MOUNTS, OTHER_USERS, OTHER_GROUPS, FILE_HANDLES, SERVICE_PORTS]),
+            _ => Rights(vec![OTHERS_DIRECTORIES]),
         }
     }
 

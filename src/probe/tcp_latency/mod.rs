@@ -93,7 +93,7 @@ impl Probe for TcpLatency {
     }
 
     fn rights(&self, _: &str) -> Rights {
-        Rights::Only(vec![COUNT_IN_THE_KERNEL, NETWORK_SETTINGS])
+        Rights(vec![COUNT_IN_THE_KERNEL, NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

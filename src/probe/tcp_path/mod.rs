@@ -159,7 +159,7 @@ impl Probe for TcpPath {
     }
 
     fn rights(&self, _: &str) -> Rights {
-        Rights::Only(vec![NETWORK_SETTINGS])
+        Rights(vec![NETWORK_SETTINGS])
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

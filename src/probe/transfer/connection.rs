@@ -12,10 +12,10 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use crate::axis::Point;
+use crate::host::door::{self, SET_UP_LIMIT};
 use crate::host::remote::reach::{self, WELCOME};
 use crate::host::scarce;
 use crate::mechanism::{all_connections, connections};
-use crate::probe::door::{self, SET_UP_LIMIT};
 use crate::probe::{Stage, Task};
 use crate::sys::socket::wait_connected;
 
@@ -174,7 +174,7 @@ fn present(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<
 }
 
 fn say(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
-    stream.write_all(&[token.as_bytes(), &number.to_le_bytes()].concat())
+    stream.write_all(&door::said(token, number))
 }
 
 fn hear_welcome(stream: &mut TcpStream) -> std::io::Result<()> {

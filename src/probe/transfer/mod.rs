@@ -140,7 +140,7 @@ impl Probe for Transfer {
 
     fn rights(&self, _: &str) -> Rights {
         let always = [COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS];
-        Rights::Only(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
+        Rights(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {

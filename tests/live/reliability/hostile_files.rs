@@ -140,7 +140,7 @@ fn a_path_that_is_taken_is_no_option_no_command_and_no_other_file() {
 
 #[test]
 fn a_record_is_reported_or_refused_by_its_name() {
-    look("record", CHANGES / 2);
+    look("record", CHANGES / 4);
 }
 
 #[test]

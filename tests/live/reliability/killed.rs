@@ -98,18 +98,15 @@ impl Lane {
     /// What looks like ours and is not: another user's, somebody's who lives, a link, another name.
     fn place_decoys(&mut self) {
         let dead = left::ended_process();
-        let namespace = left::pid_namespace();
-        let foreign = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-7-foreign"));
-        let own = std::process::id();
-        let began = process::started(own).expect("this process is there");
-        let living = self.scratch.join(format!(".syscost-served-{namespace}-{own}-{began}-living"));
+        let foreign = self.scratch.join(format!(".syscost-served-{dead}-foreign"));
+        let living = self.scratch.join(format!(".syscost-served-{}-living", process::identity()));
         let other = self.scratch.join(".syscost-serving");
         for folder in [&foreign, &living, &other] {
             fs::create_dir(folder).expect("a decoy");
             fs::write(folder.join("precious"), "kept").expect("a decoy's file");
         }
         chown(&foreign, Some(NOBODY), Some(NOBODY)).expect("root gives files away");
-        let link = self.scratch.join(format!(".syscost-served-{namespace}-{dead}-7-link"));
+        let link = self.scratch.join(format!(".syscost-served-{dead}-link"));
         symlink(&other, &link).expect("a link");
         self.decoys.extend([foreign.join("precious"), living.join("precious"), other.join("precious"), link]);
     }
@@ -124,7 +121,7 @@ impl Lane {
         let out = self.out();
         let dead = left::ended_process();
         let foreign = out.join(format!(".results.csv.{dead}.tmp"));
-        let living = out.join(format!(".run.json.{}.tmp", std::process::id()));
+        let living = out.join(format!(".run.json.{}.tmp", process::identity()));
         let other = out.join(".report.html.x.tmp");
         for path in [&foreign, &living, &other] {
             fs::write(path, "kept").expect("a decoy");

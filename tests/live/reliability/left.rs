@@ -11,6 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use syscost::sys::netlink::Netlink;
+use syscost::sys::process;
 
 const MARK: &str = "SYSCOST_TEST_MARK";
 
@@ -154,16 +155,14 @@ pub fn has_ended(child: u32) -> bool {
     common::stat_field(child, 3).is_none_or(|state| matches!(state.as_str(), "Z" | "X"))
 }
 
-/// The number of a process that has just ended.
-pub fn ended_process() -> u32 {
+/// A process that has just ended, as the names of what it could have left say it.
+pub fn ended_process() -> String {
     let mut child = Command::new("true").spawn().expect("true(1)");
+    let began = process::started(child.id()).expect("it is not reaped");
     child.wait().expect("it ends");
-    child.id()
-}
-
-/// The number of this pid namespace: part of the name of what a janitor looks after.
-pub fn pid_namespace() -> u64 {
-    fs::metadata("/proc/self/ns/pid").expect("proc(5)").ino()
+    let own = process::identity();
+    let (namespace, _) = own.split_once('-').expect("its parts");
+    format!("{namespace}-{}-{began}", child.id())
 }
 
 /// Where randomness of a test begins: from the environment to repeat one, otherwise from the clock.

@@ -2,8 +2,10 @@
 //! down, peers lie; and nothing is left behind and nothing measured is lost.
 
 mod browsed;
+mod capabilities;
 mod clocks;
 mod connections;
+mod copied;
 mod disks;
 mod disturbed;
 mod held_up;

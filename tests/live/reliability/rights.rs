@@ -14,22 +14,6 @@ fn text(path: &Path) -> String {
     path.to_str().expect("UTF-8").to_string()
 }
 
-fn measured(out: &Path) {
-    let made = common::syscost(&[
-        "run",
-        "tcp_latency",
-        "--path",
-        "loopback",
-        "--time-limit",
-        "3s",
-        "--quiet",
-        "--out",
-        &text(out),
-    ]);
-    assert!(matches!(made.status.code(), Some(0 | 1)), "{}", common::said(&made));
-    assert!(RunDir::load(out).is_ok());
-}
-
 fn copied(from: &Path, to: PathBuf) -> PathBuf {
     fs::create_dir(&to).expect("mkdir");
     for file in fs::read_dir(from).expect("the run").flatten() {
@@ -62,7 +46,7 @@ fn use_it(dir: &Path) {
 fn nothing_outside_of_a_run_directory_is_written_through_what_is_in_it() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let honest = scratch.path().join("honest");
-    measured(&honest);
+    common::measured(&honest);
     std::thread::scope(|scope| {
         for name in ["run.json", "samples.csv", "histograms.csv", "results.csv", "report.html"] {
             let (scratch, honest) = (scratch.path(), honest.as_path());
@@ -146,17 +130,7 @@ fn a_link_of_somebody_else_does_not_decide_where_files_go() {
     symlink(&target, &link).expect("symlink");
     lchown(&link, Some(65534), Some(65534)).expect("lchown");
     assert_eq!(fs::symlink_metadata(&link).expect("a link").uid(), 65534);
-    let output = common::syscost(&[
-        "run",
-        "tcp_latency",
-        "--path",
-        "loopback",
-        "--time-limit",
-        "2s",
-        "--quiet",
-        "--out",
-        &text(&link),
-    ]);
+    let output = common::short_run(&link);
     assert_eq!(output.status.code(), Some(2), "{}", common::said(&output));
     assert!(common::said(&output).contains("symbolic link"), "{}", common::said(&output));
     assert_eq!(fs::read_dir(&target).expect("the directory").count(), 0);

@@ -67,6 +67,27 @@ fn a_text_beyond_its_limit_is_refused_and_never_read_in_part() {
 }
 
 #[test]
+fn an_experiment_of_too_many_cases_is_refused_before_it_takes_memory() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let list = |count: u64| (1..=count).map(|n| (64 * n).to_string()).collect::<Vec<_>>().join(",");
+    let threads = (1..=1000).map(|n: u64| n.to_string()).collect::<Vec<_>>().join(",");
+    let grid = |sizes: u64, more: &str| {
+        let sizes = list(sizes);
+        format!(
+            "[[probe]]\nid = \"transfer\"\nmechanism = [\"send\"]\npath = [\"loopback\"]\n\
+             message_bytes = [{sizes}]\nthreads = [{threads}]\n{more}\n"
+        )
+    };
+    let plan = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).expect("written");
+        refused(&["plan", file.to_str().unwrap()], &["more than 100000 cases", "name fewer"]);
+    };
+    plan("wide.toml", &grid(90, &format!("socket_buffer_bytes = [{}]", list(8000))));
+    plan("long.toml", &(0..40).map(|n| grid(90 + n, "")).collect::<String>());
+}
+
+#[test]
 fn figures_beside_a_run_are_a_whole_table_or_none() {
     let folder = tempfile::tempdir().expect("a directory");
     let (run, out) = (small_run(), folder.path().join("out"));

@@ -74,6 +74,8 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
         assert_eq!((settings["mtu"].as_str(), settings["receiver_driver"].as_str()), ("1500", "veth"));
         let address = if out == "v4" { FAR } else { FAR_IPV6 };
         assert_eq!(settings["receiver_address"], address);
+        let routes = (settings["sender_route"].as_str(), settings["receiver_route"].as_str());
+        assert_eq!(routes, ("direct", "direct"));
         let offset: f64 = settings["path_clock_offset_ns"].parse().expect("a number");
         let uncertainty: f64 = settings["path_clock_uncertainty_ns"].parse().expect("a number");
         assert!(offset.abs() <= uncertainty, "one clock: {offset} ns, within {uncertainty} ns");
@@ -152,6 +154,22 @@ fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     refused(&dropped, "no answer", "tcp dport 40000-40001 accept");
     hosts.near_ip(&["route", "replace", "unreachable", "198.51.100.2/32"]);
     refused(&dropped, "no route", "?data=ADDRESS");
+    hosts.far_is_empty(SOON);
+}
+
+#[test]
+fn the_router_on_the_way_is_recorded() {
+    let Some(hosts) = Hosts::new("two_hosts::router") else { return };
+    hosts.far_ip(&["address", "add", "198.51.100.2/32", "dev", &hosts.pair.receiver.interface]);
+    hosts.near_ip(&["route", "add", "198.51.100.2/32", "via", FAR]);
+    let (path, dir) = (format!("{}?data=198.51.100.2", hosts.path()), place(&hosts, "routed"));
+    let output = hosts.run(&["run", "tcp_round_trip", "--path", &path, "--time-limit", "2s", "--out", &dir]);
+    assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+    let run = load(&hosts, "routed");
+    let settings = run.record.settings.values().find(|s| s.contains_key("receiver_host")).expect("recorded");
+    assert_eq!(settings["receiver_address"], "198.51.100.2");
+    let routes = (settings["sender_route"].as_str(), settings["receiver_route"].as_str());
+    assert_eq!(routes, (format!("by {FAR}").as_str(), "direct"));
     hosts.far_is_empty(SOON);
 }
 

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use syscost::run::Run;
 use syscost::run::files::RunDir;
 use syscost::sys::affinity;
 
@@ -80,14 +81,15 @@ fn a_cpu_that_goes_offline_costs_what_it_touches_and_nothing_else() {
     assert_eq!(affinity::allowed().expect("sched_getaffinity(2)"), cpus, "the CPU is back");
 }
 
-/// The kernel moves its threads away and, when it is back, back: at the end of the round all looks as it did.
+/// The kernel moves its threads away; those of some cpusets it moves back, and at the end all looks as it did.
 fn gone_for_a_moment_marks_its_round(switch: &Path) {
-    let mut held = Held::with_windows_of("1s", TRANSFER, 3, here());
+    let mut held = Held::with_windows_of("400ms", TRANSFER, 4, here());
     held.busy_workers();
     let before = Instant::now();
     drop(Unplugged::take(switch));
     eprintln!("the CPU was gone for {:?}", before.elapsed());
-    held.ends_with_marked_rounds("unpinned");
+    let (output, run) = held.end();
+    nothing_of_it_is_used(&run, &common::said(&output));
 }
 
 /// The round that it hits is marked; those without it fail with what helps; then the run goes on.
@@ -100,18 +102,26 @@ fn gone_for_seconds_fails_rounds_until_it_is_back(switch: &Path, cpus: usize) {
     drop(unplugged);
     let (output, run) = held.end();
     let said = common::said(&output);
-    let marked = run.samples.iter().filter(|s| s.marks.iter().any(|mark| mark == "unpinned")).count();
-    assert!(marked > 0, "the round in which it went: {said}");
-    assert!(run.samples.iter().all(|s| s.marks.is_empty() || !s.usable()), "a marked sample is used");
+    nothing_of_it_is_used(&run, &said);
     assert!(run.samples.len() > without, "it went on when the CPU was back: {said}");
-    let usable: BTreeSet<u32> = run.samples.iter().filter(|s| s.usable()).map(|s| s.round).collect();
-    assert!(usable.len() >= 5, "rounds {usable:?}: {said}");
     if cpus > 2 {
         return assert!(output.status.success(), "other CPUs take its place: {said}");
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let failure = run.record.failures.first().expect("one CPU is not two");
-    for word in ["one CPU only", "is offline", "/online"] {
-        assert!(failure.message.contains(word), "{word} is not in {failure:?}");
+    assert!(!run.record.failures.is_empty(), "one CPU is not two: {said}");
+}
+
+/// A round that lost its CPU is marked, one that began without it fails with what helps, and the others are as many
+/// as were asked for.
+fn nothing_of_it_is_used(run: &Run, said: &str) {
+    let marked = run.samples.iter().filter(|s| s.marks.iter().any(|mark| mark == "unpinned")).count();
+    assert!(marked > 0, "the round in which it went: {said}");
+    assert!(run.samples.iter().all(|s| s.marks.is_empty() || !s.usable()), "a marked sample is used");
+    for failure in &run.record.failures {
+        for word in ["one CPU only", "is offline", "/online"] {
+            assert!(failure.message.contains(word), "{word} is not in {failure:?}");
+        }
     }
+    let usable: BTreeSet<u32> = run.samples.iter().filter(|s| s.usable()).map(|s| s.round).collect();
+    assert!(usable.len() >= run.record.spec.min_rounds as usize, "rounds {usable:?}: {said}");
 }

@@ -1,4 +1,4 @@
-//! Who may come in: a connection of a round presents the round's token and its number before it counts.
+//! Who may come in: a connection presents a token (the round's) and its number before it counts.
 //!
 //! All callers are listened to at once. Whoever says nothing, says it slowly, or says anything else
 //! holds up nobody and is shown out after a while; no more than a bounded number of them is kept waiting,
@@ -24,6 +24,11 @@ const TOKEN_LIMIT: Duration = Duration::from_secs(8);
 const MOST_CALLERS: usize = 256;
 /// The number of the connection, after the token.
 const NUMBER_BYTES: usize = 4;
+
+/// What a caller of ours says.
+pub fn said(token: &str, number: u32) -> Vec<u8> {
+    [token.as_bytes(), &number.to_le_bytes()].concat()
+}
 
 /// What callers come to.
 pub trait Listener: AsRawFd {
@@ -258,10 +263,6 @@ mod tests {
         stream
     }
 
-    fn ours(token: &str, number: u32) -> Vec<u8> {
-        [token.as_bytes(), &number.to_le_bytes()].concat()
-    }
-
     #[test]
     fn a_caller_who_dribbles_is_shown_out_in_time_and_holds_nobody_up() {
         let (listener, address) = listener();
@@ -284,7 +285,7 @@ mod tests {
         let mut door = Door::open(&listener, token).unwrap();
         door.patience = PATIENCE;
         std::thread::sleep(Duration::from_millis(50));
-        let caller = call(&address, &ours(token, 7));
+        let caller = call(&address, &said(token, 7));
         let (number, _) = door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
         assert_eq!((number, door.shown_out()), (7, 0), "before the slow one has used up its time");
         drop(caller);
@@ -298,7 +299,7 @@ mod tests {
         let (listener, address) = listener();
         let crowd = std::thread::spawn(move || {
             let silent: Vec<UnixStream> = (0..2 * MOST_CALLERS).map(|_| call(&address, b"")).collect();
-            (silent, call(&address, &ours("token", 3)))
+            (silent, call(&address, &said("token", 3)))
         });
         let mut door = Door::open(&listener, "token").unwrap();
         let (number, _) = door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
@@ -312,9 +313,9 @@ mod tests {
         let (listener, address) = listener();
         let half = call(&address, b"tok");
         drop(call(&address, b"token"));
-        let mut wrong = call(&address, &ours("tokem", 0));
+        let mut wrong = call(&address, &said("tokem", 0));
         let mut door = Door::open(&listener, "token").unwrap();
-        let _ours = call(&address, &ours("token", 1));
+        let _ours = call(&address, &said("token", 1));
         assert_eq!(door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours").0, 1);
         let mut answer = Vec::new();
         wrong.read_to_end(&mut answer).unwrap();
