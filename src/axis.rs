@@ -4,22 +4,27 @@
 //! and help are derived from it. A point has no value on an axis that does not apply to it (the
 //! reap batch of a mechanism that reaps nothing): the CSV cell is then empty.
 
+mod few;
+mod name;
+
+pub use few::{Few, Point};
+pub use name::Name;
+
 use crate::units::{self, Unit};
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 /// One value on an axis. Booleans are the names `on` and `off`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     Int(u64),
-    Text(String),
+    Text(Name),
 }
 
 impl Value {
-    pub fn text(text: impl Into<String>) -> Value {
+    pub fn text(text: impl Into<Name>) -> Value {
         Value::Text(text.into())
     }
 
@@ -35,6 +40,34 @@ impl Value {
             Value::Int(_) => None,
             Value::Text(text) => Some(text),
         }
+    }
+}
+
+/// Without a detour: a record has a million of them, and what is neither a number nor a text is named as it is.
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        struct Read;
+        impl Visitor<'_> for Read {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number or a text")
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+                Ok(Value::Int(number))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+                let negative = |_| E::custom(format!("{number} is not a whole number of at least 0"));
+                number.try_into().map(Value::Int).map_err(negative)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+                Ok(Value::text(text))
+            }
+        }
+        deserializer.deserialize_any(Read)
     }
 }
 
@@ -219,57 +252,4 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
-}
-
-/// One value per axis that applies: the coordinates of a case. A copy costs nothing until one of both is
-/// changed: a large run has hundreds of thousands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Point(pub Arc<BTreeMap<String, Value>>);
-
-impl Point {
-    pub fn get(&self, axis: &str) -> Option<&Value> {
-        self.0.get(axis)
-    }
-
-    pub fn int(&self, axis: &str) -> Option<u64> {
-        self.get(axis).and_then(Value::as_int)
-    }
-
-    pub fn text(&self, axis: &str) -> Option<&str> {
-        self.get(axis).and_then(Value::as_text)
-    }
-
-    /// `on` on this switch axis.
-    pub fn on(&self, axis: &str) -> bool {
-        self.text(axis) == Some("on")
-    }
-
-    pub fn set(&mut self, axis: &str, value: Value) {
-        Arc::make_mut(&mut self.0).insert(axis.to_string(), value);
-    }
-
-    /// The same point without one axis: what cases that differ only there share.
-    pub fn without(&self, axis: &str) -> Point {
-        let mut point = self.clone();
-        Arc::make_mut(&mut point.0).remove(axis);
-        point
-    }
-
-    /// Keeps the coordinates of which this is true.
-    pub fn retain(&mut self, kept: impl Fn(&str) -> bool) {
-        if !self.0.keys().all(|axis| kept(axis)) {
-            Arc::make_mut(&mut self.0).retain(|axis, _| kept(axis));
-        }
-    }
-}
-
-impl fmt::Display for Point {
-    /// `mechanism=send message_bytes=64 threads=1`, in key order.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (axis, value)) in self.0.iter().enumerate() {
-            write!(f, "{}{axis}={value}", if i == 0 { "" } else { " " })?;
-        }
-        Ok(())
-    }
 }

@@ -4,6 +4,10 @@
 //! point, so that every figure can be rebuilt from the recorded file. A quantity that this
 //! machine could not provide is `None` (an empty CSV cell), never 0.
 
+mod ids;
+
+pub use ids::Ids;
+
 use crate::axis::Point;
 use crate::stats::{self, histogram::Histogram};
 use crate::units::Unit;
@@ -62,27 +66,25 @@ impl Sample {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<String, Option<f64>>", into = "BTreeMap<String, Option<f64>>")]
 pub struct Quantities {
-    /// Sorted, each once.
-    ids: Arc<[String]>,
+    ids: Arc<Ids>,
     /// One for each id.
     values: Box<[Option<f64>]>,
 }
 
 impl Quantities {
-    /// `ids` are sorted, each once, and as many as the values.
-    pub fn new(ids: Arc<[String]>, values: Box<[Option<f64>]>) -> Quantities {
-        debug_assert!(ids.len() == values.len() && ids.is_sorted_by(|a, b| a < b));
+    /// As many values as ids, in their order.
+    pub fn new(ids: Arc<Ids>, values: Box<[Option<f64>]>) -> Quantities {
+        debug_assert!(ids.len() == values.len());
         Quantities { ids, values }
     }
 
     pub fn get(&self, id: &str) -> Option<f64> {
-        let place = self.ids.binary_search_by(|known| known.as_str().cmp(id)).ok()?;
-        self.values[place]
+        self.values[self.ids.place(id)?]
     }
 
     /// Those that were measured, by id.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.ids.iter().zip(&self.values).filter_map(|(id, value)| Some((id.as_str(), (*value)?)))
+        self.ids.iter().zip(&self.values).filter_map(|(id, value)| Some((id, (*value)?)))
     }
 
     pub fn insert(&mut self, id: String, value: Option<f64>) {
@@ -107,13 +109,13 @@ impl FromIterator<(String, Option<f64>)> for Quantities {
 impl From<BTreeMap<String, Option<f64>>> for Quantities {
     fn from(all: BTreeMap<String, Option<f64>>) -> Quantities {
         let (ids, values): (Vec<String>, Vec<Option<f64>>) = all.into_iter().unzip();
-        Quantities { ids: ids.into(), values: values.into() }
+        Quantities { ids: Arc::new(Ids::new(ids)), values: values.into() }
     }
 }
 
 impl From<Quantities> for BTreeMap<String, Option<f64>> {
     fn from(all: Quantities) -> Self {
-        all.ids.iter().cloned().zip(all.values).collect()
+        all.ids.iter().map(String::from).zip(all.values).collect()
     }
 }
 

@@ -6,15 +6,13 @@
 //! independent. A round without a usable sample has no value; a metric that no sample supports has
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
-use super::sanity::Limits;
-use crate::axis::Point;
+use super::seen::Seen;
+use crate::axis::{Name, Point};
 use crate::plan::Case;
 use crate::probe;
 use crate::run::{Record, Run};
 use crate::sample::{Metric, Sample, round_value};
 use crate::stats::{Estimate, median_interval};
-use std::num::NonZeroUsize;
-use std::thread::ScopedJoinHandle;
 
 /// One metric of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,24 +34,12 @@ pub struct Cells {
 
 impl Cells {
     pub fn of(run: &Run) -> Cells {
-        let plan = &run.record.plan.cases;
-        let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
-        let mut per_case: Vec<Vec<Cell>> = vec![Vec::new(); slots];
-        for (index, cells) in in_parallel(plan, |case| {
-            let limits = Limits::of(case, run.record.spec.timing);
-            let own = run.samples.of_case(case.index);
-            let sound = own.iter().filter(|s| s.usable() && limits.fault(s).is_none());
-            let mut samples: Vec<&Sample> = sound.collect();
-            samples.sort_by_key(|s| (s.round, s.index));
-            (case.index, cells_of_case(case, &samples, &run.record))
-        }) {
-            per_case[index] = cells;
-        }
-        Cells::from_cases(per_case)
+        Seen::of(run, &[], None).cells
     }
 
-    pub(super) fn from_cases(per_case: Vec<Vec<Cell>>) -> Cells {
-        Cells { of_case: per_case.into_iter().map(Vec::into_boxed_slice).collect() }
+    /// Those of each case, by its index.
+    pub(super) fn from_cases(of_case: Vec<Box<[Cell]>>) -> Cells {
+        Cells { of_case }
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {
@@ -81,36 +67,20 @@ impl Cells {
 
 /// The metric of this id of any probe of the run.
 pub fn metric(run: &Run, id: &str) -> Option<Metric> {
-    let mut probes: Vec<&str> = run.record.plan.cases.iter().map(|c| c.probe.as_str()).collect();
-    probes.dedup();
-    probes.into_iter().filter_map(probe::find).flat_map(|p| p.metrics()).find(|m| m.id == id)
-}
-
-/// Ten thousand cases of thirty metrics take seconds on one CPU, and cases share nothing.
-fn in_parallel<T: Send>(cases: &[Case], work: impl Fn(&Case) -> T + Sync) -> Vec<T> {
-    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let share = cases.len().div_ceil(cpus);
-    if cpus == 1 || share < 64 {
-        return cases.iter().map(work).collect();
-    }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let of_part = move |part: &[Case]| part.iter().map(work).collect::<Vec<T>>();
-        let start = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || of_part(part)));
-        let threads: Vec<_> = cases.chunks(share).map(start).collect();
-        let join = |(part, thread): (&[Case], std::io::Result<ScopedJoinHandle<'_, Vec<T>>>)| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No more threads for this user: it takes longer.
-            Err(_) => of_part(part),
-        };
-        threads.into_iter().flat_map(join).collect()
+    let mut looked_at: Option<&Name> = None;
+    // The first case mostly has it: this is asked for every odd step, of a plan of a hundred thousand cases.
+    run.record.plan.cases.iter().find_map(|case| {
+        let new = looked_at.replace(&case.probe) != Some(&case.probe);
+        let probe = new.then(|| probe::find(&case.probe))??;
+        probe.metrics().into_iter().find(|m| m.id == id)
     })
 }
 
 /// Of an emulated machine only what was counted: nothing that is made of its times may be shown,
 /// compared or drawn.
-fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Vec<Cell> {
-    let Some(probe) = probe::find(&case.probe) else { return Vec::new() };
+/// `samples` are sound and in order of rounds.
+pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Box<[Cell]> {
+    let Some(probe) = probe::find(&case.probe) else { return Box::default() };
     let cell = |metric: &Metric| {
         let rounds = round_values(metric, &case.point, samples);
         let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();

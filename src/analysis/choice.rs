@@ -10,7 +10,7 @@ use super::verdict::from_side;
 use super::winners::{Outcome, Winner};
 use super::words::{self, Words, and};
 use super::{CellRef, Statement};
-use crate::axis::Point;
+use crate::axis::{Name, Point};
 use crate::mechanism;
 use crate::probe;
 use crate::run::Run;
@@ -47,7 +47,7 @@ pub enum Sure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     pub metric: &'static str,
-    pub probe: String,
+    pub probe: Name,
     /// What was given: size, threads, path.
     pub place: Point,
     pub best: usize,
@@ -126,7 +126,7 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
         let point = &run.case(case)?.point;
         let plain =
             |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
-        let own = point.0.iter().filter(|(id, _)| *id != RIVALS && probe.chosen(id));
+        let own = point.iter().filter(|(id, _)| *id != RIVALS && probe.chosen(id));
         let changed = own.filter(|(id, value)| plain(id).as_ref() != Some(value)).count();
         (point.text(RIVALS) == Some(mechanism::control().about().id)).then_some((changed, case))
     };

@@ -8,6 +8,7 @@
 use super::cells::{Cells, metric};
 use super::groups::{Group, Groups};
 use super::noise_floor::{NoiseFloor, noise_floor};
+use super::parallel::in_parallel;
 use crate::run::Run;
 use crate::sample::{Better, Metric};
 use crate::stats::{RatioEstimate, benjamini_hochberg, paired_ratio, smallest_p};
@@ -76,8 +77,8 @@ impl Comparisons {
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
         let floor = noise_floor(run, cells, metric.id);
-        let pairs = groups.groups.iter().flat_map(|g| pairs_of(run, cells, (groups, g), metric.id)).collect();
-        let pairs = judged(run, pairs, |_| floor);
+        let of_groups = in_parallel(&groups.groups, |g| pairs_of(run, cells, (groups, g), metric.id));
+        let pairs = judged(run, of_groups.into_iter().flatten().collect(), |_| floor);
         let place = pairs.iter().enumerate().map(|(i, c)| ((c.a, c.b), i)).collect();
         Some(Comparisons { axis: groups.axis.clone(), metric, floor, pairs, place })
     }
@@ -121,8 +122,8 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
     for (metric, _, _) in asked {
         floors.entry(metric).or_insert_with(|| noise_floor(run, cells, metric));
     }
-    let pairs = asked.iter().filter_map(|(metric, a, b)| unjudged(run, cells, metric, (*a, *b))).collect();
-    judged(run, pairs, |metric| floors.get(metric).copied().flatten())
+    let pairs = in_parallel(asked, |(metric, a, b)| unjudged(run, cells, metric, (*a, *b)));
+    judged(run, pairs.into_iter().flatten().collect(), |metric| floors.get(metric).copied().flatten())
 }
 
 fn unjudged(run: &Run, cells: &Cells, metric: &'static str, (a, b): (usize, usize)) -> Option<Comparison> {

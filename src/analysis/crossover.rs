@@ -8,10 +8,9 @@
 use super::compare::Comparisons;
 use super::words::{self, Words};
 use super::{CellRef, Statement};
-use crate::axis::Point;
+use crate::axis::{Name, Point};
 use crate::run::Run;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -53,7 +52,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossover {
     pub metric: &'static str,
-    pub probe: String,
+    pub probe: Name,
     /// The coordinates of the two, without the axis along which they may cross.
     pub a: Point,
     pub b: Point,
@@ -65,8 +64,8 @@ pub struct Crossover {
 impl Crossover {
     /// What the pair shares: threads, path and so on.
     pub fn held(&self) -> Point {
-        let same = self.a.0.iter().filter(|(id, value)| self.b.get(id) == Some(value));
-        Point(Arc::new(same.map(|(id, value)| (id.clone(), value.clone())).collect()))
+        let same = self.a.iter().filter(|(id, value)| self.b.get(id) == Some(value));
+        same.map(|(id, value)| (id.clone(), value.clone())).collect()
     }
 
     /// The cells at the ends of an interval, for the sentence about it.
@@ -82,7 +81,7 @@ impl Crossover {
 
 /// Every pair's crossovers along an axis of numbers (`message_bytes`), in the pairs' order.
 pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Crossover> {
-    let mut lines: BTreeMap<(String, Point, Point), (usize, Vec<Step>)> = BTreeMap::new();
+    let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<Step>)> = BTreeMap::new();
     for (order, pair) in comparisons.pairs.iter().enumerate() {
         let Some((a, b)) = run.case(pair.a).zip(run.case(pair.b)) else { continue };
         let Some(at) = a.point.int(along).filter(|at| b.point.int(along) == Some(*at)) else { continue };

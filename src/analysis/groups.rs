@@ -7,7 +7,7 @@
 //! Groups of *ways* are wider: their members may differ in every axis that whoever does the thing
 //! chooses (the mechanism, the receiver, messages per call). What does not do the whole work is left out.
 
-use crate::axis::{Point, Value};
+use crate::axis::{Name, Point, Value};
 use crate::probe::{self, Probe};
 use crate::run::Run;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Comparable cases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    pub probe: String,
+    pub probe: Name,
     /// The coordinates that all members share.
     pub shared: Point,
     /// Indices of the cases, in the order of the compared axis's values.
@@ -38,7 +38,8 @@ pub struct Groups {
 impl Groups {
     pub fn of(run: &Run, axis: &str) -> Groups {
         let values = values(run, axis);
-        let place = |probe: &str, point: &Point| shared(probe, point, axis, &values);
+        let mut belonging = Belonging::default();
+        let place = |probe: &Name, point: &Point| belonging.shared(probe, point, axis, &values);
         let groups = grouped(run, axis, &values, place);
         Groups { axis: axis.to_string(), values, groups, ways: false }
     }
@@ -46,7 +47,7 @@ impl Groups {
     /// Every way of doing one thing beside every other; `axis` is the one that names them first.
     pub fn of_ways(run: &Run, axis: &str) -> Groups {
         let values = values(run, axis);
-        let groups = grouped(run, axis, &values, given);
+        let groups = grouped(run, axis, &values, |probe, point| given(probe, point));
         Groups { axis: axis.to_string(), values, groups, ways: true }
     }
 
@@ -61,10 +62,10 @@ fn grouped(
     run: &Run,
     axis: &str,
     values: &[Value],
-    shared: impl Fn(&str, &Point) -> Option<Point>,
+    mut shared: impl FnMut(&Name, &Point) -> Option<Point>,
 ) -> Vec<Group> {
     let plan = &run.record.plan;
-    let mut groups: BTreeMap<(&str, Point), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<(&Name, Point), Group> = BTreeMap::new();
     for case in plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         if let Some(shared) = shared(&case.probe, &case.point) {
             groups.entry((&case.probe, shared)).or_default().members.push(case.index);
@@ -83,7 +84,7 @@ fn grouped(
         .into_iter()
         .map(|((probe, shared), mut group)| {
             group.members.sort_by_key(place);
-            Group { probe: probe.to_string(), shared, ..group }
+            Group { probe: probe.clone(), shared, ..group }
         })
         .collect()
 }
@@ -93,13 +94,12 @@ fn given(probe_id: &str, point: &Point) -> Option<Point> {
     let probe: &dyn Probe = probe::find(probe_id)?;
     let mut given = point.clone();
     given.retain(|id| !probe.chosen(id));
-    (given.0.len() < point.0.len() && probe.whole(point)).then_some(given)
+    (given.len() < point.len() && probe.whole(point)).then_some(given)
 }
 
 /// Do these two differ on the axis and agree elsewhere?
 fn comparable(a: &Point, b: &Point, axis: &str) -> bool {
-    let agree = |(id, value): (&String, &Value)| id == axis || b.get(id).is_none_or(|other| other == value);
-    a.get(axis) != b.get(axis) && a.0.iter().all(agree)
+    a.get(axis) != b.get(axis) && a.shared(b).all(|(id, one, other)| id == axis || one == other)
 }
 
 /// Values of an axis among a run's cases and skips: a registry's order for names, else ascending.
@@ -124,17 +124,46 @@ fn names(run: &Run, axis: &str) -> Vec<&'static str> {
     found.map(|axis| axis.kind.names()).unwrap_or_default()
 }
 
-/// The point without the axis and without what belongs to its own value of that axis only.
-fn shared(probe_id: &str, point: &Point, axis: &str, values: &[Value]) -> Option<Point> {
-    let probe: &dyn Probe = probe::find(probe_id)?;
-    let own = point.get(axis)?;
-    let mut shared = point.without(axis);
-    let mut other_point = point.clone();
-    for other in values.iter().filter(|v| *v != own) {
-        other_point.set(axis, other.clone());
-        shared.retain(|id| probe.applies(id, &other_point));
+/// What belongs to a point's own value of an axis only. That is a matter of words (see [`Probe::applies`]), and
+/// neighbours in a plan mostly have the same.
+#[derive(Default)]
+struct Belonging {
+    probe: Name,
+    words: Point,
+    own: Vec<Name>,
+}
+
+impl Belonging {
+    /// The point without the axis and without what belongs to its own value of that axis only.
+    fn shared(&mut self, probe: &Name, point: &Point, axis: &str, values: &[Value]) -> Option<Point> {
+        let value = point.get(axis)?;
+        let words = || point.iter().filter(|(_, value)| value.as_text().is_some());
+        if self.probe != *probe || !words().eq(self.words.iter()) {
+            let found: &dyn Probe = probe::find(probe)?;
+            self.own = of_value(found, point, axis, values.iter().filter(|other| *other != value));
+            self.words = words().map(|(id, value)| (id.clone(), value.clone())).collect();
+            self.probe = probe.clone();
+        }
+        let mut shared = point.without(axis);
+        shared.retain(|id| !self.own.iter().any(|own| own == id));
+        Some(shared)
     }
-    Some(shared)
+}
+
+/// The axes of a point that would not be there with one of these other values.
+fn of_value<'v>(
+    probe: &dyn Probe,
+    point: &Point,
+    axis: &str,
+    others: impl Iterator<Item = &'v Value>,
+) -> Vec<Name> {
+    let mut own: Vec<Name> = Vec::new();
+    let mut there = point.clone();
+    for other in others {
+        there.set(axis, other.clone());
+        own.extend(point.names().filter(|id| *id != axis && !probe.applies(id, &there)).cloned());
+    }
+    own
 }
 
 #[cfg(test)]

@@ -132,7 +132,6 @@ fn fullest(limiters: &[Limiter]) -> String {
 mod tests {
     use super::*;
     use crate::analysis::synthetic::Synthetic;
-    use std::sync::Arc;
 
     #[test]
     fn the_busy_side_is_the_limit() {
@@ -160,9 +159,9 @@ mod tests {
         let cells = Cells::of(&run);
         let payload = |case: usize| cells.cell(case, THROUGHPUT).expect("a cell").estimate.value;
         let mut told = |case: usize, sender: f64, receiver: &str| {
-            let settings = Arc::make_mut(run.record.settings.entry(case).or_default());
-            settings.insert("sender_bits_per_second".into(), sender.to_string());
-            settings.insert("receiver_bits_per_second".into(), receiver.into());
+            let settings = run.record.settings.entry(case).or_default();
+            settings.set("sender_bits_per_second", sender.to_string().into());
+            settings.set("receiver_bits_per_second", receiver.into());
         };
         told(0, payload(0) / 0.93, "400000000000");
         told(1, payload(1) / 0.5, "400000000000");

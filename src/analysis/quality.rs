@@ -6,23 +6,26 @@
 
 use super::cells::{Cell, Cells};
 use super::operations::name_of;
+use super::seen::{Judged, WarmUps};
 use super::words::{self, Words};
 use super::{CellRef, Problem, Statement};
+use crate::axis::Point;
 use crate::run::Run;
 use crate::sample::{Metric, Sample};
 use crate::stats::{
-    Outlier, Steadiness, benjamini_hochberg, median, outliers, paired_ratio, steadiness, two_modes,
+    Outlier, RatioEstimate, Steadiness, benjamini_hochberg, median, outliers, paired_ratio, steadiness,
+    two_modes,
 };
 
 /// Smallest level that the simulated tests of [`crate::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
 
 /// Everything to say about the cells of one metric of a probe.
-pub fn problems(run: &Run, cells: &Cells, probe: &str, metric: &Metric) -> Vec<Problem> {
+pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &Judged) -> Vec<Problem> {
     let words = Words::of(run);
     // A twin is the same place again; its own troubles are the noise floor's.
     let original =
-        |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.probe == probe && c.twin_of.is_none());
+        |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.probe == *probe && c.twin_of.is_none());
     let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
@@ -33,7 +36,7 @@ pub fn problems(run: &Run, cells: &Cells, probe: &str, metric: &Metric) -> Vec<P
         problems.extend(about.outliers());
         problems.extend(about.unsteady(alpha));
     }
-    problems.extend(warm_ups(run, &words, &of_metric, metric));
+    problems.extend(warming(run, &words, &of_metric, metric, warm_ups));
     problems
 }
 
@@ -144,22 +147,25 @@ impl About<'_> {
     }
 }
 
+/// The first sample of a case's rounds over the later ones; `None` where no round has several.
+pub fn warm_up<'s>(
+    samples: impl Iterator<Item = &'s Sample>,
+    metric: &Metric,
+    point: &Point,
+    confidence: f64,
+) -> Option<RatioEstimate> {
+    let value = |s: &Sample| Some((s.round, s.index, (metric.of)(s, point)?));
+    let mut values: Vec<(u32, u32, f64)> = samples.filter(|s| s.usable()).filter_map(value).collect();
+    let (first, later) = first_and_later(&mut values);
+    paired_ratio(&first, &later, confidence)
+}
+
 /// Cases whose first sample of a round differs from the later ones: their warm-up is too short.
-fn warm_ups(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric) -> Vec<Problem> {
-    let values = |cell: &Cell| -> Option<Vec<(u32, u32, f64)>> {
-        let point = &run.case(cell.case)?.point;
-        let own = run.samples.of_case(cell.case);
-        let value = |s: &Sample| Some((s.round, s.index, (metric.of)(s, point)?));
-        Some(own.iter().filter(|s| s.usable()).filter_map(value).collect())
-    };
+fn warming(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric, warm_ups: &WarmUps) -> Vec<Problem> {
     let spec = &run.record.spec;
-    let ratios: Vec<_> = cells
-        .iter()
-        .filter_map(|cell| {
-            let (first, later) = first_and_later(&mut values(cell)?);
-            Some((*cell, paired_ratio(&first, &later, spec.confidence)?))
-        })
-        .collect();
+    let ratio = |cell: &&&Cell| warm_ups.get(&(cell.case, metric.id)).copied();
+    let ratios: Vec<(&Cell, RatioEstimate)> =
+        cells.iter().filter_map(|cell| Some((*cell, ratio(&cell)?))).collect();
     let p: Vec<f64> = ratios.iter().map(|(_, r)| r.p).collect();
     let mut problems = Vec::new();
     for ((cell, ratio), adjusted) in ratios.iter().zip(benjamini_hochberg(&p)) {
@@ -199,11 +205,13 @@ fn first_and_later(samples: &mut [(u32, u32, f64)]) -> (PerRound, PerRound) {
 mod tests {
     use super::*;
     use crate::analysis::cells::metric;
+    use crate::analysis::seen::Seen;
     use crate::analysis::synthetic::Synthetic;
 
     fn ids(run: &Run) -> Vec<(&'static str, usize)> {
-        let metric = metric(run, "throughput").unwrap();
-        problems(run, &Cells::of(run), "transfer", &metric).iter().map(|p| (p.id, p.case)).collect()
+        let judged = ("transfer", metric(run, "throughput").unwrap());
+        let seen = Seen::of(run, &[judged], None);
+        problems(run, &seen.cells, &seen.warm_ups, &judged).iter().map(|p| (p.id, p.case)).collect()
     }
 
     fn quiet(rounds: u32) -> Synthetic {

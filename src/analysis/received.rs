@@ -8,6 +8,7 @@ use super::cells::Cells;
 use super::study::HEADLINES;
 use super::words::{self, and, capital, count};
 use super::{CellRef, Statement};
+use crate::axis::Name;
 use crate::plan::Case;
 use crate::receiver::{self, options};
 use crate::run::Run;
@@ -113,7 +114,7 @@ fn polled(run: &Run) -> Option<Statement> {
     let queue = |case: &&Case| {
         run.record.settings.get(&case.index)?.get(&format!("receiver.{}", options::NAPI_ID)).cloned()
     };
-    let asked: Vec<(&Case, String)> = cases(run).filter_map(|case| Some((case, queue(&case)?))).collect();
+    let asked: Vec<(&Case, Name)> = cases(run).filter_map(|case| Some((case, queue(&case)?))).collect();
     let idle: Vec<&Case> = asked.iter().filter(|(_, id)| id == "0").map(|(case, _)| *case).collect();
     if idle.is_empty() {
         return None;
@@ -142,7 +143,6 @@ mod tests {
     use super::*;
     use crate::analysis::synthetic::Synthetic;
     use crate::axis::Value;
-    use std::sync::Arc;
 
     /// The synthetic run, received by the receiver that asks for no copies, if there is one.
     fn run() -> (Run, &'static str) {
@@ -218,9 +218,9 @@ mod tests {
         let mut run = Synthetic { rounds: 3, ..Default::default() }.run();
         assert_eq!(polled(&run), None, "nobody asked");
         let key = format!("receiver.{}", options::NAPI_ID);
-        Arc::make_mut(run.record.settings.entry(0).or_default()).insert(key.clone(), "8193".into());
+        run.record.settings.entry(0).or_default().set(&key, "8193".into());
         assert_eq!(polled(&run), None, "there was something");
-        Arc::make_mut(run.record.settings.entry(1).or_default()).insert(key, "0".into());
+        run.record.settings.entry(1).or_default().set(&key, "0".into());
         let told = polled(&run).expect("a finding");
         assert!(
             told.text.starts_with(

@@ -8,7 +8,7 @@
 use super::regions::{Line, Step, Way, lines};
 use super::study::Study;
 use super::whole::Analysis;
-use crate::axis::{Kind, Point, Value};
+use crate::axis::{Kind, Name, Point, Value};
 use crate::probe;
 use crate::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ const DIGITS: u32 = 3;
 /// A place to measure next, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
-    pub probe: String,
+    pub probe: Name,
     /// The cases: one for each way that may be best there.
     pub points: Vec<Point>,
     /// A change of the claimed best is worth more than a tie beside a claim.
@@ -77,7 +77,7 @@ fn add(
     let mut place = line.held.clone();
     place.set(axis, Value::Int(value));
     let entry = places.entry((line.probe.to_string(), place)).or_insert_with(|| Wanted {
-        probe: line.probe.to_string(),
+        probe: line.probe.into(),
         points: Vec::new(),
         urgency,
         gap: high.at as f64 / low.at as f64,

@@ -9,7 +9,7 @@ use super::cells::Cells;
 use super::study::{ALONG, HEADLINES, RIVALS};
 use super::words::Words;
 use super::{CellRef, Statement};
-use crate::axis::Point;
+use crate::axis::{Name, Point};
 use crate::plan::Case;
 use crate::probe::{self, Probe, Ruler};
 use crate::run::Run;
@@ -99,7 +99,7 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
 /// The best case, by its median, that agrees with these coordinates wherever it has them.
 fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Point) -> Option<usize> {
     let failed = |case: usize| run.record.failures.iter().any(|failure| failure.case == case);
-    let agrees = |point: &Point| shared.0.iter().all(|(id, value)| point.get(id).is_none_or(|v| v == value));
+    let agrees = |point: &Point| shared.iter().all(|(id, value)| point.get(id).is_none_or(|v| v == value));
     let candidates = run.record.plan.cases.iter().filter(|case| {
         case.probe == of.about().id && case.twin_of.is_none() && agrees(&case.point) && !failed(case.index)
     });
@@ -155,7 +155,7 @@ fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
 
 /// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
 pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
-    let known: Vec<&str> = shared.0.keys().map(String::as_str).chain([RIVALS]).collect();
+    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS]).collect();
     let own = words.place(&case.point, &known);
     format!("{} {own}", words.name(&case.point, RIVALS, shared)).trim().to_string()
 }
@@ -165,7 +165,7 @@ pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
 pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
     let agrees = |h: &&Held| {
         let rest = h.shared.without(ALONG);
-        h.metric.id == metric && rest.0.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
+        h.metric.id == metric && rest.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
     };
     let mut lines: Vec<Line> = Vec::new();
     for held in held.iter().filter(agrees) {

@@ -137,28 +137,48 @@ impl Limits {
     }
 }
 
-/// Every fault of a run, one problem per case and kind; `bound` in bit/s if one is known.
-pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
+/// What was seen of the samples of one case.
+#[derive(Debug, Default)]
+pub struct Look {
+    samples: usize,
+    unverified: usize,
+    /// Each kind with how many, in no order.
+    faults: Vec<(Fault, usize)>,
+    marked: Vec<(String, usize)>,
+}
+
+impl Look {
+    /// `fault` as [`Limits`] have it; `bound` in bit/s if one is known.
+    pub fn count(&mut self, sample: &Sample, fault: Option<Fault>, bound: Option<f64>) {
+        self.samples += 1;
+        self.unverified += usize::from(!sample.verified);
+        let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
+        if let Some(fault) = fault.or_else(|| too_fast().then_some(Fault::Throughput)) {
+            one_more(&mut self.faults, &fault);
+        }
+        sample.marks.iter().for_each(|mark| one_more(&mut self.marked, mark));
+    }
+}
+
+fn one_more<T: PartialEq + Clone>(counts: &mut Vec<(T, usize)>, seen: &T) {
+    match counts.iter_mut().find(|(known, _)| known == seen) {
+        Some((_, n)) => *n += 1,
+        None => counts.push((seen.clone(), 1)),
+    }
+}
+
+/// Every fault of a run, one problem per case and kind; what was seen of each case is in the order of the plan.
+pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
     let words = Words::of(run);
     let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
     let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut marked: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
     let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
-    for case in &run.record.plan.cases {
-        let limits = Limits::of(case, run.record.spec.timing);
-        for sample in run.samples.of_case(case.index).iter() {
-            *totals.entry(sample.case).or_default() += 1;
-            let too_fast = || bound.is_some_and(|b| sample.bytes * 8e9 / sample.elapsed_ns > b);
-            if let Some(fault) = limits.fault(sample).or_else(|| too_fast().then_some(Fault::Throughput)) {
-                *faults.entry((fault, sample.case)).or_default() += 1;
-            }
-            if !sample.verified {
-                *unverified.entry(sample.case).or_default() += 1;
-            }
-            for mark in &sample.marks {
-                *marked.entry((sample.case, mark.clone())).or_default() += 1;
-            }
-        }
+    for (case, look) in run.record.plan.cases.iter().zip(looks) {
+        totals.insert(case.index, look.samples);
+        faults.extend(look.faults.iter().map(|(fault, n)| ((*fault, case.index), *n)));
+        unverified.extend((look.unverified > 0).then_some((case.index, look.unverified)));
+        marked.extend(look.marked.iter().map(|(mark, n)| ((case.index, mark.as_str()), *n)));
     }
     let whole = |case: usize| words::count(totals.get(&case).copied().unwrap_or(0), "sample");
     // `at 64 KiB and 1 thread`, `of reading the time (rdtsc)`
@@ -201,7 +221,12 @@ pub fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
 mod tests {
     use super::*;
     use crate::analysis::cells::Cells;
+    use crate::analysis::seen::Seen;
     use crate::analysis::synthetic::Synthetic;
+
+    fn problems(run: &Run, bound: Option<f64>) -> Vec<Problem> {
+        super::problems(run, &Seen::of(run, &[], bound).looks, bound)
+    }
 
     fn small() -> Run {
         Synthetic { sizes: vec![64], threads: vec![2], twin_every: 0, ..Default::default() }.run()

@@ -8,6 +8,7 @@ use super::limiter::{Limiter, limiters};
 use super::model::Model;
 use super::operations::{self, Operation};
 use super::rulers::{self, Held};
+use super::seen::{Judged, Seen};
 use super::study::{HEADLINES, RIVALS, Study};
 use super::words::Words;
 use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
@@ -51,7 +52,8 @@ pub struct Analysis {
 
 impl Analysis {
     pub fn of(run: &Run) -> Analysis {
-        let cells = Cells::of(run);
+        let judged = judged(run);
+        let Seen { cells, looks, warm_ups } = Seen::of(run, &judged, None);
         let groups = Groups::of(run, RIVALS);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
@@ -62,11 +64,9 @@ impl Analysis {
         let latency = Latency::of(run, &cells);
         let limiters = limiters(run, &cells);
         let model = Model::of(run, &cells);
-        let mut problems = sanity::problems(run, None);
+        let mut problems = sanity::problems(run, &looks, None);
         problems.extend(operations::problems(run));
-        for (probe, metric) in judged(run) {
-            problems.extend(quality::problems(run, &cells, probe, &metric));
-        }
+        problems.extend(judged.iter().flat_map(|judged| quality::problems(run, &cells, &warm_ups, judged)));
         let confidence = run.record.spec.confidence;
         let operations = operations::operations(run, &cells);
         let unmeasured = operations.iter().all(|o| o.measured.is_none());
@@ -130,13 +130,13 @@ fn ways_vary(run: &Run) -> bool {
     let words = Words::of(run);
     let chosen = |case: &Case| {
         let probe = probe::find(&case.probe)?;
-        Some(case.point.0.keys().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
+        Some(case.point.names().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
     };
     run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
 }
 
 /// The metrics whose cells are looked at for trouble: what is compared, or what a row shows.
-fn judged(run: &Run) -> Vec<(&'static str, Metric)> {
+fn judged(run: &Run) -> Vec<Judged> {
     let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
     let mut judged = Vec::new();
     for probe in probe::ALL.iter().filter(|p| planned(p.about().id)) {

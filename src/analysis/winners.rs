@@ -7,7 +7,7 @@
 use super::cells::Cells;
 use super::compare::Comparisons;
 use super::groups::{Group, Groups};
-use crate::axis::{Point, Value};
+use crate::axis::{Name, Point, Value};
 use crate::run::Run;
 use crate::sample::Better;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub enum Outcome {
 /// The best of one group of comparable cases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Winner {
-    pub probe: String,
+    pub probe: Name,
     /// The coordinates that the candidates share.
     pub shared: Point,
     pub outcome: Outcome,

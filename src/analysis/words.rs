@@ -33,7 +33,7 @@ impl Words {
             }
         }
         let mut first: BTreeMap<&str, (&Value, bool)> = BTreeMap::new();
-        for (id, value) in cases.iter().flat_map(|c| c.point.0.iter()) {
+        for (id, value) in cases.iter().flat_map(|c| c.point.iter()) {
             let (seen, varies) = first.entry(id).or_insert((value, false));
             *varies = *varies || *seen != value;
         }
@@ -97,13 +97,12 @@ impl Words {
     /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
     /// every case of the run shares is left out, and so is what its axis has by default.
     pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
-        let plain = |id: &String, value: &Value| match self.axes.iter().find(|a| a.id == id) {
+        let plain = |id: &str, value: &Value| match self.axes.iter().find(|a| a.id == id) {
             Some(axis) => (axis.default)().first() == Some(value),
             None => false,
         };
-        let chosen = |id: &String| id != first && probe.chosen(id) && self.varied.contains(id);
+        let chosen = |id: &str| id != first && probe.chosen(id) && self.varied.contains(id);
         let told: Vec<String> = point
-            .0
             .iter()
             .filter(|(id, value)| chosen(id) && !plain(id, value))
             .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))

@@ -157,7 +157,6 @@ mod tests {
     use super::*;
     use crate::analysis::synthetic::{Synthetic, audit};
     use crate::ledger::Counts;
-    use std::sync::Arc;
 
     #[test]
     fn zero_copy_is_told_from_bytes_and_completions() {
@@ -189,8 +188,7 @@ mod tests {
         assert!(with(&told(&run), "send over veth: 0 %").text.contains("no completion is flagged copied"));
         let mut lying = run.clone();
         for case in 0..lying.record.plan.cases.len() {
-            let told = lying.record.settings.entry(case).or_default();
-            Arc::make_mut(told).insert("sender_scatter_gather".into(), "off".into());
+            lying.record.settings.entry(case).or_default().set("sender_scatter_gather", "off".into());
         }
         assert!(with(&told(&lying), "send over veth: 0 %").text.contains("cannot gather"));
         assert!(!with(&told(&run), "send over veth: 0 %").text.contains("gather"));

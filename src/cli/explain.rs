@@ -103,7 +103,7 @@ fn find<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
         return run.record.plan.cases.get(index).context("a twin has a case");
     }
     let wanted = wanted(text)?;
-    let has = |case: &&Case| wanted.0.iter().all(|(axis, value)| case.point.get(axis) == Some(value));
+    let has = |case: &&Case| wanted.iter().all(|(axis, value)| case.point.get(axis) == Some(value));
     let found: Vec<&Case> = transfers(run).filter(has).collect();
     match found[..] {
         [] => bail!("no transfer of this run is \"{text}\"; other sizes and threads: --size, --threads"),

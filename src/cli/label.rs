@@ -14,7 +14,7 @@ impl Labels {
     pub fn of(plan: &Plan) -> Labels {
         let mut values: BTreeMap<(&str, &str), BTreeSet<&Value>> = BTreeMap::new();
         for case in &plan.cases {
-            for (axis, value) in case.point.0.iter() {
+            for (axis, value) in case.point.iter() {
                 values.entry((&case.probe, axis)).or_default().insert(value);
             }
         }
@@ -30,7 +30,7 @@ impl Labels {
 
     /// What tells a case from the others, axes in `known` left out.
     pub fn words(&self, case: &Case, known: &[&str]) -> Vec<String> {
-        let axes = self.varying.get(&case.probe).map(Vec::as_slice).unwrap_or_default();
+        let axes = self.varying.get(case.probe.as_str()).map(Vec::as_slice).unwrap_or_default();
         let others = axes.iter().filter(|axis| !known.contains(&axis.id));
         others.filter_map(|axis| case.point.get(axis.id).map(|value| worded(axis, value))).collect()
     }
@@ -39,7 +39,7 @@ impl Labels {
     pub fn case(&self, case: &Case) -> String {
         let mut words = self.words(case, &[]);
         if self.varying.len() > 1 || words.is_empty() {
-            words.insert(0, case.probe.clone());
+            words.insert(0, case.probe.to_string());
         }
         if case.twin_of.is_some() {
             words.push("(A/A)".into());
@@ -52,7 +52,7 @@ impl Labels {
 fn worded(axis: &Axis, value: &Value) -> String {
     match value {
         Value::Int(_) if axis.unit == crate::units::Unit::Bytes => axis.show(value),
-        Value::Text(text) if text != "on" && text != "off" => text.clone(),
+        Value::Text(text) if text != "on" && text != "off" => text.to_string(),
         value => format!("{}={value}", axis.flag),
     }
 }

@@ -3,7 +3,7 @@
 use super::args::{Global, PlanArgs};
 use super::output::{self, Paint, entry};
 use super::{Verdict, asked, axes};
-use crate::axis::{Axis, Value};
+use crate::axis::{Axis, Point, Value};
 use crate::host::Unavailable;
 use crate::plan::{Case, Plan, Skip, Substitution, TimeEstimate};
 use crate::probe;
@@ -12,7 +12,7 @@ use crate::units::{Unit, count, format_duration};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 const INDENT: usize = 14;
 
@@ -115,19 +115,12 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
 /// together.
 fn grid(probe: &str, plan: &Plan) -> Vec<String> {
     let Some(found) = probe::find(probe) else { return Vec::new() };
-    let points: Vec<_> = plan
-        .cases
-        .iter()
-        .filter(|c| c.probe == probe)
-        .map(|c| &c.point)
-        .chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point))
-        .collect();
+    let cases = plan.cases.iter().filter(|c| c.probe == probe).map(|c| &c.point);
+    let mut given = values(cases.chain(plan.skips.iter().filter(|s| s.probe == probe).map(|s| &s.point)));
     let mut lines = vec![entry("Probe", INDENT, &format!("{probe}: {}", found.about().title))];
     let mut fixed = Vec::new();
     for axis in found.axes() {
-        let mut seen = HashSet::new();
-        let given = points.iter().filter_map(|p| p.get(axis.id));
-        let values: Vec<Value> = given.filter(|value| seen.insert(*value)).cloned().collect();
+        let values = given.remove(axis.id).unwrap_or_default();
         match values.len() {
             0 => {}
             1 => fixed.push(format!("{} {}", axis.flag, axes::typed(&axis, &values))),
@@ -138,6 +131,19 @@ fn grid(probe: &str, plan: &Plan) -> Vec<String> {
         lines.push(entry("  fixed", INDENT, &fixed.join(", ")));
     }
     lines
+}
+
+/// The values on each axis, each once, in order of first appearance.
+fn values<'p>(points: impl Iterator<Item = &'p Point>) -> HashMap<&'p str, Vec<Value>> {
+    let mut known: HashMap<&str, (HashSet<&Value>, Vec<Value>)> = HashMap::new();
+    for (axis, value) in points.flat_map(Point::iter) {
+        let (seen, values) = known.entry(axis.as_str()).or_default();
+        // Neighbours mostly have the same.
+        if values.last() != Some(value) && seen.insert(value) {
+            values.push(value.clone());
+        }
+    }
+    known.into_iter().map(|(axis, (_, values))| (axis, values)).collect()
 }
 
 fn shown(axis: &Axis, values: &[Value]) -> String {

@@ -57,7 +57,7 @@ fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String
     if let Some(flag) = axes::any(matches) {
         bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
     }
-    let Run { record, .. } = RunDir::load(dir)?;
+    let record = RunDir::record(dir)?;
     let mut spec = record.spec;
     if let Some(text) = &args.asked.time_limit {
         spec.time_limit_ns = asked::time_limit_ns(text)?;
@@ -91,7 +91,8 @@ fn verdict(run: &Run, strict: bool) -> Verdict {
 /// Cases that have no verified sample, and are not known to be impossible here.
 fn unmeasured(run: &Run) -> usize {
     let plan = &run.record.plan;
-    let measured = |case: &Case| run.samples.verified(case.index) || plan.gave_up(case);
+    let given_up = plan.given_up();
+    let measured = |case: &Case| run.samples.verified(case.index) || given_up.contains(&case.index);
     plan.cases.iter().filter(|case| !measured(case)).count()
 }
 

@@ -189,7 +189,9 @@ pub fn audited(case: &Case) -> bool {
 /// The cases that a run audits: of every way to move data the one that stands for it best.
 fn representatives(plan: &Plan) -> Vec<&Case> {
     let mut chosen: Vec<(&Case, u64)> = Vec::new();
-    for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && !plan.gave_up(case)) {
+    let given_up = plan.given_up();
+    let due = |case: &&Case| case.twin_of.is_none() && !given_up.contains(&case.index);
+    for case in plan.cases.iter().filter(due) {
         let Some(copies) = copies(case) else { continue };
         let distance = copies.distance(&case.point);
         match chosen.iter_mut().find(|(known, _)| copies.same_way(&known.point, &case.point)) {

@@ -18,7 +18,7 @@ use crate::host::{clock, noise};
 use crate::plan::{Plan, Skip};
 use crate::probe::Missing;
 use crate::run::files::RunDir;
-use crate::run::{Failure, MissingQuantities, Run, State, Warning};
+use crate::run::{Failure, MissingQuantities, Run, State, Warning, settings};
 use crate::sample::Sample;
 use crate::spec::Spec;
 use crate::sys::signals;
@@ -85,8 +85,8 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ou
     let spec = run.record.spec.clone();
     let mut schedule = Schedule::new(&plan, &spec).starting_at(part.first_case);
     recall(&mut schedule, &run);
-    for case in plan.cases.iter().filter(|case| plan.gave_up(case)) {
-        schedule.give_up(case.index);
+    for case in plan.given_up() {
+        schedule.give_up(case);
     }
     watch(&Event::Started {
         cases: plan.cases.len(),
@@ -315,7 +315,8 @@ impl Session<'_> {
         }
         let stage = self.stages[index];
         for case in plan.cases.iter().filter(|c| self.stages[c.index] == stage && c.twin_of.is_none()) {
-            if !self.run.samples.has(case.index) && self.forecast.insert(case.index) {
+            // Marked whether it has samples or not: in a run that goes on nothing is looked for twice.
+            if self.forecast.insert(case.index) && !self.run.samples.has(case.index) {
                 let prediction = forecast::predict(self.run, case, now);
                 self.run.record.predictions.extend(prediction);
             }
@@ -386,7 +387,11 @@ impl Session<'_> {
         }
         let written = self.dir.append(&samples)?;
         self.run.samples.written(&samples, written);
-        self.run.record.settings.entry(case).or_insert_with(|| done.settings.into());
+        let settings = &mut self.run.record.settings;
+        if !settings.contains_key(&case) {
+            let like = settings::like(settings.values().next(), done.settings);
+            settings.insert(case, like);
+        }
         note_missing(&mut self.run.record.missing, done.missing);
         Ok(samples)
     }

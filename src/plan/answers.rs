@@ -1,38 +1,23 @@
 //! What this machine allows, asked once per combination of words (see [`Probe::available`]): a plan
 //! of a hundred thousand sizes tries each mechanism once.
 
-use crate::axis::{Axis, Kind, Point};
+use crate::axis::Point;
 use crate::host::Unavailable;
 use crate::probe::Probe;
 
-/// The answers of one probe so far.
+/// The answers of one probe so far, by the number of the combination.
 pub struct Answers<'a> {
     probe: &'a dyn Probe,
-    /// Axes of names, switches and texts, and the few sizes and counts that decide anything.
-    words: Vec<&'static str>,
-    known: Vec<(Point, Result<(), Unavailable>)>,
-    /// Neighbours in a plan mostly ask the same.
-    last: usize,
+    known: Vec<Option<Result<(), Unavailable>>>,
 }
 
 impl<'a> Answers<'a> {
-    pub fn new(probe: &'a dyn Probe, axes: &[Axis]) -> Answers<'a> {
-        let numeric = |axis: &Axis| matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
-        let words =
-            axes.iter().filter(|axis| !numeric(axis) || probe.decides(axis.id)).map(|axis| axis.id).collect();
-        Answers { probe, words, known: Vec::new(), last: 0 }
+    pub fn new(probe: &'a dyn Probe, combinations: usize) -> Answers<'a> {
+        Answers { probe, known: vec![None; combinations] }
     }
 
-    /// Can this case run here?
-    pub fn of(&mut self, point: &Point) -> Result<(), Unavailable> {
-        let same = |(known, _): &(Point, _)| self.words.iter().all(|id| known.get(id) == point.get(id));
-        if !self.known.get(self.last).is_some_and(same) {
-            let found = self.known.iter().position(same);
-            self.last = found.unwrap_or(self.known.len());
-            if found.is_none() {
-                self.known.push((point.clone(), self.probe.available(point)));
-            }
-        }
-        self.known[self.last].1.clone()
+    /// Can this case, of this combination of words, run here?
+    pub fn of(&mut self, words: usize, point: &Point) -> Result<(), Unavailable> {
+        self.known[words].get_or_insert_with(|| self.probe.available(point)).clone()
     }
 }

@@ -12,7 +12,7 @@ mod twins;
 pub use refine::Refinement;
 pub use thin::Thinned;
 
-use crate::axis::{Axis, Kind, Point, Value};
+use crate::axis::{Axis, Kind, Name, Point, Value};
 use crate::host::Unavailable;
 use crate::host::memory;
 use crate::probe::{self, Probe};
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub struct Case {
     /// Index in the plan; `case` column of the files.
     pub index: usize,
-    pub probe: String,
+    pub probe: Name,
     pub point: Point,
     /// This case repeats that one, to measure the noise floor (A/A). Never part of a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub struct Case {
 /// A case that was asked for and cannot run here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skip {
-    pub probe: String,
+    pub probe: Name,
     pub point: Point,
     #[serde(flatten)]
     pub why: Unavailable,
@@ -130,22 +130,23 @@ impl Plan {
         for entry in &spec.probes {
             let probe = probe::find(&entry.probe).ok_or_else(|| PlanError::NoProbe(entry.probe.clone()))?;
             let axes = probe.axes();
-            let mut answers = Answers::new(probe, &axes);
             // One grid has no point twice; two grids of one probe may.
             let repeated = spec.probes.iter().filter(|other| other.probe == entry.probe).count() > 1;
             let entry = &plan.substitute(probe, &axes, entry, spec.quick);
-            let points = expand::points(probe, &axes, entry, spec.quick)?;
+            let grid = expand::grid(probe, &axes, entry, spec.quick)?;
             // Each entry keeps the limit by itself; many of them are as much of a mistake.
-            if plan.cases.len() + plan.skips.len() + points.len() > MOST_CASES {
+            if plan.cases.len() + plan.skips.len() + grid.points.len() > MOST_CASES {
                 return Err(PlanError::TooManyTogether { entries: spec.probes.len() });
             }
-            for point in points {
-                if repeated && !seen.insert((probe.about().id, point.clone())) {
+            let mut answers = Answers::new(probe, grid.words);
+            let id = Name::from(probe.about().id);
+            for (words, point) in grid.points {
+                if repeated && !seen.insert((id.clone(), point.clone())) {
                     continue;
                 }
                 refuse_too_large(probe, &axes, &point, memory_bytes)?;
-                let answer = answers.of(&point);
-                plan.add(probe.about().id, point, answer);
+                let answer = answers.of(words, &point);
+                plan.add(&id, point, answer);
             }
         }
         let twins = twins::choose(&plan.cases);
@@ -186,8 +187,15 @@ impl Plan {
         self.skips.iter().any(|skip| skip.probe == case.probe && skip.point == case.point)
     }
 
-    fn add(&mut self, probe: &str, point: Point, answer: Result<(), Unavailable>) {
-        let probe = probe.to_string();
+    /// Every case of which that is true.
+    pub fn given_up(&self) -> HashSet<usize> {
+        let skipped: HashSet<(&Name, &Point)> = self.skips.iter().map(|s| (&s.probe, &s.point)).collect();
+        let cases = self.cases.iter().filter(|case| skipped.contains(&(&case.probe, &case.point)));
+        cases.map(|case| case.index).collect()
+    }
+
+    fn add(&mut self, probe: &Name, point: Point, answer: Result<(), Unavailable>) {
+        let probe = probe.clone();
         match answer {
             Ok(()) => self.cases.push(Case { index: self.cases.len(), probe, point, twin_of: None }),
             Err(why) => self.skips.push(Skip { probe, point, why }),

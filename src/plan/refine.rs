@@ -1,7 +1,7 @@
 //! Cases that a stage of refinement adds to a plan that is already being measured.
 
 use super::{Case, Plan, Skip};
-use crate::axis::Point;
+use crate::axis::{Name, Point};
 use crate::host::memory;
 use crate::probe;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Refinement {
 impl Plan {
     /// Appends a stage with these cases, or with those of them that this machine can run; what is known
     /// already is left out. The number of cases added; a stage without any is not recorded.
-    pub fn refine(&mut self, wanted: &[(String, Point)]) -> usize {
+    pub fn refine(&mut self, wanted: &[(Name, Point)]) -> usize {
         let first_case = self.cases.len();
         for (id, point) in wanted {
             let Some(probe) = probe::find(id) else { continue };

@@ -4,7 +4,7 @@
 //! first planned), because the floor is the machine's.
 
 use super::Case;
-use crate::axis::Value;
+use crate::axis::{Name, Value};
 use crate::probe;
 
 /// Twins per probe: the corners of two numeric axes.
@@ -47,15 +47,15 @@ fn corners(group: &[Case]) -> Vec<usize> {
 }
 
 /// The coordinates that are not numbers.
-fn words(case: &Case) -> impl Iterator<Item = (&String, &Value)> {
-    case.point.0.iter().filter(|(_, value)| value.as_text().is_some())
+fn words(case: &Case) -> impl Iterator<Item = (&Name, &Value)> {
+    case.point.iter().filter(|(_, value)| value.as_text().is_some())
 }
 
 /// Axes of numbers with more than one value among these cases: the most varied first.
-fn varying_numbers(cases: &[&Case]) -> Vec<String> {
+fn varying_numbers(cases: &[&Case]) -> Vec<Name> {
     let Some(first) = cases.first() else { return Vec::new() };
-    let mut axes: Vec<(usize, String)> = Vec::new();
-    for (axis, value) in first.point.0.iter() {
+    let mut axes: Vec<(usize, Name)> = Vec::new();
+    for (axis, value) in first.point.iter() {
         if value.as_int().is_none() {
             continue;
         }

@@ -156,7 +156,8 @@ pub trait Probe: Sync {
     fn axes(&self) -> Vec<Axis>;
 
     /// Does this axis exist at this point? (A reap batch only where something is reaped.) The
-    /// point holds the axes before it in `axes()` order.
+    /// point holds the axes before it in `axes()` order. Asked once per combination of names, switches and
+    /// texts: sizes and counts cannot decide it.
     fn applies(&self, axis: &str, point: &Point) -> bool {
         let _ = (axis, point);
         true
@@ -189,7 +190,8 @@ pub trait Probe: Sync {
     }
 
     /// The value that this axis takes at this point when nobody named one, where that is not the axis's
-    /// own default: something on the point needs it. The point holds the axes before it.
+    /// own default: something on the point needs it. The point holds the axes before it; asked as seldom as
+    /// [`Probe::applies`].
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         let _ = (axis, point);
         None

@@ -47,6 +47,8 @@ pub struct Layout<'a> {
     pub threads: Vec<u64>,
     /// What is not drawn, in a sentence.
     pub left_out: Option<String>,
+    /// The cases at those sizes and thread counts.
+    pictured: Vec<&'a Case>,
     /// Axes that only some of the competing values have, and that vary: part of a line's name.
     bound: Vec<&'static str>,
 }
@@ -68,6 +70,7 @@ impl<'a> Layout<'a> {
             sizes: spread(&sizes, SIZES),
             threads: spread(&threads, COUNTS),
             left_out: None,
+            pictured: Vec::new(),
             varying,
             facets: Vec::new(),
             series: Vec::new(),
@@ -75,6 +78,7 @@ impl<'a> Layout<'a> {
             axes,
             cases,
         };
+        layout.pictured = layout.cases.iter().filter(|c| layout.drawn(&c.point)).copied().collect();
         layout.facets = layout.make_facets();
         layout.series = layout.make_series();
         let drawn = [
@@ -152,7 +156,13 @@ impl<'a> Layout<'a> {
         self.facets.iter().find(|f| self.facet_axes().all(|a| f.point.get(a) == point.get(a)))
     }
 
-    /// The cases of one combination at one value of an axis.
+    /// One of its cases by its index in the plan.
+    pub fn case(&self, index: usize) -> Option<&'a Case> {
+        let place = self.cases.binary_search_by_key(&index, |c| c.index).ok()?;
+        Some(self.cases[place])
+    }
+
+    /// The cases of one combination at one value of an axis, of those that are drawn.
     pub fn slice<'s>(
         &'s self,
         facet: &'s Facet,
@@ -160,7 +170,7 @@ impl<'a> Layout<'a> {
         value: u64,
     ) -> impl Iterator<Item = &'a Case> + 's {
         let in_facet = move |c: &&&Case| self.facet_axes().all(|a| facet.point.get(a) == c.point.get(a));
-        self.cases.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
+        self.pictured.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
     }
 
     /// Is a case at a size and a thread count that is drawn?

@@ -94,7 +94,7 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
     let predictions: BTreeMap<(usize, &str), &Account> = predictions(run);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let copied = copied(copies::of_case(run, case));
-        let mut place = vec![case.index.to_string(), case.probe.clone()];
+        let mut place = vec![case.index.to_string(), case.probe.to_string()];
         place.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;

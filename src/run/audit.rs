@@ -1,6 +1,6 @@
 //! An audit: what was counted in an untimed round of a case, and whether the parts add up.
 
-use crate::axis::Point;
+use crate::axis::{Name, Point};
 use crate::host::Unavailable;
 use crate::ledger::{Counts, Functions, Spent, Tier};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub const TOLERANCE: f64 = 0.001;
 /// The copies of one case. Bytes are those of the whole round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
-    pub probe: String,
+    pub probe: Name,
     pub point: Point,
     /// Payload that the receiver got; the sender sent as much, and it was verified.
     pub delivered_bytes: u64,

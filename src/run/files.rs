@@ -11,7 +11,7 @@ use super::held::{Held, one_name};
 use super::rows::{self, BadField};
 use super::samples::{self, Place, Samples, Written};
 use super::{Record, Run, SCHEMA, leftovers};
-use crate::axis::Value;
+use crate::axis::{Name, Value};
 use crate::plan::Plan;
 use crate::probe;
 use crate::sample::Sample;
@@ -42,7 +42,7 @@ pub struct RunDir {
     /// Does the lock keep other writers away?
     locked: bool,
     quantities: Vec<String>,
-    probes: Vec<String>,
+    probes: Vec<Name>,
 }
 
 impl RunDir {
@@ -137,6 +137,11 @@ impl RunDir {
         Ok((dir, run))
     }
 
+    /// What a run recorded beside its samples, which may be gigabytes.
+    pub fn record(path: &Path) -> Result<Record, LoadError> {
+        read_record(path)
+    }
+
     /// Reads a run. Rows are streamed; one torn last row becomes a warning of the record.
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
@@ -177,10 +182,11 @@ impl RunDir {
         self.probes = probes(record);
         self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
-        let mut json = serde_json::to_vec_pretty(record)
-            .map_err(|e| write_error(&self.path.join(RECORD), io::Error::other(e)))?;
-        json.push(b'\n');
-        replace(&self.held.way, RECORD, &json).map_err(|error| self.held.named(error, &self.path))
+        let json = |file: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *file, record)?;
+            file.write_all(b"\n")
+        };
+        replace_with(&self.held.way, RECORD, json).map_err(|error| self.held.named(error, &self.path))
     }
 
     /// Appends whole rows with one write; all of them, or none.
@@ -192,7 +198,7 @@ impl RunDir {
         let mut places = Vec::new();
         for sample in samples {
             let refuse = |e: BadField| WriteError::Sample { column: e.column, reason: e.reason };
-            let probe = self.probes.get(sample.case).map(String::as_str).ok_or_else(|| {
+            let probe = self.probes.get(sample.case).map(Name::as_str).ok_or_else(|| {
                 refuse(BadField {
                     column: "case".into(),
                     reason: format!("{} is not in the plan", sample.case),
@@ -283,8 +289,14 @@ fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
     }
 }
 
-fn probes(record: &Record) -> Vec<String> {
+fn probes(record: &Record) -> Vec<Name> {
     record.plan.cases.iter().map(|c| c.probe.clone()).collect()
+}
+
+/// What every version of a record says.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u64,
 }
 
 fn read_record(dir: &Path) -> Result<Record, LoadError> {
@@ -296,16 +308,21 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     if json.len() as u64 > LARGEST_RECORD {
         return Err(damaged(format!("it is larger than {} MiB", LARGEST_RECORD >> 20)));
     }
-    // The schema first: a newer record need not parse as ours.
-    #[derive(Deserialize)]
-    struct Versioned {
-        schema: u64,
+    let newer = |found: u64| found > u64::from(SCHEMA);
+    let mut record: Record = match serde_json::from_slice(&json) {
+        Ok(record) => record,
+        // A newer record need not parse as ours.
+        Err(error) => match serde_json::from_slice::<Versioned>(&json) {
+            Ok(version) if newer(version.schema) => {
+                return Err(LoadError::Newer { path, found: version.schema });
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+            Ok(_) => return Err(damaged(error.to_string())),
+        },
+    };
+    if newer(record.schema.into()) {
+        return Err(LoadError::Newer { path, found: record.schema.into() });
     }
-    let version: Versioned = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
-    if version.schema > u64::from(SCHEMA) {
-        return Err(LoadError::Newer { path, found: version.schema });
-    }
-    let mut record: Record = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
     consistent(&record).map_err(damaged)?;
     younger_axes(&mut record);
     Ok(record)
@@ -313,7 +330,7 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
 
 /// Gives the points of an older run what they had on axes that it did not know yet.
 fn younger_axes(record: &mut Record) {
-    let mut known: BTreeMap<String, Vec<(&'static str, Value)>> = BTreeMap::new();
+    let mut known: BTreeMap<Name, Vec<(&'static str, Value)>> = BTreeMap::new();
     let Plan { cases, skips, .. } = &mut record.plan;
     let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
     let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));

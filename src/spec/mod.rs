@@ -15,7 +15,7 @@ use crate::axis::{Axis, Kind, Value, suggest};
 use crate::probe::{self, Timing};
 use crate::stats::random::Random;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// One probe of a spec and the values asked for on its axes. Axes that are not named take the
@@ -255,13 +255,8 @@ fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
 
 /// Without repetitions, in the order of first appearance.
 pub(crate) fn distinct(values: Vec<Value>) -> Vec<Value> {
-    let mut kept: Vec<Value> = Vec::with_capacity(values.len());
-    for value in values {
-        if !kept.contains(&value) {
-            kept.push(value);
-        }
-    }
-    kept
+    let mut seen = HashSet::with_capacity(values.len());
+    values.into_iter().filter(|value| seen.insert(value.clone())).collect()
 }
 
 pub(crate) fn nanoseconds(duration: Duration) -> u64 {

@@ -7,6 +7,7 @@
 //! section 5.7; erfc: Press et al., "Numerical recipes", section 6.2.
 
 use super::order::ranks;
+use std::sync::OnceLock;
 
 /// Up to here every sign pattern is counted.
 const EXACT: usize = 25;
@@ -39,24 +40,46 @@ pub fn smallest_p(n: u32) -> f64 {
     (2.0 * 0.5f64.powi(n as i32)).min(1.0)
 }
 
-/// Share of the 2^n sign patterns at least as far out. Ranks are doubled to be whole with ties.
+/// How many sign patterns of 1, 2, .. n have at most each sum of positive ranks. Without ties every sample of a
+/// size has the same: a large run asks a million times.
+static WITHOUT_TIES: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
+
+/// Share of the 2^n sign patterns at least as far out.
 fn exact_p(ranks: &[f64], positive: f64) -> f64 {
-    let doubled: Vec<usize> = ranks.iter().map(|r| (2.0 * r).round() as usize).collect();
-    let total: usize = doubled.iter().sum();
-    let mut patterns = vec![0.0; total + 1];
-    patterns[0] = 1.0;
-    let mut reach = 0;
-    for rank in doubled {
-        reach += rank;
+    let n = ranks.len();
+    // A tie gives two the same rank; whole ranks alone do not exclude that.
+    let tied = ranks.iter().enumerate().any(|(i, r)| r.fract() != 0.0 || ranks[..i].contains(r));
+    // Ranks are doubled to be whole with ties.
+    let scale = if tied { 2.0 } else { 1.0 };
+    let seen = (scale * positive).round() as usize;
+    let total = (scale * ranks.iter().sum::<f64>()).round() as usize;
+    // The distribution is symmetric about total / 2, so one tail is enough.
+    let near = seen.min(total - seen);
+    let tail = if tied {
+        at_most(ranks.iter().map(|r| (scale * r).round() as usize))[near]
+    } else {
+        WITHOUT_TIES[n].get_or_init(|| at_most(1..=n))[near]
+    };
+    (2.0 * tail * 0.5f64.powi(n as i32)).min(1.0)
+}
+
+/// Of the sign patterns of these ranks, how many have at most each sum of positive ones: whole numbers below
+/// 2^53, so that no order of adding matters.
+fn at_most(ranks: impl Iterator<Item = usize>) -> Vec<f64> {
+    let mut patterns = vec![1.0];
+    for rank in ranks {
+        let reach = patterns.len() - 1 + rank;
+        patterns.resize(reach + 1, 0.0);
         for sum in (rank..=reach).rev() {
             patterns[sum] += patterns[sum - rank];
         }
     }
-    // The distribution is symmetric about total / 2, so one tail is enough.
-    let seen = (2.0 * positive).round() as usize;
-    let near = seen.min(total - seen);
-    let tail: f64 = patterns[..=near].iter().sum();
-    (2.0 * tail * 0.5f64.powi(ranks.len() as i32)).min(1.0)
+    let mut below = 0.0;
+    for count in &mut patterns {
+        below += *count;
+        *count = below;
+    }
+    patterns
 }
 
 fn normal_p(ranks: &[f64], positive: f64) -> f64 {
@@ -103,6 +126,17 @@ mod tests {
         assert_eq!(signed_rank(&[1.0, -1.0]).p, 1.0);
         assert_eq!(smallest_p(6), 0.03125);
         assert_eq!(smallest_p(0), 1.0);
+    }
+
+    #[test]
+    fn the_table_without_ties_is_that_of_doubled_ranks() {
+        for n in 0..=EXACT {
+            let (plain, doubled) = (at_most(1..=n), at_most((1..=n).map(|rank| 2 * rank)));
+            assert!(plain.iter().enumerate().all(|(sum, count)| doubled[2 * sum] == *count), "{n}");
+            assert_eq!(plain.last(), Some(&2f64.powi(n as i32)));
+        }
+        // Ranks 1.5, 1.5 and 3, of which 4.5 are positive: 3 of the 8 patterns lie as far out on each side.
+        assert_eq!(signed_rank(&[1.0, -1.0, 2.0]).p, 0.75);
     }
 
     #[test]

@@ -237,7 +237,7 @@ impl Direction<'_> {
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
             let task = Task {
-                probe: self.case.probe.clone(),
+                probe: self.case.probe.to_string(),
                 role: role.to_string(),
                 point: self.case.point.clone(),
                 timing,

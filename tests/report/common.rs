@@ -290,7 +290,11 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             quick: false,
             refine: None,
         },
-        settings: plan.cases.iter().map(|c| (c.index, settings.clone().into())).collect(),
+        settings: plan
+            .cases
+            .iter()
+            .map(|c| (c.index, syscost::run::settings::like(None, settings.clone())))
+            .collect(),
         audits: audits(&plan),
         plan,
         missing: if shape.counters { Vec::new() } else { vec![missing] },

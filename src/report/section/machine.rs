@@ -65,7 +65,7 @@ fn paths(m: &Material) -> Vec<Block> {
     for (case, settings) in &m.run.record.settings {
         let Some(path) = m.run.case(*case).and_then(|case| case.point.text("path")) else { continue };
         let own = settings.iter().filter(|(name, _)| ENDS.iter().any(|end| name.starts_with(end)));
-        let rows = own.map(|(name, value)| (name.replace('_', " "), value.clone(), String::new()));
+        let rows = own.map(|(name, value)| (name.replace('_', " "), value.to_string(), String::new()));
         told.entry(path).or_insert_with(|| rows.collect());
     }
     let block = |(path, facts): (&str, Vec<_>)| Block::Facts {

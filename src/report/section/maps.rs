@@ -45,7 +45,8 @@ fn map(layout: &Layout, facet: &Facet, study: &Study) -> WinnerMap {
     let here: Vec<&Winner> = study
         .winners
         .iter()
-        .filter(|w| w.probe == layout.probe.about().id && layout.facet_of(&w.shared) == Some(facet))
+        .filter(|w| w.probe == layout.probe.about().id && layout.drawn(&w.shared))
+        .filter(|w| layout.facet_of(&w.shared) == Some(facet))
         .collect();
     let mut winners = Vec::new();
     for count in &layout.threads {
@@ -77,14 +78,7 @@ fn nothing() -> MapCell {
 
 fn cell(layout: &Layout, study: &Study, winner: &Winner) -> MapCell {
     let metric = study.comparisons.metric.id;
-    let name = |case: usize| {
-        layout
-            .cases
-            .iter()
-            .find(|c| c.index == case)
-            .and_then(|c| layout.series_name(&c.point))
-            .unwrap_or_default()
-    };
+    let name = |case: usize| layout.case(case).and_then(|c| layout.series_name(&c.point)).unwrap_or_default();
     let figure = |case: usize| match layout.estimate(case, metric) {
         Some((e, _)) => format!("{} {}", name(case), e.unit.format(e.value)),
         None => name(case),

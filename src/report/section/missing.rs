@@ -60,7 +60,7 @@ fn common(m: &Material, skips: &[&Skip]) -> String {
         measured.is_some_and(|l| l.cases.iter().all(|c| c.point.get(axis).is_none_or(|v| v == value)))
     };
     let mut point = Point::default();
-    for (axis, value) in first.point.0.iter() {
+    for (axis, value) in first.point.iter() {
         if skips.iter().all(|s| s.point.get(axis) == Some(value)) && !everywhere(axis, value) {
             point.set(axis, value.clone());
         }

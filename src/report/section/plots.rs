@@ -1,7 +1,7 @@
 //! Throughput and CPU cost over message sizes, threads and connections, with interval bands.
 
 use super::{capital, threads, unless_empty};
-use crate::axis::{Point, Value};
+use crate::axis::{Name, Point, Value};
 use crate::mechanism::CONNECTIONS;
 use crate::plan::Case;
 use crate::report::context::{Facet, Layout, SIZE, THREADS, spread};
@@ -73,7 +73,7 @@ pub fn by_connections(m: &Material) -> Option<Section> {
             if seen.contains(&rest) {
                 continue;
             }
-            let ids: Vec<&str> = rest.0.keys().map(String::as_str).collect();
+            let ids: Vec<&str> = rest.names().map(Name::as_str).collect();
             let title = layout.describe(&rest, &ids);
             let mut plots = Vec::new();
             for size in representative(&layout.sizes) {
@@ -82,7 +82,7 @@ pub fn by_connections(m: &Material) -> Option<Section> {
                         let at = |axis: &str, n: u64| case.point.int(axis).is_none_or(|value| value == n);
                         at(SIZE, size)
                             && at(THREADS, count)
-                            && rest.0.iter().all(|(id, value)| case.point.get(id) == Some(value))
+                            && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
                     };
                     let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
                     let at = format!("{}, {}", Unit::Bytes.format(size as f64), threads(count));
@@ -167,7 +167,7 @@ fn draw(
     wanted: &Wanted,
     at: &str,
 ) -> Option<Plot> {
-    let cases: Vec<&Case> = layout.slice(facet, held, value).filter(|c| layout.drawn(&c.point)).collect();
+    let cases: Vec<&Case> = layout.slice(facet, held, value).collect();
     lines(layout, &facet.title, &cases, along, wanted, at)
 }
 

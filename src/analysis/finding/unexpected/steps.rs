@@ -15,7 +15,7 @@ use crate::probe;
 use crate::sample::Metric;
 use crate::stats::Estimate;
 use crate::units::significant;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub const THREADS: &str = "threads";
 /// Places that a statement about several names.
@@ -85,11 +85,13 @@ pub fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<C
         .collect();
     odd.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     let mut steps: Vec<Vec<Odd>> = Vec::new();
+    let mut places: HashMap<(usize, usize), usize> = HashMap::new();
     for one in odd {
-        match steps.iter_mut().find(|step| step[0].ends == one.ends) {
-            Some(step) => step.push(one),
-            None => steps.push(vec![one]),
+        let place = *places.entry(one.ends).or_insert(steps.len());
+        if place == steps.len() {
+            steps.push(Vec::new());
         }
+        steps[place].push(one);
     }
     (looked, steps)
 }
@@ -111,9 +113,11 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
 pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
     let words = Words::of(evidence.run);
     let mut told: Vec<Told> = Vec::new();
+    let mut places: HashMap<Alike, usize> = HashMap::new();
     for step in odd {
-        let Some(new) = told_of(evidence, &words, axis, step) else { continue };
-        match told.iter_mut().find(|t| t.alike == new.alike) {
+        let Some((alike, new)) = told_of(evidence, &words, axis, step) else { continue };
+        let place = *places.entry(alike).or_insert(told.len());
+        match told.get_mut(place) {
             Some(same) => {
                 same.also.push(new.place);
                 same.cells.extend(new.cells);
@@ -124,10 +128,11 @@ pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec
     told.into_iter().map(Told::statement).collect()
 }
 
+/// What steps that are alike share: ends, who, metrics, and the counters of the cause.
+type Alike = (String, Vec<&'static str>, Vec<&'static str>);
+
 /// The strongest of steps that are alike, and where the others are.
 struct Told {
-    /// Ends, who, metrics, and the counters of the cause.
-    alike: (String, Vec<&'static str>, Vec<&'static str>),
     text: String,
     place: String,
     also: Vec<String>,
@@ -147,7 +152,7 @@ impl Told {
     }
 }
 
-fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<Told> {
+fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<(Alike, Told)> {
     let strongest = step.first()?;
     let ends = strongest.ends;
     let (lower, upper) = (evidence.run.case(ends.0)?, evidence.run.case(ends.1)?);
@@ -168,7 +173,7 @@ fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> 
     let counters = cause.cells.iter().map(|cell| cell.metric).collect();
     let of_step = metrics.iter().flat_map(|metric| [ends.0, ends.1].map(|case| CellRef { case, metric }));
     let cells = of_step.chain(cause.cells).collect();
-    Some(Told { alike: (from + &who, metrics, counters), text, place, also: Vec::new(), cells })
+    Some(((from + &who, metrics, counters), Told { text, place, also: Vec::new(), cells }))
 }
 
 impl Odd {

@@ -4,6 +4,7 @@
 
 use super::{COMMAND, Unsuitable};
 use crate::analysis::cells::Cells;
+use crate::axis::Name;
 use crate::mechanism;
 use crate::plan::Case;
 use crate::probe;
@@ -151,9 +152,9 @@ fn key(probe_id: &str, point: &crate::axis::Point) -> Option<(Kind, Place)> {
 
 /// `path`, or whatever else two cases differ in.
 fn difference(one: &Case, other: &Case) -> String {
-    let differs = |id: &&String| one.point.get(id) != other.point.get(id);
-    let ids: Vec<&String> = one.point.0.keys().chain(other.point.0.keys()).filter(differs).collect();
-    let mut names: Vec<&str> = ids.into_iter().map(String::as_str).collect();
+    let differs = |id: &&Name| one.point.get(id) != other.point.get(id);
+    let ids: Vec<&Name> = one.point.names().chain(other.point.names()).filter(differs).collect();
+    let mut names: Vec<&str> = ids.into_iter().map(Name::as_str).collect();
     names.dedup();
     if names.is_empty() { "nothing that is recorded".into() } else { names.join(", ") }
 }

@@ -1,0 +1,94 @@
+//! The names of what a file's rows hold, and where each stands in a row.
+//!
+//! Every metric of every sample looks its quantities up by name, which is millions of times a hundred: they are
+//! found by one look into a table. The table is made once for a file.
+
+/// Sorted, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Ids {
+    sorted: Box<[String]>,
+    /// One more than the place of the name that belongs here or before here; 0: no name does.
+    slots: Box<[u32]>,
+}
+
+impl Ids {
+    /// `ids` in any order; what is there twice is kept once.
+    pub fn new(mut ids: Vec<String>) -> Ids {
+        ids.sort();
+        ids.dedup();
+        // At most half full: a search soon ends at an empty slot.
+        let mut slots = vec![0; (2 * ids.len() + 1).next_power_of_two()].into_boxed_slice();
+        for (place, id) in (1..).zip(&ids) {
+            let mut at = spread(id) & (slots.len() - 1);
+            while slots[at] != 0 {
+                at = (at + 1) & (slots.len() - 1);
+            }
+            slots[at] = place;
+        }
+        Ids { sorted: ids.into(), slots }
+    }
+
+    pub fn place(&self, id: &str) -> Option<usize> {
+        let mut at = spread(id);
+        loop {
+            let place = *self.slots.get(at & self.slots.len().wrapping_sub(1))?;
+            let known = self.sorted.get((place as usize).checked_sub(1)?)?;
+            if known == id {
+                return Some(place as usize - 1);
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.sorted.iter().map(String::as_str)
+    }
+
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+}
+
+/// A number that differs for different names, mostly: eight bytes at a time, multiplied by an odd number whose
+/// bits are without a pattern (the golden ratio's), as Knuth has it.
+fn spread(id: &str) -> usize {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut sum = id.len() as u64;
+    for piece in id.as_bytes().chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..piece.len()].copy_from_slice(piece);
+        sum = (sum.rotate_left(5) ^ u64::from_le_bytes(bytes)).wrapping_mul(GOLDEN);
+    }
+    (sum >> 32) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_name_is_found_at_its_place_and_no_other(
+            ids in prop::collection::vec("[a-c_]{0,20}", 0..60), other in "[a-c_]{0,3}",
+        ) {
+            let all = Ids::new(ids.clone());
+            prop_assert!(all.iter().is_sorted_by(|a, b| a < b));
+            for (place, id) in all.iter().enumerate() {
+                prop_assert_eq!(all.place(id), Some(place));
+            }
+            prop_assert!(ids.iter().all(|id| all.place(id).is_some()));
+            prop_assert_eq!(all.place(&other).is_some(), ids.contains(&other));
+            prop_assert_eq!(all.is_empty(), ids.is_empty());
+        }
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_found() {
+        assert_eq!((Ids::default().place(""), Ids::new(Vec::new()).place("a")), (None, None));
+    }
+}
