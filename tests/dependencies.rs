@@ -274,3 +274,29 @@ fn the_oldest_rust_is_one_number_everywhere() {
     assert!(read("README.md").contains(&format!("Rust ({stated} or newer)")), "README.md: Rust {stated}");
     assert!(read("docs/install.md").contains(&format!("Rust {stated}")), "docs/install.md: Rust {stated}");
 }
+
+/// Names and versions of a lock file.
+fn locked(path: &str) -> BTreeSet<(String, String)> {
+    #[derive(Deserialize)]
+    struct Lock {
+        package: Vec<Named>,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+        version: String,
+    }
+    let text = std::fs::read_to_string(root().join(path)).expect("a lock file");
+    let lock: Lock = toml::from_str(&text).expect("cargo's own format");
+    lock.package.into_iter().map(|package| (package.name, package.version)).collect()
+}
+
+#[test]
+fn the_fuzzed_parsers_are_built_with_what_the_program_is_built_with() {
+    let (ours, fuzzed) = (locked("Cargo.lock"), locked("fuzz/Cargo.lock"));
+    let names: BTreeSet<&String> = ours.iter().map(|(name, _)| name).collect();
+    let shared: BTreeSet<_> = fuzzed.iter().filter(|(name, _)| names.contains(name)).cloned().collect();
+    assert!(shared.len() > 30, "the shared dependencies were found");
+    let other: Vec<_> = shared.difference(&ours).collect();
+    assert!(other.is_empty(), "cd fuzz && cargo update -p NAME --precise VERSION for {other:?}");
+}

@@ -320,5 +320,6 @@ pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -
         no_functions: None,
         cpu: None,
         marks: Vec::new(),
+        incomplete_rounds: 0,
     }
 }

@@ -94,7 +94,7 @@ fn gone_for_a_moment_marks_its_round(switch: &Path) {
 
 /// The round that it hits is marked; those without it fail with what helps; then the run goes on.
 fn gone_for_seconds_fails_rounds_until_it_is_back(switch: &Path, cpus: usize) {
-    let mut held = Held::start(TRANSFER, 6, here());
+    let mut held = Held::start(TRANSFER, 8, here());
     held.busy_workers();
     let unplugged = Unplugged::take(switch);
     std::thread::sleep(GONE);
