@@ -104,7 +104,7 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
+        known: &mut dyn FnMut(Observer<'_>) -> Round<Known>,
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<Cpu>, RoundError> {
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
@@ -140,11 +140,7 @@ fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
 
 /// Takes rounds until one was not disturbed, or that is enough of them: what the last one brought, and the marks
 /// on it.
-<<<<<<< HEAD
-fn undisturbed<T>(mut round: impl FnMut() -> Result<Marked<T>, RoundError>) -> Result<Marked<T>, RoundError> {
-=======
 fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
->>>>>>> fuzz
     let mut last = round()?;
     for _ in 1..TRIES {
         if last.1.is_empty() {
