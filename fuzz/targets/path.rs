@@ -25,7 +25,11 @@ pub fn look(bytes: &[u8], _: &Path) -> Seen {
             let again = axis.parse(&value.to_string());
             assert_eq!(again.as_ref(), Ok(&value), "it reads back");
         }
-        Err(error) => assert!(!error.reason.is_empty() && host.is_err() && namespaces.is_err(), "{error}"),
+        // A list of paths is split at commas: a name that is a path by itself is taken for the next one.
+        Err(error) => assert!(
+            host.is_err() && namespaces.is_err() || error.reason.contains("a value of its own"),
+            "{error}"
+        ),
     }
     Seen::of(host.is_ok() || namespaces.is_ok())
 }

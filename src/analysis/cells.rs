@@ -6,8 +6,9 @@
 //! independent. A round without a usable sample has no value; a metric that no sample supports has
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
+use super::rounds::Rounds;
 use super::seen::Seen;
-use crate::axis::{Name, Point};
+use crate::axis::Name;
 use crate::plan::Case;
 use crate::probe;
 use crate::run::{Record, Run};
@@ -21,8 +22,8 @@ pub struct Cell {
     pub case: usize,
     pub metric: &'static str,
     pub estimate: Estimate,
-    /// The metric's value in each round that has one: (round, median over its usable samples).
-    pub rounds: Vec<(u32, f64)>,
+    /// The metric's value in each round that has one: the median over its usable samples.
+    pub rounds: Rounds,
 }
 
 /// All cells of a run, by case and in the order of the probe's metrics.
@@ -76,29 +77,25 @@ pub fn metric(run: &Run, id: &str) -> Option<Metric> {
     })
 }
 
-/// Of an emulated machine only what was counted: nothing that is made of its times may be shown,
-/// compared or drawn.
-/// `samples` are sound and in order of rounds.
+/// The cells of a case, from its sound samples in order of rounds. Of an emulated machine only what was counted:
+/// nothing that is made of its times may be shown, compared or drawn.
 pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -> Box<[Cell]> {
     let Some(probe) = probe::find(&case.probe) else { return Box::default() };
-    let cell = |metric: &Metric| {
-        let rounds = round_values(metric, &case.point, samples);
-        let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
-        let estimate = median_interval(&values, record.spec.confidence, metric.unit)?;
-        Some(Cell { case: case.index, metric: metric.id, estimate, rounds })
-    };
+    let of_rounds: Vec<&[&Sample]> = samples.chunk_by(|a, b| a.round == b.round).collect();
     let counts_only = record.emulator().is_some();
-    probe.metrics().iter().filter(|metric| metric.is_count() || !counts_only).filter_map(cell).collect()
-}
-
-/// `samples` are usable and in order of rounds.
-fn round_values(metric: &Metric, point: &Point, samples: &[&Sample]) -> Vec<(u32, f64)> {
-    let rounds = samples.chunk_by(|a, b| a.round == b.round);
-    let value = |round: &[&Sample]| Some((round[0].round, round_value(round, metric, point)?));
-    let mut values: Vec<(u32, f64)> = rounds.filter_map(value).collect();
-    // There are millions of them in a large run.
-    values.shrink_to_fit();
-    values
+    let (mut estimates, mut table) = (Vec::new(), Vec::new());
+    for metric in probe.metrics().iter().filter(|metric| metric.is_count() || !counts_only) {
+        let values = of_rounds.iter().map(|round| round_value(round, metric, &case.point));
+        let row: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
+        let known: Vec<f64> = row.iter().copied().filter(|value| !value.is_nan()).collect();
+        if let Some(estimate) = median_interval(&known, record.spec.confidence, metric.unit) {
+            estimates.push((metric.id, estimate));
+            table.extend(row);
+        }
+    }
+    let rounds = Rounds::of_metrics(of_rounds.iter().map(|round| round[0].round).collect(), table);
+    let cell = |((metric, estimate), rounds)| Cell { case: case.index, metric, estimate, rounds };
+    estimates.into_iter().zip(rounds).map(cell).collect()
 }
 
 #[cfg(test)]
@@ -124,7 +121,7 @@ mod tests {
         let run = one_case(&[(0, &[100.0, 900.0, 110.0]), (1, &[120.0, 130.0, 10.0]), (4, &[500.0])]);
         let cells = Cells::of(&run);
         let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
-        let rounds: Vec<(u32, f64)> = cell.rounds.iter().map(|(r, v)| (*r, v.round())).collect();
+        let rounds: Vec<(u32, f64)> = cell.rounds.iter().map(|(r, v)| (r, v.round())).collect();
         assert_eq!(rounds, [(0, 110.0), (1, 120.0), (4, 500.0)]);
         assert_eq!((cell.estimate.value.round(), cell.estimate.n), (120.0, 3));
         assert_eq!(cell.estimate.level, 0.75);
@@ -140,7 +137,7 @@ mod tests {
         let cells = Cells::of(&run);
         let cell = cells.cell(0, "total_cpu_ns_per_message").unwrap();
         assert_eq!(
-            cell.rounds.iter().map(|(r, v)| (*r, v.round())).collect::<Vec<_>>(),
+            cell.rounds.iter().map(|(r, v)| (r, v.round())).collect::<Vec<_>>(),
             [(0, 100.0), (1, 200.0)]
         );
         assert!(cells.cell(0, "cycles_per_byte").is_none(), "no counter, no cell");

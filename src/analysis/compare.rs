@@ -128,7 +128,7 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
 
 fn unjudged(run: &Run, cells: &Cells, metric: &'static str, (a, b): (usize, usize)) -> Option<Comparison> {
     let (x, y) = cells.cell(a, metric).zip(cells.cell(b, metric))?;
-    let ratio = paired_ratio(&x.rounds, &y.rounds, run.record.spec.confidence)?;
+    let ratio = paired_ratio(&x.rounds.pairs(), &y.rounds.pairs(), run.record.spec.confidence)?;
     Some(Comparison {
         a,
         b,

@@ -10,7 +10,7 @@ use crate::plan::Case;
 use crate::probe;
 use crate::run::audit::{Balance, TOLERANCE};
 use crate::run::{Audit, Run};
-use crate::units::significant;
+use crate::units::{count, significant};
 
 /// So near a whole number of copies it is called that, and so near the share of flagged completions the
 /// share of copied bytes agrees: retransmissions and the few bytes around them move a count, and a
@@ -137,6 +137,18 @@ pub fn dropped(audit: &Audit) -> Option<String> {
             words::percent(audit.per_byte(bytes)),
         )
     })
+}
+
+/// What is to be known of an audit that was tried more than once.
+pub fn counted_again(audit: &Audit) -> Option<String> {
+    let rounds = audit.incomplete_rounds;
+    if rounds == 0 || audit.balanced() == Some(false) {
+        return None;
+    }
+    Some(format!(
+        "{} before this one did not account for every byte: a kernel short of CPUs can miss events of its own",
+        count(rounds as usize, "round")
+    ))
 }
 
 /// That it was disturbed, however often it was tried.

@@ -29,6 +29,7 @@ pub mod refine;
 pub mod regions;
 pub mod received;
 pub mod reference;
+pub mod rounds;
 pub mod rulers;
 pub mod sanity;
 pub mod seen;

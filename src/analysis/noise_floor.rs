@@ -39,7 +39,8 @@ pub fn noise_floor(run: &Run, cells: &Cells, metric: &str) -> Option<NoiseFloor>
     for twin in &run.record.plan.cases {
         let Some(original) = twin.twin_of.and_then(|of| cells.cell(of, metric)) else { continue };
         let Some(repeat) = cells.cell(twin.index, metric) else { continue };
-        let ratio = paired_ratio(&repeat.rounds, &original.rounds, run.record.spec.confidence);
+        let ratio =
+            paired_ratio(&repeat.rounds.pairs(), &original.rounds.pairs(), run.record.spec.confidence);
         let Some(ratio) = ratio.map(|r| r.estimate) else { continue };
         farthest = farthest.max(ratio.value.ln().abs());
         widths.push((ratio.high.ln() - ratio.low.ln()) / 2.0);
@@ -84,8 +85,8 @@ mod tests {
             let floor = noise_floor(&run, &cells, "throughput").unwrap();
             assert_eq!(floor.twins, 5);
             // Cases 1 and 2 have no twin and are identical too.
-            let of = |case| &cells.cell(case, "throughput").unwrap().rounds;
-            let ratio = paired_ratio(of(1), of(2), 0.95).unwrap();
+            let of = |case| cells.cell(case, "throughput").unwrap().rounds.pairs();
+            let ratio = paired_ratio(&of(1), &of(2), 0.95).unwrap();
             beyond += u32::from(floor.exceeded_by(ratio.estimate.value));
             pairs += 1;
         }

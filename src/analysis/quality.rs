@@ -91,7 +91,7 @@ impl About<'_> {
     }
 
     fn values(&self) -> Vec<f64> {
-        self.cell.rounds.iter().map(|(_, v)| *v).collect()
+        self.cell.rounds.values()
     }
 
     fn two_modes(&self) -> Option<Problem> {

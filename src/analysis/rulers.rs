@@ -76,13 +76,13 @@ fn places<'r>(run: &'r Run, id: &str, ruler: &Ruler) -> BTreeMap<Point, Vec<&'r 
 
 fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, cases: &[&Case]) -> Held {
     let best = best(run, cells, ruler.of, metric, &shared);
-    let best_rounds = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.rounds.as_slice());
+    let best_rounds = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.rounds.pairs());
     let reading = |case: &&Case| {
         let value = case.point.text(ruler.axis)?;
         let cell = cells.cell(case.index, metric.id)?;
-        let ratio = best_rounds.and_then(|best| match metric.better {
-            Better::Higher => paired_ratio(&cell.rounds, best, run.record.spec.confidence),
-            _ => paired_ratio(best, &cell.rounds, run.record.spec.confidence),
+        let ratio = best_rounds.as_ref().and_then(|best| match metric.better {
+            Better::Higher => paired_ratio(&cell.rounds.pairs(), best, run.record.spec.confidence),
+            _ => paired_ratio(best, &cell.rounds.pairs(), run.record.spec.confidence),
         });
         Some(Reading {
             case: case.index,

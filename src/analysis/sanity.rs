@@ -272,7 +272,7 @@ mod tests {
             assert_eq!((found[0].id, found[0].case), (fault.id(), 1));
             assert!(found[0].statement.text.starts_with("3 of 24 samples at 64 B and 2 threads"));
             let cells = Cells::of(&run);
-            let rounds = &cells.cell(1, "throughput").unwrap().rounds;
+            let rounds = cells.cell(1, "throughput").unwrap().rounds.pairs();
             assert!(rounds.len() == 7 && rounds.iter().all(|(r, _)| *r != 2), "{fault:?}");
         }
     }

@@ -250,8 +250,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text +=
                 &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
         }
-        let mind = [copies::contradiction(audit), copies::dropped(audit), copies::disturbed(audit)];
-        for what in mind.into_iter().flatten() {
+        let mind = [copies::contradiction, copies::dropped, copies::disturbed, copies::counted_again];
+        for what in mind.iter().filter_map(|of| of(audit)) {
             text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
         }
     }

@@ -43,6 +43,13 @@ pub struct Audit {
     /// times are then not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<String>,
+    /// Rounds before this one whose counts did not account for every byte.
+    #[serde(default, skip_serializing_if = "none")]
+    pub incomplete_rounds: u32,
+}
+
+fn none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// CPU time of a whole round, and what of it was work of softirqs.
@@ -229,6 +236,7 @@ mod tests {
             no_functions: None,
             cpu: None,
             marks: Vec::new(),
+            incomplete_rounds: 0,
         }
     }
 

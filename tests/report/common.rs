@@ -63,6 +63,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
                 softirqs_charged: Some(true),
             }),
             marks: Vec::new(),
+            incomplete_rounds: 0,
         });
     }
     audits

@@ -174,7 +174,7 @@ impl Teller<'_> {
             });
             values.sum::<Option<f64>>()
         };
-        let rounds = cells.first()?.rounds.iter().filter_map(|(round, _)| sum(*round));
+        let rounds = cells.first()?.rounds.iter().filter_map(|(round, _)| sum(round));
         let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
         median_interval(&values, self.evidence.run.record.spec.confidence, unit)
     }

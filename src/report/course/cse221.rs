@@ -116,13 +116,13 @@ fn row(m: &Material, o: &Operation) -> Vec<String> {
 
 /// Of the trials, which are the rounds: fresh processes.
 fn deviation(m: &Material, o: &Operation) -> Option<f64> {
-    let rounds = &m.analysis.cells.cell(o.case, o.metric.id)?.rounds;
+    let rounds = m.analysis.cells.cell(o.case, o.metric.id)?.rounds.values();
     let n = rounds.len() as f64;
     if rounds.len() < 2 {
         return None;
     }
-    let mean = rounds.iter().map(|r| r.1).sum::<f64>() / n;
-    Some((rounds.iter().map(|r| (r.1 - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
+    let mean = rounds.iter().sum::<f64>() / n;
+    Some((rounds.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
 }
 
 fn report(m: &Material, drawn: &[(String, String)]) -> String {

@@ -90,9 +90,9 @@ pub fn between(evidence: &Evidence<'_>, worse: usize, better: usize, of: Of) -> 
         let (sx, sy) = (scale(worse, candidate.metric)?, scale(better, candidate.metric)?);
         let (a, b) = (x.estimate.value * sx, y.estimate.value * sy);
         let factor = material(candidate, unit, (a, b), lost_ns)?;
-        let others: BTreeMap<u32, f64> = y.rounds.iter().copied().collect();
+        let others: BTreeMap<u32, f64> = y.rounds.iter().collect();
         let differences: Vec<f64> =
-            x.rounds.iter().filter_map(|(r, v)| Some(v * sx - others.get(r)? * sy)).collect();
+            x.rounds.iter().filter_map(|(r, v)| Some(v * sx - others.get(&r)? * sy)).collect();
         let test = signed_rank(&differences);
         let rises = median(&differences).is_some_and(|d| d > 0.0);
         rises.then_some(Supported {
@@ -121,7 +121,7 @@ pub fn within(
     let parts = |cell: &Cell| -> (Vec<f64>, Vec<f64>) {
         let (mut worse, mut better) = (Vec::new(), Vec::new());
         for (round, value) in cell.rounds.iter().filter(|(round, _)| all.contains(round)) {
-            if slow.contains(round) { worse.push(*value) } else { better.push(*value) }
+            if slow.contains(&round) { worse.push(value) } else { better.push(value) }
         }
         (worse, better)
     };

@@ -55,7 +55,7 @@ fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
 fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
     let place = problem.statement.cells.first()?;
     let cell = evidence.cells.cell(place.case, place.metric)?;
-    let mut rounds = cell.rounds.clone();
+    let mut rounds = cell.rounds.pairs();
     rounds.sort_by(|a, b| a.1.total_cmp(&b.1));
     let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
     let modes = two_modes(&values)?;

@@ -155,8 +155,8 @@ impl Column {
 fn sum(grid: &Grid, case: usize, metrics: &[&str]) -> Option<Estimate> {
     let mut rounds: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
     for metric in metrics {
-        for (round, value) in &grid.cells.cell(case, metric)?.rounds {
-            let known = rounds.entry(*round).or_default();
+        for (round, value) in grid.cells.cell(case, metric)?.rounds.iter() {
+            let known = rounds.entry(round).or_default();
             *known = (known.0 + 1, known.1 + value);
         }
     }
