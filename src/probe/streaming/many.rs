@@ -1,6 +1,6 @@
 //! Many connections of one thread: whose turn it is to send, and which of them have something to receive.
 //!
-//! Each connection has a [`Sender`] or a [`Stream`](super::receiving::Stream) of its own, which know of no other. The sender goes
+//! Each connection has a [`Sender`] or a [`Stream`] of its own, which know of no other. The sender goes
 //! round: one call on each, in the order of their numbers, and waits where that one has no room. The receiver
 //! takes one piece of each that epoll(7) says is ready; its sockets do not wait, so that one which turns out
 //! to have nothing holds up no other.
