@@ -146,7 +146,7 @@ pub fn counted_again(audit: &Audit) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} before this one did not account for every byte: a kernel short of CPUs can miss events of its own",
+        "{} before this one did not account for every byte and went unused: seen where other work runs beside",
         count(rounds as usize, "round")
     ))
 }

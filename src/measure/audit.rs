@@ -48,8 +48,9 @@ impl Auditor {
         Auditor { ledger, softirqs, softirqs_charged: charged }
     }
 
-    /// Audits the case until every byte is accounted for, or that is enough of tries: a kernel that is short of
-    /// CPUs lets some of its events pass uncounted. What is wrong each time is wrong.
+    /// Audits the case until every byte is accounted for, or that is enough of tries: on a busy machine a few
+    /// segments were seen to arrive that no tracepoint of the sender had shown, in one round of hundreds. What is
+    /// wrong each time is wrong.
     pub fn audit(
         &mut self,
         case: &Case,
