@@ -5,7 +5,7 @@
 
 use super::cells::{Cell, Cells};
 use crate::axis::{Point, Value};
-use crate::ledger::{Counts, Tier};
+use crate::ledger::Counts;
 use crate::plan::{Case, Plan, Skip};
 use crate::probe::prediction::{Account, Input, Prediction};
 use crate::probe::{self, Timing};
@@ -304,22 +304,6 @@ pub fn drawn_cells(
 
 /// An audit of 1000 bytes at 64 KiB over veth with 1 thread; completions, and those flagged copied.
 pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -> Audit {
-    Audit {
-        probe: "transfer".into(),
-        point: point(mechanism, 65536, 1),
-        delivered_bytes: 1000,
-        tier: if counts.is_some() { Tier::Traced } else { Tier::Told },
-        user_copied: 0,
-        framing_bytes: 0,
-        uncopied_out: 0,
-        completions: completions.0,
-        completions_copied: completions.1,
-        counts,
-        uncounted: None,
-        functions: None,
-        no_functions: None,
-        cpu: None,
-        marks: Vec::new(),
-        incomplete_rounds: 0,
-    }
+    let counted = Audit::of("transfer", point(mechanism, 65536, 1), 1000, counts);
+    Audit { completions: completions.0, completions_copied: completions.1, ..counted }
 }

@@ -304,27 +304,6 @@ mod tests {
     use crate::axis::Point;
     use crate::spec::Spec;
 
-    fn audit(probe: &str, point: Point) -> Audit {
-        Audit {
-            probe: probe.into(),
-            point,
-            delivered_bytes: 1,
-            tier: Tier::Told,
-            user_copied: 0,
-            framing_bytes: 0,
-            uncopied_out: 0,
-            completions: 0,
-            completions_copied: 0,
-            counts: None,
-            uncounted: None,
-            functions: None,
-            no_functions: None,
-            cpu: None,
-            marks: Vec::new(),
-            incomplete_rounds: 0,
-        }
-    }
-
     /// Audits that see so many of 1,000 bytes leave, one after the other: what is kept of them.
     fn kept(seen: &[Option<u64>]) -> (u64, u32) {
         let mut rounds = seen.iter();
@@ -332,7 +311,7 @@ mod tests {
             let copied_in = *rounds.next().expect("no more rounds than these");
             let counts =
                 copied_in.map(|copied_in| Counts { copied_in, copied_out: 1000, ..Counts::default() });
-            Ok(Audit { delivered_bytes: 1000, counts, ..audit("transfer", Point::default()) })
+            Ok(Audit::of("transfer", Point::default(), 1000, counts))
         })
         .expect("none fails");
         (audit.counts.map_or(0, |counts| counts.copied_in), audit.incomplete_rounds)
@@ -387,7 +366,7 @@ mod tests {
                 (Some(48 << 10), Some(1))
             );
         }
-        let done = audit(&chosen[0].probe, plan.cases[0].point.clone());
+        let done = Audit::of(&chosen[0].probe, plan.cases[0].point.clone(), 1, None);
         assert_eq!(due(&plan, &[done]).len(), chosen.len() - 1, "a resumed run does not audit again");
     }
 }

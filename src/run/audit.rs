@@ -116,6 +116,28 @@ pub struct Balance {
 }
 
 impl Audit {
+    /// Of so many bytes, with what the kernel's part was where that was counted, and nothing else known.
+    pub fn of(probe: &str, point: Point, delivered_bytes: u64, counts: Option<Counts>) -> Audit {
+        Audit {
+            probe: probe.into(),
+            point,
+            delivered_bytes,
+            tier: if counts.is_some() { Tier::Traced } else { Tier::Told },
+            user_copied: 0,
+            framing_bytes: 0,
+            uncopied_out: 0,
+            completions: 0,
+            completions_copied: 0,
+            counts,
+            uncounted: None,
+            functions: None,
+            no_functions: None,
+            cpu: None,
+            marks: Vec::new(),
+            incomplete_rounds: 0,
+        }
+    }
+
     /// Bytes per byte of payload.
     pub fn per_byte(&self, bytes: u64) -> f64 {
         bytes as f64 / self.delivered_bytes.max(1) as f64
@@ -220,24 +242,8 @@ mod tests {
     use super::*;
 
     fn audit(counts: Option<Counts>) -> Audit {
-        Audit {
-            probe: "p".into(),
-            point: Point::default(),
-            delivered_bytes: 100_000,
-            tier: Tier::Traced,
-            user_copied: 0,
-            framing_bytes: 0,
-            uncopied_out: 0,
-            completions: 8,
-            completions_copied: 2,
-            counts,
-            uncounted: None,
-            functions: None,
-            no_functions: None,
-            cpu: None,
-            marks: Vec::new(),
-            incomplete_rounds: 0,
-        }
+        let known = Audit::of("p", Point::default(), 100_000, counts);
+        Audit { tier: Tier::Traced, completions: 8, completions_copied: 2, ..known }
     }
 
     #[test]

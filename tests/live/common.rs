@@ -4,8 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use syscost::axis::Point;
 use syscost::host::namespaces;
+use syscost::measure::{self, Event};
+use syscost::plan::{Plan, Skip};
 use syscost::run::RunDir;
+use syscost::spec::Spec;
 use syscost::sys::program;
 
 /// The binary under test.
@@ -14,6 +18,26 @@ pub const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
 /// Points the library at the real binary: its own executable is the test's.
 pub fn use_real_binary() {
     program::set(SYSCOST);
+}
+
+/// Checks every case of a transfer over these axes, byte by byte; none may fail. Returns the plan, the points that
+/// were verified, and what was found out to be impossible on the way.
+pub fn checked(axes: &[(&str, &str)]) -> (Plan, Vec<Point>, Vec<Skip>) {
+    use_real_binary();
+    let mut spec = Spec::named("transfer").expect("the probe is a spec");
+    for (flag, values) in axes {
+        spec.set_axis(flag, &[values]).expect("valid values");
+    }
+    let plan = Plan::make(&spec).expect("a plan");
+    let mut done = Vec::new();
+    let (failures, skips) = measure::check(&plan, &mut |event| {
+        if let Event::CaseDone { case, .. } = event {
+            done.push(case.point.clone());
+        }
+    })
+    .expect("the check runs");
+    assert!(failures.is_empty(), "{failures:#?}");
+    (plan, done, skips)
 }
 
 /// May namespaces be made here? Says why not, once per caller.

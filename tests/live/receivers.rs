@@ -4,7 +4,6 @@
 use crate::common;
 use std::collections::BTreeMap;
 use syscost::axis::Point;
-use syscost::measure::{self, Event};
 use syscost::plan::Plan;
 use syscost::spec::Spec;
 use syscost::{mechanism, receiver};
@@ -12,20 +11,7 @@ use syscost::{mechanism, receiver};
 /// Checks every case of the axes given; each must verify, or have been skipped for a reason that depends on
 /// one of the ways or on rights. Returns the points that were verified.
 fn verified(test: &str, axes: &[(&str, &str)]) -> Vec<Point> {
-    common::use_real_binary();
-    let mut spec = Spec::named("transfer").expect("the probe is a spec");
-    for (flag, values) in axes {
-        spec.set_axis(flag, &[values]).expect("valid values");
-    }
-    let plan = Plan::make(&spec).expect("a plan");
-    let mut done = Vec::new();
-    let (failures, skips) = measure::check(&plan, &mut |event| {
-        if let Event::CaseDone { case, .. } = event {
-            done.push(case.point.clone());
-        }
-    })
-    .expect("the check runs");
-    assert!(failures.is_empty(), "{failures:#?}");
+    let (plan, done, skips) = common::checked(axes);
     // One line a reason: what one machine lacks is lacking at every point.
     let mut reasons: BTreeMap<&str, (usize, &Point)> = BTreeMap::new();
     for skip in plan.skips.iter().chain(&skips) {

@@ -10,28 +10,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use syscost::axis::Point;
-use syscost::measure::{self, Event};
-use syscost::plan::{Case, Plan, Skip};
+use syscost::plan::{Case, Skip};
 use syscost::receiver;
 use syscost::run::files::RunDir;
-use syscost::spec::Spec;
 
 /// Checks every case of these axes, byte by byte. Returns the points that were verified, and what was skipped.
 fn verified(axes: &[(&str, &str)]) -> (Vec<Point>, Vec<Skip>) {
-    common::use_real_binary();
-    let mut spec = Spec::named("transfer").expect("the probe is a spec");
-    for (flag, values) in axes {
-        spec.set_axis(flag, &[values]).expect("valid values");
-    }
-    let plan = Plan::make(&spec).expect("a plan");
-    let mut done = Vec::new();
-    let (failures, skips) = measure::check(&plan, &mut |event| {
-        if let Event::CaseDone { case, .. } = event {
-            done.push(case.point.clone());
-        }
-    })
-    .expect("the check runs");
-    assert!(failures.is_empty(), "{failures:#?}");
+    let (plan, done, skips) = common::checked(axes);
     (done, plan.skips.into_iter().chain(skips).collect())
 }
 
