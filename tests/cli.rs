@@ -304,8 +304,10 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
         .collect();
     let named = |name: &str| events.iter().filter(|e| e["event"] == name).count();
     assert_eq!((named("started"), named("finished"), named("written")), (1, 1, 1));
-    // The case and its twin, two rounds each.
-    assert_eq!((named("case_done"), named("case_failed")), (4, 0));
+    // The case and its twin, two rounds each: another for each that the machine disturbed.
+    let done = named("case_done");
+    assert!((4..=8).contains(&done), "{events:?}");
+    assert_eq!(named("case_failed"), 0, "{events:?}");
     let read = |name: &str| fs::read_to_string(Path::new(&out).join(name)).expect(name);
     assert!(read("report.html").contains("<html"));
 
@@ -317,13 +319,16 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
         let (case, round) = (column("case"), column("round"));
         lines.map(|row| (row[case].to_string(), row[round].to_string())).collect()
     };
-    assert_eq!(rounds(&samples).len(), 4);
+    assert_eq!(rounds(&samples).len(), done);
     // As if it had been killed early, in the middle of a row.
     fs::write(Path::new(&out).join("samples.csv"), &samples[..samples.len() / 2]).expect("cut");
     let reported = syscost(&["report", &out]).output().expect("it starts");
     assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
     let resumed = stdout(&["run", "--resume", &out, "--json"]);
-    assert_eq!(rounds(&read("samples.csv")), rounds(&samples), "every round is there again: {resumed}");
+    for case in rounds(&samples).iter().map(|(case, _)| case) {
+        let again = rounds(&read("samples.csv")).iter().filter(|(of, _)| of == case).count();
+        assert!((2..=4).contains(&again), "case {case} has its two rounds again: {resumed}");
+    }
 
     let results = read("results.csv");
     stdout(&["report", &out]);
@@ -360,8 +365,9 @@ fn a_stage_of_refinement_that_was_planned_is_measured_on_resume() {
     stdout(&["run", "--resume", &out]);
     let samples = fs::read_to_string(Path::new(&out).join("samples.csv")).expect("samples");
     let of_stage = samples.lines().filter(|line| line.split(',').next() == Some(index.to_string().as_str()));
-    // A window that was held up on a busy machine is missing: never all of two rounds'.
-    assert!((1..=2 * 3).contains(&of_stage.count()), "two rounds of up to three windows");
+    // A window that was held up on a busy machine is missing: never all of two rounds'. One that the machine
+    // disturbed is there, and its round made up for.
+    assert!((1..=4 * 3).contains(&of_stage.count()), "two rounds, four at most, of up to three windows");
     assert_eq!(read()["state"], "complete");
 }
 
