@@ -68,14 +68,17 @@ fn ran(what: &str, output: &Output) -> String {
 /// later builds of the tree would be called fresh although its sources had changed.
 const PROGRAM: &str = "syscost-with-examples";
 
+/// It is compiled without optimisation, since nothing is timed here; its dependencies are the tree's.
 fn rename_program(manifest: &Path) {
     let text = fs::read_to_string(manifest).expect("readable");
     let name = format!("[package]\nname = \"{PROGRAM}\"\nautobins = false\n");
     let renamed = text.replacen("[package]\nname = \"syscost\"\n", &name, 1);
     assert_ne!(renamed, text, "the manifest opens with the package's name");
     let text = renamed;
-    let program =
-        format!("\n[lib]\nname = \"syscost\"\n\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n");
+    let program = format!(
+        "\n[lib]\nname = \"syscost\"\n\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n\
+         [profile.release.package.{PROGRAM}]\nopt-level = 0\n"
+    );
     fs::write(manifest, text + &program).expect("written");
 }
 
