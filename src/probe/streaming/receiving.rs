@@ -16,6 +16,8 @@ use anyhow::{Result, anyhow, bail};
 const HEAD_BYTES: u64 = 256 * 1024;
 /// Bytes verified at each window's edge.
 pub const PIECE_BYTES: usize = 16 * 1024;
+/// Bytes verified of a piece while others are timed.
+pub const END_BYTES: usize = 64;
 
 /// What each of so many streams has of what is verified of one alone: at the edge of a window nobody receives
 /// meanwhile, and the sender goes on.
@@ -54,7 +56,7 @@ pub struct Stream {
     pub bytes: u64,
     pub system_calls: u64,
     /// Up to here every piece is verified as it arrives, and so many bytes of its end.
-    pub verify_until: u64,
+    verify_until: u64,
     verify_bytes: usize,
     /// What is verified of each piece after the last window.
     piece_bytes: usize,
@@ -90,6 +92,13 @@ impl Stream {
             self.verify_until = 0;
         }
     }
+
+    /// From here on each piece may be the last: so many bytes of its end are verified, unless every byte is to be.
+    pub fn verify_ends(&mut self, bytes: usize) {
+        if self.verify_until < u64::MAX || self.verify_bytes < usize::MAX {
+            (self.verify_until, self.verify_bytes) = (u64::MAX, bytes);
+        }
+    }
 }
 
 impl Source for Stream {
@@ -105,11 +114,9 @@ impl Source for Stream {
         Ok(got.bytes > 0)
     }
 
-    /// A stream's last bytes come in no piece that is known to be the last: each from here on may be.
+    /// A stream's last bytes come in no piece that is known to be the last.
     fn wound_up(&mut self) {
-        if self.verify_until < u64::MAX {
-            (self.verify_until, self.verify_bytes) = (u64::MAX, self.piece_bytes);
-        }
+        self.verify_ends(self.piece_bytes);
     }
 
     /// Where this receiver sees bytes.

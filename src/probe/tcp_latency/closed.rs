@@ -8,7 +8,7 @@ use super::side::{self, Reading};
 use crate::host::{Unavailable, clock};
 use crate::mechanism::Sender;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{PIECE_BYTES, Source, Stream};
+use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{RoleReport, Stage, Task, Timing};
@@ -68,10 +68,8 @@ impl<'a> End<'a> {
     }
 
     /// From here on nothing is verified as it arrives, unless everything is to be.
-    fn stop_verifying(&mut self, task: &Task) {
-        if !task.verify_all {
-            self.arriving.verify_until = 0;
-        }
+    fn stop_verifying(&mut self) {
+        self.arriving.head_is_over();
     }
 }
 
@@ -111,7 +109,7 @@ fn ask(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + warmup_ns;
     while end.exchange()?.1 < warm {}
-    end.stop_verifying(task);
+    end.stop_verifying();
     let before = end.reading()?;
     let from = meter.stamp();
     let deadline = from.ns + window_ns;
@@ -166,11 +164,13 @@ fn answer(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
         let open = end.take()?;
         if open {
             end.send()?;
+            // Each may be the last; its answer is on its way meanwhile.
+            end.arriving.verify(END_BYTES)?;
         }
         let now = clock::monotonic_ns();
         match &opened {
             None if now >= warm => {
-                end.stop_verifying(task);
+                end.stop_verifying();
                 opened = Some((meter.stamp(), end.reading()?));
             }
             Some((from, before)) if done.windows.is_empty() && (!open || now >= from.ns + window_ns) => {
@@ -183,7 +183,6 @@ fn answer(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
             break;
         }
     }
-    end.arriving.verify(PIECE_BYTES)?;
     end.sender.settle()?;
     done.bytes = end.arriving.bytes;
     done.totals = vec![(ANSWERED, end.messages * end.bytes)];

@@ -10,7 +10,7 @@ use super::side::{self, Reading};
 use super::wait::Waiting;
 use crate::host::clock;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{PIECE_BYTES, Source, Stream};
+use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{RoleReport, Stage, Task};
@@ -117,30 +117,42 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
     let schedule = Schedule::from_wire(wire);
     ensure!(schedule.interval_ns > 0.0, "the sender's schedule has no interval");
     let bytes = sending::message_bytes(task)?;
-    let mut arrivals = Arrivals::new(schedule, task.timing, bytes);
-    let mut stream = Stream::of(task, receiver::start(task, socket)?)?;
+    let arrivals = Arrivals::new(schedule, task.timing, bytes);
+    take(task, Stream::of(task, receiver::start(task, socket)?)?, arrivals)
+}
+
+/// The whole stream, and the window in it.
+fn take(task: &Task, mut stream: Stream, mut arrivals: Arrivals) -> Result<threads::Done> {
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let mut opened: Option<(Stamp, Reading)> = None;
     let mut closed: Option<(Stamp, Reading)> = None;
+    let mut late = false;
     loop {
         let open = stream.take_next()?;
-        arrivals.took(stream.bytes, clock::monotonic_ns())?;
+        let now_ns = clock::monotonic_ns();
+        arrivals.took(stream.bytes, now_ns)?;
         let receive_calls = stream.system_calls;
         let reading = || Reading { messages: arrivals.seen, receive_calls, ..Reading::default() };
         if opened.is_none() && arrivals.warm() {
             opened = Some((meter.stamp(), reading()));
-            if !task.verify_all {
-                stream.verify_until = 0;
-            }
+            stream.head_is_over();
         } else if closed.is_none() && opened.is_some() && (arrivals.complete() || !open) {
             closed = Some((meter.stamp(), reading()));
+            // The piece in hand may be the stream's last, and so may each that follows.
+            stream.verify(PIECE_BYTES)?;
+            stream.wound_up();
+        } else if !late && arrivals.is_over(now_ns) {
+            // A sender that is behind may give up with any message.
+            late = true;
+            stream.verify_ends(END_BYTES);
         }
         if !open {
             break;
         }
     }
     if let (Some((from, before)), Some((to, after))) = (&opened, &closed) {
+        let bytes = stream.message_bytes();
         let mut window = side::window(&meter, (from, to), (before, after), bytes);
         window.ops = arrivals.counted() as f64;
         window.bytes = window.ops * bytes as f64;
@@ -148,8 +160,78 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
         window.histogram = Some(arrivals.times().histogram());
         done.windows.push(window);
     }
-    stream.verify(PIECE_BYTES)?;
-    ensure!(stream.bytes.is_multiple_of(bytes), "the stream ended inside a message");
+    stream.whole()?;
     done.bytes = stream.bytes;
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::{Point, Value};
+    use crate::message;
+    use crate::probe::Timing;
+    use crate::receiver::{Received, Receiver};
+    use std::io;
+
+    const MESSAGE: usize = 64;
+    const INTERVAL_NS: f64 = 20_000.0;
+    const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 1 };
+
+    /// Delivers messages when they are due, or so much later; of the last of them one byte may be wrong.
+    struct OnSchedule {
+        schedule: Schedule,
+        late_ns: u64,
+        messages: u64,
+        delivered: u64,
+        damaged: bool,
+        piece: Vec<u8>,
+    }
+
+    impl Receiver for OnSchedule {
+        fn receive(&mut self) -> io::Result<Received> {
+            self.piece.clear();
+            if self.delivered < self.messages {
+                while clock::monotonic_ns() < self.schedule.due_ns(self.delivered) + self.late_ns {}
+                self.delivered += 1;
+                self.piece.resize(MESSAGE, 0);
+                message::fill(&mut self.piece, 0);
+                self.piece[MESSAGE - 1] ^= u8::from(self.damaged && self.delivered == self.messages);
+            }
+            Ok(Received { bytes: self.piece.len(), system_calls: 1 })
+        }
+
+        fn last(&self) -> Option<Vec<&[u8]>> {
+            Some(vec![&self.piece])
+        }
+    }
+
+    /// The stream of a sender that sends `fewer` messages than its schedule has.
+    fn taken(fewer: u64, late_ns: u64, damaged: bool) -> Result<threads::Done> {
+        let mut point = Point::default();
+        point.set("message_bytes", Value::Int(MESSAGE as u64));
+        let task = Task {
+            point,
+            ..serde_json::from_value(serde_json::json!({
+                "probe": "", "role": "", "point": {}, "timing": TIMING, "token": "", "tsc_hz": null,
+                "verify_all": false, "address": "", "peer": null
+            }))?
+        };
+        let schedule = Schedule { start_ns: clock::monotonic_ns(), interval_ns: INTERVAL_NS };
+        let messages = schedule.span(TIMING).1 - fewer;
+        let receiver = OnSchedule { schedule, late_ns, messages, delivered: 0, damaged, piece: Vec::new() };
+        let arrivals = Arrivals::new(schedule, TIMING, MESSAGE as u64);
+        take(&task, Stream::of(&task, Box::new(receiver))?, arrivals)
+    }
+
+    #[test]
+    fn a_byte_that_is_wrong_at_the_very_end_is_seen() {
+        // A sender that keeps its schedule, and one that is behind and gives up.
+        for (fewer, late_ns) in [(0, 0), (5, 3_000_000)] {
+            let done = taken(fewer, late_ns, false).expect("nothing is damaged");
+            assert_eq!(done.windows.len(), 1);
+            let error = taken(fewer, late_ns, true).err().expect("the last byte is damaged").to_string();
+            assert!(error.contains("is not what was sent"), "{error}");
+        }
+    }
 }

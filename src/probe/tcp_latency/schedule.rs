@@ -113,6 +113,11 @@ impl Arrivals {
         self.seen >= self.end
     }
 
+    /// Has the time come when everything should have been sent?
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.schedule.due_ns(self.end)
+    }
+
     /// Messages of the window that arrived.
     pub fn counted(&self) -> u64 {
         self.seen.min(self.end).saturating_sub(self.warm)
