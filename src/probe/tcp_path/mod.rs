@@ -140,13 +140,21 @@ impl Probe for TcpPath {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            metric("cost", "sender", "CPU time of the sender by call", |s, _| s.get("call_ns")),
-            metric("receiver_cost", "receiver", "CPU time of the receiver by receive call", |s, _| {
-                s.get("receive_ns")
+            metric("cost", "CPU time of a send call", "CPU time of the sender by call", |s, _| {
+                s.get("call_ns")
             }),
-            metric("completion_cost", "completion", "CPU time of taking a zero-copy completion", |s, _| {
-                s.get("completion_ns")
-            }),
+            metric(
+                "receiver_cost",
+                "CPU time of a receive call",
+                "CPU time of the receiver by receive call",
+                |s, _| s.get("receive_ns"),
+            ),
+            metric(
+                "completion_cost",
+                "CPU time of a completion",
+                "CPU time of taking a zero-copy completion",
+                |s, _| s.get("completion_ns"),
+            ),
         ]
     }
 
