@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const ACROSS: &str = "threads";
 /// Combinations of the other axes that get a paragraph of their own.
 const COMBINATIONS: usize = 4;
+/// Choices that are beaten at one place in so many, or fewer, by another metric still hold by it.
+const FEW: usize = 4;
 
 /// One statement for each combination of the other axes, by the first study; what the others say
 /// differently is named. Empty where nothing competes over sizes.
@@ -98,6 +100,20 @@ impl Rival {
         let (low, high) = (significant(low), significant(high));
         let times = if low == high { low } else { format!("{low} to {high}") };
         format!("{times} times as much (claimed at {} of {})", self.ratios.len(), count(self.points, "point"))
+    }
+}
+
+/// A place where something is claimed to be better than what was chosen.
+struct Beaten<'a> {
+    place: &'a Winner,
+    chosen: usize,
+    by: usize,
+    pair: &'a Comparison,
+}
+
+impl Beaten<'_> {
+    fn strength(&self) -> f64 {
+        self.pair.strength()
     }
 }
 
@@ -323,20 +339,59 @@ impl<'a> Grid<'a> {
         if self.undecided() && first.undecided() {
             return (format!(" The same is true of {title}."), Vec::new());
         }
-        let loses =
-            |choice: &String, size: &u64| self.places.get(size).is_some_and(|p| wins(choice, p).is_none());
-        let beaten = first
-            .ranges()
-            .into_iter()
-            .any(|r| r.choice.is_some_and(|choice| r.sizes.iter().any(|size| loses(&choice, size))));
-        if !beaten {
+        let (points, beaten) = self.beaten(first);
+        let Some(worst) = beaten.iter().max_by(|a, b| a.strength().total_cmp(&b.strength())) else {
             return (format!(" The same choices hold for {title}."), Vec::new());
+        };
+        if beaten.len() <= points / FEW {
+            return self.but_for(worst, beaten.len(), points);
         }
         let choices = self.choices(&self.ranges());
         if choices.is_empty() {
             return (format!(" For {title} no choice is best at every thread count."), Vec::new());
         }
         (format!(" For {title}: {}.", and(&choices)), Vec::new())
+    }
+
+    /// Of how many places, and at which, something is claimed to be better here than what another grid chose.
+    fn beaten(&self, first: &Grid) -> (usize, Vec<Beaten<'a>>) {
+        let comparisons = &self.study.comparisons;
+        let (mut points, mut beaten) = (0, Vec::new());
+        for range in first.ranges() {
+            let Some(choice) = range.choice else { continue };
+            for place in self.at(&range.sizes) {
+                let Some(chosen) = place.candidates.iter().copied().find(|c| self.name(*c) == choice) else {
+                    continue;
+                };
+                points += 1;
+                let better = place.candidates.iter().copied().filter(|c| comparisons.beats(*c, chosen));
+                let by = better.filter_map(|by| {
+                    Some(Beaten { place, chosen, by, pair: comparisons.between(by, chosen)? })
+                });
+                beaten.extend(by.max_by(|a, b| a.strength().total_cmp(&b.strength())));
+            }
+        }
+        (points, beaten)
+    }
+
+    /// The same choices hold, but for a few places: the worst of them is told.
+    fn but_for(&self, worst: &Beaten, beaten: usize, points: usize) -> (String, Vec<CellRef>) {
+        let metric = self.study.comparisons.metric;
+        let ratio = from_side(worst.pair, worst.by);
+        let text = format!(
+            " The same choices hold for {} at {} of {}; {}at {} {} is {} {} ({}).",
+            metric.title,
+            points - beaten,
+            count(points, "point"),
+            if beaten > 1 { "of the others, most " } else { "" },
+            self.words.place(&worst.place.shared, &self.words.constant()),
+            self.name(worst.by),
+            words::difference(ratio.value).replace("times", "times that of"),
+            self.name(worst.chosen),
+            self.words.interval(&ratio)
+        );
+        let cell = |case| CellRef { case, metric: metric.id };
+        (text, vec![cell(worst.by), cell(worst.chosen)])
     }
 }
 
@@ -367,6 +422,35 @@ mod tests {
         assert!(text.contains("use send for 64 B to 1 KiB and sendmsg for 16 KiB to"), "{text}");
         assert!(text.contains("The same choices hold for throughput"), "{text}");
         assert!(text.contains("interval of the ratio") && statement.cells.len() >= 4, "{told:?}");
+    }
+
+    #[test]
+    fn a_choice_that_is_slower_at_a_few_places_holds_but_for_them() {
+        let cost_ns = |p: &Point| if p.text("mechanism") == Some("send") { 700.0 } else { 1000.0 };
+        let told = |slower: &[u64]| {
+            let mut run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
+            let cases = run.record.plan.cases.clone();
+            for sample in &mut run.samples {
+                let point = &cases[sample.case].point;
+                let here =
+                    point.int("threads") == Some(2) && slower.contains(&point.int("message_bytes").unwrap());
+                if here && point.text("mechanism") == Some("send") {
+                    sample.elapsed_ns *= 2.0;
+                }
+            }
+            let told = advice(&run, &Analysis::of(&run).studies);
+            let [statement] = &told[..] else { panic!("{told:?}") };
+            (statement.text.clone(), statement.cells.clone())
+        };
+        let (text, cells) = told(&[1024]);
+        let but = "The same choices hold for throughput at 9 of 10 points; at 1 KiB and 2 threads ";
+        assert!(text.contains("use send for 64 B to 256 KiB") && text.contains(but), "{text}");
+        assert!(text.contains(" above send (95 % interval of the ratio 1."), "{text}");
+        assert!(cells.iter().any(|c| c.metric == "throughput"), "{cells:?}");
+        let (text, _) = told(&[1024, 16384]);
+        assert!(text.contains("at 8 of 10 points; of the others, most at "), "{text}");
+        let (text, _) = told(&[64, 1024, 16384, 65536, 262144]);
+        assert!(text.contains(" For throughput no choice is best at every thread count."), "{text}");
     }
 
     #[test]
