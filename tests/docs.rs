@@ -2,17 +2,19 @@
 //!
 //! A document holds `<!-- result: docs/runs/NAME -->` ... `<!-- result: end -->`; between them stands
 //! what the run's samples say today. `NAME beside OTHER...` shows the figures of other runs too.
+//! `<!-- section: docs/runs/NAME#time -->` shows the sentences of one section of its report instead.
 //! `SYSCOST_BLESS=1 cargo test --test docs` writes it anew.
 
 use std::path::{Path, PathBuf};
 use syscost::analysis::beside::Beside;
 use syscost::analysis::whole::Analysis;
-use syscost::report::build;
 use syscost::report::terminal::{self, Look};
+use syscost::report::{Block, build};
 use syscost::run::Run;
 use syscost::run::files::RunDir;
 
 const BEGIN: &str = "<!-- result: docs/runs/";
+const SECTION: &str = "<!-- section: docs/runs/";
 const END: &str = "<!-- result: end -->";
 
 fn root() -> PathBuf {
@@ -52,16 +54,38 @@ fn said(marker: &str, document: &Path) -> String {
     let beside: Vec<Beside> = names.map(|other| Beside::run(&title(other), &load(other))).collect();
     let report = build::report_beside(&run, &Analysis::of(&run), &beside);
     let text = terminal::text(&report, None, Look { width: 80, colour: false });
+    format!("{BEGIN}{marker} -->\n```text\n{}\n```\n\n{}", text.trim_end(), measured(&run, name, document))
+}
+
+/// The sentences of a section of the report.
+fn quoted(marker: &str, document: &Path) -> String {
+    let (name, section) = marker.split_once('#').expect("a marker names a section");
+    let run = load(name);
+    let report = build::report(&run, &Analysis::of(&run));
+    let section = report.sections.iter().find(|s| s.id == section).expect("the report has the section");
+    let sentences: Vec<String> = section
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Statement(statement) => Some(format!("> {}\n", statement.text)),
+            _ => None,
+        })
+        .collect();
+    assert!(!sentences.is_empty(), "the section says something");
+    format!("{SECTION}{marker} -->\n{}\n{}", sentences.join(">\n"), measured(&run, name, document))
+}
+
+/// Where a run was measured and how, and the end of what a document says of it.
+fn measured(run: &Run, name: &str, document: &Path) -> String {
     let command: Vec<&str> = run.record.command.iter().skip(1).map(String::as_str).collect();
     let link =
         if document.parent() == Some(&root()) { format!("docs/runs/{name}") } else { format!("runs/{name}") };
     format!(
-        "{BEGIN}{marker} -->\n```text\n{}\n```\n\nMeasured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n{END}",
-        text.trim_end(),
-        fact(&run, "cpu_model"),
-        fact(&run, "cpus_online"),
-        fact(&run, "hypervisor"),
-        fact(&run, "kernel_release"),
+        "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n{END}",
+        fact(run, "cpu_model"),
+        fact(run, "cpus_online"),
+        fact(run, "hypervisor"),
+        fact(run, "kernel_release"),
         command.join(" "),
     )
 }
@@ -70,12 +94,12 @@ fn said(marker: &str, document: &Path) -> String {
 fn rebuilt(text: &str, document: &Path) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find(BEGIN) {
-        let from_name = &rest[at + BEGIN.len()..];
+    while let Some((at, begin)) = [BEGIN, SECTION].iter().filter_map(|b| Some((rest.find(b)?, *b))).min() {
+        let from_name = &rest[at + begin.len()..];
         let marker = from_name.split(" -->").next().expect("split gives one piece at least");
         let end = rest.find(END).unwrap_or_else(|| panic!("{}: no {END}", document.display()));
         out.push_str(&rest[..at]);
-        out.push_str(&said(marker, document));
+        out.push_str(&if begin == BEGIN { said(marker, document) } else { quoted(marker, document) });
         rest = &rest[end + END.len()..];
     }
     out + rest

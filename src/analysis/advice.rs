@@ -2,6 +2,7 @@
 //!
 //! A choice is good at a size if at every tested place there (every thread count) it wins or is not
 //! told apart from the best; a range takes the choice that is good over the most sizes in a row.
+//! Of several that do, the one that wins more often is taken, then the one whose figures are in front.
 //! Where no choice is good everywhere, that is said. Nothing here compares: it reads claims.
 
 use super::compare::{Comparison, TieReason, Verdict};
@@ -14,6 +15,7 @@ use crate::axis::Point;
 use crate::run::Run;
 use crate::sample::Better;
 use crate::units::{count, significant};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The other axis of a grid: advice holds over all its values.
@@ -158,6 +160,11 @@ impl<'a> Grid<'a> {
         }
     }
 
+    /// How many have a better figure at a place, claimed or not.
+    fn behind(&self, name: &String, winner: &Winner) -> usize {
+        winner.candidates.iter().take_while(|c| self.name(**c) != *name).count()
+    }
+
     fn ranges(&self) -> Vec<Range> {
         let sizes: Vec<u64> = self.places.keys().copied().collect();
         let places: Vec<_> = self.places.values().collect();
@@ -165,14 +172,16 @@ impl<'a> Grid<'a> {
         let mut ranges: Vec<Range> = Vec::new();
         let mut from = 0;
         while from < sizes.len() {
-            // The longest run; among equals the one that wins more often.
+            // The longest run; among equals the one that wins more often, then the one whose figures are in front.
             let run_of = |name: &String| {
                 let wins: Vec<usize> = places[from..].iter().map_while(|p| wins(name, p)).collect();
-                (wins.len(), wins.iter().sum::<usize>())
+                let behind = places[from..].iter().take(wins.len()).copied().flatten();
+                let behind: usize = behind.map(|(winner, _)| self.behind(name, winner)).sum();
+                (wins.len(), wins.iter().sum::<usize>(), Reverse(behind))
             };
             let longest = names.iter().map(|n| (run_of(n), *n)).max_by_key(|(run, _)| *run);
             match longest {
-                Some(((length, wins), name)) if length > 0 => {
+                Some(((length, wins, _), name)) if length > 0 => {
                     let sizes = sizes[from..from + length].to_vec();
                     ranges.push(Range { choice: Some(name.clone()), sizes, wins: wins > 0 });
                     from += length;
@@ -396,84 +405,4 @@ impl<'a> Grid<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::synthetic::Synthetic;
-    use crate::analysis::whole::Analysis;
-
-    fn told(cost_ns: fn(&Point) -> f64) -> Vec<Statement> {
-        let run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
-        advice(&run, &Analysis::of(&run).studies)
-    }
-
-    #[test]
-    fn a_planted_change_of_winner_becomes_two_ranges() {
-        let told = told(|p| {
-            let bytes = p.int("message_bytes").unwrap();
-            let factor = match p.text("mechanism").unwrap() {
-                "sendmsg" if bytes >= 16384 => 0.7,
-                "send" if bytes < 16384 => 0.8,
-                _ => 1.0,
-            };
-            factor * (1000.0 + 0.2 * bytes as f64)
-        });
-        let [statement] = &told[..] else { panic!("{told:?}") };
-        let text = &statement.text;
-        assert!(text.contains("use send for 64 B to 1 KiB and sendmsg for 16 KiB to"), "{text}");
-        assert!(text.contains("The same choices hold for throughput"), "{text}");
-        assert!(text.contains("interval of the ratio") && statement.cells.len() >= 4, "{told:?}");
-    }
-
-    #[test]
-    fn a_choice_that_is_slower_at_a_few_places_holds_but_for_them() {
-        let cost_ns = |p: &Point| if p.text("mechanism") == Some("send") { 700.0 } else { 1000.0 };
-        let told = |slower: &[u64]| {
-            let mut run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
-            let cases = run.record.plan.cases.clone();
-            for sample in &mut run.samples {
-                let point = &cases[sample.case].point;
-                let here =
-                    point.int("threads") == Some(2) && slower.contains(&point.int("message_bytes").unwrap());
-                if here && point.text("mechanism") == Some("send") {
-                    sample.elapsed_ns *= 2.0;
-                }
-            }
-            let told = advice(&run, &Analysis::of(&run).studies);
-            let [statement] = &told[..] else { panic!("{told:?}") };
-            (statement.text.clone(), statement.cells.clone())
-        };
-        let (text, cells) = told(&[1024]);
-        let but = "The same choices hold for throughput at 9 of 10 points; at 1 KiB and 2 threads ";
-        assert!(text.contains("use send for 64 B to 256 KiB") && text.contains(but), "{text}");
-        assert!(text.contains(" above send (95 % interval of the ratio 1."), "{text}");
-        assert!(cells.iter().any(|c| c.metric == "throughput"), "{cells:?}");
-        let (text, _) = told(&[1024, 16384]);
-        assert!(text.contains("at 8 of 10 points; of the others, most at "), "{text}");
-        let (text, _) = told(&[64, 1024, 16384, 65536, 262144]);
-        assert!(text.contains(" For throughput no choice is best at every thread count."), "{text}");
-    }
-
-    #[test]
-    fn identical_ways_give_no_choice() {
-        let told = told(|_| 1000.0);
-        let [statement] = &told[..] else { panic!("{told:?}") };
-        assert!(statement.text.contains("No choice is claimed"), "{}", statement.text);
-    }
-
-    #[test]
-    fn too_few_rounds_are_named_as_the_reason() {
-        let run = Synthetic { rounds: 4, ..Default::default() }.run();
-        let told = advice(&run, &Analysis::of(&run).studies);
-        assert!(told[0].text.contains("with 4 rounds no difference could be"), "{told:?}");
-        assert!(told[0].text.contains("The same is true of throughput"), "{told:?}");
-    }
-
-    #[test]
-    fn opposite_thread_counts_are_said_to_be_open() {
-        let told = told(|p| {
-            let odd = p.int("threads") == Some(1);
-            if (p.text("mechanism") == Some("send")) == odd { 700.0 } else { 1000.0 }
-        });
-        assert!(told.iter().all(|s| s.text.contains("No one choice")), "{told:?}");
-    }
-}
+mod tests;

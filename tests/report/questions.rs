@@ -14,7 +14,7 @@ const ASKED: &[&str] = &["one_copy", "zero_copy_from", "unexpected", "prediction
 fn recorded() -> Vec<(String, Run)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let runs = [
-        "docs/runs/quick",
+        "docs/runs/default",
         "docs/runs/ways",
         "docs/runs/zerocopy-cliff",
         "docs/runs/os",

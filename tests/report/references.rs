@@ -92,7 +92,7 @@ fn also_where_samples_are_missing_refused_or_none() {
 #[test]
 fn every_sentence_of_recorded_runs_stands_on_a_cell_that_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recorded = ["docs/runs/quick", "docs/runs/os", "docs/runs/zerocopy-cliff", "tests/data/small-run"];
+    let recorded = ["docs/runs/default", "docs/runs/os", "docs/runs/zerocopy-cliff", "tests/data/small-run"];
     for name in recorded {
         let run = RunDir::load(&root.join(name)).expect(name);
         assert!(walk(&run) > 3, "{name}");
