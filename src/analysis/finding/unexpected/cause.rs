@@ -51,6 +51,8 @@ const SHARE: f64 = 0.1;
 const PART: f64 = 0.1;
 /// Factors beyond this (from none at all) count as this.
 const LARGEST: f64 = 1e6;
+/// Where a cause lies that divides the rounds of one cell.
+const SLOWER: &str = "in the slower rounds";
 /// Causes that a sentence names.
 const NAMED: usize = 2;
 
@@ -79,8 +81,8 @@ struct Supported {
     p: f64,
 }
 
-/// Why one cell is worse than its neighbour.
-pub fn between(evidence: &Evidence<'_>, worse: usize, better: usize, of: Of) -> Cause {
+/// Why one cell is worse than its neighbour; `at` says where it lies (`at 4 KiB`).
+pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of, at: &str) -> Cause {
     let lost_ns = lost(evidence, worse, better, of);
     let scale = |case: usize, metric: &str| scale(evidence, case, metric, of);
     let judge = |candidate: &Candidate| {
@@ -107,8 +109,8 @@ pub fn between(evidence: &Evidence<'_>, worse: usize, better: usize, of: Of) -> 
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
     let per = if of == Of::Byte { " per byte" } else { "" };
-    let told = told(evidence, supported, per, &[worse, better]);
-    told.or_else(|| marked_cells(evidence, worse, better)).unwrap_or_else(none)
+    let told = told(evidence, supported, (at, per), &[worse, better]);
+    told.or_else(|| marked_cells(evidence, worse, better, at)).unwrap_or_else(none)
 }
 
 /// Why some rounds of a cell are slow, by so many nanoseconds a message where that is known.
@@ -143,7 +145,7 @@ pub fn within(
         })
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
-    told(evidence, supported, "", &[case])
+    told(evidence, supported, (SLOWER, ""), &[case])
         .or_else(|| marked_rounds(evidence, case, slow, all))
         .unwrap_or_else(none)
 }
@@ -200,7 +202,12 @@ fn scale(evidence: &Evidence<'_>, case: usize, counter: &str, of: Of) -> Option<
 }
 
 /// The counters that stay significant among those that passed, the largest factors first.
-fn told(evidence: &Evidence<'_>, supported: Vec<Supported>, per: &str, cases: &[usize]) -> Option<Cause> {
+fn told(
+    evidence: &Evidence<'_>,
+    supported: Vec<Supported>,
+    (at, per): (&str, &str),
+    cases: &[usize],
+) -> Option<Cause> {
     let alpha = 1.0 - evidence.run.record.spec.confidence;
     let adjusted = holm(&supported.iter().map(|s| s.p).collect::<Vec<_>>());
     let mut kept: Vec<Supported> =
@@ -226,7 +233,7 @@ fn told(evidence: &Evidence<'_>, supported: Vec<Supported>, per: &str, cases: &[
         };
         format!("{} ({}{over} against {}{times})", s.says, figures[0], figures[1])
     };
-    let text = format!("most likely because there {}", and(&kept.iter().map(say).collect::<Vec<_>>()));
+    let text = format!("most likely because {at} {}", and(&kept.iter().map(say).collect::<Vec<_>>()));
     let cells = kept
         .iter()
         .flat_map(|s| cases.iter().map(|case| CellRef { case: *case, metric: s.metric }))
@@ -253,14 +260,14 @@ fn marks(
 type Marked = (usize, usize, BTreeSet<String>);
 
 /// Disturbed samples are not used, but tell of a disturbed machine.
-fn disturbed(worse: Marked, better: Marked, other: &str) -> Option<Cause> {
+fn disturbed((worse, at): (Marked, &str), (better, other): (Marked, &str)) -> Option<Cause> {
     let share = |(all, marked, _): &Marked| if *all == 0 { 0.0 } else { *marked as f64 / *all as f64 };
     if share(&worse) < SHARE || share(&worse) < 2.0 * share(&better) {
         return None;
     }
     let names: Vec<String> = worse.2.iter().cloned().collect();
     let text = format!(
-        "most likely because the machine was disturbed there ({} of {} samples are marked {}, and {} of {} {other})",
+        "most likely because the machine was disturbed {at} ({} of {} samples are marked {}, and {} of {} {other})",
         worse.1,
         worse.0,
         and(&names),
@@ -270,8 +277,9 @@ fn disturbed(worse: Marked, better: Marked, other: &str) -> Option<Cause> {
     Some(Cause { text, cells: Vec::new() })
 }
 
-fn marked_cells(evidence: &Evidence<'_>, worse: usize, better: usize) -> Option<Cause> {
-    disturbed(marks(evidence, worse, |_| true), marks(evidence, better, |_| true), "of its neighbour")
+fn marked_cells(evidence: &Evidence<'_>, worse: usize, better: usize, at: &str) -> Option<Cause> {
+    let marks = |case: usize| marks(evidence, case, |_| true);
+    disturbed((marks(worse), at), (marks(better), "of its neighbour"))
 }
 
 fn marked_rounds(
@@ -282,8 +290,7 @@ fn marked_rounds(
 ) -> Option<Cause> {
     let fast = |round: u32| all.contains(&round) && !slow.contains(&round);
     disturbed(
-        marks(evidence, case, |round| slow.contains(&round)),
-        marks(evidence, case, fast),
-        "in the other rounds",
+        (marks(evidence, case, |round| slow.contains(&round)), SLOWER),
+        (marks(evidence, case, fast), "in the other rounds"),
     )
 }

@@ -83,7 +83,7 @@ fn say(evidence: &Evidence<'_>, odd: &Judged<'_>, typical: f64, usual: &dyn Fn(u
     let cause = (odd.ratio > typical)
         .then(|| neighbour(evidence, odd.case, usual))
         .flatten()
-        .map(|better| cause::between(evidence, odd.case, better, Of::Message));
+        .map(|better| cause::between(evidence, (odd.case, better), Of::Message, "there"));
     let (because, more) = cause.map_or_else(|| (cause::NONE.to_string(), Vec::new()), |c| (c.text, c.cells));
     let text = format!(
         "{name} at {} costs {} times what the cost model says ({} against {}), where the typical case costs {} times; \

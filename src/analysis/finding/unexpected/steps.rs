@@ -109,7 +109,7 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
 }
 
 /// What is odd at some steps, and why: `From 256 B to 1 KiB the throughput of sendmsg with 1 thread over veth falls 3.1
-/// times ...; most likely because there ...`. Steps that differ only in their place are one statement.
+/// times ...; most likely because at 1 KiB ...`. Steps that differ only in their place are one statement.
 pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
     let words = Words::of(evidence.run);
     let mut told: Vec<Told> = Vec::new();
@@ -166,7 +166,9 @@ fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> 
         let subject = if i == 0 { format!("the {title}{who} {place}") } else { format!("its {title}") };
         parts.push(format!("{subject} {}", odd.change(evidence, words)?));
     }
-    let cause = cause::between(evidence, strongest.worse, strongest.better, strongest.of());
+    let worse = end(&evidence.run.case(strongest.worse)?.point)?;
+    let at = if axis == THREADS { format!("with {worse} threads") } else { format!("at {worse}") };
+    let cause = cause::between(evidence, (strongest.worse, strongest.better), strongest.of(), &at);
     let from = format!("From {} to {}{thing}", end(&lower.point)?, end(&upper.point)?);
     let text = format!("{from} {}; {}.", words::and(&parts), cause.text);
     let metrics: Vec<&'static str> = step.iter().map(|odd| odd.metric.id).collect();

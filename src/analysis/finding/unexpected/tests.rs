@@ -92,7 +92,7 @@ fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
     set(&mut run, steep, "sender_system_calls", 1e-4);
     let caused = texts(&run);
     for text in of(&caused) {
-        assert!(text.contains("; most likely because there the receiver sleeps (0.9"), "{text}");
+        assert!(text.contains("; most likely because at 1 KiB the receiver sleeps (0.9"), "{text}");
         assert!(!text.contains("calls the kernel"), "far too few to cost anything: {text}");
     }
 }
@@ -127,7 +127,7 @@ fn throughput_that_falls_with_threads_is_found_with_its_cause() {
         assert!(
             text.contains("the throughput of send") && text.contains("falls 3.9") || text.contains("falls 4")
         );
-        assert!(text.contains("most likely because there the sender is preempted (0.2"), "{text}");
+        assert!(text.contains("most likely because with 4 threads the sender is preempted (0.2"), "{text}");
     }
     assert!(!told.iter().any(|t| t.starts_with("From 1 to 2 threads")), "{told:#?}");
 }
@@ -150,7 +150,10 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
     let slow = |case: &Case, s: &Sample| case.index == 3 && s.round.is_multiple_of(3);
     set(&mut run, slow, "retransmits", 1e-4);
     let caused = of(texts(&run));
-    assert!(caused.contains("; most likely because there segments are retransmitted ("), "{caused}");
+    assert!(
+        caused.contains("; most likely because in the slower rounds segments are retransmitted ("),
+        "{caused}"
+    );
     let mut marked = run.clone();
     for sample in &mut marked.samples {
         sample.quantities.insert("retransmits".into(), Some(0.0));
@@ -159,7 +162,10 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
         }
     }
     let marked = of(texts(&marked));
-    assert!(marked.contains("disturbed there (7 of 21 samples are marked steal, and 0 of 39"), "{marked}");
+    assert!(
+        marked.contains("disturbed in the slower rounds (7 of 21 samples are marked steal, and 0 of 39"),
+        "{marked}"
+    );
 }
 
 /// Every cell draws from one distribution, so each step that is claimed to be odd is a false claim.
