@@ -64,7 +64,13 @@ pub fn lives(identity: &str) -> Option<bool> {
         return None;
     };
     let pid = u32::try_from(pid).ok().filter(|_| namespace == pid_namespace())?;
-    Some(exists(pid) && started(pid).is_none_or(|now| now == began))
+    Some(exists(pid) && !is_dead(pid) && started(pid).is_none_or(|now| now == began))
+}
+
+/// Has it ended, and only its number is there until somebody asks for its status? Where the first process reaps
+/// late or never (many containers), that is long; it holds nothing any more.
+fn is_dead(pid: u32) -> bool {
+    matches!(stat_field(pid, 3).as_deref(), Some("Z" | "X"))
 }
 
 /// A field of proc_pid_stat(5) by its number there, after the name of the program, which is the second.
@@ -189,6 +195,20 @@ mod tests {
         for unknown in [elsewhere.as_str(), "", "12", "1-2", "1-2-3-4", "a-b-c", "1-99999999999-1"] {
             assert_eq!(lives(unknown), None, "{unknown}");
         }
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_lives_no_more() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let identity = format!("{}-{}-{}", pid_namespace(), child.id(), started(child.id()).unwrap());
+        assert_eq!(lives(&identity), Some(true));
+        child.kill().unwrap();
+        while !has_ended(child.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(exists(child.id()), "not reaped");
+        assert_eq!(lives(&identity), Some(false));
+        child.wait().unwrap();
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Lane {
             assert!(decoy.symlink_metadata().is_ok(), "{} was touched", decoy.display());
         }
         let names: Vec<String> = left::names(&self.scratch);
-        assert_eq!(names.len(), 4, "only decoys are left: {names:?}");
+        assert_eq!(names.len(), 4, "only decoys are left: {}", left::tree(&self.scratch));
         seen
     }
 

@@ -150,6 +150,12 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// Everything below a directory, a line each: what to look at where something is left.
+pub fn tree(directory: &Path) -> String {
+    let output = Command::new("find").arg(directory).arg("-ls").output();
+    output.map_or_else(|error| error.to_string(), |o| common::said(&o))
+}
+
 /// Has this child, which nobody has waited for, ended?
 pub fn has_ended(child: u32) -> bool {
     common::stat_field(child, 3).is_none_or(|state| matches!(state.as_str(), "Z" | "X"))
