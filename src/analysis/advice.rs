@@ -14,6 +14,7 @@ use super::{CellRef, Statement};
 use crate::axis::Point;
 use crate::run::Run;
 use crate::sample::Better;
+use crate::stats::Estimate;
 use crate::units::{count, significant};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,10 +114,13 @@ struct Beaten<'a> {
     pair: &'a Comparison,
 }
 
-impl Beaten<'_> {
-    fn strength(&self) -> f64 {
-        self.pair.strength()
-    }
+fn strongest<'a>(all: impl IntoIterator<Item = Beaten<'a>>) -> Option<Beaten<'a>> {
+    all.into_iter().max_by(|a, b| a.pair.strength().total_cmp(&b.pair.strength()))
+}
+
+/// `12 % above`, `3.1 times that of`: what stands before whom something is compared with.
+fn surpasses(ratio: &Estimate) -> String {
+    words::difference(ratio.value).replace("times", "times that of")
 }
 
 /// Wins of a choice at the places of a size; `None` where something is claimed to beat it.
@@ -158,6 +162,11 @@ impl<'a> Grid<'a> {
             Outcome::Tied(cases) => cases.iter().map(|c| self.name(*c)).collect(),
             Outcome::Alone(_) | Outcome::Nothing => Vec::new(),
         }
+    }
+
+    /// The case of a choice at a place.
+    fn case_of(&self, choice: &String, winner: &Winner) -> Option<usize> {
+        winner.candidates.iter().copied().find(|c| self.name(*c) == *choice)
     }
 
     /// How many have a better figure at a place, claimed or not.
@@ -262,10 +271,7 @@ impl<'a> Grid<'a> {
         for range in ranges {
             let Some(choice) = &range.choice else { continue };
             for winner in self.at(&range.sizes) {
-                let Some(chosen) = winner.candidates.iter().copied().find(|c| self.name(*c) == *choice)
-                else {
-                    continue;
-                };
+                let Some(chosen) = self.case_of(choice, winner) else { continue };
                 for rival in winner.candidates.iter().copied().filter(|c| *c != chosen) {
                     let Some(pair) = comparisons.between(chosen, rival) else { continue };
                     let seen = rivals.entry(self.name(rival)).or_default();
@@ -334,7 +340,7 @@ impl<'a> Grid<'a> {
         let ratio = from_side(pair, case);
         let text = format!(
             " {choice} is up to {} the next best ({} at {}; {}).",
-            words::difference(ratio.value).replace("times", "times that of"),
+            surpasses(&ratio),
             self.name(next),
             self.words.place(&winner.shared, &self.words.constant()),
             self.words.interval(&ratio)
@@ -349,11 +355,12 @@ impl<'a> Grid<'a> {
             return (format!(" The same is true of {title}."), Vec::new());
         }
         let (points, beaten) = self.beaten(first);
-        let Some(worst) = beaten.iter().max_by(|a, b| a.strength().total_cmp(&b.strength())) else {
+        let many = beaten.len();
+        let Some(worst) = strongest(beaten) else {
             return (format!(" The same choices hold for {title}."), Vec::new());
         };
-        if beaten.len() <= points / FEW {
-            return self.but_for(worst, beaten.len(), points);
+        if many <= points / FEW {
+            return self.but_for(&worst, many, points);
         }
         let choices = self.choices(&self.ranges());
         if choices.is_empty() {
@@ -369,15 +376,13 @@ impl<'a> Grid<'a> {
         for range in first.ranges() {
             let Some(choice) = range.choice else { continue };
             for place in self.at(&range.sizes) {
-                let Some(chosen) = place.candidates.iter().copied().find(|c| self.name(*c) == choice) else {
-                    continue;
-                };
+                let Some(chosen) = self.case_of(&choice, place) else { continue };
                 points += 1;
                 let better = place.candidates.iter().copied().filter(|c| comparisons.beats(*c, chosen));
                 let by = better.filter_map(|by| {
                     Some(Beaten { place, chosen, by, pair: comparisons.between(by, chosen)? })
                 });
-                beaten.extend(by.max_by(|a, b| a.strength().total_cmp(&b.strength())));
+                beaten.extend(strongest(by));
             }
         }
         (points, beaten)
@@ -395,7 +400,7 @@ impl<'a> Grid<'a> {
             if beaten > 1 { "of the others, most " } else { "" },
             self.words.place(&worst.place.shared, &self.words.constant()),
             self.name(worst.by),
-            words::difference(ratio.value).replace("times", "times that of"),
+            surpasses(&ratio),
             self.name(worst.chosen),
             self.words.interval(&ratio)
         );

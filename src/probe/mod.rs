@@ -104,6 +104,26 @@ pub struct Task {
     pub files: Vec<String>,
 }
 
+#[cfg(test)]
+impl Task {
+    /// What a test tells a role that it plays itself.
+    pub fn of(point: Point, timing: Timing) -> Task {
+        Task {
+            probe: String::new(),
+            role: String::new(),
+            point,
+            timing,
+            token: String::new(),
+            tsc_hz: None,
+            verify_all: false,
+            address: String::new(),
+            ports: None,
+            peer: None,
+            files: Vec::new(),
+        }
+    }
+}
+
 /// One timed window of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {

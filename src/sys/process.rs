@@ -183,6 +183,14 @@ mod tests {
     use super::*;
     use std::process::Command;
 
+    /// Ends a child, and waits until it has ended, but not for it.
+    fn end_unreaped(child: &mut std::process::Child) {
+        child.kill().unwrap();
+        while !has_ended(child.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+
     #[test]
     fn a_process_is_gone_when_its_number_is_another_s() {
         assert_eq!(lives(&identity()), Some(true), "it asks");
@@ -202,10 +210,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let identity = format!("{}-{}-{}", pid_namespace(), child.id(), started(child.id()).unwrap());
         assert_eq!(lives(&identity), Some(true));
-        child.kill().unwrap();
-        while !has_ended(child.id()) {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
+        end_unreaped(&mut child);
         assert!(exists(child.id()), "not reaped");
         assert_eq!(lives(&identity), Some(false));
         child.wait().unwrap();
@@ -216,10 +221,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         assert!(ended_by_signal(child.id()).is_none() && !has_ended(child.id()), "it runs");
         assert!(exists(child.id()));
-        child.kill().unwrap();
-        while !has_ended(child.id()) {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
+        end_unreaped(&mut child);
         assert_eq!(ended_by_signal(child.id()), Some(libc::SIGKILL));
         assert!(exists(child.id()), "not reaped");
         child.wait().unwrap();

@@ -260,12 +260,8 @@ mod tests {
     }
 
     fn task() -> Task {
-        let task = serde_json::json!({
-            "probe": "core_to_core", "role": "asker", "point": {}, "token": "", "tsc_hz": null,
-            "timing": { "warmup_ns": 1000, "window_ns": 100_000, "windows": 2 },
-            "verify_all": false, "address": "", "peer": null,
-        });
-        serde_json::from_value(task).unwrap()
+        let timing = crate::probe::Timing { warmup_ns: 1000, window_ns: 100_000, windows: 2 };
+        Task { role: "asker".into(), ..Task::of(Point::default(), timing) }
     }
 
     /// A question unanswered, or an end on another CPU than asked for, is an error of `between`.

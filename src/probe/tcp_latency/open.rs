@@ -210,13 +210,7 @@ mod tests {
     fn taken(fewer: u64, late_ns: u64, damaged: bool) -> Result<threads::Done> {
         let mut point = Point::default();
         point.set("message_bytes", Value::Int(MESSAGE as u64));
-        let task = Task {
-            point,
-            ..serde_json::from_value(serde_json::json!({
-                "probe": "", "role": "", "point": {}, "timing": TIMING, "token": "", "tsc_hz": null,
-                "verify_all": false, "address": "", "peer": null
-            }))?
-        };
+        let task = Task::of(point, TIMING);
         let schedule = Schedule { start_ns: clock::monotonic_ns(), interval_ns: INTERVAL_NS };
         let messages = schedule.span(TIMING).1 - fewer;
         let receiver = OnSchedule { schedule, late_ns, messages, delivered: 0, damaged, piece: Vec::new() };

@@ -270,7 +270,7 @@ impl Lane {
             let rounds: BTreeSet<u32> = of_case().map(|s| s.round).collect();
             // A round that the machine disturbed from beginning to end is made up for by another.
             let used: BTreeSet<u32> = of_case().filter(|s| s.usable()).map(|s| s.round).collect();
-            let no_more = used.len() <= ROUNDS && (used == rounds || rounds.len() <= 2 * ROUNDS);
+            let no_more = used.len() <= ROUNDS && rounds.len() <= 2 * ROUNDS;
             assert!(no_more, "case {} was measured again: {rounds:?}, used {used:?}", case.index);
             let failed = run.record.failures.iter().any(|failure| failure.case == case.index);
             let given_up = run.record.plan.gave_up(case);
