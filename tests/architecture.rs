@@ -1,21 +1,24 @@
-//! The rules of the house that a compiler does not check: imports point to earlier rooms only,
-//! files are short and say what they are, each `unsafe` says why it is sound, and nothing outside
-//! its own file knows a mechanism, receiver or probe by name.
+//! The rules of the house that neither the compiler nor clippy checks: crates and modules import only those
+//! above them, files are short and say what they are, and nothing outside its own file knows a mechanism,
+//! receiver or probe by name.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A source file: its path under `src/`, and its text.
+/// A source file: its path from the top, and its text.
 struct File {
     path: String,
     text: String,
 }
 
+fn top() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn sources() -> Vec<File> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = vec![root.clone()];
+    let mut folders: Vec<PathBuf> = vec![top().join("crates"), top().join("tools")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("readable") {
             let path = entry.expect("readable").path();
@@ -23,7 +26,7 @@ fn sources() -> Vec<File> {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = fs::read_to_string(&path).expect("UTF-8");
-                let path = path.strip_prefix(&root).expect("below src").to_string_lossy().into_owned();
+                let path = path.strip_prefix(top()).expect("below the top").to_string_lossy().into_owned();
                 files.push(File { path, text });
             }
         }
@@ -33,149 +36,106 @@ fn sources() -> Vec<File> {
     files
 }
 
-/// The modules of lib.rs in their order.
-fn rooms(files: &[File]) -> Vec<String> {
-    let lib = files.iter().find(|f| f.path == "lib.rs").expect("src/lib.rs");
-    let names = lib.text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    names.map(str::to_string).collect()
+/// What `text` has between two words; for manifests.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let after = text.split_once(start).unwrap_or_else(|| panic!("no {start:?}")).1;
+    after.split_once(end).map_or(after, |(inside, _)| inside)
 }
 
-/// The room that a file belongs to; `None` for lib.rs and main.rs.
-fn room_of(path: &str) -> Option<&str> {
-    let first = path.split('/').next().expect("never empty");
-    let name = first.strip_suffix(".rs").unwrap_or(first);
-    (!matches!(name, "lib" | "main")).then_some(name)
+/// The crates from the ground up, as folders: the program's own comes last.
+fn crates() -> Vec<String> {
+    let manifest = fs::read_to_string(top().join("Cargo.toml")).expect("Cargo.toml");
+    let folders = between(&manifest, "\ndefault-members = [", "]").split('"').skip(1).step_by(2);
+    let (program, rooms): (Vec<&str>, Vec<&str>) = folders.partition(|folder| *folder == ".");
+    rooms.into_iter().chain(program).map(str::to_string).collect()
 }
 
-/// The code without comments and without what is in quotes.
-fn code(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '/' if chars.peek() == Some(&'/') => while chars.next_if(|c| *c != '\n').is_some() {},
-            '"' => {
-                out.push('"');
-                while let Some(c) = chars.next() {
-                    match c {
-                        '\\' => drop(chars.next()),
-                        '"' => break,
-                        '\n' => out.push('\n'),
-                        _ => {}
-                    }
-                }
-                out.push('"');
-            }
-            // A quote character, not a lifetime.
-            '\'' => {
-                let mut ahead = chars.clone();
-                match (ahead.next(), ahead.next()) {
-                    (Some('\\'), Some(_)) => {
-                        chars.next();
-                        chars.next();
-                        while chars.next().is_some_and(|c| c != '\'') {}
-                    }
-                    (Some(_), Some('\'')) => {
-                        chars.next();
-                        chars.next();
-                    }
-                    _ => {}
-                }
-            }
-            c => out.push(c),
+/// The crates of ours that a manifest names under `[dependencies]`.
+fn imported_crates(manifest: &str) -> Vec<&str> {
+    let lines = between(manifest, "\n[dependencies]\n", "\n[").lines();
+    lines.filter_map(|line| line.strip_prefix("syscost-")?.split(['.', ' ']).next()).collect()
+}
+
+#[test]
+fn crates_import_only_those_above_them() {
+    let crates = crates();
+    let names: Vec<&str> = crates.iter().map(|folder| folder.rsplit('/').next().expect("a name")).collect();
+    assert!(names.len() > 10 && names.ends_with(&["."]), "{names:?}");
+    for (place, folder) in crates.iter().enumerate() {
+        let manifest = fs::read_to_string(top().join(folder).join("Cargo.toml")).expect("a manifest");
+        for name in imported_crates(&manifest) {
+            assert!(names[..place].contains(&name), "{folder} imports {name}, which is not above it");
         }
     }
-    out
+    assert_eq!(imported_crates("\n[dependencies]\nsyscost-a.workspace = true\nserde = 1\n[x]"), ["a"]);
 }
 
-/// The first names after every `crate::`, those of `crate::{a, b::c}` included.
-fn imported(code: &str) -> Vec<String> {
+/// What measures cannot be reached from what reports: the run directory is all that they share.
+#[test]
+fn what_reports_cannot_measure() {
+    for folder in ["crates/analyze", "crates/report", "tools/course", "tools/tables"] {
+        let manifest = fs::read_to_string(top().join(folder).join("Cargo.toml")).expect("a manifest");
+        assert!(!imported_crates(&manifest).contains(&"harness"), "{folder} imports the harness");
+    }
+}
+
+/// The first names after every `crate::`, those of `crate::{a, b::c}` included; comments do not count.
+fn imported_modules(text: &str) -> Vec<String> {
+    let code: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let mut names = Vec::new();
     for (at, _) in code.match_indices("crate::") {
-        if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
-            continue;
-        }
         let rest = &code[at + "crate::".len()..];
-        let items = match rest.strip_prefix('{') {
-            Some(group) => top_level(group),
+        let items: Vec<&str> = match rest.strip_prefix('{') {
+            Some(group) => group.split('}').next().unwrap_or_default().split(',').collect(),
             None => vec![rest],
         };
-        for item in items {
-            let name: String =
-                item.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            if !name.is_empty() {
-                names.push(name);
-            }
-        }
+        let name = |item: &str| -> String {
+            item.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
+        names.extend(items.into_iter().map(name).filter(|name| !name.is_empty()));
     }
     names
 }
 
-/// The items of a `{...}` group, split at the commas of its own level.
-fn top_level(group: &str) -> Vec<&str> {
-    let (mut depth, mut start, mut items) = (0, 0, Vec::new());
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => {
-                items.push(&group[start..at]);
-                return items;
-            }
-            '}' => depth -= 1,
-            ',' if depth == 0 => {
-                items.push(&group[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    items
+/// Imports of a module that stand below it in its crate's list.
+fn upward(module: &str, text: &str, list: &[&str]) -> Vec<String> {
+    let place = |name: &str| list.iter().position(|other| *other == name);
+    let own = place(module);
+    imported_modules(text).into_iter().filter(|name| place(name) > own && own.is_some()).collect()
 }
 
-/// Imports of the files of a room that are not of that room or of one above it.
-fn upward(files: &[File], rooms: &[String]) -> Vec<String> {
-    let place = |name: &str| rooms.iter().position(|room| room == name);
-    let mut wrong = Vec::new();
-    for file in files {
-        let Some(room) = room_of(&file.path) else { continue };
-        let Some(own) = place(room) else {
-            wrong.push(format!("src/{}: its room {room} is not in lib.rs", file.path));
-            continue;
-        };
-        for name in imported(&code(&file.text)) {
-            if place(&name).is_some_and(|other| other > own) {
-                wrong.push(format!(
-                    "src/{}: room {room} imports {name}, which is below it in lib.rs",
-                    file.path
-                ));
-            }
-        }
-    }
-    wrong
-}
-
+/// In crates whose `lib.rs` says so, modules import only modules above them.
 #[test]
-fn imports_point_to_earlier_rooms_only() {
+fn modules_import_only_those_above_them() {
     let files = sources();
-    let rooms = rooms(&files);
-    assert!(rooms.len() > 10, "lib.rs lists the rooms: {rooms:?}");
-    let wrong = upward(&files, &rooms);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let said = "imports only modules above it";
+    let ordered: Vec<&File> =
+        files.iter().filter(|f| f.path.ends_with("/src/lib.rs") && f.text.contains(said)).collect();
+    assert!(ordered.len() >= 3, "core, measure and experiment say so");
+    for lib in ordered {
+        let list: Vec<&str> =
+            lib.text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+        let folder = lib.path.trim_end_matches("lib.rs");
+        for file in files.iter().filter(|f| f.path.starts_with(folder)) {
+            let inside = &file.path[folder.len()..];
+            let module = inside.split(['/', '.']).next().expect("never empty");
+            let wrong = upward(module, &file.text, &list);
+            assert!(wrong.is_empty(), "{} imports {wrong:?}, below it in lib.rs", file.path);
+        }
+    }
 }
 
 #[test]
 fn an_import_against_the_order_would_be_found() {
-    let rooms = ["units".to_string(), "plan".to_string(), "cli".to_string()];
-    let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
-    let wrong = |file: File| upward(&[file], &rooms).len();
-    assert_eq!(wrong(file("units.rs", "use crate::plan::Plan;")), 1);
-    assert_eq!(wrong(file("plan/a.rs", "fn f() { crate::cli::main() }")), 1);
-    assert_eq!(wrong(file("plan/a.rs", "use crate::{units::{A, B}, cli, plan};")), 1);
-    assert_eq!(
-        wrong(file("plan/a.rs", "// crate::cli\nuse crate::units; const T: &str = \"crate::cli\";")),
-        0
-    );
-    assert_eq!(wrong(file("unlisted.rs", "")), 1);
+    let wrong = |module: &str, text: &str| upward(module, text, &["units", "plan", "cli"]).len();
+    assert_eq!(wrong("units", "use crate::plan::Plan;"), 1);
+    assert_eq!(wrong("plan", "fn f() { crate::cli::main() }"), 1);
+    assert_eq!(wrong("plan", "use crate::{units::A, cli, plan};"), 1);
+    assert_eq!(wrong("plan", "// crate::cli\nuse crate::units;"), 0);
 }
 
 #[test]
@@ -183,44 +143,16 @@ fn files_are_short_and_say_what_they_are() {
     const LONGEST: usize = 500;
     for File { path, text } in sources() {
         let lines = text.lines().count();
-        assert!(lines <= LONGEST, "src/{path} has {lines} lines: split it by what its parts do");
+        assert!(lines <= LONGEST, "{path} has {lines} lines: split it by what its parts do");
         let first = text.lines().next().unwrap_or_default();
-        assert!(first.starts_with("//! ") && first.len() > 20, "src/{path} opens with {first:?}");
+        assert!(first.starts_with("//! ") && first.len() > 20, "{path} opens with {first:?}");
     }
-}
-
-/// Places of `unsafe` that no SAFETY comment explains.
-fn unexplained(text: &str) -> Vec<usize> {
-    let lines: Vec<&str> = text.lines().collect();
-    let code: Vec<String> = lines.iter().map(|line| code(line)).collect();
-    let mut places = Vec::new();
-    for (i, line) in code.iter().enumerate() {
-        let Some(at) = line.find("unsafe ") else { continue };
-        let declares = line[at..].starts_with("unsafe fn") || line[at..].starts_with("unsafe extern");
-        // The comment stands above the statement, which may have begun some lines earlier.
-        let near =
-            lines[i.saturating_sub(6)..=i].iter().any(|l| l.contains("SAFETY:") || l.contains("# Safety"));
-        if !declares && !near {
-            places.push(i + 1);
-        }
-    }
-    places
-}
-
-#[test]
-fn every_unsafe_says_why_it_is_sound() {
-    for File { path, text } in sources() {
-        let places = unexplained(&text);
-        assert!(places.is_empty(), "src/{path}: unsafe without a SAFETY comment in lines {places:?}");
-    }
-    assert_eq!(unexplained("fn f() {\n    unsafe { g() }\n}\n"), [2]);
-    assert_eq!(unexplained("// SAFETY: g has no preconditions.\nunsafe { g() }\n"), [0usize; 0]);
 }
 
 /// Every id of the registries, with the files that may hold it: its own, and those that the rules
 /// name.
 fn ids() -> BTreeMap<&'static str, &'static str> {
-    use syscost::{mechanism, probe, receiver};
+    use syscost_measure::{mechanism, probe, receiver};
     let mechanisms = mechanism::ALL.iter().map(|m| (m.about().id, "mechanism"));
     let receivers = receiver::ALL.iter().map(|r| (r.about().id, "receiver"));
     let probes = probe::ALL.iter().map(|p| (p.about().id, "probe"));
@@ -232,7 +164,7 @@ fn only_for_tests(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
         let folder = match file.path.rsplit_once('/') {
-            Some((folder, "mod.rs")) => format!("{folder}/"),
+            Some((folder, "mod.rs" | "lib.rs")) => format!("{folder}/"),
             _ => format!("{}/", file.path.trim_end_matches(".rs")),
         };
         for (at, attribute) in file.text.match_indices("#[cfg(test)]\n") {
@@ -259,32 +191,25 @@ fn names_it(file: &File, id: &str) -> bool {
 fn no_file_but_its_own_knows_an_id() {
     let files = sources();
     let tests = only_for_tests(&files);
-    assert!(tests.iter().any(|path| path == "plan/tests.rs"), "{tests:?}");
+    assert!(tests.iter().any(|path| path.ends_with("plan/tests.rs")), "{tests:?}");
     for (id, room) in ids() {
         let own = |path: &str| {
             let stem = path.trim_end_matches(".rs").trim_end_matches("/mod");
-            stem == format!("{room}/{id}") || path.starts_with(&format!("{room}/{id}/"))
+            let own = format!("crates/measure/src/{room}/{id}");
+            stem == own || path.starts_with(&format!("{own}/"))
         };
         let known: Vec<&str> = files
             .iter()
-            .filter(|f| !own(&f.path) && !tests.contains(&f.path) && names_it(f, id))
+            .filter(|f| {
+                !f.path.starts_with("tools/peers")
+                    && !own(&f.path)
+                    && !tests.contains(&f.path)
+                    && names_it(f, id)
+            })
             .map(|f| f.path.as_str())
             .collect();
-        assert!(
-            known.is_empty(),
-            "{id:?} is known outside src/{room}/{id}*: in src/{}",
-            known.join(", src/")
-        );
+        assert!(known.is_empty(), "{id:?} is known outside {room}/{id}*: in {}", known.join(", "));
         let declared = files.iter().any(|f| own(&f.path) && names_it(f, id));
-        assert!(declared, "{id:?} is not declared in a file of its name in src/{room}");
-    }
-}
-
-/// The standard library's sleep panics where a sandbox refuses the call behind it; tests may use it.
-#[test]
-fn nothing_sleeps_by_the_standard_library() {
-    for file in sources().iter().filter(|file| !file.path.ends_with("tests.rs")) {
-        let working = file.text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-        assert!(!code(working).contains("thread::sleep("), "{} sleeps without sys::sleep", file.path);
+        assert!(declared, "{id:?} is not declared in a file of its name in {room}");
     }
 }

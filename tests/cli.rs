@@ -6,7 +6,7 @@ use assert_cmd::Command;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use syscost::run::files::RunDir;
+use syscost_experiment::run::files::RunDir;
 use tempfile::TempDir;
 
 fn syscost(arguments: &[&str]) -> Command {
@@ -53,7 +53,7 @@ fn help() {
     let (before, axes) = run.split_once("Axes of ").expect("axes");
     let (_, after) = axes.split_once("Examples:").expect("examples");
     insta::assert_snapshot!("help_run", format!("{before}Axes ...\n\nExamples:{after}"));
-    for axis in syscost::probe::ALL.iter().flat_map(|p| p.axes()) {
+    for axis in syscost_measure::probe::ALL.iter().flat_map(|p| p.axes()) {
         assert!(axes.contains(&format!("--{} <", axis.flag)), "{}", axis.flag);
     }
     insta::assert_snapshot!("help_report", stdout(&["report", "-h"]));
@@ -61,7 +61,7 @@ fn help() {
 
 #[test]
 fn list_fits_a_terminal_and_names_everything() {
-    use syscost::{mechanism, probe, receiver};
+    use syscost_measure::{mechanism, probe, receiver};
     let list = stdout(&["list"]);
     assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
     let ways = mechanism::ALL.iter().map(|m| m.about().id).chain(receiver::ALL.iter().map(|r| r.about().id));

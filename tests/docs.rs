@@ -6,12 +6,12 @@
 //! `SYSCOST_BLESS=1 cargo test --test docs` writes it anew.
 
 use std::path::{Path, PathBuf};
-use syscost::analysis::beside::Beside;
-use syscost::analysis::whole::Analysis;
-use syscost::report::terminal::{self, Look};
-use syscost::report::{Block, build};
-use syscost::run::Run;
-use syscost::run::files::RunDir;
+use syscost_analyze::beside::Beside;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Block, build};
 
 const BEGIN: &str = "<!-- result: docs/runs/";
 const SECTION: &str = "<!-- section: docs/runs/";

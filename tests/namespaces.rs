@@ -7,8 +7,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
-use syscost::host::namespaces::{self, LinkSettings, Pair, Rights, Side};
-use syscost::sys::program;
+use syscost_host::namespaces::{self, LinkSettings, Pair, Rights, Side};
+use syscost_sys::program;
 
 const ROLE: &str = "SYSCOST_TEST_ROLE";
 const BINARY: &str = "SYSCOST_TEST_BINARY";

@@ -7,12 +7,12 @@ mod formula;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::axis::{Point, Value};
-use syscost::host::topology::Topology;
-use syscost::probe::prediction::{Account, Found, Inputs, Known, RowRef};
-use syscost::probe::{self, Probe};
-use syscost::sys::affinity;
-use syscost::units::Unit;
+use syscost_core::axis::{Point, Value};
+use syscost_core::units::Unit;
+use syscost_host::topology::Topology;
+use syscost_measure::probe::prediction::{Account, Found, Inputs, Known, RowRef};
+use syscost_measure::probe::{self, Probe};
+use syscost_sys::affinity;
 
 const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
 
@@ -176,7 +176,7 @@ fn the_disassembly_of_a_call_loop_holds_its_call() {
     let Some(symbols) = binutils("nm", &["-n"]) else {
         return eprintln!("skipped: no binutils here");
     };
-    if syscost::sys::procedure::calls(0).is_none() {
+    if syscost_sys::procedure::calls(0).is_none() {
         return eprintln!("skipped: no loops for this processor");
     }
     let lines: Vec<&str> = symbols.lines().collect();

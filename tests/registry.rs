@@ -1,10 +1,10 @@
 //! Invariants of the visible lists: whatever is added to one has to keep them.
 
 use std::collections::BTreeSet;
-use syscost::axis::{Axis, Kind, Point, Value};
-use syscost::mechanism::{self, About};
-use syscost::spec::{BUILT_IN, Spec};
-use syscost::{probe, receiver};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_experiment::spec::{BUILT_IN, Spec};
+use syscost_measure::mechanism::{self, About};
+use syscost_measure::{probe, receiver};
 
 fn snake_case(id: &str) -> bool {
     id.starts_with(|c: char| c.is_ascii_lowercase())
@@ -190,7 +190,7 @@ fn quantities_and_metrics_are_unique_and_described() {
 
 #[test]
 fn a_metric_of_nothing_is_not_a_number_out_of_nowhere() {
-    let nothing = syscost::sample::Sample::default();
+    let nothing = syscost_core::sample::Sample::default();
     for probe in probe::ALL {
         for metric in probe.metrics() {
             assert_eq!((metric.of)(&nothing, &Point::default()), None, "{} {}", probe.about().id, metric.id);
@@ -214,7 +214,7 @@ fn built_in_experiments_are_unique_and_no_probe_ids() {
         assert!(probe::find(name).is_none(), "{name}");
         assert!(Spec::named(name).is_ok(), "{name}");
     }
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("specs");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/experiment/specs");
     for entry in std::fs::read_dir(root).expect("specs/") {
         let path = entry.expect("readable").path();
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default().to_string();

@@ -32,22 +32,34 @@ fn copy(from: &Path, to: &Path) {
 
 /// The tree with what the guide adds to it.
 fn follow_the_guide(root: &Path, to: &Path) {
-    for name in ["src", "specs", "bench", "Cargo.toml", "Cargo.lock", "README.md"] {
+    for name in ["crates", "tools", "Cargo.toml", "Cargo.lock", "README.md"] {
         copy(&root.join(name), &to.join(name));
     }
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    add(&guide, to, "mechanism/sendto.rs", "\nmod send;\n", "pub static ALL: &[&dyn Mechanism] = &[\n");
-    add(&guide, to, "probe/yield_cpu.rs", "\npub mod batch;\n", "pub static ALL: &[&dyn Probe] = &[\n");
+    add(
+        &guide,
+        to,
+        "crates/measure/src/mechanism/sendto.rs",
+        "\nmod send;\n",
+        "pub static ALL: &[&dyn Mechanism] = &[\n",
+    );
+    add(
+        &guide,
+        to,
+        "crates/measure/src/probe/yield_cpu.rs",
+        "\npub mod batch;\n",
+        "pub static ALL: &[&dyn Probe] = &[\n",
+    );
     let findings = "pub static ALL: &[&dyn Finding] = &[\n";
-    add(&guide, to, "analysis/finding/repeats.rs", "\nmod trustworthy;\n", findings);
+    add(&guide, to, "crates/analyze/src/finding/repeats.rs", "\nmod trustworthy;\n", findings);
 }
 
 /// One file, and two lines in its room's list.
 fn add(guide: &str, to: &Path, file: &str, after: &str, start: &str) {
     let (room, _) = file.rsplit_once('/').expect("a room");
-    let [code] = blocks(guide, &format!("src/{file}")).try_into().expect("one block");
-    fs::write(to.join("src").join(file), code).expect("written");
-    let list = format!("src/{room}/mod.rs");
+    let [code] = blocks(guide, file).try_into().expect("one block");
+    fs::write(to.join(file), code).expect("written");
+    let list = format!("{room}/mod.rs");
     let [module, entry] = blocks(guide, &list).try_into().expect("two blocks");
     let list = to.join(list);
     let text = fs::read_to_string(&list).expect("readable");
@@ -63,23 +75,17 @@ fn ran(what: &str, output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// The name of the copy's package and program. In the shared target directory `syscost` is the
-/// tree's: a package of the same name would overwrite what Cargo knows of the tree's build, and
-/// later builds of the tree would be called fresh although its sources had changed.
+/// The name of the copy's program: in the shared target directory `syscost` is the tree's.
 const PROGRAM: &str = "syscost-with-examples";
 
-/// It is compiled without optimisation, since nothing is timed here; its dependencies are the tree's.
+/// Nothing is timed here, so the copy is compiled without optimisation; its dependencies are the tree's.
 fn rename_program(manifest: &Path) {
     let text = fs::read_to_string(manifest).expect("readable");
-    let name = format!("[package]\nname = \"{PROGRAM}\"\nautobins = false\n");
-    let renamed = text.replacen("[package]\nname = \"syscost\"\n", &name, 1);
-    assert_ne!(renamed, text, "the manifest opens with the package's name");
-    let text = renamed;
-    let program = format!(
-        "\n[lib]\nname = \"syscost\"\n\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n\n\
-         [profile.release.package.{PROGRAM}]\nopt-level = 0\n"
-    );
-    fs::write(manifest, text + &program).expect("written");
+    let renamed = text.replacen("name = \"syscost\"\n", &format!("name = \"{PROGRAM}\"\n"), 2);
+    let plain = |line: &str| !line.starts_with("syscost-") || !line.contains("opt-level");
+    let lines: Vec<&str> = renamed.lines().filter(|line| plain(line)).collect();
+    assert_ne!(renamed, text, "the manifest names the package and its program");
+    fs::write(manifest, lines.join("\n")).expect("written");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost::worker::protocol::{FromWorker, ToWorker, read, write};
+use syscost_measure::worker::protocol::{FromWorker, ToWorker, read, write};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     Seen::of(all::<FromWorker>(bytes) + all::<ToWorker>(bytes) > 0)

@@ -2,7 +2,7 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost::lab::outbox;
+use syscost_lab::outbox;
 
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     let disk = scratch.join("disk");

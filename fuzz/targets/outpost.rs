@@ -3,7 +3,7 @@
 use super::Seen;
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
-use syscost::host::remote::frame::{self, Ask, CONTROL, Hello, Said};
+use syscost_host::remote::frame::{self, Ask, CONTROL, Hello, Said};
 
 const MARK: &str = "syscost-mark";
 

@@ -2,9 +2,9 @@
 
 use super::Seen;
 use std::path::{Component, Path};
-use syscost::host::namespaces::named;
-use syscost::host::remote::target::{self, Target};
-use syscost::probe::transfer::axes;
+use syscost_host::namespaces::named;
+use syscost_host::remote::target::{self, Target};
+use syscost_measure::probe::transfer::axes;
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let Ok(text) = std::str::from_utf8(bytes) else { return Seen::Refused };

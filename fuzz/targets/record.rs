@@ -2,12 +2,12 @@
 
 use super::{HISTOGRAMS_FOLLOW, SAMPLES_FOLLOW, Seen, cut};
 use std::path::Path;
-use syscost::analysis::beside::Beside;
-use syscost::analysis::whole::Analysis;
-use syscost::report::terminal::{self, Look};
-use syscost::report::{build, csv, html};
-use syscost::run::files::{RECORD, RunDir, SAMPLES};
-use syscost::run::histograms::HISTOGRAMS;
+use syscost_analyze::beside::Beside;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
+use syscost_experiment::run::histograms::HISTOGRAMS;
+use syscost_report::terminal::{self, Look};
+use syscost_report::{build, csv, html};
 
 /// Of a record that comes alone.
 const FEW_SAMPLES: &[u8] = include_bytes!("../corpus/samples/two-cases.csv");

@@ -3,8 +3,8 @@
 
 use super::{HISTOGRAMS_FOLLOW, Seen, cut};
 use std::path::Path;
-use syscost::run::files::{RECORD, RunDir, SAMPLES};
-use syscost::run::histograms::HISTOGRAMS;
+use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
+use syscost_experiment::run::histograms::HISTOGRAMS;
 
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     let put = |name: &str, bytes: &[u8]| std::fs::write(scratch.join(name), bytes).expect("written");

@@ -2,7 +2,7 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost::spec::Spec;
+use syscost_experiment::spec::Spec;
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let Ok(text) = std::str::from_utf8(bytes) else { return Seen::Refused };

@@ -3,8 +3,8 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost::analysis::beside::Beside;
-use syscost::table::{self, Mapping, overtakes::overtakes, remark::remarks};
+use syscost_analyze::beside::Beside;
+use syscost_tables::{self as table, Mapping, overtakes::overtakes, remark::remarks};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let text = String::from_utf8_lossy(bytes);

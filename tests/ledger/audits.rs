@@ -7,12 +7,12 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::host::namespaces;
-use syscost::ledger::Tier;
-use syscost::run::Audit;
-use syscost::run::audit::Balance;
-use syscost::sys::program;
-use syscost::{mechanism, receiver};
+use syscost_experiment::run::Audit;
+use syscost_experiment::run::audit::Balance;
+use syscost_host::namespaces;
+use syscost_measure::ledger::Tier;
+use syscost_measure::{mechanism, receiver};
+use syscost_sys::program;
 
 const NOBODY: u32 = 65534;
 

@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
-use syscost::ledger::{Counts, Ledger, Watched};
-use syscost::sys::namespace;
+use syscost_measure::ledger::{Counts, Ledger, Watched};
+use syscost_sys::namespace;
 
 /// More than fits into one segment, and no multiple of a page.
 const BYTES: usize = 3_000_001;

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::{Mutex, MutexGuard};
-use syscost::ledger::Ledger;
+use syscost_measure::ledger::Ledger;
 
 pub const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
 

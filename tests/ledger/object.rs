@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn program(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ledger/program").join(file)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/measure/src/ledger/program").join(file)
 }
 
 /// What a command prints, where it can be started.
@@ -42,7 +42,7 @@ fn the_committed_objects_are_rebuilt_from_their_sources() {
         let read = |path: &Path| fs::read(path).expect("an object");
         assert!(
             read(&scratch.path().join(&object)) == read(&program(&object)),
-            "{object} is not what its source makes: run src/ledger/program/build and commit both"
+            "{object} is not what its source makes: run crates/measure/src/ledger/program/build and commit both"
         );
     }
 }

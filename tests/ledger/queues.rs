@@ -3,7 +3,7 @@
 use crate::audits::audits;
 use crate::{SYSCOST, is_root, ledger, said, skipped, turn};
 use std::process::Command;
-use syscost::run::audit::Balance;
+use syscost_experiment::run::audit::Balance;
 
 /// Two namespaces joined by a link whose near end is narrow; gone when dropped.
 struct Narrow {

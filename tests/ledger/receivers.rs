@@ -3,10 +3,10 @@
 use crate::audits::audits;
 use crate::{SYSCOST, ledger, skipped, turn};
 use std::process::Command;
-use syscost::host::namespaces;
-use syscost::receiver;
-use syscost::run::audit::Balance;
-use syscost::sys::program;
+use syscost_experiment::run::audit::Balance;
+use syscost_host::namespaces;
+use syscost_measure::receiver;
+use syscost_sys::program;
 
 #[test]
 fn every_receiver_is_counted_to_the_byte() {

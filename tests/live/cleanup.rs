@@ -4,8 +4,8 @@ use crate::common::{self, SYSCOST};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::run::State;
-use syscost::run::files::RunDir;
+use syscost_experiment::run::State;
+use syscost_experiment::run::files::RunDir;
 
 /// Names of network interfaces in this namespace.
 fn links() -> Vec<String> {

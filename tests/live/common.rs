@@ -4,13 +4,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
-use syscost::axis::Point;
-use syscost::host::namespaces;
-use syscost::measure::{self, Event};
-use syscost::plan::{Plan, Skip};
-use syscost::run::RunDir;
-use syscost::spec::Spec;
-use syscost::sys::program;
+use syscost_core::axis::Point;
+use syscost_experiment::plan::{Plan, Skip};
+use syscost_experiment::run::RunDir;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Event};
+use syscost_host::namespaces;
+use syscost_sys::program;
 
 /// The binary under test.
 pub const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use syscost::ledger::Tier;
-use syscost::mechanism;
-use syscost::run::files::RunDir;
-use syscost::run::{Audit, Run};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Audit, Run};
+use syscost_measure::ledger::Tier;
+use syscost_measure::mechanism;
 
 /// One guest at a time: each keeps two CPUs busy.
 static ONE: Mutex<()> = Mutex::new(());
@@ -96,7 +96,7 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();
     let out = temporary.path().join("run");
-    let devices = syscost::lab::path();
+    let devices = syscost_lab::path();
     let paths = ["--mechanism", "sendmsg,zero-copy", "--path", &devices, "--path", "veth", "--out"];
     let output = lab(temporary.path(), &paths).arg(&out).output().unwrap();
     if lacks_something("the lab", &output) {
@@ -135,7 +135,7 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
     let out = temporary.path().join("run");
     let named = mechanism::ALL.iter().map(|m| m.about()).filter(|about| about.title.starts_with("zero-copy"));
     let named = named.map(|about| about.id).collect::<Vec<_>>().join(",");
-    let devices = syscost::lab::path();
+    let devices = syscost_lab::path();
     let arguments =
         ["--mechanism", &named, "--path", &devices, "--time-limit", "100s", "--limit", "4m", "--out"];
     let output = lab(temporary.path(), &arguments).arg(&out).output().unwrap();
@@ -174,10 +174,10 @@ fn a_device_without_scatter_gather_is_found_out() {
     let settings = run.record.settings.values().next().expect("the case has settings");
     assert_eq!(settings["sender_driver"], "virtio_net");
     assert_eq!(settings["sender_scatter_gather"], "off");
-    assert_eq!(counted(&run, &syscost::lab::path()), [1.0, 0.0, 0.0], "everything is copied");
+    assert_eq!(counted(&run, &syscost_lab::path()), [1.0, 0.0, 0.0], "everything is copied");
     // Taken without a copy, and copied after all on leaving: the functions say where.
-    confirmed(&run, "msg_zerocopy", &syscost::lab::path());
-    let (completions, copied) = completions(&run, &syscost::lab::path());
+    confirmed(&run, "msg_zerocopy", &syscost_lab::path());
+    let (completions, copied) = completions(&run, &syscost_lab::path());
     assert!(copied < completions, "{copied} of {completions} are flagged: the flag does not say so");
     assert!(String::from_utf8_lossy(&output.stdout).contains("cannot gather"), "{}", said(&output));
 }
@@ -201,7 +201,7 @@ fn an_emulated_aarch64_counts_instructions() {
     }
     assert!(output.status.success(), "{}", said(&output));
     let run = RunDir::load(&out).unwrap();
-    assert_eq!(counted(&run, &syscost::lab::path()), [0.0, 1.0, 0.0]);
+    assert_eq!(counted(&run, &syscost_lab::path()), [0.0, 1.0, 0.0]);
     for sample in &run.samples {
         let counts = ["sender_instructions_kernel", "receiver_instructions_kernel", "sender_cycles_kernel"];
         for counter in counts {

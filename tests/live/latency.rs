@@ -1,10 +1,10 @@
 //! Latency end to end: every mechanism verified in both loops, and a short run whose files rebuild its report.
 
 use crate::common;
-use syscost::measure::{self, Event};
-use syscost::plan::Plan;
-use syscost::run::files::RunDir;
-use syscost::spec::Spec;
+use syscost_experiment::plan::Plan;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Event};
 
 fn spec(axes: &[(&str, &str)]) -> Spec {
     let mut spec = Spec::named("tcp_latency").expect("the probe is a spec");

@@ -3,9 +3,9 @@
 use crate::common;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::measure::{self, Event};
-use syscost::plan::Plan;
-use syscost::spec::Spec;
+use syscost_experiment::plan::Plan;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Event};
 
 /// Checks every case of the axes given; each must run and verify.
 fn all_verify(axes: &[(&str, &str)]) {

@@ -5,9 +5,9 @@ use crate::common;
 use crate::transfers::{all_verify, spec};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use syscost::mechanism;
-use syscost::plan::Plan;
-use syscost::probe;
+use syscost_experiment::plan::Plan;
+use syscost_measure::mechanism;
+use syscost_measure::probe;
 
 /// Those that can run here; of the others it is said why.
 fn available(test: &str) -> Vec<&'static dyn mechanism::Mechanism> {

@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::host::files::Root;
-use syscost::host::storage::mount_of;
-use syscost::probe::Probe;
-use syscost::probe::file_read::FileRead;
+use syscost_host::files::Root;
+use syscost_host::storage::mount_of;
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::file_read::FileRead;
 
 /// Where distributions put it: it is in nobody's search path.
 const SFTP_SERVERS: [&str; 4] = [

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use syscost::run::files::RunDir;
-use syscost::sys::affinity;
+use syscost_experiment::run::files::RunDir;
+use syscost_sys::affinity;
 
 const NOBODY: u32 = 65534;
 
@@ -166,7 +166,8 @@ fn predictions_are_written_before_samples_and_from_other_rows() {
         for case in prediction.account.inputs.iter().filter_map(|i| i.case) {
             let other = record.predictions.iter().find(|p| p.case == case);
             assert_ne!(case, prediction.case, "its own samples");
-            let earlier = |p: &syscost::probe::prediction::Prediction| p.first_round_unix_ns < Some(began);
+            let earlier =
+                |p: &syscost_measure::probe::prediction::Prediction| p.first_round_unix_ns < Some(began);
             assert!(other.is_none_or(earlier), "an input that was measured later: {prediction:?}");
         }
     }

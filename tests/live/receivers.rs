@@ -3,10 +3,10 @@
 
 use crate::common;
 use std::collections::BTreeMap;
-use syscost::axis::Point;
-use syscost::plan::Plan;
-use syscost::spec::Spec;
-use syscost::{mechanism, receiver};
+use syscost_core::axis::Point;
+use syscost_experiment::plan::Plan;
+use syscost_experiment::spec::Spec;
+use syscost_measure::{mechanism, receiver};
 
 /// Checks every case of the axes given; each must verify, or have been skipped for a reason that depends on
 /// one of the ways or on rights. Returns the points that were verified.

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::axis::{Axis, Kind, Point};
-use syscost::probe::Probe;
-use syscost::probe::remote_file_read::RemoteFileRead;
+use syscost_core::axis::{Axis, Kind, Point};
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::remote_file_read::RemoteFileRead;
 
 const FILE_SIZE: &str = "1M";
 
@@ -25,8 +25,8 @@ fn servers(test: &str, directory: &Path) -> Vec<&'static str> {
         for axis in RemoteFileRead.axes() {
             point.set(axis.id, (axis.default)()[0].clone());
         }
-        point.set("file_server", syscost::axis::Value::text(*server));
-        point.set("directory", syscost::axis::Value::text(directory.to_string_lossy()));
+        point.set("file_server", syscost_core::axis::Value::text(*server));
+        point.set("directory", syscost_core::axis::Value::text(directory.to_string_lossy()));
         match RemoteFileRead.available(&point) {
             Ok(()) => true,
             Err(why) => {

@@ -1,11 +1,11 @@
 //! Every mechanism x receiver x size x thread count x path x switch, every byte verified.
 
 use crate::common;
-use syscost::measure::{self, Event};
-use syscost::plan::Plan;
-use syscost::probe;
-use syscost::run::files::RunDir;
-use syscost::spec::Spec;
+use syscost_experiment::plan::Plan;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Event};
+use syscost_measure::probe;
 
 pub fn spec(axes: &[(&str, &str)]) -> Spec {
     let mut spec = Spec::named("transfer").expect("the probe is a spec");

@@ -4,11 +4,11 @@
 use crate::common;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use syscost::measure::{self, Event};
-use syscost::plan::Plan;
-use syscost::run::files::RunDir;
-use syscost::spec::Spec;
-use syscost::{mechanism, receiver};
+use syscost_experiment::plan::Plan;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Event};
+use syscost_measure::{mechanism, receiver};
 
 const NOBODY: u32 = 65534;
 const COPYING: [&str; 2] = ["io_uring_send", "io_uring_sendmsg"];

@@ -4,7 +4,7 @@
 use crate::common;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use syscost::run::files::RunDir;
+use syscost_experiment::run::files::RunDir;
 
 const NOBODY: u32 = 65534;
 

@@ -1,9 +1,9 @@
 //! The columns of `results.csv` that an audit fills, and the table of who pays for CPU time.
 
 use crate::common;
-use syscost::analysis::whole::Analysis;
-use syscost::ledger::Tier;
-use syscost::report::{build, csv, html};
+use syscost_analyze::whole::Analysis;
+use syscost_measure::ledger::Tier;
+use syscost_report::{build, csv, html};
 
 #[test]
 fn what_was_not_counted_is_an_empty_field() {

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::analysis::whole::Analysis;
-use syscost::report::{build, csv, html};
-use syscost::units::Unit;
+use syscost_analyze::whole::Analysis;
+use syscost_core::units::Unit;
+use syscost_report::{build, csv, html};
 
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {

@@ -5,15 +5,17 @@
 //! invented and are published nowhere.
 
 use std::collections::BTreeMap;
-use syscost::axis::{Point, Value};
-use syscost::host::{Fact, Unavailable};
-use syscost::ledger::{Counts, Spent, Tier};
-use syscost::plan::{Case, Plan, Skip};
-use syscost::probe::Timing;
-use syscost::run::{Audit, Cpu, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning};
-use syscost::sample::Sample;
-use syscost::spec::{ProbeSpec, Spec};
-use syscost::stats::random::Random;
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::Sample;
+use syscost_core::stats::random::Random;
+use syscost_experiment::plan::{Case, Plan, Skip};
+use syscost_experiment::run::{
+    Audit, Cpu, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
+};
+use syscost_experiment::spec::{ProbeSpec, Spec};
+use syscost_host::{Fact, Unavailable};
+use syscost_measure::ledger::{Counts, Spent, Tier};
+use syscost_measure::probe::Timing;
 
 /// Sender ns per message, sender ns per byte; calls per message.
 const MODEL: &[(&str, f64, f64, f64)] = &[
@@ -294,7 +296,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         settings: plan
             .cases
             .iter()
-            .map(|c| (c.index, syscost::run::settings::like(None, settings.clone())))
+            .map(|c| (c.index, syscost_experiment::run::settings::like(None, settings.clone())))
             .collect(),
         audits: audits(&plan),
         plan,

@@ -1,14 +1,14 @@
 //! Data paths and what was counted on them: in the page, as files, in the terminal; and errors first.
 
 use crate::common;
-use syscost::analysis::whole::Analysis;
-use syscost::axis::Value;
-use syscost::host::Unavailable;
-use syscost::ledger::{Counts, Tier};
-use syscost::report::terminal::{self, Look};
-use syscost::report::{Kind, Report, build, diagram, html, svg};
-use syscost::run::{Audit, Run};
-use syscost::{mechanism, receiver};
+use syscost_analyze::whole::Analysis;
+use syscost_core::axis::Value;
+use syscost_experiment::run::{Audit, Run};
+use syscost_host::Unavailable;
+use syscost_measure::ledger::{Counts, Tier};
+use syscost_measure::{mechanism, receiver};
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Kind, Report, build, diagram, html, svg};
 
 const PLAIN: Look = Look { width: 80, colour: false };
 

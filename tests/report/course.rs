@@ -7,9 +7,9 @@ use crate::common::{self, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use syscost::analysis::whole::Analysis;
-use syscost::report::course::{Artefact, cse221, pa02};
-use syscost::run::{Run, RunDir};
+use syscost_analyze::whole::Analysis;
+use syscost_course::{Artefact, cse221, pa02};
+use syscost_experiment::run::{Run, RunDir};
 
 const ROLL: &str = "MT25999";
 

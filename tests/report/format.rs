@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
-use syscost::probe;
-use syscost::report::course::{cse221, pa02};
-use syscost::report::csv;
-use syscost::run::histograms;
-use syscost::run::rows::{Column, FIXED};
+use syscost_course::{cse221, pa02};
+use syscost_experiment::run::histograms;
+use syscost_experiment::run::rows::{Column, FIXED};
+use syscost_measure::probe;
+use syscost_report::csv;
 
 fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")

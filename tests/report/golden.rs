@@ -5,10 +5,10 @@
 use crate::common::{self, Shape};
 use std::fs;
 use std::path::{Path, PathBuf};
-use syscost::analysis::whole::Analysis;
-use syscost::report::terminal::{self, Look};
-use syscost::report::{Block, Entry, Report, build, csv, diagram, html, svg};
-use syscost::run::RunDir;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::RunDir;
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Block, Entry, Report, build, csv, diagram, html, svg};
 
 /// Small on purpose: it is read in diffs.
 fn shape() -> Shape {
@@ -77,7 +77,7 @@ fn block_outline(block: &Block) -> String {
         }
         Block::Map(map) => {
             let cell =
-                |c: &syscost::report::MapCell| c.winner.map_or(c.label.clone(), |w| map.names[w].clone());
+                |c: &syscost_report::MapCell| c.winner.map_or(c.label.clone(), |w| map.names[w].clone());
             let rows = map.winners.chunks(map.x.len()).zip(&map.y);
             let rows: String = rows
                 .map(|(r, y)| format!("{y}: {}\n", r.iter().map(cell).collect::<Vec<_>>().join(", ")))
@@ -85,7 +85,7 @@ fn block_outline(block: &Block) -> String {
             format!("map {}: {}\n{rows}", map.id, map.x.join(", "))
         }
         Block::Heat(map) => {
-            let label = |c: &Option<syscost::report::HeatCell>| {
+            let label = |c: &Option<syscost_report::HeatCell>| {
                 c.as_ref().map_or("-".into(), |c| format!("{}/{}", c.label, c.shade))
             };
             let rows = map.cells.chunks(map.x.len()).zip(&map.y);
@@ -100,18 +100,18 @@ fn block_outline(block: &Block) -> String {
         }
         Block::Regions(map) => {
             let name = |i: &usize| map.names[*i].0.clone();
-            let place = |p: &syscost::report::RegionPlace| {
+            let place = |p: &syscost_report::RegionPlace| {
                 let best = p.best.iter().map(name).collect::<Vec<_>>().join(" or ");
                 format!("{} {best}{}", p.label, if p.claimed { "!" } else { "" })
             };
-            let row = |r: &syscost::report::RegionRow| {
+            let row = |r: &syscost_report::RegionRow| {
                 let places = r.places.iter().map(place).collect::<Vec<_>>().join(", ");
                 format!("{}: {places} | {:?}\n", r.label, r.borders)
             };
             format!("regions {}: {}\n{}", map.id, map.title, map.rows.iter().map(row).collect::<String>())
         }
         Block::Bars(bars) => {
-            let row = |b: &syscost::report::StackedBar| {
+            let row = |b: &syscost_report::StackedBar| {
                 let parts: Vec<String> = b.parts.iter().map(|part| bars.unit.format(*part)).collect();
                 format!("{}: {} | {}\n", b.label, parts.join(", "), bars.unit.format(b.measured))
             };

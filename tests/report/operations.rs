@@ -3,22 +3,22 @@
 
 use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost::analysis::beside::Beside;
-use syscost::analysis::operations::{headline, operations};
-use syscost::analysis::whole::Analysis;
-use syscost::axis::Point;
-use syscost::host::Fact;
-use syscost::host::fingerprint::C_LIBRARY;
-use syscost::plan::{Case, Plan};
-use syscost::probe::prediction::{Account, Input, Prediction};
-use syscost::probe::row::Shape;
-use syscost::probe::{self, Probe};
-use syscost::report::terminal::{self, Look};
-use syscost::report::{Report, build, csv, html, svg};
-use syscost::run::{Run, State};
-use syscost::sample::Sample;
-use syscost::stats::random::Random;
-use syscost::units::Unit;
+use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::{headline, operations};
+use syscost_analyze::whole::Analysis;
+use syscost_core::axis::Point;
+use syscost_core::sample::Sample;
+use syscost_core::stats::random::Random;
+use syscost_core::units::Unit;
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::{Run, State};
+use syscost_host::Fact;
+use syscost_host::fingerprint::C_LIBRARY;
+use syscost_measure::probe::prediction::{Account, Input, Prediction};
+use syscost_measure::probe::row::Shape;
+use syscost_measure::probe::{self, Probe};
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Report, build, csv, html, svg};
 
 const SUITE: &str = "os";
 const PLAIN: Look = Look { width: 80, colour: false };

@@ -3,12 +3,12 @@
 
 use crate::common::{self, Shape};
 use std::collections::BTreeSet;
-use syscost::analysis::whole::Analysis;
-use syscost::axis::Value;
-use syscost::host::Fact;
-use syscost::report::terminal::{self, Look};
-use syscost::report::{Report, build, csv, html, svg};
-use syscost::run::{Run, State, Warning};
+use syscost_analyze::whole::Analysis;
+use syscost_core::axis::Value;
+use syscost_experiment::run::{Run, State, Warning};
+use syscost_host::Fact;
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Report, build, csv, html, svg};
 
 const PLAIN: Look = Look { width: 80, colour: false };
 

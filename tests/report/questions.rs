@@ -3,9 +3,9 @@
 //! After a wanted change: INSTA_UPDATE=always cargo test --test report questions, and read the difference.
 
 use std::path::Path;
-use syscost::analysis::finding::{Answer, Answered};
-use syscost::analysis::whole::Analysis;
-use syscost::run::{Run, RunDir};
+use syscost_analyze::finding::{Answer, Answered};
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::{Run, RunDir};
 
 /// Questions whose answers are kept here. Those about the machine's copies and counters have tests of their own.
 const ASKED: &[&str] = &["one_copy", "zero_copy_from", "unexpected", "predictions", "trustworthy"];

@@ -2,10 +2,10 @@
 
 use crate::common::{self, Shape};
 use std::path::Path;
-use syscost::analysis::finding::Answer;
-use syscost::analysis::whole::Analysis;
-use syscost::report::{Block, Report, Statement, build, html};
-use syscost::run::{Run, RunDir, State};
+use syscost_analyze::finding::Answer;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::{Run, RunDir, State};
+use syscost_report::{Block, Report, Statement, build, html};
 
 /// Sentences about a run that has nothing to show: there is no figure, and they say so.
 const ON_NOTHING: [&str; 3] = ["This run was interrupted.", "This run has not ended", "No usable sample"];
@@ -44,7 +44,7 @@ fn walk(run: &Run) -> usize {
             continue;
         }
         assert!(!statement.cells.is_empty(), "stands on nothing: {text}");
-        let exists = |cell: &&syscost::report::CellRef| cell.exists(run, &analysis.cells);
+        let exists = |cell: &&syscost_report::CellRef| cell.exists(run, &analysis.cells);
         assert!(statement.cells.iter().any(|cell| exists(&cell)), "none of {:?}: {text}", statement.cells);
         // What has no figure is at least a case of the plan.
         for cell in &statement.cells {
@@ -52,7 +52,7 @@ fn walk(run: &Run) -> usize {
         }
     }
     for statement in report.verdict.iter().filter(|s| !s.cells.is_empty()) {
-        let linked = |cell: &syscost::report::CellRef| page.contains(&format!("href=\"#c{}-", cell.case));
+        let linked = |cell: &syscost_report::CellRef| page.contains(&format!("href=\"#c{}-", cell.case));
         assert!(statement.cells.iter().any(linked), "no link: {}", statement.text);
     }
     all.len()

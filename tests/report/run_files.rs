@@ -5,9 +5,9 @@ use crate::common;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use syscost::run::{LoadError, ResumeError, RunDir, State, WriteError};
+use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError};
 
-fn made() -> (tempfile::TempDir, PathBuf, syscost::run::Run) {
+fn made() -> (tempfile::TempDir, PathBuf, syscost_experiment::run::Run) {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("deep/run");
     let run = common::small_run();
@@ -138,7 +138,7 @@ fn links_and_devices_are_not_followed() {
     fs::remove_file(path.join("run.json")).unwrap();
     symlink(&victim, path.join("run.json")).unwrap();
     assert!(RunDir::create(&path, &run.record).is_err());
-    syscost::run::files::replace(&path, "run.json", b"new").unwrap();
+    syscost_experiment::run::files::replace(&path, "run.json", b"new").unwrap();
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
 }
 
@@ -167,7 +167,7 @@ fn garbage_is_an_error_and_never_a_panic() {
     let (_scratch, path, _) = made();
     let record = fs::read(path.join("run.json")).unwrap();
     let samples = fs::read(path.join("samples.csv")).unwrap();
-    let mut random = syscost::stats::random::Random::new(7);
+    let mut random = syscost_core::stats::random::Random::new(7);
     for _ in 0..200 {
         let (name, good) =
             if random.below(2) == 0 { ("run.json", &record) } else { ("samples.csv", &samples) };
@@ -192,7 +192,11 @@ fn garbage_is_an_error_and_never_a_panic() {
 #[test]
 fn a_record_that_speaks_of_no_case_is_damaged() {
     let (_scratch, path, mut run) = made();
-    run.record.failures.push(syscost::run::Failure { case: 9999, round: 0, message: String::new() });
+    run.record.failures.push(syscost_experiment::run::Failure {
+        case: 9999,
+        round: 0,
+        message: String::new(),
+    });
     fs::write(path.join("run.json"), serde_json::to_vec(&run.record).unwrap()).unwrap();
     assert!(RunDir::load(&path).unwrap_err().to_string().contains("case 9999"));
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use syscost::run::Run;
-use syscost::run::files::RunDir;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
 
 /// Between the C library and the program: the day's clock is off by as many seconds as a file says.
 /// What a process sees of a real jump, without one for everybody else.
@@ -114,7 +114,7 @@ fn nothing_depends_on_the_day(run: &Run) {
         assert!(sample.usable() || !sample.marks.contains(&"suspended".to_string()), "{sample:?}");
     }
     assert!((run.record.elapsed_ns as f64) < hour_ns / 10.0, "{}", run.record.elapsed_ns);
-    let first = |p: &syscost::probe::prediction::Prediction| p.first_round_unix_ns;
+    let first = |p: &syscost_measure::probe::prediction::Prediction| p.first_round_unix_ns;
     let predictions = &run.record.predictions;
     assert!(predictions.iter().any(|p| first(p).is_some()), "nothing was predicted");
     for prediction in predictions.iter().filter(|p| first(p).is_some()) {

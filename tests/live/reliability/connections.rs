@@ -9,10 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use syscost::axis::Point;
-use syscost::plan::{Case, Skip};
-use syscost::receiver;
-use syscost::run::files::RunDir;
+use syscost_core::axis::Point;
+use syscost_experiment::plan::{Case, Skip};
+use syscost_experiment::run::files::RunDir;
+use syscost_measure::receiver;
 
 /// Checks every case of these axes, byte by byte. Returns the points that were verified, and what was skipped.
 fn verified(axes: &[(&str, &str)]) -> (Vec<Point>, Vec<Skip>) {
@@ -84,7 +84,7 @@ fn rounds_of_many_connections_measure_and_leave_nothing() {
 fn every_way_serves_several_connections_or_says_why_not() {
     const TEST: &str = "every_way_serves_several_connections_or_says_why_not";
     let axes = [("path", "loopback"), ("threads", "2"), ("connections", "5")];
-    let control = syscost::mechanism::control().about().id;
+    let control = syscost_measure::mechanism::control().about().id;
     let all = [("mechanism", "all"), ("receiver", receiver::control().about().id), ("size", "65537")];
     let waiting = [
         ("mechanism", control),

@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use syscost::run::files::RunDir;
-use syscost::run::{Run, State};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Run, State};
 
 /// Environment: what was asked cannot be done here.
 const ENVIRONMENT: i32 = 2;

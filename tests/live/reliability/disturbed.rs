@@ -6,8 +6,8 @@ use super::left::{self, Marked};
 use crate::common::{self, SYSCOST};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use syscost::run::Audit;
-use syscost::sys::affinity;
+use syscost_experiment::run::Audit;
+use syscost_sys::affinity;
 
 /// The one of two processes that the other made.
 fn child_of_them(pair: &[u32]) -> u32 {

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use syscost::run::Run;
-use syscost::run::files::RunDir;
-use syscost::sys::affinity;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
+use syscost_sys::affinity;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 pub const TRANSFER: &str = "[[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\

@@ -8,8 +8,8 @@ mod targets;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use syscost::run::files::{RECORD, RunDir, SAMPLES};
-use syscost::stats::random::Random;
+use syscost_core::stats::random::Random;
+use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
 use targets::Seen;
 
 const CHANGES: usize = if cfg!(debug_assertions) { 60 } else { 600 };

@@ -6,8 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use syscost::host::namespaces::{LinkSettings, Pair, Side};
-use syscost::sys::{namespace, process, random};
+use syscost_host::namespaces::{LinkSettings, Pair, Side};
+use syscost_sys::{namespace, process, random};
 
 const SSHD: &str = "/usr/sbin/sshd";
 /// sshd refuses to start without it.

@@ -9,10 +9,10 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::run::files::{LoadError, RunDir};
-use syscost::run::{Run, State};
-use syscost::stats::random::Random;
-use syscost::sys::process;
+use syscost_core::stats::random::Random;
+use syscost_experiment::run::files::{LoadError, RunDir};
+use syscost_experiment::run::{Run, State};
+use syscost_sys::process;
 
 /// Kills of this test, over all lanes.
 const KILLS: usize = 200;

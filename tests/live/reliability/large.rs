@@ -4,11 +4,11 @@
 use crate::common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use syscost::plan::{Case, Plan};
-use syscost::run::files::RunDir;
-use syscost::run::{Run, State};
-use syscost::sample::Sample;
-use syscost::spec::Spec;
+use syscost_core::sample::Sample;
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Run, State};
+use syscost_experiment::spec::Spec;
 
 /// What a child needed, by the kernel's account of it.
 pub struct Needed {

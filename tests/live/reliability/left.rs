@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use syscost::sys::netlink::Netlink;
-use syscost::sys::process;
+use syscost_sys::netlink::Netlink;
+use syscost_sys::process;
 
 const MARK: &str = "SYSCOST_TEST_MARK";
 

@@ -9,9 +9,9 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use syscost::ledger::Tier;
-use syscost::plan::{Case, Skip};
-use syscost::run::{Run, RunDir, State};
+use syscost_experiment::plan::{Case, Skip};
+use syscost_experiment::run::{Run, RunDir, State};
+use syscost_measure::ledger::Tier;
 
 /// Limits are counted per user: no other test runs as this one.
 const LONELY: u32 = 65_530;

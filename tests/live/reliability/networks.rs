@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use syscost::run::State;
-use syscost::run::files::RunDir;
+use syscost_experiment::run::State;
+use syscost_experiment::run::files::RunDir;
 
 /// Two namespaces with names, joined by a link; gone when dropped.
 struct Wire {

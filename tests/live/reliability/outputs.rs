@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use syscost::run::{RunDir, State};
+use syscost_experiment::run::{RunDir, State};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum To {

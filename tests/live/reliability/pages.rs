@@ -18,7 +18,7 @@ const EVIL: &str = "</style></title><script>document.documentElement.setAttribut
 /// Does the directory still load with this record?
 fn loads(dir: &Path, record: &serde_json::Value) -> bool {
     fs::write(dir.join("run.json"), serde_json::to_vec(record).expect("JSON")).expect("our own file");
-    syscost::run::files::RunDir::load(dir).is_ok()
+    syscost_experiment::run::files::RunDir::load(dir).is_ok()
 }
 
 /// The paths of every string in a document.

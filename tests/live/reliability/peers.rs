@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use syscost::measure::{self, Options};
-use syscost::plan::Plan;
-use syscost::run::State;
-use syscost::run::files::RunDir;
-use syscost::spec::Spec;
-use syscost::sys::program;
-use syscost::worker::protocol;
+use syscost_experiment::plan::Plan;
+use syscost_experiment::run::State;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::Spec;
+use syscost_harness::{self as measure, Options};
+use syscost_measure::worker::protocol;
+use syscost_sys::program;
 
 /// In the environment of this test's other process: the program that it starts as a worker.
 const WORKER: &str = "SYSCOST_TEST_WORKER";

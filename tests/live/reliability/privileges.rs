@@ -6,14 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
-use syscost::host::namespaces;
-use syscost::host::scratch::Scratch;
-use syscost::plan::Plan;
-use syscost::probe::rights::{Right, Rights};
-use syscost::probe::{self, Probe, Timing};
-use syscost::spec::Spec;
-use syscost::worker::path::Paths;
-use syscost::worker::{RoundError, Terms, observed_round};
+use syscost_experiment::plan::Plan;
+use syscost_experiment::spec::Spec;
+use syscost_harness::worker::path::Paths;
+use syscost_harness::worker::{RoundError, Terms, observed_round};
+use syscost_host::namespaces;
+use syscost_host::scratch::Scratch;
+use syscost_measure::probe::rights::{Right, Rights};
+use syscost_measure::probe::{self, Probe, Timing};
 
 const NOBODY: u32 = 65534;
 const TIMING: Timing = Timing { warmup_ns: 100_000, window_ns: 5_000_000, windows: 1 };
@@ -76,7 +76,7 @@ fn a_worker_holds_what_its_probe_declares_and_no_more() {
             interrupted: &|| false,
         };
         let last = |far: bool| probe.roles().iter().rfind(|role| probe.far(role) == far);
-        let mut observe = |standing: &syscost::worker::Standing<'_>| {
+        let mut observe = |standing: &syscost_harness::worker::Standing<'_>| {
             for (role, pid) in [(last(false), standing.near_pid), (last(true), standing.far_pid)] {
                 if let Some(role) = role {
                     assert_confined(*probe, role, pid);

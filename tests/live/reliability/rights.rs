@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use syscost::run::RunDir;
+use syscost_experiment::run::RunDir;
 
 const VICTIM: &str = "precious\n";
 

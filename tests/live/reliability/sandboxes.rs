@@ -4,7 +4,7 @@ use super::machines::{ended, measured, run_of, sandboxed};
 use crate::common;
 use std::path::Path;
 use std::process::Command;
-use syscost::run::RunDir;
+use syscost_experiment::run::RunDir;
 
 #[test]
 fn a_sandbox_that_refuses_to_sleep_or_to_give_random_numbers_costs_nothing() {

@@ -7,9 +7,9 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use syscost::run::files::RunDir;
-use syscost::run::{Run, State};
-use syscost::sys::namespace;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Run, State};
+use syscost_sys::namespace;
 
 /// Sizes enough for many rounds.
 const MANY: &str = "64,256,1K,4K,16K,64K,256K,1M";

@@ -10,9 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use syscost::run::Run;
-use syscost::run::files::RunDir;
-use syscost::sys::affinity;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
+use syscost_sys::affinity;
 
 const ALLOWED_BY: &str = "SYSCOST_UNPLUG_CPU";
 /// Well below the ten seconds for which a case may fail that had worked before.

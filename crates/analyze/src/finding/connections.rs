@@ -1,0 +1,164 @@
+//! What does it cost when a thread serves more connections? The fewest and the most of the same case are
+//! compared like mechanisms are. Asked only of runs that varied them.
+
+use super::along::{Along, Change};
+use super::pairs::refs;
+use super::{About, Answer, Evidence, Finding};
+use crate::Statement;
+use crate::compare::{Comparisons, TieReason, Verdict};
+use crate::groups::{Group, Groups};
+use crate::words::{Words, and, capital, count};
+use std::collections::BTreeSet;
+use syscost_measure::mechanism::CONNECTIONS;
+
+pub struct Connections;
+
+const ALONG: Along = Along { axis: CONNECTIONS.id, plural: "connections" };
+const SPEED: &str = "throughput";
+/// What may change with them: what is paid, and what it is paid for.
+const METRICS: [&str; 7] = [
+    "total_cpu_ns_per_byte",
+    SPEED,
+    "sender_cpu_ns_per_message",
+    "receiver_cpu_ns_per_message",
+    "receiver_system_calls_per_message",
+    "data_segments_per_message",
+    "llc_misses_per_message",
+];
+
+impl Finding for Connections {
+    fn about(&self) -> About {
+        About { id: "connections", question: "What does it cost when a thread serves more connections?" }
+    }
+
+    fn asked(&self, evidence: &Evidence<'_>) -> bool {
+        Words::of(evidence.run).varies(CONNECTIONS.id)
+    }
+
+    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+        let groups = Groups::of(evidence.run, CONNECTIONS.id);
+        let lines: Vec<Vec<usize>> = groups.groups.iter().filter_map(|group| line(evidence, group)).collect();
+        if lines.is_empty() {
+            return Answer::CannotBeAnswered {
+                because: "nothing in it was measured with two numbers of connections".into(),
+                command: "syscost run --connections 1,16,250".into(),
+            };
+        }
+        let words = Words::of(evidence.run);
+        let mut statements = vec![measured(evidence, &lines)];
+        let (mut still, mut pairs, mut too_few) = (Vec::new(), 0, 0);
+        for metric in METRICS {
+            let Some(all) = Comparisons::of(evidence.run, evidence.cells, &groups, metric) else { continue };
+            pairs += all.pairs.len();
+            too_few +=
+                all.pairs.iter().filter(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
+            let ends = lines.iter().map(|line| (line[0], line[line.len() - 1]));
+            match ALONG.change(evidence, &words, ends, &all) {
+                Some(Change::Claimed(statement)) => statements.push(statement),
+                Some(Change::None(title, cells)) => still.push((title, cells)),
+                None => {}
+            }
+        }
+        statements.extend(ALONG.unchanged(still));
+        let mut caveats = vec![
+            "a thread makes one call on each of its connections in turn, and waits where that one has no room: a \
+             server that goes by who is ready first, or has idle connections, pays something else"
+                .to_string(),
+        ];
+        if too_few > 0 {
+            caveats.push(format!(
+                "of {} {too_few} could not be claimed whatever they showed, for want of rounds",
+                count(pairs, "comparison")
+            ));
+        }
+        Answer::Found { statements, caveats }
+    }
+}
+
+fn connections(evidence: &Evidence<'_>, case: usize) -> Option<u64> {
+    evidence.run.case(case)?.point.int(CONNECTIONS.id)
+}
+
+/// One case along its numbers of connections that were measured, fewest first.
+fn line(evidence: &Evidence<'_>, group: &Group) -> Option<Vec<usize>> {
+    let mut cases = group.members.clone();
+    cases
+        .retain(|case| connections(evidence, *case).is_some() && evidence.cells.cell(*case, SPEED).is_some());
+    cases.sort_by_key(|case| connections(evidence, *case));
+    (cases.len() > 1).then_some(cases)
+}
+
+/// What was measured beside each other.
+fn measured(evidence: &Evidence<'_>, lines: &[Vec<usize>]) -> Statement {
+    let cases: Vec<usize> = lines.concat();
+    let numbers: BTreeSet<u64> = cases.iter().filter_map(|case| connections(evidence, *case)).collect();
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    let text = capital(&format!(
+        "{} of mechanism, size and threads {} measured with {} connections a thread.",
+        count(lines.len(), "combination"),
+        if lines.len() == 1 { "was" } else { "were" },
+        and(&numbers)
+    ));
+    Statement { text, cells: refs(SPEED, cases) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use crate::whole::Analysis;
+    use syscost_core::axis::{Point, Value};
+    use syscost_experiment::run::Run;
+
+    /// A run of one mechanism with one connection and with eight: what was made as a second mechanism.
+    fn planted(cost_ns: fn(&Point) -> f64) -> Run {
+        let mut run = Synthetic {
+            mechanisms: vec!["send", "sendmsg"],
+            sizes: vec![1024, 65536],
+            threads: vec![1, 2],
+            cost_ns,
+            rounds: 12,
+            noise: 0.01,
+            twin_every: 3,
+            ..Default::default()
+        }
+        .run();
+        for case in &mut run.record.plan.cases {
+            let count = if case.point.text("mechanism") == Some("send") { 1 } else { 8 };
+            case.point.set(CONNECTIONS.id, Value::Int(count));
+            case.point.set("mechanism", Value::text("send"));
+        }
+        run
+    }
+
+    fn answer(run: &Run) -> Option<Answer> {
+        let answers = Analysis::of(run).answers;
+        answers.into_iter().find(|a| a.about == Connections.about()).map(|a| a.answer)
+    }
+
+    fn told(run: &Run) -> Vec<String> {
+        match answer(run) {
+            Some(Answer::Found { statements, .. }) => statements.into_iter().map(|s| s.text).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_more_connections_cost_is_told_and_nothing_where_they_cost_nothing() {
+        let dear = told(&planted(|p| if p.text("mechanism") == Some("sendmsg") { 3000.0 } else { 1000.0 }));
+        assert_eq!(
+            dear[0],
+            "4 combinations of mechanism, size and threads were measured with 1 and 8 connections a thread."
+        );
+        let cost = dear.iter().find(|text| text.contains("connections instead of the fewest"));
+        let cost = cost.unwrap_or_else(|| panic!("{dear:?}"));
+        assert!(cost.contains("CPU per byte: of 4 combinations, more at 4"), "{cost}");
+        let free = told(&planted(|_| 1000.0));
+        assert!(!free.iter().any(|text| text.contains("instead of the fewest")), "{free:?}");
+    }
+
+    #[test]
+    fn it_is_not_asked_of_a_run_that_varied_something_else() {
+        assert!(answer(&Synthetic::default().run()).is_none());
+    }
+}

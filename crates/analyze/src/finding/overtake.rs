@@ -1,0 +1,304 @@
+//! From which size does one class of mechanisms beat two-copy? What the two questions that ask so share.
+//!
+//! It reads the crossovers that [`crate::crossover`] made of claims, and claims nothing itself: an
+//! answer is an interval between two tested sizes, a set of them, or none, for every pair of mechanisms
+//! that differ in nothing else, by every headline metric. Places with the same answer are told together.
+
+use super::{Answer, Evidence};
+use crate::crossover::{Crossover, Outcome, Side, Step};
+use crate::study::{ALONG, RIVALS, Study};
+use crate::words::{self, Words, and, count};
+use crate::{CellRef, Statement, zero_copy};
+use std::collections::BTreeSet;
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::Better;
+use syscost_core::stats::Estimate;
+use syscost_core::units::significant;
+use syscost_measure::mechanism::Class;
+
+const INCUMBENT: Class = Class::TwoCopy;
+/// More answers than this are counted, not told: the report's crossovers list every pair.
+const TOLD: usize = 16;
+
+/// The whole answer for the mechanisms of a class.
+pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
+    let lines = lines(evidence, challenger);
+    if lines.is_empty() {
+        return Answer::CannotBeAnswered {
+            because: format!(
+                "no {} and {} mechanism have figures at the same size and otherwise equal settings",
+                challenger.word(),
+                INCUMBENT.word()
+            ),
+            command: format!("syscost run --mechanism {},{}", INCUMBENT.word(), challenger.word()),
+        };
+    }
+    let words = Words::of(evidence.run);
+    let told = together(&words, challenger, &lines);
+    let mut statements: Vec<Statement> =
+        told.iter().take(TOLD).map(|t| t.statement(&words, challenger)).collect();
+    if told.len() > TOLD {
+        let rest: Vec<&Line<'_>> = told[TOLD..].iter().flat_map(|t| &t.lines).copied().collect();
+        let text = format!(
+            "{} of other pairs and places are among the crossovers of this report.",
+            count(rest.len(), "answer")
+        );
+        statements.push(Statement { text, cells: rest.iter().flat_map(|l| l.cells()).collect() });
+    }
+    statements.extend(copied_after_all(evidence, &lines));
+    Answer::Found { statements, caveats: caveats(&words, &lines) }
+}
+
+/// One pair along the sizes, seen from the challenger.
+struct Line<'a> {
+    study: &'a Study,
+    line: &'a Crossover,
+    challenger: Side,
+}
+
+/// Every pair of the two classes; the mechanisms that the bare words mean come first.
+fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
+    let of_study = |study: &'a Study| study.crossovers.iter().filter_map(move |l| line(study, l, class));
+    let mut lines: Vec<Line<'a>> = evidence.studies.iter().flat_map(of_study).collect();
+    // By every metric before the next pair: what is cut off is another pair, not half an answer.
+    lines.sort_by_key(|l| {
+        let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
+        (!plain(l.theirs(), INCUMBENT), !plain(l.own(), class), l.own().text(RIVALS).map(str::to_string))
+    });
+    lines
+}
+
+fn line<'a>(study: &'a Study, line: &'a Crossover, class: Class) -> Option<Line<'a>> {
+    let (a, b) = (line.a.text(RIVALS)?, line.b.text(RIVALS)?);
+    let challenger = if INCUMBENT.holds(a) && class.holds(b) {
+        Side::B
+    } else if INCUMBENT.holds(b) && class.holds(a) {
+        Side::A
+    } else {
+        return None;
+    };
+    Some(Line { study, line, challenger })
+}
+
+impl Line<'_> {
+    fn own(&self) -> &Point {
+        if self.challenger == Side::A { &self.line.a } else { &self.line.b }
+    }
+
+    fn theirs(&self) -> &Point {
+        if self.challenger == Side::A { &self.line.b } else { &self.line.a }
+    }
+
+    fn cells(&self) -> Vec<CellRef> {
+        let cases = self.line.steps.iter().flat_map(|s| [s.cases.0, s.cases.1]);
+        cases.map(|case| CellRef { case, metric: self.line.metric }).collect()
+    }
+
+    /// The challenger's cases.
+    fn cases(&self) -> impl Iterator<Item = usize> {
+        let first = self.challenger == Side::A;
+        self.line.steps.iter().map(move |s| if first { s.cases.0 } else { s.cases.1 })
+    }
+
+    /// `from between 1 KiB and 4 KiB up`: completes "it beats the other".
+    fn from(&self, words: &Words) -> String {
+        let show = |at: u64| words.range(ALONG, at, at);
+        let steps = &self.line.steps;
+        match &self.line.outcome {
+            Outcome::Crossovers(intervals) => match intervals[..] {
+                [i] if i.below == self.challenger => {
+                    format!("only up to between {} and {}", show(i.low), show(i.high))
+                }
+                [i] => format!("from between {} and {} up", show(i.low), show(i.high)),
+                _ => {
+                    let list: Vec<String> = intervals
+                        .iter()
+                        .map(|i| format!("between {} and {}", show(i.low), show(i.high)))
+                        .collect();
+                    format!("in more than one range, crossing {}", and(&list))
+                }
+            },
+            Outcome::Always(side) if *side == self.challenger => {
+                let all = steps.iter().all(|s| s.better.is_some());
+                if all { "at every size tested".into() } else { "wherever the two differ".into() }
+            }
+            Outcome::Always(_) | Outcome::NeverDiffer => "at no size".into(),
+            Outcome::TooFewPlaces => match steps.first().and_then(|s| s.better) {
+                Some(side) if side == self.challenger => "at the only size that has both".into(),
+                _ => "not at the only size that has both".into(),
+            },
+        }
+    }
+
+    /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is claimed at 1 KiB`
+    fn detail(&self, words: &Words) -> String {
+        let theirs = words.name(self.theirs(), RIVALS, &self.line.held());
+        let at = |who: Option<bool>| {
+            let is = |s: &Step| s.better.map(|side| side == self.challenger) == who;
+            let runs = self.line.steps.chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
+            let ranges: Vec<String> =
+                runs.map(|run| words.range(ALONG, run[0].at, run[run.len() - 1].at)).collect();
+            (!ranges.is_empty()).then(|| and(&ranges))
+        };
+        let own = at(Some(true)).map(|sizes| format!("it is better at {sizes}"));
+        let other = at(Some(false)).map(|sizes| format!("{theirs} is better at {sizes}"));
+        let none = at(None).map(|sizes| format!("no difference is claimed at {sizes}"));
+        and(&[own, other, none].into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// Where it is first better; else where it comes nearest.
+    fn decisive(&self) -> Option<(u64, Estimate)> {
+        let ratios = self.line.steps.iter().filter_map(|s| Some((s, self.ratio(s)?)));
+        let won = |s: &Step| s.better == Some(self.challenger);
+        let better = |ratio: &Estimate| match self.study.comparisons.metric.better {
+            Better::Higher => ratio.value,
+            _ => 1.0 / ratio.value,
+        };
+        let mut ratios: Vec<(&Step, Estimate)> = ratios.collect();
+        if let Some(first) = ratios.iter().position(|(s, _)| won(s)) {
+            return Some((ratios[first].0.at, ratios[first].1));
+        }
+        ratios.sort_by(|(_, x), (_, y)| better(y).total_cmp(&better(x)));
+        ratios.first().map(|(s, ratio)| (s.at, *ratio))
+    }
+
+    /// The challenger's figure over the other's.
+    fn ratio(&self, step: &Step) -> Option<Estimate> {
+        let (own, theirs) = match self.challenger {
+            Side::A => step.cases,
+            Side::B => (step.cases.1, step.cases.0),
+        };
+        let pair = self.study.comparisons.between(own, theirs)?;
+        let e = pair.ratio.estimate;
+        let turned = Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e };
+        Some(if pair.a == own { e } else { turned })
+    }
+}
+
+/// Lines of one pair and metric with the same answer.
+struct Told<'a> {
+    lines: Vec<&'a Line<'a>>,
+    /// Who, from where, and where who is better.
+    key: (String, String, String),
+}
+
+fn together<'a>(words: &Words, class: Class, lines: &'a [Line<'a>]) -> Vec<Told<'a>> {
+    let mut told: Vec<Told<'a>> = Vec::new();
+    for line in lines {
+        let held = line.line.held();
+        let name = |point: &Point| words.name(point, RIVALS, &held);
+        let who = format!(
+            "By {}, {} ({}) beats {} ({})",
+            line.study.comparisons.metric.title,
+            class.word(),
+            name(line.own()),
+            INCUMBENT.word(),
+            name(line.theirs())
+        );
+        let key = (who, line.from(words), line.detail(words));
+        match told.iter_mut().find(|t| t.key == key) {
+            Some(same) => same.lines.push(line),
+            None => told.push(Told { lines: vec![line], key }),
+        }
+    }
+    told
+}
+
+impl Told<'_> {
+    fn statement(&self, words: &Words, class: Class) -> Statement {
+        let (who, from, detail) = &self.key;
+        let text =
+            format!("{who} {from}{}: {detail}.{}", places(words, &self.lines), self.figure(words, class));
+        Statement { text, cells: self.lines.iter().flat_map(|l| l.cells()).collect() }
+    }
+
+    /// The ratio that decides at the first of its places.
+    fn figure(&self, words: &Words, class: Class) -> String {
+        let line = self.lines[0];
+        let Some((at, ratio)) = line.decisive() else { return String::new() };
+        let several = self.lines.len() > 1;
+        let place = if several { place(words, &line.line.held()) } else { String::new() };
+        let won = line.line.steps.iter().any(|s| s.at == at && s.better == Some(line.challenger));
+        let lead = if won || line.line.steps.len() == 1 { "At" } else { "Its best ratio is at" };
+        format!(
+            " {lead} {}{place}{} the {} of {} is {} times that of {} ({}).",
+            words.range(ALONG, at, at),
+            if lead == "At" { "" } else { ":" },
+            line.study.comparisons.metric.title,
+            class.word(),
+            significant(ratio.value),
+            INCUMBENT.word(),
+            words.interval(&ratio)
+        )
+    }
+}
+
+/// ` with 1 and 2 threads over veth (TCP_NODELAY on)`: places that differ in threads only are one.
+fn places(words: &Words, lines: &[&Line<'_>]) -> String {
+    let mut places: Vec<(Point, Vec<Value>)> = Vec::new();
+    for line in lines {
+        let held = line.line.held();
+        let rest = held.without("threads");
+        let threads = held.get("threads").cloned();
+        match places.iter_mut().find(|(place, _)| *place == rest) {
+            Some((_, list)) => list.extend(threads),
+            None => places.push((rest, threads.into_iter().collect())),
+        }
+    }
+    let told: Vec<String> = places
+        .into_iter()
+        .map(|(rest, mut threads)| {
+            threads.sort();
+            threads.dedup();
+            let with = if threads.is_empty() { String::new() } else { words::threads(&threads) };
+            let parts = [with, words.place(&rest, &["threads"])];
+            parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" ")
+        })
+        .filter(|place| !place.is_empty())
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" with {}", told.join("; and with ")) }
+}
+
+fn place(words: &Words, held: &Point) -> String {
+    let place = words.place(held, &[]);
+    if place.is_empty() { place } else { format!(" with {place}") }
+}
+
+/// What the completions and audits of the challengers say: zero-copy is claimed from nothing else.
+fn copied_after_all(evidence: &Evidence<'_>, lines: &[Line<'_>]) -> Vec<Statement> {
+    let cases: BTreeSet<usize> = lines.iter().flat_map(Line::cases).collect();
+    let about = |s: &Statement| s.cells.iter().any(|cell| cases.contains(&cell.case));
+    zero_copy::statements(evidence.run, evidence.cells).into_iter().filter(about).collect()
+}
+
+fn caveats(words: &Words, lines: &[Line<'_>]) -> Vec<String> {
+    let mut caveats = vec![
+        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side."
+            .to_string(),
+    ];
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for study in lines.iter().map(|l| l.study) {
+        let all = &study.comparisons;
+        if !told.insert(all.metric.id) {
+            continue;
+        }
+        let floor = match &all.floor {
+            Some(floor) => format!(
+                "exceeds the noise floor of {} ({})",
+                words::percent(floor.relative),
+                count(floor.twins as usize, "repeated case")
+            ),
+            None => "has no noise floor to exceed, since no case was repeated,".into(),
+        };
+        caveats.push(format!(
+            "a difference in {} is claimed where it {floor} and stays significant among {} at {}.",
+            all.metric.title,
+            count(all.pairs.len(), "comparison"),
+            words.asked()
+        ));
+    }
+    caveats
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! Which copy did scatter-gather remove? A way that packs the fields of a message before it sends them
+//! beside one that hands them to a single call where they lie: what was counted of both, and what it is
+//! worth.
+
+use super::pairs::{self, Pair};
+use super::{About, Answer, Evidence, Finding};
+use crate::copies;
+use crate::data_path::{self, DataPath};
+use crate::study::{HEADLINES, RIVALS, Study};
+use crate::words::{Words, and};
+use crate::{CellRef, Statement};
+use syscost_core::units::significant;
+use syscost_experiment::run::Audit;
+use syscost_experiment::run::audit::TOLERANCE;
+use syscost_measure::mechanism;
+
+pub struct ScatterGather;
+
+const CALLS: &str = "sender_system_calls_per_message";
+
+impl Finding for ScatterGather {
+    fn about(&self) -> About {
+        About { id: "scatter_gather", question: "Which copy did scatter-gather remove?" }
+    }
+
+    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+        let ways = data_path::data_paths(evidence.run);
+        let gathers = |way: &&DataPath| copies::promised(way.mechanism()) == Some(1.0);
+        let mut statements: Vec<Statement> =
+            ways.iter().filter(gathers).filter_map(|g| removed(evidence, &ways, g)).collect();
+        if statements.is_empty() {
+            return Answer::CannotBeAnswered {
+                because: "the copies of a way that packs and of one that gathers were not both counted in it"
+                    .into(),
+                command: "syscost run --mechanism two-copy,one-copy, as root: counting copies needs it"
+                    .into(),
+            };
+        }
+        let words = Words::of(evidence.run);
+        let studies: Vec<&Study> = HEADLINES.iter().filter_map(|metric| evidence.study(metric)).collect();
+        for (gather, other) in studies.first().map(|study| opponents(evidence, study)).unwrap_or_default() {
+            for study in &studies {
+                let found = pairs::pairs(study, |ours| ours == gather, |theirs| theirs == other);
+                statements.extend(pairs::effect(evidence, &words, study, &found));
+            }
+        }
+        statements.extend(calls(evidence, &words));
+        let caveats = vec![
+            "what a copy costs depends on where the bytes lie: the messages here were sent over and over, \
+                            so that they stay in the caches that hold them"
+                .into(),
+        ];
+        Answer::Found { statements, caveats }
+    }
+}
+
+/// The gathering mechanisms of a study, each with the one that packs; then with the one that need not gather.
+fn opponents<'s>(evidence: &Evidence<'_>, study: &'s Study) -> Vec<(&'s str, &'s str)> {
+    let names = pairs::names(study);
+    let gathers = names.iter().filter(|name| copies::promised(name) == Some(1.0));
+    let mut opponents: Vec<(&str, &str)> = Vec::new();
+    for gather in gathers {
+        opponents.extend(names.iter().filter(|name| packs(evidence, name)).map(|name| (*gather, *name)));
+        let control = mechanism::control().about().id;
+        opponents.extend(names.get(control).map(|control| (*gather, *control)));
+    }
+    opponents
+}
+
+/// Does a mechanism copy in user space before it sends, by its own count?
+fn packs(evidence: &Evidence<'_>, name: &str) -> bool {
+    let mut audits = evidence.run.record.audits.iter();
+    audits.any(|audit| audit.user_copied > 0 && audit.point.text(RIVALS) == Some(name))
+}
+
+/// What a way that gathers was counted to copy, beside one on the same path that packs.
+fn removed(evidence: &Evidence<'_>, ways: &[DataPath], gather: &DataPath) -> Option<Statement> {
+    let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
+    let packs = |way: &&DataPath| {
+        let same =
+            way.path == gather.path && way.audit.point.get("receiver") == gather.audit.point.get("receiver");
+        same && way.audit.per_byte(way.audit.user_copied) > TOLERANCE
+    };
+    let gather = Some(gather).filter(sound)?;
+    let pack = ways.iter().filter(sound).find(packs)?;
+    let gone: Vec<(&str, f64, f64)> = parts(pack.audit)
+        .into_iter()
+        .zip(parts(gather.audit))
+        .map(|((place, packed), (_, gathered))| (place, packed, gathered))
+        .collect();
+    let differ = |(_, packed, gathered): &&(&str, f64, f64)| (packed - gathered).abs() > TOLERANCE.max(0.02);
+    let told = |(place, packed, gathered): &(&str, f64, f64)| {
+        format!("{place} ({} per byte instead of {})", share(*gathered), share(*packed))
+    };
+    let removed: Vec<String> = gone.iter().filter(differ).filter(|(_, p, g)| p > g).map(told).collect();
+    let added: Vec<String> = gone.iter().filter(differ).filter(|(_, p, g)| p < g).map(told).collect();
+    let same: Vec<&str> =
+        gone.iter().filter(|c| !differ(c) && c.1 > TOLERANCE).map(|(place, ..)| *place).collect();
+    let same: Vec<String> = same.into_iter().map(str::to_string).collect();
+    let mut text = format!("Against {}, {}: ", pack.name(), gather.name());
+    text += &if removed.is_empty() {
+        "no copy is gone".to_string()
+    } else {
+        format!("gone is the copy {}", and(&removed))
+    };
+    if !added.is_empty() {
+        text += &format!("; more is copied {}", and(&added));
+    }
+    if !same.is_empty() {
+        text += &format!("; unchanged is what both copy {}", and(&same));
+    }
+    text.push('.');
+    let cells = [pack, gather].into_iter().filter_map(|way| CellRef::audit(evidence.run, way.audit));
+    Some(Statement { text, cells: cells.collect() })
+}
+
+/// Copies per byte, step by step.
+fn parts(audit: &Audit) -> [(&'static str, f64); 4] {
+    let counts = audit.counts.unwrap_or_default();
+    [
+        ("in user space", audit.per_byte(audit.user_copied)),
+        ("into the kernel", audit.per_byte(counts.copied_in)),
+        ("on arrival", audit.per_byte(counts.orphan_copied)),
+        ("out to the receiver", audit.per_byte(counts.copied_out)),
+    ]
+}
+
+fn share(copies: f64) -> String {
+    significant((copies * 100.0).round() / 100.0)
+}
+
+/// A way that copies no more than a gathering one, but in more calls: what gathering saves there.
+fn calls(evidence: &Evidence<'_>, words: &Words) -> Vec<Statement> {
+    let Some(study) = evidence.study(HEADLINES[0]) else { return Vec::new() };
+    let all = pairs::pairs(
+        study,
+        |ours| copies::promised(ours) == Some(1.0),
+        |theirs| copies::promised(theirs) == Some(2.0) && !packs(evidence, theirs),
+    );
+    let mut told: Vec<Statement> = Vec::new();
+    for of_one in all.chunk_by(|a, b| a.names() == b.names()) {
+        let Some(effect) = pairs::effect(evidence, words, study, of_one) else { continue };
+        let Some((ours, theirs, mut cells)) = calls_of(evidence, &of_one[0]) else { continue };
+        let (our, their) = of_one[0].names();
+        let text = format!(
+            "Against {their}, which packs nothing either, gathering removes calls and no copy: {our} makes {} per \
+             message instead of {}. {}",
+            significant(ours),
+            significant(theirs),
+            effect.text
+        );
+        cells.extend(effect.cells);
+        told.push(Statement { text, cells });
+    }
+    told
+}
+
+/// System calls per message of both at the smallest size, where they differ.
+fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<(f64, f64, Vec<CellRef>)> {
+    let (ours, theirs) = pair.cases(pair.steps().first()?);
+    let figure = |case| Some(evidence.cells.cell(case, CALLS)?.estimate.value);
+    let (our, their) = (figure(ours)?, figure(theirs)?);
+    let differ = their > our * 1.5;
+    differ.then(|| (our, their, [ours, theirs].map(|case| CellRef { case, metric: CALLS }).to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Synthetic, audit};
+    use crate::whole::Analysis;
+    use syscost_experiment::run::Run;
+    use syscost_measure::ledger::Counts;
+
+    const PLAIN: Counts = Counts {
+        copied_in: 1000,
+        uncopied_in: 0,
+        orphan_copied: 0,
+        copied_out: 1000,
+        decrypted_out: 0,
+        retransmitted: 0,
+        device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
+    };
+
+    /// Packing costs 0.1 ns a byte; eight calls cost 3 us.
+    fn run() -> Run {
+        let cost_ns = |p: &syscost_core::axis::Point| {
+            let bytes = p.int("message_bytes").unwrap() as f64;
+            match p.text("mechanism").unwrap() {
+                "pack_send" => 1000.0 + 0.3 * bytes,
+                "send_fields" => 4000.0 + 0.2 * bytes,
+                _ => 1000.0 + 0.2 * bytes,
+            }
+        };
+        let mechanisms = vec!["send_fields", "pack_send", "sendmsg"];
+        let mut run = Synthetic { mechanisms, cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
+        let cases = run.record.plan.cases.clone();
+        for sample in &mut run.samples {
+            let eight = cases[sample.case].point.text("mechanism") == Some("send_fields");
+            let calls = sample.ops * if eight { 8.0 } else { 1.0 };
+            sample.quantities.insert("sender_system_calls".into(), Some(calls));
+        }
+        let packed = Audit { user_copied: 1000, ..audit("pack_send", Some(PLAIN), (0, 0)) };
+        run.record.audits =
+            vec![audit("send_fields", Some(PLAIN), (0, 0)), packed, audit("sendmsg", Some(PLAIN), (0, 0))];
+        run
+    }
+
+    fn answer(run: &Run) -> Answer {
+        let analysis = Analysis::of(run);
+        analysis.answers.iter().find(|a| a.about == ScatterGather.about()).expect("asked").answer.clone()
+    }
+
+    #[test]
+    fn the_copy_that_is_gone_is_named_with_what_it_is_worth() {
+        let Answer::Found { statements, .. } = answer(&run()) else { panic!("both were counted") };
+        assert_eq!(
+            statements[0].text,
+            "Against pack_send over veth, sendmsg over veth: gone is the copy in user space (0 per byte instead of 1); \
+             unchanged is what both copy into the kernel and out to the receiver."
+        );
+        let worth = &statements[1].text;
+        assert!(worth.starts_with("CPU per byte of sendmsg against pack_send: lower at "), "{worth}");
+        assert!(
+            worth.contains("most at 256 KiB") && worth.contains("no difference is claimed at the others"),
+            "{worth}"
+        );
+        let calls = &statements.last().unwrap().text;
+        assert!(
+            calls.starts_with("Against send_fields, which packs nothing either, gathering removes calls and no copy: sendmsg makes 1 per message instead of 8. CPU per byte of sendmsg against send_fields: lower at "),
+            "{calls}"
+        );
+        for statement in &statements {
+            assert!(statement.cells.len() > 1, "{}", statement.text);
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_copies_that_were_not_counted_on_both_sides() {
+        let mut run = run();
+        run.record.audits.remove(1);
+        assert!(matches!(answer(&run), Answer::CannotBeAnswered { .. }), "nothing packs");
+        run.record.audits.clear();
+        assert!(matches!(answer(&run), Answer::CannotBeAnswered { .. }), "nothing was counted");
+    }
+}

@@ -1,0 +1,218 @@
+//! Steps between neighbours: two cases that differ in one axis of numbers, by the next value that was run.
+//!
+//! A figure that gets worse where more should not make it so is claimed as any other difference: over all steps
+//! together, beyond the noise floor. Kinds read the claims and choose what they call a surprise.
+
+use super::cause::{self, Of};
+use crate::cells::metric;
+use crate::compare::{Comparison, claims};
+use crate::finding::Evidence;
+use crate::study::RIVALS;
+use crate::words::{self, Words, count};
+use crate::{CellRef, Statement};
+use std::collections::{BTreeMap, HashMap};
+use syscost_core::axis::Point;
+use syscost_core::sample::Metric;
+use syscost_core::stats::Estimate;
+use syscost_core::units::significant;
+use syscost_measure::probe;
+
+pub const THREADS: &str = "threads";
+/// Places that a statement about several names.
+const PLACES: usize = 6;
+
+/// What more of something should not make worse, or, for a cost per message, cheaper.
+#[derive(Clone, Copy)]
+pub struct Expected {
+    pub metric: &'static str,
+    /// Is the surprise that the figure of the upper end is the better one?
+    pub better_is_odd: bool,
+}
+
+/// A step at which the figure does what it should not.
+pub struct Odd {
+    pub metric: Metric,
+    /// The lower and the upper end.
+    pub ends: (usize, usize),
+    /// The end that is worse by the metric, and the other.
+    pub worse: usize,
+    pub better: usize,
+    /// Upper over lower.
+    ratio: Estimate,
+    pub strength: f64,
+}
+
+/// Neighbours along an axis, equal in all else; twins left out.
+pub fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
+    let mut lines: BTreeMap<(&str, Point), Vec<(u64, usize)>> = BTreeMap::new();
+    for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        let Some(at) = case.point.int(axis) else { continue };
+        if probe::find(&case.probe).is_some_and(|p| p.compared()) {
+            lines.entry((&case.probe, case.point.without(axis))).or_default().push((at, case.index));
+        }
+    }
+    let mut steps = Vec::new();
+    for line in lines.values_mut() {
+        line.sort_unstable();
+        steps.extend(line.windows(2).map(|pair| (pair[0].1, pair[1].1)));
+    }
+    steps
+}
+
+/// The figures that were looked at, and the steps that are claimed to be odd, strongest first; so are the figures of
+/// each.
+pub fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
+    let (run, cells) = (evidence.run, evidence.cells);
+    let known: Vec<(Expected, Metric)> =
+        expected.iter().filter_map(|e| Some((*e, metric(run, e.metric)?))).collect();
+    let steps = steps(evidence, axis);
+    let asked: Vec<(&'static str, usize, usize)> =
+        known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect();
+    let mut looked: Vec<CellRef> = asked
+        .iter()
+        .flat_map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
+        .filter(|(case, metric)| cells.cell(*case, metric).is_some())
+        .map(|(case, metric)| CellRef { case, metric })
+        .collect();
+    looked.sort();
+    looked.dedup();
+    let mut odd: Vec<Odd> = claims(run, cells, &asked)
+        .into_iter()
+        .filter_map(|claim| {
+            let (expected, metric) = known.iter().find(|(_, m)| m.id == claim.metric)?;
+            one(&claim, *expected, *metric)
+        })
+        .collect();
+    odd.sort_by(|a, b| b.strength.total_cmp(&a.strength));
+    let mut steps: Vec<Vec<Odd>> = Vec::new();
+    let mut places: HashMap<(usize, usize), usize> = HashMap::new();
+    for one in odd {
+        let place = *places.entry(one.ends).or_insert(steps.len());
+        if place == steps.len() {
+            steps.push(Vec::new());
+        }
+        steps[place].push(one);
+    }
+    (looked, steps)
+}
+
+fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
+    let better = claim.better(metric.better)?;
+    // The pair is (lower, upper).
+    if (better == claim.b) != expected.better_is_odd {
+        return None;
+    }
+    let worse = if better == claim.a { claim.b } else { claim.a };
+    let e = claim.ratio.estimate;
+    let ratio = Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e };
+    Some(Odd { metric, ends: (claim.a, claim.b), worse, better, ratio, strength: claim.strength() })
+}
+
+/// What is odd at some steps, and why: `From 256 B to 1 KiB the throughput of sendmsg with 1 thread over veth falls 3.1
+/// times ...; most likely because at 1 KiB ...`. Steps that differ only in their place are one statement.
+pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
+    let words = Words::of(evidence.run);
+    let mut told: Vec<Told> = Vec::new();
+    let mut places: HashMap<Alike, usize> = HashMap::new();
+    for step in odd {
+        let Some((alike, new)) = told_of(evidence, &words, axis, step) else { continue };
+        let place = *places.entry(alike).or_insert(told.len());
+        match told.get_mut(place) {
+            Some(same) => {
+                same.also.push(new.place);
+                same.cells.extend(new.cells);
+            }
+            None => told.push(new),
+        }
+    }
+    told.into_iter().map(Told::statement).collect()
+}
+
+/// What steps that are alike share: ends, who, metrics, and the counters of the cause.
+type Alike = (String, Vec<&'static str>, Vec<&'static str>);
+
+/// The strongest of steps that are alike, and where the others are.
+struct Told {
+    text: String,
+    place: String,
+    also: Vec<String>,
+    cells: Vec<CellRef>,
+}
+
+impl Told {
+    fn statement(self) -> Statement {
+        let mut text = self.text;
+        if !self.also.is_empty() {
+            let named: Vec<String> = self.also.iter().take(PLACES).cloned().collect();
+            let rest = self.also.len() - named.len();
+            let more = if rest > 0 { format!(" and {}", count(rest, "place more")) } else { String::new() };
+            text += &format!(" So it does, less steeply, {}{more}.", named.join("; "));
+        }
+        Statement { text, cells: self.cells }
+    }
+}
+
+fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<(Alike, Told)> {
+    let strongest = step.first()?;
+    let ends = strongest.ends;
+    let (lower, upper) = (evidence.run.case(ends.0)?, evidence.run.case(ends.1)?);
+    let end = |point: &Point| point.get(axis).map(|v| words.value(axis, v));
+    let who = lower.point.text(RIVALS).map(|m| format!(" of {m}")).unwrap_or_default();
+    let (joined, thing) = if axis == THREADS { ("at", " threads") } else { ("with", "") };
+    let place = format!("{joined} {}", words.place(&lower.point, &[RIVALS, axis]));
+    let mut parts = Vec::new();
+    for (i, odd) in step.iter().enumerate() {
+        let title = odd.metric.title;
+        let subject = if i == 0 { format!("the {title}{who} {place}") } else { format!("its {title}") };
+        parts.push(format!("{subject} {}", odd.change(evidence, words)?));
+    }
+    let worse = end(&evidence.run.case(strongest.worse)?.point)?;
+    let at = if axis == THREADS { format!("with {worse} threads") } else { format!("at {worse}") };
+    let cause = cause::between(evidence, (strongest.worse, strongest.better), strongest.of(), &at);
+    let from = format!("From {} to {}{thing}", end(&lower.point)?, end(&upper.point)?);
+    let text = format!("{from} {}; {}.", words::and(&parts), cause.text);
+    let metrics: Vec<&'static str> = step.iter().map(|odd| odd.metric.id).collect();
+    let counters = cause.cells.iter().map(|cell| cell.metric).collect();
+    let of_step = metrics.iter().flat_map(|metric| [ends.0, ends.1].map(|case| CellRef { case, metric }));
+    let cells = of_step.chain(cause.cells).collect();
+    Some(((from + &who, metrics, counters), Told { text, place, also: Vec::new(), cells }))
+}
+
+impl Odd {
+    /// `falls 3.46 times, from 2.43 Gbit/s to 702 Mbit/s (95 % interval of the ratio 0.286 to 0.294, 12 rounds)`
+    fn change(&self, evidence: &Evidence<'_>, words: &Words) -> Option<String> {
+        let figure = |case: usize| evidence.cells.cell(case, self.metric.id).map(|c| c.estimate.value);
+        let (from, to) = (figure(self.ends.0)?, figure(self.ends.1)?);
+        let down = self.ratio.value < 1.0;
+        let factor = if down { 1.0 / self.ratio.value } else { self.ratio.value };
+        let by = if factor >= 2.0 {
+            format!("{} times", significant(factor))
+        } else {
+            format!("by {}", words::percent((self.ratio.value - 1.0).abs()))
+        };
+        Some(format!(
+            "{} {by}, from {} to {} ({})",
+            if down { "falls" } else { "rises" },
+            words::figure(from, self.metric.unit),
+            words::figure(to, self.metric.unit),
+            words.interval(&self.ratio)
+        ))
+    }
+
+    /// What one counted event is held against: a byte, where the step is judged by bytes.
+    fn of(&self) -> Of {
+        if self.metric.id.ends_with("_per_message") { Of::Message } else { Of::Byte }
+    }
+}
+
+/// The caveat that goes with claims about steps.
+pub fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
+    (!looked.is_empty()).then(|| {
+        format!(
+            "a step between neighbours is claimed only beyond the noise floor, corrected for all steps of its kind at {}; a \
+             cause is a counter of the same cells that changes with it by enough to make the difference, which is no \
+             proof.",
+            Words::of(evidence.run).asked()
+        )
+    })
+}

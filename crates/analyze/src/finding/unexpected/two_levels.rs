@@ -1,0 +1,86 @@
+//! Bistable cells: sometimes fast and sometimes slow, so that the median describes neither.
+//!
+//! They are found by [`crate::quality`]; what is new is which counter tells the rounds apart.
+
+use super::{Kind, Looked, cause};
+use crate::cells::metric;
+use crate::finding::Evidence;
+use crate::words::count;
+use crate::{CellRef, Problem, Statement};
+use std::collections::BTreeSet;
+use syscost_core::sample::Better;
+use syscost_core::stats::two_modes;
+use syscost_core::units::Unit;
+use syscost_measure::probe;
+
+/// The id of the problem.
+const PROBLEM: &str = "two_levels";
+/// One cell in so many is called bistable by chance, at most ([`syscost_core::stats::two_modes`]).
+const BY_CHANCE: usize = 50;
+
+pub struct TwoLevels;
+
+impl Kind for TwoLevels {
+    fn none(&self) -> &'static str {
+        "a case with two levels, sometimes fast and sometimes slow"
+    }
+
+    fn look(&self, evidence: &Evidence<'_>) -> Looked {
+        let at = decisive(evidence);
+        let mut found: Vec<(f64, Statement)> =
+            evidence.problems.iter().filter(|p| p.id == PROBLEM).filter_map(|p| one(evidence, p)).collect();
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let caveat = (!found.is_empty()).then(|| {
+            format!(
+                "two levels are seen by chance in at most one of {BY_CHANCE} figures; {} were looked at.",
+                count(at.len(), "figure")
+            )
+        });
+        Looked { at, found: found.into_iter().map(|(_, statement)| statement).collect(), caveat }
+    }
+}
+
+/// The figures that decide something, of every case that is no repeat.
+fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
+    let mut cells = Vec::new();
+    for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        let metrics = probe::find(&case.probe).map_or(&[][..], |p| p.decisive());
+        let found = metrics.iter().filter_map(|metric| evidence.cells.cell(case.index, metric));
+        cells.extend(found.map(|cell| CellRef { case: case.index, metric: cell.metric }));
+    }
+    cells
+}
+
+/// The problem's own sentence with the cause; stronger the farther the levels lie apart.
+fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
+    let place = problem.statement.cells.first()?;
+    let cell = evidence.cells.cell(place.case, place.metric)?;
+    let mut rounds = cell.rounds.pairs();
+    rounds.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+    let modes = two_modes(&values)?;
+    let low = (modes.low_share * values.len() as f64).round() as usize;
+    let (below, above) = rounds.split_at(low);
+    let higher_is_worse = metric(evidence.run, place.metric)?.better == Better::Lower;
+    let slow = if higher_is_worse { above } else { below };
+    let slow: BTreeSet<u32> = slow.iter().map(|(round, _)| *round).collect();
+    let all: BTreeSet<u32> = rounds.iter().map(|(round, _)| *round).collect();
+    let lost_ns = lost_ns(evidence, place, modes.low, modes.high);
+    let cause = cause::within(evidence, place.case, (&slow, &all), lost_ns);
+    let text = problem.statement.text.trim_end_matches('.');
+    let cells = problem.statement.cells.iter().cloned().chain(cause.cells).collect();
+    let statement = Statement { text: format!("{text}; {}.", cause.text), cells };
+    Some(((modes.high / modes.low).abs().ln(), statement))
+}
+
+/// Nanoseconds that a message takes more at the slow level.
+fn lost_ns(evidence: &Evidence<'_>, place: &CellRef, low: f64, high: f64) -> Option<f64> {
+    let point = &evidence.run.case(place.case)?.point;
+    let bytes = point.int("message_bytes")? as f64;
+    let threads = point.int("threads").unwrap_or(1) as f64;
+    match metric(evidence.run, place.metric)?.unit {
+        Unit::BitsPerSecond => Some(threads * bytes * 8e9 * (1.0 / low - 1.0 / high)),
+        Unit::NanosecondsPerByte => Some(bytes * (high - low)),
+        _ => None,
+    }
+}

@@ -1,0 +1,304 @@
+//! Latency: distributions over all rounds, what kept up with its rate, and who has the lowest quantiles.
+//!
+//! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the
+//! rate it asked for, with its whole interval below it, is saturated: its latencies grow with the length of the test, so it competes with
+//! nothing. Claims are those of [`super::compare`]: medians over rounds, paired, above the noise floor.
+
+use super::cells::Cells;
+use super::compare::Comparisons;
+use super::groups::Groups;
+use super::sanity::Limits;
+use super::study::{RIVALS, Study};
+use super::verdict;
+use super::winners::winners;
+use super::words::{self, Words, and, count};
+use super::{CellRef, Statement};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
+use syscost_core::stats::histogram::Histogram;
+use syscost_core::stats::pooled::pooled_quantiles;
+use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+
+/// What may be claimed about, the most telling first.
+pub const RANKED: [&str; 2] = ["latency_p99", "latency_p50"];
+pub const ASKED: &str = "asked_rate";
+pub const ACHIEVED: &str = "achieved_rate";
+const LATENESS: &str = "lateness_p99";
+/// The axis along which a load rises.
+pub const RATE: &str = "rate";
+/// A rate is kept within this share of what was asked.
+const KEPT: f64 = 0.99;
+/// Share of a p99 latency from which the sender's own lateness is most of it.
+const MOSTLY: f64 = 0.5;
+
+/// The times of one case.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    pub case: usize,
+    /// One for each round.
+    pub rounds: Vec<Histogram>,
+    pub whole: Histogram,
+    /// Asked and achieved, where the second is too far below the first.
+    pub saturated: Option<(Estimate, Estimate)>,
+}
+
+impl Distribution {
+    /// Quantiles of all rounds together; see [`pooled_quantiles`].
+    pub fn quantiles(&self, quantiles: &[f64], level: f64) -> Vec<Option<Estimate>> {
+        pooled_quantiles(&self.rounds.iter().collect::<Vec<_>>(), quantiles, level)
+    }
+}
+
+/// Everything about latency in a run; empty where no sample keeps its times.
+#[derive(Clone, Debug, Default)]
+pub struct Latency {
+    /// By case; no repeats that measure the noise floor.
+    pub cases: BTreeMap<usize, Distribution>,
+    /// The ranked metrics, among the cases that kept up.
+    pub studies: Vec<Study>,
+    /// Who has the lowest quantiles, and where rates were not reached.
+    pub statements: Vec<Statement>,
+}
+
+impl Latency {
+    pub fn of(run: &Run, cells: &Cells) -> Latency {
+        let cases = distributions(run, cells);
+        if cases.is_empty() {
+            return Latency::default();
+        }
+        let groups = contest(run, &cases);
+        let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
+        let words = Words::of(run);
+        let mut statements: Vec<Statement> =
+            studies.iter().flat_map(|study| verdict::of_study(run, cells, &words, study)).collect();
+        statements.extend(limits(run, &words, &cases));
+        statements.extend(late(run, cells, &cases));
+        Latency { cases, studies, statements }
+    }
+}
+
+fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
+    let mut rounds: BTreeMap<usize, BTreeMap<u32, Histogram>> = BTreeMap::new();
+    for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+        if !run.samples.have_times(case.index) {
+            continue;
+        }
+        let limits = Limits::of(case, run.record.spec.timing);
+        let own = run.samples.of_case(case.index);
+        for sample in own.iter().filter(|s| s.usable() && s.histogram.is_some() && limits.fault(s).is_none())
+        {
+            let round = rounds.entry(case.index).or_default().entry(sample.round).or_default();
+            sample.histogram.iter().for_each(|times| round.merge(times));
+        }
+    }
+    let distribution = |(case, rounds): (usize, BTreeMap<u32, Histogram>)| {
+        let rounds: Vec<Histogram> = rounds.into_values().collect();
+        let whole = Histogram::merged(&rounds);
+        (case, Distribution { case, rounds, whole, saturated: saturated(cells, case) })
+    };
+    rounds.into_iter().map(distribution).collect()
+}
+
+fn saturated(cells: &Cells, case: usize) -> Option<(Estimate, Estimate)> {
+    let asked = cells.cell(case, ASKED)?.estimate;
+    let achieved = cells.cell(case, ACHIEVED)?.estimate;
+    // A sender that is held up for a moment misses the rate of a round by chance, not of all of them.
+    let below = achieved.value < KEPT * asked.value && achieved.high < asked.value;
+    below.then_some((asked, achieved))
+}
+
+/// The groups of cases that compete: those with times that kept up with their rate.
+fn contest(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Groups {
+    let mut groups = Groups::of(run, RIVALS);
+    for group in &mut groups.groups {
+        group.members.retain(|case| cases.get(case).is_some_and(|d| d.saturated.is_none()));
+    }
+    groups.groups.retain(|group| !group.members.is_empty());
+    groups
+}
+
+fn study(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
+    let comparisons = Comparisons::of(run, cells, groups, metric)?;
+    let winners = winners(run, cells, groups, &comparisons);
+    Some(Study { comparisons, winners, crossovers: Vec::new() })
+}
+
+/// For each way to move data at each place: up to which rate it kept up, and what it achieved at the next.
+fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Vec<Statement> {
+    let mut ladders: BTreeMap<Point, Vec<(u64, &Case, &Distribution)>> = BTreeMap::new();
+    for distribution in cases.values() {
+        let Some(case) = run.case(distribution.case) else { continue };
+        if let Some(rate) = case.point.int(RATE) {
+            ladders.entry(case.point.without(RATE)).or_default().push((rate, case, distribution));
+        }
+    }
+    let tell = |(point, mut steps): (Point, Vec<(u64, &Case, &Distribution)>)| {
+        steps.sort_by_key(|step| step.0);
+        let at = steps.iter().position(|step| step.2.saturated.is_some())?;
+        let (asked, achieved) = steps[at].2.saturated?;
+        let name = words.name(&point, RIVALS, &point.without(RIVALS));
+        let kept = match at.checked_sub(1).map(|below| steps[below].0) {
+            Some(rate) => format!("keeps up with {}", Unit::PerSecond.format(rate as f64)),
+            None => "does not keep up with the lowest rate".to_string(),
+        };
+        let text = format!(
+            "At {} {name} {kept}; asked for {} it achieved {} ({} interval {} to {}, {}): from there on latencies grow with the \
+             length of the test and mean nothing but saturation.",
+            words.place(&point, &[RIVALS, "loop"]),
+            Unit::PerSecond.format(asked.value),
+            Unit::PerSecond.format(achieved.value),
+            words.level(&achieved),
+            Unit::PerSecond.format(achieved.low),
+            Unit::PerSecond.format(achieved.high),
+            count(achieved.n as usize, "round"),
+        );
+        let cells = vec![CellRef { case: steps[at].1.index, metric: ACHIEVED }];
+        Some(Statement { text, cells })
+    };
+    ladders.into_iter().filter_map(tell).collect()
+}
+
+/// Where the sender's own lateness is most of the p99: then the figure is as much the machine's (other
+/// work, a clock that wakes late) as the path's.
+fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<Statement> {
+    let kept: Vec<usize> = cases.values().filter(|d| d.saturated.is_none()).map(|d| d.case).collect();
+    let both = |case: &usize| {
+        let late = cells.cell(*case, LATENESS)?.estimate.value;
+        Some((*case, late, cells.cell(*case, RANKED[0])?.estimate.value))
+    };
+    let timed: Vec<(usize, f64, f64)> = kept.iter().filter_map(both).collect();
+    let mostly: Vec<&(usize, f64, f64)> =
+        timed.iter().filter(|(_, late, all)| *late > MOSTLY * all).collect();
+    let worst = mostly.iter().max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+    let names: BTreeSet<String> = mostly
+        .iter()
+        .filter_map(|(case, ..)| run.case(*case)?.point.get(RIVALS).map(ToString::to_string))
+        .collect();
+    let text = format!(
+        "At {} of {} of the open loop that kept up, how late the sender itself was is more than half of the p99 latency \
+         ({}; at most {} of {}): there the figure is as much the machine's, which woke or ran the sender late, as the \
+         mechanism's.",
+        mostly.len(),
+        count(timed.len(), "point"),
+        and(&names.into_iter().collect::<Vec<_>>()),
+        words::figure(worst.1, Unit::Nanoseconds),
+        words::figure(worst.2, Unit::Nanoseconds),
+    );
+    let cells = mostly.iter().map(|(case, ..)| CellRef { case: *case, metric: RANKED[0] }).collect();
+    Some(Statement { text, cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+    use syscost_core::axis::Value;
+    use syscost_core::sample::Sample;
+    use syscost_experiment::plan::Plan;
+    use syscost_measure::probe;
+
+    /// The probe that keeps its times.
+    fn id() -> &'static str {
+        let keeps = |p: &&&dyn probe::Probe| p.metrics().iter().any(|m| m.id == RANKED[0]);
+        probe::ALL.iter().find(keeps).unwrap().about().id
+    }
+
+    /// An open loop of two mechanisms at three rates; the second mechanism takes twice as long and
+    /// reaches no more than 30,000 a second.
+    fn run(rounds: u32) -> Run {
+        let mut cases = Vec::new();
+        for mechanism in ["send", "sendmsg"] {
+            for rate in [10_000, 20_000, 40_000u64] {
+                let mut point = synthetic::point(mechanism, 1024, 1);
+                point.set("loop", Value::text("open"));
+                point.set(RATE, Value::Int(rate));
+                let index = cases.len();
+                cases.push(Case { index, probe: id().into(), point, twin_of: None });
+            }
+        }
+        let mut samples = Vec::new();
+        for case in &cases {
+            let slow = case.point.text(RIVALS) == Some("sendmsg");
+            let asked = case.point.int(RATE).unwrap() as f64;
+            let achieved = if slow { asked.min(30_000.0) } else { asked };
+            for round in 0..rounds {
+                let base = (if slow { 40_000 } else { 20_000 }) + u64::from(round) * 10;
+                let text = format!("{base}:1900 {}:80 {}:20", base * 3, base * 10);
+                let quantities = [
+                    ("latency_p50_ns", base as f64),
+                    ("latency_p99_ns", base as f64 * 3.0),
+                    ("latency_count", 2_000.0),
+                    ("lateness_p99_ns", 1_000.0),
+                ];
+                samples.push(Sample {
+                    case: case.index,
+                    round,
+                    elapsed_ns: 2_000.0 * 1e9 / achieved,
+                    ops: 2_000.0,
+                    bytes: 2_000.0 * 1024.0,
+                    verified: true,
+                    quantities: quantities.map(|(id, v)| (id.to_string(), Some(v))).into_iter().collect(),
+                    histogram: Some(text.parse().unwrap()),
+                    ..Sample::default()
+                });
+            }
+        }
+        let mut run = synthetic::record(Plan { cases, ..Plan::default() }, samples);
+        run.record.spec.timing.window_ns = 10_000_000;
+        run
+    }
+
+    fn latency(run: &Run) -> Latency {
+        Latency::of(run, &Cells::of(run))
+    }
+
+    #[test]
+    fn a_rate_that_is_not_reached_is_saturated_and_competes_with_nothing() {
+        let run = run(10);
+        let found = latency(&run);
+        let saturated: Vec<usize> =
+            found.cases.values().filter(|d| d.saturated.is_some()).map(|d| d.case).collect();
+        assert_eq!(saturated, [5]);
+        let said: Vec<&str> = found.statements.iter().map(|s| s.text.as_str()).collect();
+        let limit = said.iter().find(|s| s.contains("saturation")).unwrap();
+        assert!(limit.contains("sendmsg keeps up with 20 k"), "{limit}");
+        assert!(limit.contains("asked for 40") && limit.contains("achieved 30"), "{limit}");
+        let p99 = &found.studies[0];
+        assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
+        let wins = |s: &&&str| s.starts_with("send has the lowest p99 latency at 2 of 2 points");
+        assert!(said.iter().any(|s| wins(&s)), "{said:#?}");
+        assert!(found.statements.iter().all(|s| !s.cells.is_empty()));
+    }
+
+    #[test]
+    fn all_rounds_together_are_their_sum() {
+        let run = run(10);
+        let first = &latency(&run).cases[&0];
+        assert_eq!((first.rounds.len(), first.whole.count()), (10, 20_000));
+        let deep = first.quantiles(&[0.5, 0.999, 0.9999], 0.95);
+        assert!(deep[0].unwrap().value >= 20_000.0 && deep[1].unwrap().value >= 200_000.0);
+        assert_eq!(deep[2], None, "two lie beyond");
+    }
+
+    #[test]
+    fn lateness_that_makes_the_figure_is_said() {
+        let mut run = run(8);
+        assert!(!latency(&run).statements.iter().any(|s| s.text.contains("how late")));
+        for sample in run.samples.iter_mut().filter(|s| s.case == 0) {
+            let p99 = sample.get("latency_p99_ns");
+            sample.quantities.insert("lateness_p99_ns".into(), p99.map(|ns| ns * 0.9));
+        }
+        let found = latency(&run);
+        let said = found.statements.iter().find(|s| s.text.contains("how late")).unwrap();
+        assert!(said.text.starts_with("At 1 of 5 points"), "{}", said.text);
+    }
+
+    #[test]
+    fn a_run_without_times_has_none() {
+        let found = latency(&synthetic::Synthetic::default().run());
+        assert!(found.cases.is_empty() && found.statements.is_empty());
+    }
+}

@@ -1,0 +1,126 @@
+//! How often each thing happens for one message: by a rule where there is one, else as counted.
+//!
+//! A count is no time: how often the receiver was called or slept is the case's own counter. Of a case
+//! that was not run it is what lies between its neighbours' counters.
+
+use crate::CellRef;
+use crate::cells::Cells;
+use syscost_core::axis::Point;
+use syscost_measure::mechanism::{self, Handling, per_call};
+
+/// Bytes of a packet that are not payload: IPv4, TCP and its timestamps.
+const HEADERS: u64 = 20 + 20 + 12;
+/// What the kernel puts into one segment at most, its own headers taken off (GSO_LEGACY_MAX_SIZE less
+/// MAX_TCP_HEADER).
+const LARGEST: u64 = 65_536 - 321;
+const LOOPBACK_MTU: u64 = 65_536;
+
+/// A number of things for one message, and who says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    pub n: f64,
+    /// `1 a message`, `counted in this case`
+    pub says: String,
+    /// Counters that it is taken from; counts, never times.
+    pub cells: Vec<CellRef>,
+}
+
+impl Count {
+    pub fn rule(n: f64, says: impl Into<String>) -> Count {
+        Count { n, says: says.into(), cells: Vec::new() }
+    }
+
+    pub fn with(&self, n: f64) -> Count {
+        Count { n, ..self.clone() }
+    }
+}
+
+/// The counters that no rule gives.
+pub const COUNTERS: [&str; 6] = [
+    "sender_system_calls_per_message",
+    "receiver_system_calls_per_message",
+    "receiver_voluntary_switches_per_message",
+    "data_segments_per_message",
+    "completions_per_message",
+    "sender_voluntary_switches_per_message",
+];
+
+/// What one message of a case takes.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub point: Point,
+    pub handling: Handling,
+    pub message_bytes: f64,
+    /// Send calls for one message.
+    pub calls: Count,
+    pub call_bytes: f64,
+    /// Segments that the kernel hands down, each at most of the largest size.
+    pub segments: Count,
+    /// Calls beside those that send: looks for completions.
+    pub looks: Count,
+    pub receive_calls: Count,
+    pub sleeps: Count,
+    /// Times that the sender slept: for room, or for completions.
+    pub sender_sleeps: Count,
+}
+
+fn uncounted() -> Count {
+    Count::rule(0.0, "not counted here")
+}
+
+fn calls_in_words(calls: u64, batch: f64) -> String {
+    use crate::words::count;
+    format!("{} for {}", count(calls as usize, "call"), count(batch as usize, "message"))
+}
+
+/// The payload of a packet, and of the largest segment that the kernel makes at once.
+pub fn segment_bytes(point: &Point) -> (u64, u64) {
+    let mtu = point.int("mtu").unwrap_or(LOOPBACK_MTU);
+    let packet = mtu.saturating_sub(HEADERS).max(1);
+    let whole = point.text("offloads") != Some("off");
+    (packet, if whole { (LARGEST / packet).max(1) * packet } else { packet })
+}
+
+impl Subject {
+    /// With the counters as `counted` gives them; `None`: the mechanism says not how it works, or a counter lacks.
+    pub fn of(point: &Point, counted: impl Fn(&'static str) -> Option<Count>) -> Option<Subject> {
+        let handling = mechanism::find(point.text("mechanism")?)?.handling(point)?;
+        let message_bytes = point.int("message_bytes")? as f64;
+        let batch = per_call(point) as f64;
+        let calls = handling.calls as f64 / batch;
+        let call_bytes = message_bytes / calls;
+        let (_, largest) = segment_bytes(point);
+        let by_rule = calls * (call_bytes / largest as f64).ceil();
+        let kernel = counted(COUNTERS[3]).filter(|count| count.n > 0.0 && count.n < by_rule);
+        let segments = kernel.unwrap_or_else(|| {
+            Count::rule(by_rule, format!("each call's bytes over {largest} B, rounded up"))
+        });
+        let made = counted(COUNTERS[0])?;
+        Some(Subject {
+            point: point.clone(),
+            handling,
+            message_bytes,
+            calls: Count::rule(calls, calls_in_words(handling.calls, batch)),
+            call_bytes,
+            segments,
+            looks: made.with((made.n - calls).max(0.0)),
+            receive_calls: counted(COUNTERS[1])?,
+            sleeps: counted(COUNTERS[2]).unwrap_or_else(uncounted),
+            sender_sleeps: counted(COUNTERS[5]).unwrap_or_else(uncounted),
+        })
+    }
+
+    /// Of a case that was measured.
+    pub fn measured(cells: &Cells, case: usize, point: &Point) -> Option<Subject> {
+        Subject::of(point, |metric| {
+            let cell = cells.cell(case, metric)?;
+            let cells = vec![CellRef { case, metric: cell.metric }];
+            Some(Count { n: cell.estimate.value, says: "counted in this case".into(), cells })
+        })
+    }
+
+    /// Does a call's payload fit into one packet?
+    pub fn small(&self) -> bool {
+        self.call_bytes <= segment_bytes(&self.point).0 as f64
+    }
+}

@@ -1,0 +1,285 @@
+//! The cost model: what a message of a transfer should cost, as a sum of named terms.
+//!
+//! A term is a count times a unit cost. Unit costs come from other probes of the same run: the steps
+//! of the path, timed one by one, and memory copies; no time of a transfer is used, and nothing is
+//! fitted. Counts come from rules, and where there is none from the case's own counters, which are
+//! counts. What the sum misses is "not explained", and may be negative. docs/model.md explains the
+//! terms.
+
+mod calls;
+mod copies;
+pub mod counts;
+pub mod figure;
+mod lending;
+mod receiving;
+mod sleeping;
+mod steps;
+pub mod what_if;
+
+use super::CellRef;
+use super::cells::Cells;
+use counts::{Count, Subject};
+use figure::Figure;
+use steps::Steps;
+use syscost_core::axis::Point;
+use syscost_core::stats::{median, quantile};
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_host::Unavailable;
+use syscost_measure::mechanism::connections;
+use syscost_measure::probe::Probe;
+use syscost_measure::probe::tcp_path;
+use syscost_measure::probe::transfer::Transfer;
+
+/// Whose CPU time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Sender => "sender",
+            Side::Receiver => "receiver",
+        }
+    }
+}
+
+/// Terms of one kind of work, drawn in one colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    UserCopy,
+    Calls,
+    CopyIn,
+    Lent,
+    Completions,
+    Receive,
+    CopyOut,
+    Sleep,
+}
+
+impl Group {
+    pub const ALL: [Group; 8] = [
+        Group::UserCopy,
+        Group::Calls,
+        Group::CopyIn,
+        Group::Lent,
+        Group::Completions,
+        Group::Receive,
+        Group::CopyOut,
+        Group::Sleep,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::UserCopy => "copy in user memory",
+            Group::Calls => "send calls and segments",
+            Group::CopyIn => "copy into the kernel",
+            Group::Lent => "pages lent",
+            Group::Completions => "completions",
+            Group::Receive => "receive calls",
+            Group::CopyOut => "copy out of the kernel",
+            Group::Sleep => "sleeping and waking",
+        }
+    }
+}
+
+/// What a term is, for reports and docs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub side: Side,
+    pub group: Group,
+}
+
+/// One kind of work.
+pub trait Term: Sync {
+    fn about(&self) -> About;
+
+    /// How often it happens for one message; 0 where it does not.
+    fn count(&self, subject: &Subject) -> Count;
+
+    /// What it costs once. `None`: the run lacks a step.
+    fn unit(&self, subject: &Subject, steps: &Steps) -> Option<Figure>;
+}
+
+/// Every term, in the order of accounts.
+// One a line, whatever fits: two changes that add one each then meet without a conflict.
+#[rustfmt::skip]
+pub static ALL: &[&dyn Term] = &[
+    &copies::Pack,
+    &calls::Append,
+    &calls::Segment,
+    &calls::Further,
+    &calls::Pieces,
+    &copies::CopyIn,
+    &lending::Lend,
+    &lending::LentBytes,
+    &lending::Completions,
+    &sleeping::SenderSleep,
+    &sleeping::Wake,
+    &receiving::Receive,
+    &receiving::TakeSegment,
+    &copies::CopyOut,
+    &sleeping::Sleep,
+    &sleeping::SenderWake,
+];
+
+/// What the report calls the difference between what was measured and the sum of the terms.
+pub const NOT_EXPLAINED: &str = "not explained";
+
+/// A term of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub about: About,
+    pub count: Count,
+    pub unit: Figure,
+}
+
+impl Item {
+    pub fn ns(&self) -> f64 {
+        self.count.n * self.unit.ns
+    }
+}
+
+/// CPU time per message.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    pub sender_ns: f64,
+    pub receiver_ns: f64,
+    pub total_ns: f64,
+}
+
+/// What one message of a case costs, term by term.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// `None`: no case of the run; the whole account is a prediction.
+    pub case: Option<usize>,
+    pub point: Point,
+    pub items: Vec<Item>,
+    pub measured: Option<Measured>,
+    /// What weakens it, in words.
+    pub caveats: Vec<String>,
+}
+
+impl Account {
+    pub fn predicted_ns(&self) -> f64 {
+        self.items.iter().map(Item::ns).sum()
+    }
+
+    pub fn predicted_of(&self, side: Side) -> f64 {
+        self.items.iter().filter(|item| item.about.side == side).map(Item::ns).sum()
+    }
+
+    /// Measured less predicted.
+    pub fn not_explained_ns(&self) -> Option<f64> {
+        Some(self.measured?.total_ns - self.predicted_ns())
+    }
+
+    /// Predicted over measured, less 1.
+    pub fn error(&self) -> Option<f64> {
+        let measured = self.measured?.total_ns;
+        (measured > 0.0).then(|| self.predicted_ns() / measured - 1.0)
+    }
+
+    /// The cells that its times come from: never those of a transfer.
+    pub fn inputs(&self) -> impl Iterator<Item = &CellRef> {
+        self.items.iter().flat_map(|item| &item.unit.cells)
+    }
+}
+
+/// The accounts of a run's transfers.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Model {
+    pub accounts: Vec<Account>,
+    /// Why cases have none.
+    pub lacking: Option<Unavailable>,
+}
+
+/// How far predictions are from what was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    pub cases: usize,
+    pub median: f64,
+    pub ninth_decile: f64,
+}
+
+/// The metric that an account predicts.
+pub const TOTAL: &str = "total_cpu_ns_per_message";
+const SENDER: &str = "sender_cpu_ns_per_message";
+const RECEIVER: &str = "receiver_cpu_ns_per_message";
+
+impl Model {
+    pub fn of(run: &Run, cells: &Cells) -> Model {
+        let transfer = Transfer.about().id;
+        let cases: Vec<&Case> =
+            run.record.plan.cases.iter().filter(|c| c.probe == transfer && c.twin_of.is_none()).collect();
+        let sources = steps::sources(run);
+        let accounts: Vec<Account> = cases.iter().filter_map(|case| of_case(&sources, cells, case)).collect();
+        let lacking = (accounts.is_empty() && !cases.is_empty()).then(lacking);
+        Model { accounts, lacking }
+    }
+
+    pub fn account(&self, case: usize) -> Option<&Account> {
+        self.accounts.iter().find(|account| account.case == Some(case))
+    }
+
+    pub fn accuracy(&self) -> Option<Accuracy> {
+        let errors: Vec<f64> = self.accounts.iter().filter_map(Account::error).map(f64::abs).collect();
+        Some(Accuracy {
+            cases: errors.len(),
+            median: median(&errors)?,
+            ninth_decile: quantile(&errors, 0.9)?,
+        })
+    }
+}
+
+/// What a run without the steps is told.
+pub fn lacking() -> Unavailable {
+    let probe = tcp_path::TcpPath.about();
+    Unavailable {
+        reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
+        remedy: format!("syscost run (its spec has id = \"{}\" beside the transfer)", probe.id),
+    }
+}
+
+fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
+    let subject = Subject::measured(cells, case.index, &case.point)?;
+    // A receiver that takes the bytes in another way has costs of its own, and so have several connections:
+    // no step times epoll(7).
+    if !Transfer.whole(&case.point)
+        || connections(&case.point) > 1
+        || case.point.text("receiver") != Some(syscost_measure::receiver::control().about().id)
+    {
+        return None;
+    }
+    let value = |metric: &str| cells.cell(case.index, metric).map(|cell| cell.estimate.value);
+    let measured =
+        Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER)?, total_ns: value(TOTAL)? };
+    let items = items(&subject, &Steps::at(sources, cells, &case.point))?;
+    Some(Account {
+        case: Some(case.index),
+        point: case.point.clone(),
+        items,
+        measured: Some(measured),
+        caveats: Vec::new(),
+    })
+}
+
+/// The terms that happen at all; `None`: the run lacks the unit cost of one.
+fn items(subject: &Subject, steps: &Steps) -> Option<Vec<Item>> {
+    let mut items = Vec::new();
+    for term in ALL {
+        let count = term.count(subject);
+        if count.n > 0.0 {
+            items.push(Item { about: term.about(), count, unit: term.unit(subject, steps)? });
+        }
+    }
+    Some(items)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,92 @@
+//! What one step costs in a run: the cells of other probes that an account may use, and no others.
+//!
+//! The steps are those of the path that a case takes; memory copies are those of one thread. A cell of
+//! a transfer is not to be had here.
+
+use super::figure::Figure;
+use crate::CellRef;
+use crate::cells::Cells;
+use syscost_core::axis::Point;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::prediction::RowRef;
+use syscost_measure::probe::tcp_path::{self, steps};
+use syscost_measure::probe::{Probe, memory_bandwidth};
+
+/// The unit costs for cases at one place.
+pub struct Steps<'a> {
+    sources: &'a [&'a Case],
+    cells: &'a Cells,
+    place: Point,
+}
+
+/// The cases of a run that steps are found in: looked for once, since a large run asks for thousands.
+pub fn sources(run: &Run) -> Vec<&Case> {
+    let (path, memory) = (tcp_path::TcpPath.about().id, memory_bandwidth::MemoryBandwidth.about().id);
+    let cases = run.record.plan.cases.iter();
+    cases.filter(|c| c.twin_of.is_none() && [path, memory].contains(&c.probe.as_str())).collect()
+}
+
+impl<'a> Steps<'a> {
+    /// Those that hold where this point is.
+    pub fn at(sources: &'a [&'a Case], cells: &'a Cells, point: &Point) -> Steps<'a> {
+        Steps { sources, cells, place: point.clone() }
+    }
+
+    pub fn sender(&self, step: &'static str) -> Option<Figure> {
+        self.find(&tcp_path::sender_cost(step), step)
+    }
+
+    pub fn receiver(&self, step: &'static str) -> Option<Figure> {
+        self.find(&tcp_path::receiver_cost(step), &format!("{step}.receiver"))
+    }
+
+    pub fn completion(&self, step: &'static str) -> Option<Figure> {
+        self.find(&tcp_path::completion_cost(step), &format!("{step}.completion"))
+    }
+
+    /// What a byte costs that send(2) copies into the kernel.
+    pub fn copy_in(&self) -> Option<Figure> {
+        let (large, middle) = (self.sender(steps::LARGE)?, self.sender(steps::MIDDLE)?);
+        Some(large.minus(&middle).over((steps::LARGE_BYTES - steps::MIDDLE_BYTES) as f64))
+    }
+
+    /// What a byte costs that one thread copies in user memory, where so many bytes are at work: that
+    /// of the smallest tested working set that holds them.
+    pub fn user_copy(&self, working_set: u64) -> Option<Figure> {
+        let mut tested: Vec<(u64, Figure)> = self
+            .sources
+            .iter()
+            .filter_map(|case| {
+                let bytes = case.point.int("working_set_bytes")?;
+                let row = memory_bandwidth::rate("copy", bytes, 1);
+                let cell = self.cell(case, &row)?;
+                let name = format!("1 / copy rate of {}", syscost_core::units::short_bytes(bytes));
+                let rate = self.cells.cell(cell.case, cell.metric)?.estimate.value;
+                (rate > 0.0).then(|| (bytes, Figure::of(&name, 1e9 / rate, cell)))
+            })
+            .collect();
+        tested.sort_by_key(|(bytes, _)| *bytes);
+        let fits = tested.iter().position(|(bytes, _)| *bytes >= working_set);
+        let at = fits.unwrap_or(tested.len().checked_sub(1)?);
+        Some(tested.swap_remove(at).1)
+    }
+
+    fn find(&self, row: &RowRef, name: &str) -> Option<Figure> {
+        let here = |case: &&&Case| {
+            tcp_path::shared_axes().iter().all(|axis| case.point.get(axis) == self.place.get(axis))
+        };
+        let mut cases = self.sources.iter().filter(here);
+        let cell = cases.find_map(|case| self.cell(case, row))?;
+        let ns = self.cells.cell(cell.case, cell.metric)?.estimate.value;
+        Some(Figure::of(name, ns, cell))
+    }
+
+    fn cell(&self, case: &Case, row: &RowRef) -> Option<CellRef> {
+        if !row.means(&case.probe, &case.point) {
+            return None;
+        }
+        let cell = self.cells.cell(case.index, row.metric)?;
+        Some(CellRef { case: case.index, metric: cell.metric })
+    }
+}

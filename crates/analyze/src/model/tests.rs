@@ -1,0 +1,219 @@
+//! The model on runs whose primitives are known: what it adds up, and what it never looks at.
+
+use super::*;
+use crate::synthetic;
+use crate::whole::Analysis;
+use syscost_core::axis::Value;
+use syscost_core::sample::Sample;
+use syscost_experiment::plan::Plan;
+use syscost_measure::probe::memory_bandwidth;
+use syscost_measure::probe::tcp_path::steps;
+
+const CALL: f64 = 2000.0;
+const IN: f64 = 0.05;
+const OUT: f64 = 0.04;
+
+/// What each step costs on a machine of known primitives: (sender, receiver, completion).
+fn truth(step: &str) -> (f64, f64, f64) {
+    let (middle, large) = (steps::MIDDLE_BYTES as f64, steps::LARGE_BYTES as f64);
+    match step {
+        steps::APPEND => (500.0, 700.0, 0.0),
+        steps::TRANSMIT => (CALL, 1000.0 + 8.0 * 100.0, 0.0),
+        steps::SINGLE => (CALL, 1000.0 + 100.0, 0.0),
+        steps::GATHER => (CALL + 7.0 * 30.0, 1800.0, 0.0),
+        steps::MIDDLE => (CALL + 300.0 + middle * IN, 1500.0, 0.0),
+        steps::LARGE => (CALL + 300.0 + large * IN, 2000.0 + 2.0 * large * OUT, 0.0),
+        steps::LONG => (CALL + 300.0 + 900.0 + 2.0 * large * IN, 2000.0, 0.0),
+        steps::DROPPED => (CALL, 2000.0, 0.0),
+        steps::WAKE => (CALL + 4000.0, 1100.0 + 6000.0, 0.0),
+        steps::LENT => (CALL + 800.0, 1100.0, 600.0),
+        steps::LENT_PIECES => (CALL + 800.0 + 7.0 * 200.0, 1100.0, 600.0),
+        steps::LENT_LARGE => (CALL + 800.0 + 0.2 * (large - 64.0), 1100.0 + large * 0.08, 600.0),
+        other => panic!("the truth of {other} is missing"),
+    }
+}
+
+/// Transfers of one message size, the steps, and memory copies at 10 bytes a nanosecond.
+fn run(mechanism: &str, sizes: &[u64], measured_ns: f64) -> Run {
+    let mut cases: Vec<Case> = sizes
+        .iter()
+        .enumerate()
+        .map(|(index, bytes)| {
+            let mut point = synthetic::point(mechanism, *bytes, 1);
+            for (axis, value) in PLACE {
+                point.set(axis, Value::text(*value));
+            }
+            point.set("mtu", Value::Int(1500));
+            synthetic::case(index, point)
+        })
+        .collect();
+    let mut samples: Vec<Sample> = Vec::new();
+    for case in &cases {
+        for round in 0..6 {
+            let mut sample = synthetic::sample(case, round, 0, measured_ns);
+            let messages = sample.get("sender_messages").expect("synthetic samples have messages");
+            let lends = mechanism.contains("zerocopy");
+            for (id, each) in [
+                ("sender_system_calls", if lends { 1.25 } else { 1.0 }),
+                ("receiver_system_calls", 0.5),
+                ("receiver_voluntary_switches", 0.25),
+                ("sender_voluntary_switches", if lends { 0.125 } else { 0.0 }),
+                ("sender_data_segments", 1000.0),
+            ] {
+                sample.quantities.insert(id.into(), Some(each * messages));
+            }
+            samples.push(sample);
+        }
+    }
+    let step_probe = tcp_path::TcpPath.about().id;
+    for step in steps::ALL {
+        let mut point = cases[0].point.clone();
+        point.retain(|id| tcp_path::shared_axes().contains(&id));
+        let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
+        point.set(axis, value);
+        let (sender, receiver, completion) = truth(step.id);
+        let quantities = [("call_ns", sender), ("receive_ns", receiver), ("completion_ns", completion)];
+        add(&mut cases, &mut samples, step_probe, point, &quantities);
+    }
+    let copy = memory_bandwidth::rate("copy", 1 << 20, 1);
+    let mut point = Point::default();
+    copy.coordinates.iter().for_each(|(axis, value)| point.set(axis, value.clone()));
+    add(&mut cases, &mut samples, copy.probe, point, &[("best_bytes_per_second", 1e10)]);
+    synthetic::record(Plan { cases, ..Plan::default() }, samples)
+}
+
+const PLACE: &[(&str, &str)] =
+    &[("congestion_control", "cubic"), ("placement", "different"), ("offloads", "on")];
+
+fn add(
+    cases: &mut Vec<Case>,
+    samples: &mut Vec<Sample>,
+    probe: &str,
+    point: Point,
+    quantities: &[(&str, f64)],
+) {
+    let index = cases.len();
+    cases.push(Case { index, probe: probe.into(), point, twin_of: None });
+    for round in 0..6 {
+        let quantities = quantities.iter().map(|(id, n)| (id.to_string(), Some(*n))).collect();
+        let fixed =
+            Sample { case: index, round, elapsed_ns: 1e7, ops: 100.0, bytes: 1e8, ..Sample::default() };
+        samples.push(Sample { verified: true, quantities, ..fixed });
+    }
+}
+
+fn accounts(mechanism: &str, sizes: &[u64]) -> (Run, Vec<Account>) {
+    let run = run(mechanism, sizes, 10_000.0);
+    let model = Model::of(&run, &Cells::of(&run));
+    assert_eq!(model.accounts.len(), sizes.len(), "{:?}", model.lacking);
+    (run, model.accounts)
+}
+
+/// A run with one account for each of these ratios of measured over predicted.
+pub(crate) fn with_accounts(ratios: &[f64]) -> (Run, Analysis) {
+    let sizes: Vec<u64> = (0..ratios.len()).map(|i| 64 << i).collect();
+    let run = run("send", &sizes, 10_000.0);
+    let mut analysis = Analysis::of(&run);
+    for (account, ratio) in analysis.model.accounts.iter_mut().zip(ratios) {
+        dearer(account, *ratio);
+    }
+    (run, analysis)
+}
+
+/// Makes the case cost so many times what its account says.
+pub(crate) fn dearer(account: &mut Account, ratio: f64) {
+    account.items.truncate(1);
+    account.items[0].count.n = 1.0;
+    account.items[0].unit.ns = account.measured.expect("it was measured").total_ns / ratio;
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-6 * b.abs().max(1.0)
+}
+
+#[test]
+fn known_primitives_add_up() {
+    // Half a receive call of 1000 ns, a quarter of a sleep of 4000 and 6000 ns.
+    let around = 0.5 * 1000.0 + 0.25 * (4000.0 + 6000.0);
+    let (_, small) = accounts("send", &[64]);
+    let wanted = CALL + 64.0 * IN + 100.0 + 64.0 * OUT + around;
+    assert!(
+        near(small[0].predicted_ns(), wanted),
+        "{} is not {wanted}: {:#?}",
+        small[0].predicted_ns(),
+        small[0]
+    );
+    let (_, large) = accounts("send", &[1 << 20]);
+    let (segments, bytes) = (17.0, (1 << 20) as f64);
+    let wanted = CALL + 300.0 + 16.0 * 900.0 + bytes * (IN + OUT) + segments * 100.0 + around;
+    assert!(near(large[0].predicted_ns(), wanted), "{} is not {wanted}", large[0].predicted_ns());
+    let (_, gathered) = accounts("sendmsg", &[64]);
+    assert!(near(gathered[0].predicted_ns() - small[0].predicted_ns(), 7.0 * 30.0));
+    let (_, lent) = accounts("msg_zerocopy", &[64]);
+    let lending = 800.0 + 7.0 * 200.0 + 64.0 * 0.2 + 0.25 * 600.0;
+    // Its sender sleeps too, and the receiver wakes it.
+    let wanted = CALL + lending + 100.0 + 64.0 * OUT + around + 0.125 * (4000.0 + 6000.0);
+    assert!((lent[0].predicted_ns() - wanted).abs() < 1.0, "{} is not {wanted}", lent[0].predicted_ns());
+}
+
+#[test]
+fn every_sum_is_that_of_its_terms_and_the_rest_is_what_is_missing() {
+    let (_, accounts) = accounts("send", &[64, 4096, 1 << 20]);
+    for account in &accounts {
+        let terms: f64 = account.items.iter().map(Item::ns).sum();
+        let sides = account.predicted_of(Side::Sender) + account.predicted_of(Side::Receiver);
+        assert!(near(account.predicted_ns(), terms) && near(sides, terms));
+        let measured = account.measured.expect("it was run").total_ns;
+        assert!(near(account.not_explained_ns().expect("it was run"), measured - terms));
+    }
+}
+
+/// Every time that goes into an account belongs to another probe; and what the case itself measured
+/// changes nothing but what is left unexplained.
+#[test]
+fn no_time_of_a_transfer_is_an_input() {
+    for mechanism in ["send", "sendmsg", "msg_zerocopy", "send_fields"] {
+        let (run, accounts) = accounts(mechanism, &[64, 65536]);
+        for account in &accounts {
+            assert!(account.inputs().count() > 0);
+            for cell in account.inputs() {
+                let probe = &run.record.plan.cases[cell.case].probe;
+                assert_ne!(Some(cell.case), account.case);
+                assert_ne!(probe, Transfer.about().id, "{cell:?}");
+            }
+            for cell in account.items.iter().flat_map(|item| &item.count.cells) {
+                assert!(counts::COUNTERS.contains(&cell.metric), "{cell:?} is no counter");
+            }
+        }
+        let slower = super::tests::run(mechanism, &[64, 65536], 30_000.0);
+        let again = Model::of(&slower, &Cells::of(&slower)).accounts;
+        for (one, other) in accounts.iter().zip(&again) {
+            assert!(near(one.predicted_ns(), other.predicted_ns()), "a slower case is predicted as before");
+            assert!(other.measured.expect("run").total_ns > 2.0 * one.measured.expect("run").total_ns);
+        }
+    }
+}
+
+#[test]
+fn a_case_that_was_not_run_is_a_prediction_between_its_neighbours() {
+    let (run, accounts) = accounts("send", &[1024, 65536]);
+    let cells = Cells::of(&run);
+    let mut point = accounts[0].point.clone();
+    point.set("message_bytes", Value::Int(8192));
+    let between = what_if::account(&run, &cells, &point).expect("it has neighbours");
+    assert!(between.case.is_none() && between.measured.is_none() && between.not_explained_ns().is_none());
+    assert!(between.caveats[0].contains("a prediction"), "{:?}", between.caveats);
+    let (low, high) = (accounts[0].predicted_ns(), accounts[1].predicted_ns());
+    assert!(low < between.predicted_ns() && between.predicted_ns() < high);
+    point.set("message_bytes", Value::Int(1 << 20));
+    let beyond = what_if::account(&run, &cells, &point).expect("it has a neighbour");
+    assert!(beyond.caveats.iter().any(|caveat| caveat.contains("beyond")), "{:?}", beyond.caveats);
+}
+
+#[test]
+fn a_run_without_the_steps_says_what_it_lacks() {
+    let run = synthetic::Synthetic::default().run();
+    let model = Model::of(&run, &Cells::of(&run));
+    assert!(model.accounts.is_empty() && model.accuracy().is_none());
+    assert!(model.lacking.expect("there are transfers").remedy.contains("syscost run"));
+}

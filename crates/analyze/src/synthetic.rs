@@ -1,0 +1,309 @@
+//! Synthetic runs with a known truth, for the tests of the analysis.
+//!
+//! Samples carry the quantities that a transfer records, made from a model of CPU time per message
+//! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
+
+use super::cells::{Cell, Cells};
+use std::collections::BTreeMap;
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::Sample;
+use syscost_core::stats::median_interval;
+use syscost_core::stats::random::Random;
+use syscost_core::units::Unit;
+use syscost_experiment::plan::{Case, Plan, Skip};
+use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
+use syscost_experiment::spec::Spec;
+use syscost_measure::ledger::Counts;
+use syscost_measure::probe::prediction::{Account, Input, Prediction};
+use syscost_measure::probe::{self, Timing};
+
+/// What one message of a case truly costs in total CPU time.
+pub type CostNs = fn(&Point) -> f64;
+
+pub struct Synthetic {
+    pub mechanisms: Vec<&'static str>,
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    pub rounds: u32,
+    pub windows: u32,
+    pub cost_ns: CostNs,
+    /// Standard deviation of the log of a case's own noise per round.
+    pub noise: f64,
+    /// Every so many cases get a twin; 0 = none.
+    pub twin_every: usize,
+    pub skips: Vec<Skip>,
+    pub seed: u64,
+}
+
+impl Default for Synthetic {
+    fn default() -> Self {
+        Synthetic {
+            mechanisms: vec!["pack_send", "send", "sendmsg"],
+            sizes: vec![64, 1024, 16384, 65536, 262144],
+            threads: vec![1, 2],
+            rounds: 8,
+            windows: 3,
+            cost_ns: |p| 1000.0 + 0.2 * p.int("message_bytes").unwrap_or(0) as f64,
+            noise: 0.03,
+            twin_every: 7,
+            skips: Vec::new(),
+            seed: 1,
+        }
+    }
+}
+
+/// A standard normal value (Box-Muller).
+pub fn normal(random: &mut Random) -> f64 {
+    (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
+}
+
+pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
+    let mut point = Point::default();
+    point.set("mechanism", Value::text(mechanism));
+    point.set("receiver", Value::text("recv"));
+    point.set("message_bytes", Value::Int(bytes));
+    point.set("threads", Value::Int(threads));
+    point.set("connections", Value::Int(1));
+    point.set("path", Value::text("veth"));
+    point.set("nodelay", Value::text("on"));
+    point
+}
+
+impl Synthetic {
+    pub fn run(&self) -> Run {
+        self.run_of(self.cases())
+    }
+
+    /// A run of these cases.
+    pub fn run_of(&self, cases: Vec<Case>) -> Run {
+        let mut random = Random::new(self.seed);
+        let mut samples = Vec::new();
+        for round in 0..self.rounds {
+            let shared = 0.05 * normal(&mut random);
+            for case in &cases {
+                let own = self.noise * normal(&mut random);
+                for index in 0..self.windows {
+                    let within = 0.01 * normal(&mut random);
+                    let cost = (self.cost_ns)(&case.point) * (shared + own + within).exp();
+                    samples.push(sample(case, round, index, cost));
+                }
+            }
+        }
+        record(Plan { cases, skips: self.skips.clone(), ..Plan::default() }, samples)
+    }
+
+    pub fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for threads in &self.threads {
+            for size in &self.sizes {
+                for mechanism in &self.mechanisms {
+                    cases.push(case(cases.len(), point(mechanism, *size, *threads)));
+                }
+            }
+        }
+        if self.twin_every > 0 {
+            for original in (0..cases.len()).step_by(self.twin_every) {
+                let mut twin = case(cases.len(), cases[original].point.clone());
+                twin.twin_of = Some(original);
+                cases.push(twin);
+            }
+        }
+        cases
+    }
+}
+
+/// The same with every case at so many messages per call.
+pub fn batched(synthetic: &Synthetic, per_call: &[u64]) -> Run {
+    let mut cases: Vec<Case> = Vec::new();
+    for of in synthetic.cases().into_iter().filter(|c| c.twin_of.is_none()) {
+        for n in per_call {
+            let mut point = of.point.clone();
+            point.set("messages_per_call", Value::Int(*n));
+            cases.push(case(cases.len(), point));
+        }
+    }
+    synthetic.run_of(cases)
+}
+
+pub fn case(index: usize, point: Point) -> Case {
+    Case { index, probe: "transfer".into(), point, twin_of: None }
+}
+
+/// A window in which every thread pair is busy three quarters of the time on each side.
+pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
+    let bytes = case.point.int("message_bytes").unwrap_or(1) as f64;
+    let threads = case.point.int("threads").unwrap_or(1) as f64;
+    let elapsed_ns = 1e8;
+    // The sender pays 60 % of the cost of a message.
+    let messages = (threads * 0.75 * elapsed_ns / (0.6 * cost_ns)).round();
+    let quantities = [
+        ("sender_elapsed_ns", elapsed_ns),
+        ("receiver_elapsed_ns", elapsed_ns),
+        ("sender_messages", messages),
+        ("receiver_messages", messages),
+        ("sender_cpu_ns", 0.6 * cost_ns * messages),
+        ("receiver_cpu_ns", 0.4 * cost_ns * messages),
+        ("retransmits", 0.0),
+    ];
+    Sample {
+        case: case.index,
+        round,
+        index,
+        elapsed_ns,
+        ops: messages,
+        bytes: messages * bytes,
+        verified: true,
+        marks: Vec::new(),
+        quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+        histogram: None,
+    }
+}
+
+pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
+    let timing = Timing { warmup_ns: 20_000_000, window_ns: 100_000_000, windows: 3 };
+    let spec = Spec {
+        name: "synthetic".into(),
+        title: "synthetic".into(),
+        probes: Vec::new(),
+        precision: 0.05,
+        confidence: 0.95,
+        min_rounds: 6,
+        max_rounds: 40,
+        time_limit_ns: 0,
+        seed: 1,
+        timing,
+        quick: false,
+        refine: None,
+    };
+    let record = Record {
+        schema: SCHEMA,
+        id: "synthetic".into(),
+        tool: Tool { version: "0".into(), profile: "release".into(), binary_sha256: String::new() },
+        started_unix_ns: 0,
+        elapsed_ns: 0,
+        state: State::Complete,
+        command: Vec::new(),
+        host: Vec::new(),
+        spec,
+        plan,
+        settings: BTreeMap::new(),
+        missing: Vec::new(),
+        warnings: Vec::new(),
+        failures: Vec::new(),
+        predictions: Vec::new(),
+        audits: Vec::new(),
+    };
+    Run { record, samples: samples.into() }
+}
+
+/// A run of the rows of the clocks: every reading costs about `cost_ns`; predicted from a frequency
+/// of so many GHz, which may be unknown.
+pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
+    let probe = probe::find("timer").expect("there are clocks");
+    let axis = probe.axes()[0];
+    let points = (axis.default)().into_iter().map(|value| {
+        let mut point = Point::default();
+        point.set(axis.id, value);
+        point
+    });
+    let cases: Vec<Case> = points
+        .enumerate()
+        .map(|(index, point)| Case { index, probe: probe.about().id.into(), point, twin_of: None })
+        .collect();
+    let mut random = Random::new(7);
+    let mut samples = Vec::new();
+    for round in 0..rounds {
+        for case in &cases {
+            for index in 0..3 {
+                let ns = cost_ns * (0.01 * normal(&mut random)).exp() + 2.0;
+                let quantities = [
+                    ("low_ns", ns),
+                    ("median_ns", ns * 1.1),
+                    ("overhead_ns", 2.0),
+                    ("max_ns", ns * 9.0),
+                    ("tsc_hertz", 2e9),
+                ];
+                samples.push(Sample {
+                    case: case.index,
+                    round,
+                    index,
+                    elapsed_ns: 1e8,
+                    ops: 1e6,
+                    verified: true,
+                    quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
+                    ..Sample::default()
+                });
+            }
+        }
+    }
+    let predictions = cases.iter().map(|case| Prediction {
+        case: case.index,
+        metric: "cost".into(),
+        unit: Unit::Nanoseconds,
+        made_unix_ns: 10,
+        first_round_unix_ns: Some(20),
+        account: Account {
+            formula: "10 / frequency".into(),
+            base_hardware: ghz,
+            software_overhead: Some(0.0),
+            predicted: ghz,
+            inputs: vec![Input {
+                name: "frequency".into(),
+                value: ghz.map(|g| g * 1e9),
+                unit: Unit::Hertz,
+                source: "fact core_hertz of this machine".into(),
+                case: None,
+            }],
+        },
+    });
+    let predictions = predictions.collect();
+    let mut run = record(Plan { cases, ..Plan::default() }, samples);
+    run.record.predictions = predictions;
+    run
+}
+
+/// Cells of one metric in which every case is the same but for noise: each case draws its log bias
+/// once, and scatters by `noise` around it from round to round.
+pub fn aa_cells(
+    run: &Run,
+    metric: &'static str,
+    rounds: u32,
+    random: &mut Random,
+    bias: fn(&mut Random) -> f64,
+    noise: f64,
+) -> Cells {
+    drawn_cells(run, &[metric], rounds, random, |_, _, random| bias(random), noise)
+}
+
+/// Cells of some metrics, faster than samples of them: a case's values scatter by `noise` around the centre
+/// (on the log scale) that is asked for once per metric and case; twins have their own.
+pub fn drawn_cells(
+    run: &Run,
+    metrics: &[&'static str],
+    rounds: u32,
+    random: &mut Random,
+    centre: impl Fn(&Case, &'static str, &mut Random) -> f64,
+    noise: f64,
+) -> Cells {
+    let shared: Vec<f64> = (0..rounds).map(|_| 0.05 * normal(random)).collect();
+    let mut cells = |case: &Case| {
+        let cell = |metric: &&'static str| {
+            let centre = centre(case, metric, random);
+            let value = |round: u32, random: &mut Random| {
+                (shared[round as usize] + centre + noise * normal(random)).exp()
+            };
+            let rounds: Vec<(u32, f64)> = (0..rounds).map(|round| (round, value(round, random))).collect();
+            let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
+            let estimate = median_interval(&values, 0.95, Unit::BitsPerSecond).expect("there are rounds");
+            Cell { case: case.index, metric, estimate, rounds: rounds.into_iter().collect() }
+        };
+        metrics.iter().map(cell).collect()
+    };
+    Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect())
+}
+
+/// An audit of 1000 bytes at 64 KiB over veth with 1 thread; completions, and those flagged copied.
+pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -> Audit {
+    let counted = Audit::of("transfer", point(mechanism, 65536, 1), 1000, counts);
+    Audit { completions: completions.0, completions_copied: completions.1, ..counted }
+}

@@ -1,0 +1,177 @@
+//! The whole analysis of a run in one call: what reports are made from.
+
+use super::cells::Cells;
+use super::finding::{self, Answered, Evidence};
+use super::groups::Groups;
+use super::latency::Latency;
+use super::limiter::{Limiter, limiters};
+use super::model::Model;
+use super::operations::{self, Operation};
+use super::rulers::{self, Held};
+use super::seen::{Judged, Seen};
+use super::study::{HEADLINES, RIVALS, Study};
+use super::words::Words;
+use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
+use syscost_core::sample::Metric;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe;
+
+/// Everything computed from a run.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    pub cells: Cells,
+    /// Groups of cases that compete.
+    pub groups: Groups,
+    /// The headline metrics that the run has.
+    pub studies: Vec<Study>,
+    /// The same metrics, with every way of doing one thing beside every other.
+    pub ways: Vec<Study>,
+    /// Do ways differ in more than what competes first (in messages per call, in the receiver)?
+    pub ways_vary: bool,
+    /// The distributions of what was timed one by one.
+    pub latency: Latency,
+    pub limiters: Vec<Limiter>,
+    /// What each transfer should cost, term by term.
+    pub model: Model,
+    /// Samples that were refused, then cells to be careful with.
+    pub problems: Vec<Problem>,
+    /// The paragraph at the top of a report, where ways of doing one thing are compared.
+    pub verdict: Vec<Statement>,
+    /// What compared cases could cost, by probes that are rulers for them.
+    pub rulers: Vec<Held>,
+    /// Every case that is a row or a point of a curve.
+    pub operations: Vec<Operation>,
+    /// What the operations cost, in the figures that matter most, and how far theory was right.
+    pub costs: Vec<Statement>,
+    /// Operations that theory did not foresee, and the levels of curves.
+    pub findings: Vec<Statement>,
+    /// The questions that every report is asked.
+    pub answers: Vec<Answered>,
+}
+
+impl Analysis {
+    pub fn of(run: &Run) -> Analysis {
+        let judged = judged(run);
+        let Seen { cells, looks, warm_ups } = Seen::of(run, &judged, None);
+        let groups = Groups::of(run, RIVALS);
+        let studies: Vec<Study> =
+            HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
+        let all = Groups::of_ways(run, RIVALS);
+        let ways: Vec<Study> =
+            HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &all, metric)).collect();
+        let ways_vary = ways_vary(run);
+        let latency = Latency::of(run, &cells);
+        let limiters = limiters(run, &cells);
+        let model = Model::of(run, &cells);
+        let mut problems = sanity::problems(run, &looks, None);
+        problems.extend(operations::problems(run));
+        problems.extend(judged.iter().flat_map(|judged| quality::problems(run, &cells, &warm_ups, judged)));
+        let confidence = run.record.spec.confidence;
+        let operations = operations::operations(run, &cells);
+        let unmeasured = operations.iter().all(|o| o.measured.is_none());
+        let verdict = if unmeasured || !studies.is_empty() {
+            verdict::verdict(run, &cells, &studies, &limiters)
+        } else {
+            Vec::new()
+        };
+        let costs = costs::verdict(&operations)
+            .into_iter()
+            .chain(accuracy::summary(&operations, confidence))
+            .collect();
+        let findings = accuracy::findings(&operations, confidence)
+            .into_iter()
+            .chain(levels::findings(run, &cells))
+            .chain(received::findings(run, &cells))
+            .collect();
+        let rulers = rulers::held(run, &cells);
+        let mut analysis = Analysis {
+            cells,
+            groups,
+            studies,
+            ways,
+            ways_vary,
+            latency,
+            limiters,
+            model,
+            problems,
+            verdict,
+            rulers,
+            operations,
+            costs,
+            findings,
+            answers: Vec::new(),
+        };
+        analysis.answers = finding::answers(&analysis.evidence(run));
+        analysis
+    }
+
+    /// What the questions are answered from.
+    pub fn evidence<'a>(&'a self, run: &'a Run) -> Evidence<'a> {
+        Evidence {
+            run,
+            cells: &self.cells,
+            groups: &self.groups,
+            studies: &self.studies,
+            limiters: &self.limiters,
+            model: &self.model,
+            operations: &self.operations,
+            problems: &self.problems,
+        }
+    }
+
+    pub fn study(&self, metric: &str) -> Option<&Study> {
+        self.studies.iter().find(|s| s.comparisons.metric.id == metric)
+    }
+}
+
+/// Does the run vary an axis that is chosen, beside the one that names what competes?
+fn ways_vary(run: &Run) -> bool {
+    let words = Words::of(run);
+    let chosen = |case: &Case| {
+        let probe = probe::find(&case.probe)?;
+        Some(case.point.names().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
+    };
+    run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
+}
+
+/// The metrics whose cells are looked at for trouble: what is compared, or what a row shows.
+fn judged(run: &Run) -> Vec<Judged> {
+    let planned = |id: &str| run.record.plan.cases.iter().any(|c| c.probe == id);
+    let mut judged = Vec::new();
+    for probe in probe::ALL.iter().filter(|p| planned(p.about().id)) {
+        let metrics = probe.metrics();
+        let named = |id: &&str| metrics.iter().find(|m| m.id == *id).copied();
+        let metrics: Vec<Metric> = if probe.compared() {
+            HEADLINES.iter().filter_map(named).collect()
+        } else {
+            operations::headline(*probe).into_iter().collect()
+        };
+        judged.extend(metrics.into_iter().map(|metric| (probe.about().id, metric)));
+    }
+    judged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    #[test]
+    fn one_call_holds_everything_and_repeats_itself() {
+        let mut run = Synthetic { rounds: 4, ..Default::default() }.run();
+        run.samples[0].elapsed_ns = -1.0;
+        let first = Analysis::of(&run);
+        assert_eq!(first.studies.len(), HEADLINES.len());
+        for study in &first.studies {
+            assert_eq!(study.winners.len(), first.groups.groups.len());
+            assert_eq!(study.crossovers.len(), 6, "three pairs on two thread counts");
+        }
+        assert!(first.study("throughput").is_some() && first.study("no_such_metric").is_none());
+        assert_eq!(first.limiters.len(), 30);
+        assert_eq!(first.problems[0].id, "impossible_clock");
+        assert!(first.problems.iter().any(|p| p.id == "few_rounds"));
+        let again = Analysis::of(&run);
+        assert_eq!((&first.verdict, &first.problems), (&again.verdict, &again.problems));
+    }
+}

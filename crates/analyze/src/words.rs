@@ -1,0 +1,266 @@
+//! How sentences name places, figures and ratios; no figure is chosen here.
+
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::stats::Estimate;
+use syscost_core::units::{Unit, significant};
+use syscost_experiment::run::Run;
+use syscost_measure::probe::{self, Probe};
+
+use std::collections::{BTreeMap, BTreeSet};
+pub use syscost_core::units::count;
+
+/// Coordinates that every sentence names, because they decide more than most others.
+const ALWAYS: &[&str] = &["message_bytes", "threads", "path", "nodelay"];
+
+/// Names the places of one run.
+pub struct Words {
+    axes: Vec<Axis>,
+    /// Axes that have more than one value in the run.
+    varied: BTreeSet<String>,
+    confidence: f64,
+}
+
+impl Words {
+    pub fn of(run: &Run) -> Words {
+        let cases = &run.record.plan.cases;
+        let planned: BTreeSet<&str> = cases.iter().map(|c| c.probe.as_str()).collect();
+        let probes = probe::ALL.iter().filter(|p| planned.contains(p.about().id));
+        // Probes share axes: each is named once, in the order of the first that has it.
+        let mut axes: Vec<Axis> = Vec::new();
+        for axis in probes.flat_map(|p| p.axes()) {
+            if !axes.iter().any(|known| known.id == axis.id) {
+                axes.push(axis);
+            }
+        }
+        let mut first: BTreeMap<&str, (&Value, bool)> = BTreeMap::new();
+        for (id, value) in cases.iter().flat_map(|c| c.point.iter()) {
+            let (seen, varies) = first.entry(id).or_insert((value, false));
+            *varies = *varies || *seen != value;
+        }
+        let varied = first.into_iter().filter(|(_, (_, varies))| *varies).map(|(id, _)| id.into()).collect();
+        Words { axes, varied, confidence: run.record.spec.confidence }
+    }
+
+    /// `64 KiB and 1 thread over veth (TCP_NODELAY on)`: the coordinates that are always named and
+    /// those that vary in the run, without the ones in `known`.
+    pub fn place(&self, point: &Point, known: &[&str]) -> String {
+        let (mut main, mut over, mut aside) = (Vec::new(), String::new(), Vec::new());
+        for axis in &self.axes {
+            let Some(value) = point.get(axis.id) else { continue };
+            if known.contains(&axis.id) || !(ALWAYS.contains(&axis.id) || self.varied.contains(axis.id)) {
+                continue;
+            }
+            match axis.id {
+                "message_bytes" => main.push(axis.show(value)),
+                "threads" => main.push(threads(std::slice::from_ref(value))),
+                "path" => over = format!("over {value}"),
+                _ => aside.push(format!("{} {}", axis.title, axis.show(value))),
+            }
+        }
+        let mut parts = vec![main.join(" and "), over];
+        if !aside.is_empty() {
+            parts.push(format!("({})", aside.join(", ")));
+        }
+        parts.retain(|p| !p.is_empty());
+        parts.join(" ")
+    }
+
+    /// Coordinates of [`Words::place`] that are the same in the whole run: said once, they may be
+    /// left out of the rest of a statement.
+    pub fn constant(&self) -> Vec<&'static str> {
+        ALWAYS.iter().copied().filter(|id| !self.varied.contains(*id)).collect()
+    }
+
+    /// A value of an axis as reports show it.
+    pub fn value(&self, axis: &str, value: &Value) -> String {
+        self.axes.iter().find(|a| a.id == axis).map_or_else(|| value.to_string(), |a| a.show(value))
+    }
+
+    /// What a case is called among its rivals: its value on the axis, and its own axes if they vary.
+    pub fn name(&self, point: &Point, axis: &str, shared: &Point) -> String {
+        let value = point.get(axis).map_or_else(String::new, |v| self.value(axis, v));
+        let own = |a: &&Axis| {
+            a.id != axis
+                && shared.get(a.id).is_none()
+                && self.varied.contains(a.id)
+                && !ALWAYS.contains(&a.id)
+        };
+        let own: Vec<String> = self
+            .axes
+            .iter()
+            .filter(own)
+            .filter_map(|a| point.get(a.id).map(|v| format!("{} {}", a.title, a.show(v))))
+            .collect();
+        if own.is_empty() { value } else { format!("{value} ({})", own.join(", ")) }
+    }
+
+    /// `pack_send (messages per call 64)`: what a case is called among ways of doing one thing. What
+    /// every case of the run shares is left out, and so is what its axis has by default.
+    pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
+        let plain = |id: &str, value: &Value| match self.axes.iter().find(|a| a.id == id) {
+            Some(axis) => (axis.default)().first() == Some(value),
+            None => false,
+        };
+        let chosen = |id: &str| id != first && probe.chosen(id) && self.varied.contains(id);
+        let told: Vec<String> = point
+            .iter()
+            .filter(|(id, value)| chosen(id) && !plain(id, value))
+            .map(|(id, value)| format!("{} {}", self.title(id), self.value(id, value)))
+            .collect();
+        let name = point.get(first).map_or_else(String::new, |value| self.value(first, value));
+        match (name.is_empty(), told.is_empty()) {
+            (_, true) => name,
+            (true, false) => told.join(", "),
+            (false, false) => format!("{name} ({})", told.join(", ")),
+        }
+    }
+
+    fn title<'s>(&'s self, id: &'s str) -> &'s str {
+        self.axes.iter().find(|a| a.id == id).map_or(id, |a| a.title)
+    }
+
+    /// ` with 1 thread over veth`, ` over veth`, or nothing where everything is known.
+    pub fn with(&self, point: &Point) -> String {
+        let place = self.place(point, &self.constant());
+        match place.chars().next() {
+            None => String::new(),
+            Some(first) if first.is_ascii_digit() => format!(" with {place}"),
+            Some(_) => format!(" {place}"),
+        }
+    }
+
+    /// Does the axis have several values in the run?
+    pub fn varies(&self, axis: &str) -> bool {
+        self.varied.contains(axis)
+    }
+
+    /// `1.3 times [1.2, 1.4]`
+    pub fn factor(&self, ratio: &Estimate) -> String {
+        format!(
+            "{} times [{}, {}]",
+            significant(ratio.value),
+            significant(ratio.low),
+            significant(ratio.high)
+        )
+    }
+
+    /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,
+    /// else what there is.
+    pub fn interval(&self, ratio: &Estimate) -> String {
+        format!(
+            "{} interval of the ratio {} to {}, {}",
+            self.level(ratio),
+            significant(ratio.low),
+            significant(ratio.high),
+            count(ratio.n as usize, "round")
+        )
+    }
+
+    pub fn level(&self, estimate: &Estimate) -> String {
+        let level = if estimate.reaches(self.confidence) { self.confidence } else { estimate.level };
+        format!("{} %", (level * 100.0 + 1e-9).floor())
+    }
+
+    /// `95 % confidence`: what the run was asked for.
+    pub fn asked(&self) -> String {
+        format!("{} % confidence", (self.confidence * 100.0 + 1e-9).floor())
+    }
+
+    /// Values of an axis in a row: `64 KiB to 1 MiB`, or one of them.
+    pub fn range(&self, axis: &str, from: u64, to: u64) -> String {
+        let show = |n: u64| self.value(axis, &Value::Int(n));
+        if from == to { show(from) } else { format!("{} to {}", show(from), show(to)) }
+    }
+
+    /// Is the axis one of numbers, so that ranges of it make sense?
+    pub fn ordered(&self, axis: &str) -> bool {
+        self.axes.iter().any(|a| a.id == axis && matches!(a.kind, Kind::Bytes { .. } | Kind::Int { .. }))
+    }
+}
+
+/// The first letter in upper case.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// `1 thread`, `1, 2 and 4 threads`.
+pub fn threads(values: &[Value]) -> String {
+    let one = matches!(values, [Value::Int(1)]);
+    let list: Vec<String> = values.iter().map(Value::to_string).collect();
+    format!("{} thread{}", and(&list), if one { "" } else { "s" })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+/// A share for people: `18 %`, `0.4 %`.
+pub fn percent(share: f64) -> String {
+    format!(
+        "{} %",
+        if share.abs() >= 0.1 { format!("{:.0}", share * 100.0) } else { significant2(share * 100.0) }
+    )
+}
+
+fn significant2(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// A ratio as a difference: `18 % below`, `7 % above`, `3.2 times`.
+pub fn difference(ratio: f64) -> String {
+    if ratio >= 2.0 {
+        format!("{} times", significant(ratio))
+    } else if ratio >= 1.0 {
+        format!("{} above", percent(ratio - 1.0))
+    } else {
+        format!("{} below", percent(1.0 - ratio))
+    }
+}
+
+/// A figure in its unit: `0.21 ns/B`; a ratio as a share.
+pub fn figure(value: f64, unit: Unit) -> String {
+    if unit == Unit::Ratio { percent(value) } else { unit.format(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Synthetic, point};
+
+    #[test]
+    fn places_name_what_decides_and_what_varies() {
+        let words = Words::of(&Synthetic::default().run());
+        let p = point("send", 65536, 1);
+        assert_eq!(words.place(&p, &["mechanism"]), "64 KiB and 1 thread over veth (TCP_NODELAY on)");
+        assert_eq!(words.place(&p, &["mechanism", "message_bytes"]), "1 thread over veth (TCP_NODELAY on)");
+        assert_eq!(words.name(&p, "mechanism", &p.without("mechanism")), "send");
+        assert_eq!(words.range("message_bytes", 64, 1 << 20), "64 B to 1 MiB");
+        assert!(words.ordered("threads") && !words.ordered("path"));
+    }
+
+    #[test]
+    fn lists_shares_and_differences() {
+        let list = ["a".to_string(), "b".to_string(), "c".to_string()];
+        assert_eq!(
+            (and(&list), and(&list[..2]), and(&list[..1])),
+            ("a, b and c".into(), "a and b".into(), "a".into())
+        );
+        assert_eq!(threads(&[Value::Int(1)]), "1 thread");
+        assert_eq!(threads(&[Value::Int(1), Value::Int(8)]), "1 and 8 threads");
+        assert_eq!(
+            (difference(0.82), difference(1.07), difference(3.2)),
+            ("18 % below".into(), "7 % above".into(), "3.2 times".into())
+        );
+        assert_eq!(
+            (percent(0.004), percent(0.015), percent(1.0)),
+            ("0.4 %".into(), "1.5 %".into(), "100 %".into())
+        );
+    }
+}

@@ -1,0 +1,386 @@
+//! The command line: every option and its help, in one visible place. Completions and the man
+//! page are generated from it; the flags of the axes are added from the probes.
+
+use crate::axes;
+use crate::output::Color;
+use clap::builder::PossibleValue;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use syscost_lab::{Arch, Nic};
+
+/// Measures what operations cost on a Linux machine, and says what the numbers mean.
+#[derive(Parser, Debug)]
+#[command(name = "syscost", version, max_term_width = 80, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub global: Global,
+}
+
+// Lines of at most 80 columns: they are printed as they stand.
+const EXAMPLES: &str = "\
+Examples:
+  syscost run                 the data-movement study, under five minutes
+  syscost run --quick         a coarse look at it, under half a minute
+  syscost run --mechanism send,zero-copy --size 4K,64K --threads 1
+                              only what you name; the rest keeps its defaults
+  syscost plan --quick        what would run, and how long it would take
+  syscost doctor              will this machine give clean numbers?
+  syscost report syscost-runs/DIR
+                              the report again, from the recorded samples
+
+Data goes to stdout, progress and warnings to stderr.
+
+Exit status: 0 every planned case was measured, and skips are listed; 1 a case
+failed or was not reached, Ctrl-C, or --strict and one was skipped; 2 wrong
+usage, or this machine cannot do what was asked.";
+
+#[derive(Args, Debug, Clone, Copy)]
+pub struct Global {
+    /// Machine-readable output on stdout: one JSON document, or one JSON object a line while
+    /// something runs
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress, only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// What can be measured: probes, mechanisms, receivers; available here, or why not
+    List(ListArgs),
+    /// Will this machine give clean numbers? Each point with its remedy
+    Doctor(DoctorArgs),
+    /// What a run would do and how long it would take, without measuring
+    Plan(PlanArgs),
+    /// Run each case once and verify its work, without timing it
+    Check(CheckArgs),
+    /// Count how often each way to move data copies it, untimed
+    #[command(after_help = AUDIT_EXAMPLES)]
+    Audit(AuditArgs),
+    /// Measure an experiment into a new directory and report on it
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Run an experiment in an emulated machine with two network devices, where
+    /// zero-copy is really not copied; counts only
+    #[command(after_help = LAB_EXAMPLES)]
+    Lab(LabArgs),
+    /// Rebuild the report of a run from its recorded samples
+    Report(ReportArgs),
+    /// Where the time of one case goes: its account, term by term
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// What somebody's table of results says, contradicts and cannot support
+    #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
+    Analyse(AnalyseArgs),
+    /// The files that a course asks for, from a recorded run: table, plots, a
+    /// report to write
+    #[command(after_help = COURSE_EXAMPLES)]
+    Course(CourseArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or write one page per subcommand
+    Man {
+        /// Write every page into this directory
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  syscost audit                                  64 KiB on loopback and veth
+  syscost audit --mechanism zero-copy --size 4K,1M --path veth
+
+Copies are bytes per byte of payload, counted in the kernel: needs root, or a
+binary with CAP_BPF and CAP_PERFMON. Without, what completions say is shown and
+the rest is \"not verified\".";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  syscost run                       the study in specs/default.toml
+  syscost run mine.toml --seed 7    your own, in a known order
+  syscost run --quick --path loopback
+  syscost run --resume syscost-runs/20261121T090000Z-default
+
+The directory holds run.json, samples.csv, results.csv and report.html. With
+--json, stdout has one object a line, told apart by its \"event\": started,
+warning, round_started, case_done, case_failed, progress, finished, written.";
+
+const LAB_EXAMPLES: &str = "\
+Examples:
+  syscost lab                       what each mechanism copies between devices
+  syscost lab --nic virtio          a device that has every packet copied
+  syscost lab --path veth,loopback --mechanism send,zero-copy
+                                    other paths, inside the guest
+
+It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz, and once
+a network: a kernel of 34 MB is fetched into the cache, checked, unpacked, and
+not installed. Times measured inside mean nothing and are not reported.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  syscost explain 12                      case 12 of the newest run
+  syscost explain \"sendmsg 64K 1 thread\" syscost-runs/DIR
+  syscost explain sendmsg --size 96K --threads 3
+                                          a case that was not run: a prediction
+
+Terms are counts times unit costs; the costs are those of other probes of the
+run, never of the case itself. The run has to have measured the steps of the
+path, as `syscost run` does.";
+
+const ANALYSE_EXAMPLES: &str = "\
+Examples:
+  syscost analyse results.csv
+  syscost analyse theirs.csv --mapping theirs.toml
+  syscost analyse iperf3-1.json iperf3-2.json
+
+Reads comma, tab or semicolon separated tables, the JSON of iperf3 -J, and what
+netperf's omni test writes with -k. Headings and units are read tolerantly; what
+could mean two things is refused. A mapping file names what is not understood:
+  [columns]
+  \"Speed\" = { is = \"throughput\", unit = \"Gbit/s\" }
+  [mechanisms]
+  \"variant B\" = \"zero-copy\"
+  [fixed]
+  threads = \"4\"";
+
+const COURSE_EXAMPLES: &str = "\
+Examples:
+  syscost run pa02-60 --out sweep        60 cells in four minutes
+  syscost course pa02 --roll MT25999 sweep
+  syscost run cse221 --out suite
+  syscost course cse221 suite
+
+Figures and evidence are filled in; what you have to explain is left as headings.
+A report or README that exists is never replaced.";
+
+/// What to measure.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Asked {
+    /// A TOML file, or the name of a built-in experiment or probe (see `syscost list`)
+    #[arg(value_name = "SPEC.toml|NAME")]
+    pub experiment: Option<String>,
+    /// Fewer values on the axes that you do not name, and a limit of 25 s
+    #[arg(long)]
+    pub quick: bool,
+    /// A case is done when the 95 % interval of its median is this narrow, as a share of it
+    /// [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<String>,
+    /// The measuring ends here, whatever the precision; always kept [default: 280s]
+    #[arg(long, value_name = "TIME")]
+    pub time_limit: Option<String>,
+    /// Order of the cases in each round [default: from the clock; always recorded]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// A probe: its method, axes and metrics
+    #[arg(value_name = "PROBE")]
+    pub probe: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Try this path too: log in, look at both ends, make one data connection
+    #[arg(long, value_name = "ssh://HOST|netns:NAME")]
+    pub path: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// List every case
+    #[arg(long)]
+    pub cases: bool,
+    /// Print the experiment as a TOML file, to keep or change
+    #[arg(long, conflicts_with_all = ["cases", "json"])]
+    pub toml: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// A skipped case is a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct AuditArgs {
+    /// A TOML file, or the name of a built-in experiment or probe [default: every mechanism of the
+    /// default study at 64 KiB with 1 thread, on loopback and veth]
+    #[arg(value_name = "SPEC.toml|NAME")]
+    pub experiment: Option<String>,
+    /// A skipped case is a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was stopped: same cases, same seed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
+    pub resume: Option<PathBuf>,
+    /// Exit 1 where a case was skipped
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct LabArgs {
+    #[command(flatten)]
+    pub asked: Asked,
+    /// The network device that the guest has two of
+    #[arg(long, value_name = "MODEL", default_value = "vmxnet3")]
+    pub nic: Model,
+    /// The guest's architecture [default: that of this build]
+    #[arg(long)]
+    pub arch: Option<Machine>,
+    /// A syscost built for the guest's architecture, statically linked
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Where kernels are kept [default: $XDG_CACHE_HOME/syscost/lab]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Fetch nothing: use the cache, or a package placed in it
+    #[arg(long)]
+    pub offline: bool,
+    /// The guest is ended after this, booting included
+    #[arg(long, value_name = "TIME", default_value = "120s")]
+    pub limit: String,
+}
+
+/// A network device by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Model(pub Nic);
+
+impl ValueEnum for Model {
+    fn value_variants<'a>() -> &'a [Model] {
+        const ALL: [Model; Nic::ALL.len()] = [Model(Nic::ALL[0]), Model(Nic::ALL[1]), Model(Nic::ALL[2])];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.help()))
+    }
+}
+
+/// An architecture by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine(pub Arch);
+
+impl ValueEnum for Machine {
+    fn value_variants<'a>() -> &'a [Machine] {
+        const ALL: [Machine; Arch::ALL.len()] = [Machine(Arch::ALL[0]), Machine(Arch::ALL[1])];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.help()))
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Directory of a run
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Write the plots and data paths as SVG files too
+    #[arg(long)]
+    pub svg: bool,
+    /// Show the figures of a published table (CSV, see FORMAT.md) or of an earlier run's directory
+    /// beside this run's; may be given several times
+    #[arg(long, value_name = "FILE|DIR")]
+    pub beside: Vec<PathBuf>,
+    /// Write here instead of into the run's directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The number of a case, or what tells it apart: "sendmsg 64K 1 thread"
+    #[arg(value_name = "CASE")]
+    pub case: String,
+    /// Directory of a run [default: the newest in syscost-runs]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// At this message size instead, run or not
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// With so many threads instead, run or not
+    #[arg(long, value_name = "N")]
+    pub threads: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct AnalyseArgs {
+    /// Tables: CSV, iperf3 or netperf JSON
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What headings and names mean that are not understood (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub mapping: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct CourseArgs {
+    #[command(subcommand)]
+    pub layout: Layout,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Layout {
+    /// Network I/O primitives: two-copy, one-copy and zero-copy by size and threads
+    Pa02 {
+        /// Your roll number: file names begin with it
+        #[arg(long, value_name = "ID", value_parser = syscost_course::pa02::roll)]
+        roll: String,
+        #[command(flatten)]
+        common: CourseRun,
+    },
+    /// System measurement: each operation predicted and measured
+    Cse221 {
+        #[command(flatten)]
+        common: CourseRun,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct CourseRun {
+    /// Directory of a run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Write here [default: a directory in the run's]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// The whole command line, axis flags included: what is parsed, completed and documented.
+pub fn command() -> clap::Command {
+    ["plan", "check", "audit", "run", "lab"]
+        .into_iter()
+        .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
+}

@@ -1,0 +1,81 @@
+//! From the command line to a spec.
+
+use crate::args::Asked;
+use crate::{axes, text_file};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ArgMatches;
+use std::path::Path;
+use syscost_core::axis::Axis;
+use syscost_core::units::{parse_duration, parse_fraction};
+use syscost_experiment::spec::{self, BUILT_IN, Spec};
+use syscost_measure::probe::{self, Probe};
+
+/// A few lines are usual; every value of every axis written out is some hundred kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The experiment asked for, with every flag applied.
+pub fn spec(asked: &Asked, matches: &ArgMatches) -> Result<Spec> {
+    let mut spec = match &asked.experiment {
+        None => Spec::named(spec::DEFAULT)?,
+        Some(name) => experiment(name)?,
+    };
+    if asked.quick {
+        spec.set_quick();
+    }
+    if let Some(text) = &asked.precision {
+        spec.precision = parse_fraction(text).map_err(|e| anyhow!("--precision: {e}"))?;
+    }
+    if let Some(text) = &asked.time_limit {
+        spec.time_limit_ns = time_limit_ns(text)?;
+    }
+    if let Some(text) = &asked.seed {
+        spec.seed = text
+            .parse()
+            .map_err(|_| anyhow!("--seed: '{text}' is not a whole number from 0 to {}", u64::MAX))?;
+    }
+    axes::apply(matches, &mut spec)?;
+    if asked.experiment.is_none() {
+        leave_out_rulers(matches, &mut spec);
+    }
+    spec.validate()?;
+    Ok(spec)
+}
+
+/// Who names what only TCP has (a mechanism, a path) asks about TCP: what the built-in experiment would
+/// measure beside it is then left out, unless its own flags are named too.
+fn leave_out_rulers(matches: &ArgMatches, spec: &mut Spec) {
+    let given: Vec<&str> = axes::given(matches).collect();
+    let has = |probe: &dyn Probe, flag: &str| probe.axes().iter().any(|axis| axis.flag == flag);
+    let names_own = |probe: &dyn Probe| {
+        let own = |axis: &Axis| probe.ruler().is_some_and(|ruler| ruler.axis == axis.id);
+        probe.axes().iter().any(|axis| own(axis) && given.contains(&axis.flag))
+    };
+    spec.probes.retain(|entry| {
+        probe::find(&entry.probe).is_none_or(|probe| {
+            probe.ruler().is_none() || names_own(probe) || given.iter().all(|flag| has(probe, flag))
+        })
+    });
+}
+
+pub fn time_limit_ns(text: &str) -> Result<u64> {
+    let limit = parse_duration(text).map_err(|e| anyhow!("--time-limit: {e}"))?;
+    Ok(spec::nanoseconds(limit))
+}
+
+/// A file where the argument looks like one or is one, else a name.
+fn experiment(name: &str) -> Result<Spec> {
+    let path = Path::new(name);
+    let looks_like_a_file = name.contains('/') || path.extension().is_some();
+    if !looks_like_a_file && !path.is_file() {
+        return Ok(Spec::named(name)?);
+    }
+    if path.is_dir() {
+        bail!("{name} is a directory, not an experiment: for a recorded run, `syscost report {name}`");
+    }
+    let text = text_file::read(path, MOST_BYTES, "experiment", "syscost list shows those there are");
+    let text = text.with_context(|| {
+        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        format!("cannot read the experiment {name} (built-in ones are {})", names.join(", "))
+    })?;
+    Ok(Spec::from_toml(&text, name)?)
+}

@@ -1,0 +1,284 @@
+//! `audit`: how often each way to move data copies it, counted and not claimed.
+
+use crate::args::{Asked, AuditArgs, Global};
+use crate::label::Labels;
+use crate::output::{self, Paint, entry};
+use crate::progress::Progress;
+use crate::{asked, dispatch::Verdict, plan as plan_command, run as run_command};
+use anyhow::Result;
+use clap::ArgMatches;
+use serde_json::json;
+use std::collections::BTreeSet;
+use syscost_analyze::copies;
+use syscost_core::units::{count, short_bytes};
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::{Audit, Cpu, Record};
+use syscost_harness::{self as measure, audit::Audited};
+use syscost_host::namespaces::named;
+use syscost_host::remote::target;
+use syscost_measure::ledger::Tier;
+
+/// What is audited where neither an experiment nor the axis is named.
+const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
+
+pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+    let plan = plan(args, matches)?;
+    run_command::refuse_nothing(&plan)?;
+    let mut progress = Progress::checking(&plan, global);
+    let mut found = measure::audit::audit(&plan, &mut |event| progress.show(event))?;
+    found.skips.splice(0..0, plan.skips.iter().cloned());
+    if global.json {
+        let Audited { audits, failures, skips } = &found;
+        let line = json!({ "event": "audited", "audits": audits, "failures": failures, "skips": skips });
+        output::print_json_line(&line)?;
+    } else {
+        output::print(&text(&plan, &found, Paint::stdout(global.color)))?;
+    }
+    let wrong = found.audits.iter().any(|audit| audit.balanced() == Some(false));
+    let missed = found.audits.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
+    let skipped = args.strict && !found.skips.is_empty();
+    Ok(if wrong || missed || skipped { Verdict::Bad } else { Verdict::Good })
+}
+
+/// The cases asked for, without the ones that only repeat another.
+fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
+    let asked = Asked { experiment: args.experiment.clone(), ..Asked::default() };
+    let mut spec = asked::spec(&asked, matches)?;
+    if args.experiment.is_none() {
+        for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag)) {
+            spec.set_axis(flag, &[values])?;
+        }
+    }
+    let mut plan = Plan::make(&spec)?;
+    plan.cases.retain(|case| case.twin_of.is_none() && measure::audit::audited(case));
+    for (index, case) in plan.cases.iter_mut().enumerate() {
+        case.index = index;
+    }
+    Ok(plan)
+}
+
+const GAP: usize = 1;
+/// What is left of 80 columns.
+const WIDEST_NAME: usize = 16;
+/// Heading in two lines, and width; the name of the case stands before them.
+const COLUMNS: [(&str, &str, usize); 9] = [
+    ("", "size", 5),
+    ("", "path", 8),
+    ("copied", "user", 6),
+    ("copied", "in", 6),
+    ("orphan", "copied", 6),
+    ("copied", "out", 6),
+    ("not", "copied", 6),
+    ("flag-", "ged", 5),
+    ("", "balance", 7),
+];
+
+/// The table of a recorded run; empty where it counted no copies.
+pub fn recorded(record: &Record, paint: Paint) -> String {
+    let found = Audited { audits: record.audits.clone(), ..Audited::default() };
+    if found.audits.is_empty() { String::new() } else { text(&record.plan, &found, paint) }
+}
+
+fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
+    let labels = Labels::of(plan);
+    let names: Vec<String> = found.audits.iter().map(|audit| name(&labels, plan, audit)).collect();
+    let longest = names.iter().map(String::len).max().unwrap_or(0).max("mechanism".len());
+    let width = longest.min(WIDEST_NAME);
+    let mut text = String::new();
+    if !names.is_empty() {
+        for (heading, name) in [(0, ""), (1, "mechanism")] {
+            let cells = COLUMNS.map(|column| if heading == 0 { column.0 } else { column.1 }.to_string());
+            text += &paint.bold(&line(name, width, &cells));
+            text.push('\n');
+        }
+    }
+    for (index, audit) in found.audits.iter().enumerate() {
+        let beside = beside(&names, index, width, &mut text);
+        text += &line(&beside, width, &cells(audit));
+        text.push('\n');
+    }
+    text + &payers(found, &names, width, paint) + &notes(plan, found, paint)
+}
+
+/// The name in the first column. One too long for it stands on a line of its own, once for all rows that
+/// follow with the same.
+fn beside(names: &[String], index: usize, width: usize, text: &mut String) -> String {
+    let name = &names[index];
+    if name.len() <= width {
+        return name.clone();
+    }
+    if index == 0 || names[index - 1] != *name {
+        *text += &format!("{name}\n");
+    }
+    String::new()
+}
+
+/// Who paid for the CPU time, in nanoseconds per byte, where it could be seen.
+fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> String {
+    let rows: Vec<(&String, &Audit, &Cpu)> = names
+        .iter()
+        .zip(&found.audits)
+        .filter_map(|(name, audit)| Some((name, audit, audit.cpu.as_ref()?)))
+        .collect();
+    let mut text = String::new();
+    if rows.is_empty() {
+        return text;
+    }
+    text += &format!(
+        "\n{:width$} {:14} {}\n",
+        "",
+        "",
+        paint.bold("CPU, ns/byte:  in sender   in receiver  else-")
+    );
+    let heading =
+        format!("{:width$} {:>5} {:8}    all   own  recv    own  recv  where", "mechanism", "size", "path");
+    text += &format!("{}\n", paint.bold(&heading));
+    let names: Vec<String> = rows.iter().map(|(name, ..)| name.to_string()).collect();
+    for (index, (_, audit, cpu)) in rows.into_iter().enumerate() {
+        let beside = beside(&names, index, width, &mut text);
+        let [size, path, ..] = cells(audit);
+        let spent = &cpu.softirqs;
+        let parts = [
+            (cpu.total_ns(), 6),
+            (cpu.sender_process_ns(), 5),
+            (spent.sender_net_rx_ns, 5),
+            (cpu.receiver_process_ns(), 6),
+            (spent.receiver_net_rx_ns, 5),
+            (spent.elsewhere_net_rx_ns, 6),
+        ];
+        text += &format!("{beside:width$} {size:>5} {path:8}");
+        for (ns, room) in parts {
+            text += &format!(" {:>room$.2}", cpu.per_byte(ns));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The mechanism, and what else varies beside size and path.
+fn name(labels: &Labels, plan: &Plan, audit: &Audit) -> String {
+    let case = plan.cases.iter().find(|case| case.probe == audit.probe && case.point == audit.point);
+    let others = |case: &Case| labels.words(case, &["mechanism", "message_bytes", "path"]);
+    let mechanism = audit.point.text("mechanism").unwrap_or(&audit.probe).to_string();
+    std::iter::once(mechanism).chain(case.map(others).unwrap_or_default()).collect::<Vec<_>>().join(" ")
+}
+
+fn line(name: &str, width: usize, cells: &[String; 9]) -> String {
+    let mut line = format!("{name:width$}");
+    for (index, (cell, (_, _, width))) in cells.iter().zip(COLUMNS).enumerate() {
+        let gap = GAP;
+        // Names to the left, figures to the right.
+        line += &if index == 1 {
+            format!("{:gap$}{cell:<width$}", "")
+        } else {
+            format!("{:gap$}{cell:>width$}", "")
+        };
+    }
+    line.trim_end().to_string()
+}
+
+fn cells(audit: &Audit) -> [String; 9] {
+    let per = |bytes: u64| format!("{:.2}", audit.per_byte(bytes));
+    let counted = |bytes: Option<u64>| bytes.map_or("?".to_string(), per);
+    let counts = audit.counts;
+    [
+        audit.point.int("message_bytes").map_or(String::new(), short_bytes),
+        path(audit.point.text("path").unwrap_or_default()),
+        per(audit.user_copied),
+        counted(counts.map(|c| c.copied_in)),
+        counted(counts.map(|c| c.orphan_copied)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
+        counted(counts.map(|c| c.uncopied_in)),
+        audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
+        balance(audit),
+    ]
+}
+
+/// Names that a user gave are too long for a column.
+fn path(path: &str) -> String {
+    match path {
+        path if named::is_meant(path) => "netns".into(),
+        path if target::is_meant(path) => "ssh".into(),
+        path => path.into(),
+    }
+}
+
+/// Nothing is rounded away: `exact` is to the byte.
+fn balance(audit: &Audit) -> String {
+    match audit.unexplained() {
+        None => "?".into(),
+        Some(0.0) => "exact".into(),
+        Some(share) => format!("{:+.2}%", share * 100.0),
+    }
+}
+
+/// How it is known, what is wrong, and what could not be audited.
+fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
+    const INDENT: usize = 14;
+    let labels = Labels::of(plan);
+    let mut text = String::new();
+    if !found.audits.is_empty() {
+        text.push('\n');
+    }
+    let tiers: BTreeSet<Tier> = found.audits.iter().map(|audit| audit.tier).collect();
+    for tier in &tiers {
+        // Said once: both tiers count the same.
+        let meant = match tier {
+            Tier::Traced if tiers.contains(&Tier::Agreed) => {
+                "likewise, by tracepoints alone: the functions' count is missing or differs".to_string()
+            }
+            tier => meaning(*tier),
+        };
+        text += &entry(&format!("tier {}", tier.letter()), INDENT, &meant);
+    }
+    if found.audits.iter().any(|audit| audit.cpu.is_some()) {
+        let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"recv\" is the receive \
+                    path (NET_RX softirqs), which runs on top of either side's thread; \"all\" holds other softirqs too";
+        text += &entry("CPU", INDENT, what);
+    }
+    if found.audits.iter().any(|audit| audit.framing_bytes > 0) {
+        let what = "\"copied in\" is what the kernel encrypted, the framing of records included; every byte is also \
+                    decrypted once, inside the kernel before it is copied out or on the way out";
+        text += &entry("encrypted", INDENT, what);
+    }
+    if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
+        text += &entry(&paint.yellow("not verified"), INDENT, &format!("{} -> {}", why.reason, why.remedy));
+    }
+    for audit in &found.audits {
+        let name = name(&labels, plan, audit);
+        if let Some(what) = copies::imbalance(audit) {
+            text +=
+                &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
+        }
+        let mind = [copies::contradiction, copies::dropped, copies::disturbed, copies::counted_again];
+        for what in mind.iter().filter_map(|of| of(audit)) {
+            text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
+        }
+    }
+    for failure in &found.failures {
+        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
+    }
+    for (why, cases) in plan_command::reasons(&found.skips) {
+        let what = format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy);
+        text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    text
+}
+
+fn meaning(tier: Tier) -> String {
+    let counted = "bytes per byte of payload, counted in the kernel; \"not copied\" left in the sender's own pages, \
+             \"orphan\" was copied between two sockets of this machine, \"flagged\" is the share of completions \
+             that the kernel calls copied";
+    match tier {
+        Tier::Agreed => {
+            format!("{counted}; counted twice, by tracepoints and at the functions that copy, and both agree")
+        }
+        Tier::Traced => counted.into(),
+        Tier::Told => {
+            "the kernel's copies were not counted (?): only what the mechanism itself copies, and the share of \
+             completions that the kernel flags as copied"
+                .into()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `check`: every case once, every byte verified, nothing timed and nothing written.
+
+use crate::args::{CheckArgs, Global};
+use crate::label::Labels;
+use crate::output::{self, Paint, entry};
+use crate::progress::Progress;
+use crate::{asked, dispatch::Verdict, plan as plan_command, run as run_command};
+use anyhow::Result;
+use clap::ArgMatches;
+use serde_json::json;
+use syscost_core::units::count;
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::Failure;
+use syscost_harness as measure;
+
+pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+    let spec = asked::spec(&args.asked, matches)?;
+    let mut plan = Plan::make(&spec)?;
+    run_command::refuse_nothing(&plan)?;
+    let mut progress = Progress::checking(&plan, global);
+    let mut verified = 0;
+    let (failures, impossible) = measure::check(&plan, &mut |event| {
+        verified += usize::from(matches!(event, measure::Event::CaseDone { .. }));
+        progress.show(event);
+    })?;
+    plan.skips.extend(impossible);
+    if global.json {
+        let line =
+            json!({ "event": "checked", "verified": verified, "failures": failures, "skips": plan.skips });
+        output::print_json_line(&line)?;
+    } else {
+        output::print(&text(&plan, verified, &failures, Paint::stdout(global.color)))?;
+    }
+    let given_up = plan.given_up();
+    let due = |case: &&Case| case.twin_of.is_none() && !given_up.contains(&case.index);
+    let asked = plan.cases.iter().filter(due).count();
+    let skipped = args.strict && !plan.skips.is_empty();
+    Ok(if verified < asked || skipped { Verdict::Bad } else { Verdict::Good })
+}
+
+fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {
+    const INDENT: usize = 12;
+    let labels = Labels::of(plan);
+    let mut text = entry(&paint.green("verified"), INDENT, &count(verified, "case"));
+    for Failure { case, message, .. } in failures {
+        let label = plan.cases.get(*case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {message}"));
+    }
+    for (why, skipped) in plan_command::reasons(&plan.skips) {
+        let what = format!("{}: {} -> {}", count(skipped, "case"), why.reason, why.remedy);
+        text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    text
+}

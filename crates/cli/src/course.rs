@@ -1,0 +1,56 @@
+//! `course LAYOUT RUN`: the files that a course asks for, from a recorded run.
+//!
+//! What a person writes in is never replaced: a report that exists stays as it is.
+
+use crate::args::{CourseArgs, Global, Layout};
+use crate::dispatch::Verdict;
+use crate::output;
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use syscost_analyze::whole::Analysis;
+use syscost_course::{Artefact, cse221, pa02};
+use syscost_experiment::run::files::{RunDir, replace};
+
+pub fn run(args: &CourseArgs, global: &Global) -> Result<Verdict> {
+    let (out, dir) = match &args.layout {
+        Layout::Pa02 { common, .. } | Layout::Cse221 { common } => (&common.out, &common.run),
+    };
+    let run = RunDir::load(dir)?;
+    let analysis = Analysis::of(&run);
+    let (name, files) = match &args.layout {
+        Layout::Pa02 { roll, .. } => (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll)?),
+        Layout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
+    };
+    run.samples.intact()?;
+    let out = out.clone().unwrap_or_else(|| dir.join(name));
+    std::fs::create_dir_all(&out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    let mut written: Vec<PathBuf> = Vec::new();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for file in &files {
+        let list = if write(&out, file)? { &mut written } else { &mut kept };
+        list.push(out.join(&file.name));
+    }
+    if global.json {
+        output::print_json(&json!({ "dir": out, "files": written, "kept": kept }))?;
+    } else {
+        let line = |path: &PathBuf, why: &str| format!("{}{why}\n", path.display());
+        let told: String = written
+            .iter()
+            .map(|path| line(path, ""))
+            .chain(kept.iter().map(|path| line(path, " (kept: it is yours to write in)")))
+            .collect();
+        output::print(&told)?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// False: it is there and belongs to whoever writes in it.
+fn write(out: &Path, file: &Artefact) -> Result<bool> {
+    if file.to_write_in && std::fs::symlink_metadata(out.join(&file.name)).is_ok() {
+        return Ok(false);
+    }
+    replace(out, &file.name, &file.content)
+        .context("the files could not be kept (--out DIR puts them elsewhere)")?;
+    Ok(true)
+}

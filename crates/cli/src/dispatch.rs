@@ -1,0 +1,109 @@
+//! From arguments to a subcommand and its exit status.
+//!
+//! A subcommand reads flags, calls the rooms above, and prints. It measures and computes nothing.
+
+use crate::args::{Cli, Command};
+use crate::output::Paint;
+use crate::{
+    analyse, args, audit, check, completions, course, doctor, explain, lab, list, man, output, plan, report,
+    run,
+};
+use clap::FromArgMatches;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use syscost_host::remote::{self, Copy};
+use syscost_sys::signals;
+
+/// What a subcommand has to say with its exit status, when nothing went wrong in running it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All that was asked was done.
+    Good,
+    /// A case failed, or --strict and one was skipped.
+    Bad,
+}
+
+/// Wrong usage, or an environment that cannot do what was asked.
+const USAGE: u8 = 2;
+
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    signals::survive_file_size_limit();
+    let arguments: Vec<OsString> = arguments.collect();
+    let matches = match args::command().try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // Help and version go to stdout with status 0; a closed pipe there is no error, a full disk is.
+            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            let lost = error.print().err().filter(|e| e.kind() != std::io::ErrorKind::BrokenPipe);
+            return ExitCode::from(match lost {
+                Some(error) => {
+                    output::complain(&format!("error: {}: {error}", output::CANNOT_WRITE));
+                    USAGE
+                }
+                None => status,
+            });
+        }
+    };
+    let cli = Cli::from_arg_matches(&matches).expect("parsed by the same definitions");
+    let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
+    let paint = Paint::stderr(cli.global.color);
+    let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let done = dispatch(&cli, matches, command);
+    // A run has it among its warnings.
+    if done.is_err() || !matches!(cli.command, Command::Run(_)) {
+        for copy in remote::copies() {
+            let Copy { place, removal } = copy;
+            output::complain(&format!("copied syscost to {place}, where it stays; to remove it: {removal}"));
+        }
+    }
+    match done {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// An error and its causes on one line; a cause that the one before already tells is not repeated.
+fn causes(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(|cause| cause.to_string()) {
+        if !said.contains(&cause) {
+            let joint = if said.is_empty() { "" } else { ": " };
+            said.push_str(&format!("{joint}{cause}"));
+        }
+    }
+    said
+}
+
+fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::List(args) => list::run(args, global),
+        Command::Doctor(args) => doctor::run(args, global),
+        Command::Plan(args) => plan::run(args, matches, global),
+        Command::Completions { shell } => completions::run(*shell),
+        Command::Man { out } => man::run(out.as_deref()),
+        Command::Check(args) => check::run(args, matches, global),
+        Command::Audit(args) => audit::run(args, matches, global),
+        Command::Run(args) => run::run(args, matches, global, command),
+        Command::Lab(args) => lab::run(args, matches, global, command),
+        Command::Report(args) => report::run(args, global),
+        Command::Explain(args) => explain::run(args, global),
+        Command::Analyse(args) => analyse::run(args, global),
+        Command::Course(args) => course::run(args, global),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::causes;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = anyhow::anyhow!("no space").context("cannot write x: no space").context("the run ended");
+        assert_eq!(causes(&error), "the run ended: cannot write x: no space");
+    }
+}

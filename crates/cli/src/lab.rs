@@ -1,0 +1,124 @@
+//! `lab`: runs an experiment in an emulated guest, where zero-copy is really not copied, and brings
+//! the run's directory back.
+
+use crate::args::{Global, LabArgs};
+use crate::output::{self, Paint};
+use crate::{asked, audit, dispatch::Verdict, report, run as run_command};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ArgMatches;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+use syscost_core::units::{format_duration, parse_duration};
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::{LAB, Spec};
+use syscost_host::{Fact, Unavailable};
+use syscost_lab::{self as lab, Arch, Brought, Order, Step};
+use syscost_sys::signals;
+
+pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
+    let mut asked = args.asked.clone();
+    asked.experiment.get_or_insert_with(|| LAB.to_string());
+    let mut spec = asked::spec(&asked, matches)?;
+    // What names no path goes from device to device: that is what the lab is for.
+    spec.set_default("path", &lab::path());
+    let out = args.out.clone().unwrap_or_else(|| run_command::default_dir(&spec.name));
+    // The emulator is started in a directory of its own.
+    let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
+    let limit = parse_duration(&args.limit).map_err(|e| anyhow!("--limit: {e}"))?;
+    refuse_short(&spec, limit)?;
+    let here =
+        || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
+    let arch = args.arch.map_or_else(here, |machine| Ok(machine.0))?;
+    signals::catch().context("cannot catch Ctrl-C")?;
+    let order = Order {
+        spec: &spec,
+        nic: args.nic.0,
+        arch,
+        program: args.binary.as_deref(),
+        out: &out,
+        cache: &cache,
+        offline: args.offline,
+        limit,
+        interrupted: &signals::caught,
+    };
+    let brought = lab::run(&order, &mut |step| show(&step, global)).map_err(with_remedy)?;
+    let run = told_from_outside(&order, &brought, command)?;
+    let written = report::write(&run, &out, false, &[])?;
+    if global.json {
+        let line = json!({
+            "event": "written", "dir": out, "files": written.files, "nic": order.nic.name(), "kernel": brought.kernel,
+        });
+        output::print_json_line(&line)?;
+    } else {
+        report::show(&written, global)?;
+        let table = audit::recorded(&run.record, Paint::stdout(global.color));
+        output::print(&format!("\n{table}"))?;
+    }
+    Ok(if brought.status == 0 { Verdict::Good } else { Verdict::Bad })
+}
+
+/// A measurement that the guest cannot end in time would bring nothing back.
+fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
+    if spec.time_limit() < limit {
+        return Ok(());
+    }
+    bail!(
+        "the measuring may take {} (--time-limit), the whole guest only {}: give it --limit with some time to boot",
+        format_duration(spec.time_limit()),
+        format_duration(limit)
+    )
+}
+
+/// The run as a user of the lab repeats it, and what the guest itself cannot know.
+fn told_from_outside(order: &Order<'_>, brought: &Brought, command: Vec<String>) -> Result<Run> {
+    let about = "the guest brought back a run that cannot be read";
+    let (mut dir, mut run) = RunDir::resume(order.out).context(about)?;
+    run.record.command = command;
+    let fact = |id: &str, title: &str, value: String, source: &str| Fact {
+        id: id.into(),
+        title: title.into(),
+        value: Some(value),
+        source: source.into(),
+    };
+    run.record.host.extend([
+        fact("lab_device", "lab: network devices", order.nic.name().into(), "--nic"),
+        fact("lab_kernel_package", "lab: kernel", brought.kernel.clone(), "the package that was unpacked"),
+        fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
+    ]);
+    dir.write_record(&run.record)?;
+    Ok(run)
+}
+
+fn with_remedy(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Unavailable>().cloned() {
+        Some(why) => anyhow!("{error:#} -> {}", why.remedy),
+        None => error,
+    }
+}
+
+/// `$XDG_CACHE_HOME/syscost/lab`, or below `~/.cache`.
+fn cache() -> Result<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    Ok(base
+        .context("there is no home directory to keep a kernel in: name a directory with --cache")?
+        .join("syscost/lab"))
+}
+
+/// One line a step, on stderr.
+fn show(step: &Step<'_>, global: &Global) {
+    if global.quiet || global.json {
+        return;
+    }
+    let what = match step {
+        Step::Fetching(package) => format!("fetching {package}"),
+        Step::Unpacking(package) => format!("unpacking {package}"),
+        Step::Booting { release, nic } => {
+            format!("booting Linux {release}, emulated, with two {}", nic.name())
+        }
+        Step::Guest(said) => format!("the guest: {said}"),
+    };
+    output::complain(&format!("{} {what}", Paint::stderr(global.color).bold("lab:")));
+}

@@ -1,0 +1,356 @@
+//! `list`: everything that can be measured, derived from the registries; available here, or why not.
+
+use crate::args::{Global, ListArgs};
+use crate::output::{self, Paint, entry};
+use crate::{axes, dispatch::Verdict};
+use anyhow::{Result, anyhow};
+use serde::Serialize;
+use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
+use syscost_experiment::spec::{BUILT_IN, Spec};
+use syscost_host::Unavailable;
+use syscost_measure::mechanism::{self, About};
+use syscost_measure::probe::{self, Probe};
+use syscost_measure::receiver;
+
+#[derive(Serialize)]
+struct Listing {
+    version: &'static str,
+    experiments: Vec<Experiment>,
+    probes: Vec<ProbeEntry>,
+    mechanisms: Vec<WayEntry>,
+    receivers: Vec<WayEntry>,
+}
+
+#[derive(Serialize)]
+struct Experiment {
+    name: String,
+    title: String,
+}
+
+#[derive(Serialize)]
+struct ProbeEntry {
+    id: &'static str,
+    title: &'static str,
+    method: &'static str,
+    source: &'static str,
+    axes: Vec<AxisEntry>,
+    metrics: Vec<MetricEntry>,
+}
+
+#[derive(Serialize)]
+struct AxisEntry {
+    id: &'static str,
+    flag: &'static str,
+    title: &'static str,
+    help: &'static str,
+    unit: &'static str,
+    default: Vec<Value>,
+    quick: Vec<Value>,
+    /// Empty where the axis takes numbers or text.
+    names: Vec<&'static str>,
+    unavailable: Vec<UnavailableValue>,
+    #[serde(skip)]
+    shown_default: String,
+    #[serde(skip)]
+    shown_quick: String,
+}
+
+#[derive(Serialize)]
+struct UnavailableValue {
+    value: &'static str,
+    #[serde(flatten)]
+    why: Unavailable,
+}
+
+#[derive(Serialize)]
+struct MetricEntry {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    better: syscost_core::sample::Better,
+    help: &'static str,
+}
+
+/// A way to send or to receive.
+#[derive(Serialize)]
+struct WayEntry {
+    id: &'static str,
+    title: &'static str,
+    aliases: &'static [&'static str],
+    summary: &'static str,
+    source: &'static str,
+    in_default: bool,
+    /// Of a receiver: does whoever receives see the data? No: it shows an upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivers: Option<bool>,
+    axes: Vec<&'static str>,
+    available: bool,
+    #[serde(flatten)]
+    why: Option<Unavailable>,
+}
+
+pub fn run(args: &ListArgs, global: &Global) -> Result<Verdict> {
+    let paint = Paint::stdout(global.color);
+    match &args.probe {
+        None if global.json => output::print_json(&listing()?)?,
+        None => output::print(&text(&listing()?, paint))?,
+        Some(id) => {
+            let entry = probe_entry(named(id)?);
+            if global.json { output::print_json(&entry)? } else { output::print(&probe_text(&entry, paint))? }
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+fn named(id: &str) -> Result<&'static dyn Probe> {
+    let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
+    probe::find(id).ok_or_else(|| anyhow!("there is no probe {id:?}: {}", suggest(id, &ids, &[])))
+}
+
+fn listing() -> Result<Listing> {
+    let way = |about: About, axes: &'static [Axis], available: Result<(), Unavailable>| {
+        let why = available.err();
+        WayEntry {
+            id: about.id,
+            title: about.title,
+            aliases: about.aliases,
+            summary: about.summary,
+            source: about.source,
+            in_default: about.in_default,
+            delivers: None,
+            axes: axes.iter().map(|axis| axis.id).collect(),
+            available: why.is_none(),
+            why,
+        }
+    };
+    let experiments = BUILT_IN
+        .iter()
+        .map(|(name, _)| Ok(Experiment { name: name.to_string(), title: Spec::named(name)?.title }))
+        .collect::<Result<_>>()?;
+    Ok(Listing {
+        version: env!("CARGO_PKG_VERSION"),
+        experiments,
+        probes: probe::ALL.iter().map(|p| probe_entry(*p)).collect(),
+        mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), m.axes(), m.available())).collect(),
+        receivers: receiver::ALL
+            .iter()
+            .map(|r| WayEntry { delivers: Some(r.delivers()), ..way(r.about(), r.axes(), r.available()) })
+            .collect(),
+    })
+}
+
+fn probe_entry(probe: &dyn Probe) -> ProbeEntry {
+    let axes = probe.axes();
+    let base = possible_point(probe, &axes);
+    let axis_entry = |axis: &Axis| AxisEntry {
+        id: axis.id,
+        flag: axis.flag,
+        title: axis.title,
+        help: axis.help,
+        unit: axis.unit.symbol(),
+        default: (axis.default)(),
+        quick: (axis.quick)(),
+        names: axis.kind.names(),
+        unavailable: base.as_ref().map(|base| unavailable(probe, axis, base)).unwrap_or_default(),
+        shown_default: axes::typed(axis, &(axis.default)()),
+        shown_quick: axes::typed(axis, &(axis.quick)()),
+    };
+    let about = probe.about();
+    ProbeEntry {
+        id: about.id,
+        title: about.title,
+        method: about.method,
+        source: about.source,
+        axes: axes.iter().map(axis_entry).collect(),
+        metrics: probe
+            .metrics()
+            .iter()
+            .map(|m| MetricEntry {
+                id: m.id,
+                title: m.title,
+                unit: m.unit.symbol(),
+                better: m.better,
+                help: m.help,
+            })
+            .collect(),
+    }
+}
+
+/// A point that can run here, found by changing one name of the first default point at a time; the
+/// first default point where none can.
+fn possible_point(probe: &dyn Probe, axes: &[Axis]) -> Option<Point> {
+    let mut first = Point::default();
+    for axis in axes {
+        if probe.applies(axis.id, &first) {
+            first.set(axis.id, (axis.default)().into_iter().next()?);
+        }
+    }
+    let changed = axes.iter().flat_map(|axis| {
+        let first = &first;
+        axis.kind.names().into_iter().map(move |name| with(first, axis, name))
+    });
+    let possible = std::iter::once(first.clone()).chain(changed).find(|p| probe.available(p).is_ok());
+    Some(possible.unwrap_or(first))
+}
+
+/// The names of an axis that cannot run here although the rest of the point could.
+fn unavailable(probe: &dyn Probe, axis: &Axis, base: &Point) -> Vec<UnavailableValue> {
+    if !matches!(axis.kind, Kind::Name { .. } | Kind::NameOr { .. }) {
+        return Vec::new();
+    }
+    let names = axis.kind.names().into_iter();
+    names
+        .filter_map(|name| {
+            let why = probe.available(&with(base, axis, name)).err()?;
+            Some(UnavailableValue { value: name, why })
+        })
+        .collect()
+}
+
+fn with(point: &Point, axis: &Axis, name: &str) -> Point {
+    let mut point = point.clone();
+    point.set(axis.id, Value::text(name));
+    point
+}
+
+fn text(listing: &Listing, paint: Paint) -> String {
+    let mut text = paint.bold("Experiments") + " (syscost run NAME)\n";
+    for Experiment { name, title } in &listing.experiments {
+        text += &entry(&format!("  {name}"), 16, title);
+    }
+    text += &format!("\n{} (syscost run NAME, syscost list NAME)\n", paint.bold("Probes"));
+    for probe in &listing.probes {
+        text += &entry(&format!("  {}", probe.id), 21, probe.title);
+    }
+    text += &ways("Mechanisms", "how a message is sent", &listing.mechanisms, paint);
+    text += &ways("Receivers", "how a stream is received", &listing.receivers, paint);
+    text
+}
+
+fn probe_text(probe: &ProbeEntry, paint: Paint) -> String {
+    let mut text = format!("{}: {}\n", paint.bold(probe.id), probe.title);
+    text += &entry("", 2, probe.method);
+    text += &entry("", 2, &format!("Source: {}.", probe.source));
+    text += &format!("\n{}\n", paint.bold("Axes"));
+    for axis in &probe.axes {
+        text += &axis_text(axis, paint);
+    }
+    text += &format!("\n{}\n", paint.bold("Metrics"));
+    for metric in &probe.metrics {
+        text += &entry(&format!("  {}", metric.id), 20, &format!("{} [{}]", metric.help, metric.unit));
+    }
+    text
+}
+
+fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
+    let mut text = format!("\n{} ({what})\n", paint.bold(title));
+    for way in ways {
+        let mut about = way.summary.to_string();
+        let names: Vec<&str> =
+            way.aliases.iter().copied().chain((way.title != way.id).then_some(way.title)).collect();
+        if let Some(name) = names.first() {
+            about += &format!(" ({name})");
+        }
+        if way.delivers == Some(false) {
+            about += "; does not deliver, an upper bound";
+        }
+        if !way.in_default {
+            about += "; not in the default study";
+        }
+        text += &entry(&format!("  {}", way.id), 16, &about);
+        if let Some(why) = &way.why {
+            text += &not_here("", why, paint);
+        }
+    }
+    text
+}
+
+fn axis_text(axis: &AxisEntry, paint: Paint) -> String {
+    let mut text = entry(&format!("  --{}", axis.flag), 20, axis.help);
+    let mut default = format!("default {}", axis.shown_default);
+    if axis.shown_quick != axis.shown_default {
+        default += &format!("; quick {}", axis.shown_quick);
+    }
+    text += &entry("", 20, &default);
+    for UnavailableValue { value, why } in &axis.unavailable {
+        text += &not_here(value, why, paint);
+    }
+    text
+}
+
+fn not_here(value: &str, why: &Unavailable, paint: Paint) -> String {
+    let colon = if value.is_empty() { "not here" } else { " not here" };
+    entry("", 20, &format!("{value}{}: {} -> {}", paint.yellow(colon), why.reason, why.remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A listing that no registry decides: what is tested is how it reads.
+    fn fixed() -> Listing {
+        let why = || Unavailable {
+            reason: "the kernel has no teleport (ENOSYS)".into(),
+            remedy: "use a kernel that has".into(),
+        };
+        let way = |id, aliases, in_default, why: Option<Unavailable>| WayEntry {
+            id,
+            title: id,
+            aliases,
+            summary: "one system call for each of the eight fields, so that a line has to be broken",
+            source: "",
+            in_default,
+            delivers: None,
+            axes: vec![],
+            available: why.is_none(),
+            why,
+        };
+        let axis = AxisEntry {
+            id: "path",
+            flag: "path",
+            title: "path",
+            help: "where the two ends are",
+            unit: "",
+            default: vec![],
+            quick: vec![],
+            names: vec!["here", "there"],
+            unavailable: vec![UnavailableValue { value: "there", why: why() }],
+            shown_default: "here,there".into(),
+            shown_quick: "here".into(),
+        };
+        let metric = |id| MetricEntry {
+            id,
+            title: "",
+            unit: "",
+            better: syscost_core::sample::Better::Higher,
+            help: "",
+        };
+        Listing {
+            version: "0",
+            experiments: vec![Experiment { name: "first".into(), title: "What moving costs".into() }],
+            probes: vec![ProbeEntry {
+                id: "move",
+                title: "moving things",
+                method: "Things are moved, and the time is read before and after it.",
+                source: "",
+                axes: vec![axis],
+                metrics: vec![metric("speed"), metric("distance")],
+            }],
+            mechanisms: vec![
+                way("walk", &["on-foot"], true, None),
+                way("a_mechanism_of_a_long_name", &[], false, None),
+                way("beam", &[], true, Some(why())),
+            ],
+            receivers: vec![
+                way("catch", &[], true, None),
+                WayEntry { delivers: Some(false), ..way("drop", &[], false, None) },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_listing_reads_well() {
+        insta::assert_snapshot!("list", text(&fixed(), Paint::none()));
+        insta::assert_snapshot!("list_probe", probe_text(&fixed().probes[0], Paint::none()));
+    }
+}

@@ -1,0 +1,86 @@
+//! `report DIR`: rebuilds a run's figures and pages from its record; what `run` ends with too.
+//!
+//! Everything here is computed from the record alone: the machine is not looked at.
+
+use crate::args::{Global, ReportArgs};
+use crate::{dispatch::Verdict, output, text_file};
+use anyhow::{Context, Result};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use syscost_analyze::beside::Beside;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::files::{RunDir, replace, replace_with};
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Report, build, csv, html, svg};
+
+const RESULTS: &str = "results.csv";
+/// A table is a page of text.
+const LARGEST_TABLE: u64 = 4 << 20;
+const PAGE: &str = "report.html";
+
+/// A report and the files that hold it.
+pub struct Written {
+    report: Report,
+    page: PathBuf,
+    pub files: Vec<PathBuf>,
+}
+
+pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
+    let run = RunDir::load(&args.dir)?;
+    let out = args.out.as_deref().unwrap_or(&args.dir);
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<Beside>>>()?;
+    let written = write(&run, out, args.svg, &beside)?;
+    if global.json {
+        let verdict: Vec<&str> = written.report.verdict.iter().map(|s| s.text.as_str()).collect();
+        output::print_json(&json!({
+            "dir": out,
+            "state": run.record.state,
+            "verdict": verdict,
+            "files": written.files,
+        }))?;
+    } else {
+        show(&written, global)?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
+fn figures(path: &Path) -> Result<Beside> {
+    let name = path.canonicalize().ok().and_then(|p| Some(p.file_name()?.to_string_lossy().into_owned()));
+    let name = name.unwrap_or_else(|| path.display().to_string());
+    if path.is_dir() {
+        return Ok(Beside::run(&name, &RunDir::load(path)?));
+    }
+    let about = || format!("cannot show {} beside the run", path.display());
+    let text =
+        text_file::read(path, LARGEST_TABLE, "table of operations", "name the part that is to be compared")
+            .with_context(about)?;
+    Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
+}
+
+/// Builds the report of a run and writes its files into a directory.
+pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Written> {
+    let analysis = Analysis::of(run);
+    let report = build::report_beside(run, &analysis, beside);
+    run.samples.intact()?;
+    let kept = "the report could not be kept (--out DIR puts it elsewhere)";
+    replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
+    let mut contents = vec![(PAGE.to_string(), html::page(&report))];
+    if plots {
+        contents.extend(svg::files(&report));
+    }
+    for (name, content) in &contents {
+        replace(out, name, content.as_bytes()).context(kept)?;
+    }
+    let names = std::iter::once(RESULTS).chain(contents.iter().map(|(name, _)| name.as_str()));
+    let files = names.map(|name| out.join(name)).collect();
+    Ok(Written { report, page: out.join(PAGE), files })
+}
+
+/// The report's end on the terminal.
+pub fn show(written: &Written, global: &Global) -> Result<()> {
+    let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+    output::print(&terminal::text(&written.report, Some(&written.page), look))
+}

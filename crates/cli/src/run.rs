@@ -1,0 +1,132 @@
+//! `run`: measures an experiment into a directory, writes its report there, and says how it went.
+
+use crate::args::{Global, RunArgs};
+use crate::progress::Progress;
+use crate::{asked, axes, dispatch::Verdict, output, plan as plan_command, refine, report};
+use anyhow::{Result, bail};
+use clap::ArgMatches;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use syscost_core::units::{count, utc};
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::files::RunDir;
+use syscost_experiment::run::{Run, State};
+use syscost_harness::Options;
+
+/// Where runs go when no directory is named.
+const RUNS: &str = "syscost-runs";
+
+pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
+    let options = match &args.resume {
+        Some(dir) => resumed(dir, args, matches, command)?,
+        None => fresh(args, matches, command)?,
+    };
+    let out = options.out.clone();
+    let mut progress = Progress::measuring(&options.plan, global);
+    let run = refine::measure(options, &mut |event| progress.show(event))?;
+    let written = report::write(&run, &out, false, &[])?;
+    if global.json {
+        let line = json!({ "event": "written", "dir": out, "files": written.files });
+        output::print_json_line(&line)?;
+    } else {
+        report::show(&written, global)?;
+    }
+    let left = unmeasured(&run);
+    if left > 0 && run.record.state == State::TimeLimit {
+        output::complain(&format!(
+            "warning: {left} of {} not measured: the time limit was over before: syscost run --resume {} --time-limit \
+             LONGER",
+            count(run.record.plan.cases.len(), "case"),
+            out.display()
+        ));
+    }
+    Ok(verdict(&run, args.strict))
+}
+
+fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+    let spec = asked::spec(&args.asked, matches)?;
+    let plan = Plan::make(&spec)?;
+    refuse_nothing(&plan)?;
+    let out = args.out.clone().unwrap_or_else(|| default_dir(&spec.name));
+    Ok(Options { out, resume: false, spec, plan, command, part: None })
+}
+
+/// The recorded experiment again; only the time limit may differ.
+fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+    if let Some(flag) = axes::any(matches) {
+        bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
+    }
+    let record = RunDir::record(dir)?;
+    let mut spec = record.spec;
+    if let Some(text) = &args.asked.time_limit {
+        spec.time_limit_ns = asked::time_limit_ns(text)?;
+        spec.validate()?;
+    }
+    Ok(Options { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command, part: None })
+}
+
+/// A plan with nothing to run is an answer, but not a run.
+pub fn refuse_nothing(plan: &Plan) -> Result<()> {
+    if !plan.cases.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<String> = plan_command::reasons(&plan.skips)
+        .into_iter()
+        .map(|(why, cases)| format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy))
+        .collect();
+    bail!("nothing of this experiment can run here. {}", reasons.join(". "))
+}
+
+/// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
+fn verdict(run: &Run, strict: bool) -> Verdict {
+    let skipped = strict && !run.record.plan.skips.is_empty();
+    let interrupted = run.record.state == State::Interrupted;
+    if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {
+        return Verdict::Bad;
+    }
+    Verdict::Good
+}
+
+/// Cases that have no verified sample, and are not known to be impossible here.
+fn unmeasured(run: &Run) -> usize {
+    let plan = &run.record.plan;
+    let given_up = plan.given_up();
+    let measured = |case: &Case| run.samples.verified(case.index) || given_up.contains(&case.index);
+    plan.cases.iter().filter(|case| !measured(case)).count()
+}
+
+/// `syscost-runs/20261121T090000Z-default`
+pub fn default_dir(name: &str) -> PathBuf {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Path::new(RUNS).join(format!("{}-{name}", stamp(now.as_secs())))
+}
+
+/// ISO 8601 in its basic form, which sorts by time and needs no escaping.
+fn stamp(unix_seconds: u64) -> String {
+    let [year, month, day, hour, minute, second] = utc(unix_seconds);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::Point;
+    use syscost_experiment::plan::Skip;
+    use syscost_host::Unavailable;
+
+    #[test]
+    fn directories_are_named_by_time() {
+        assert_eq!(stamp(951_782_399), "20000228T235959Z");
+    }
+
+    #[test]
+    fn one_case_that_cannot_run_is_not_called_several() {
+        let why = Unavailable { reason: "no such thing".into(), remedy: "none".into() };
+        let skip = Skip { probe: "p".into(), point: Point::default(), why };
+        let skipped = |n: usize| Plan { skips: vec![skip.clone(); n], ..Plan::default() };
+        let said = |n| refuse_nothing(&skipped(n)).unwrap_err().to_string();
+        assert_eq!(said(1), "nothing of this experiment can run here. 1 case: no such thing -> none");
+        assert!(said(2).contains("2 cases: "));
+    }
+}

@@ -1,0 +1,278 @@
+//! The cases of a run, their seeded interleaved order, and what is skipped and why.
+//!
+//! A plan is made from a spec and what this machine allows, before anything is measured. It
+//! measures nothing itself.
+
+mod answers;
+mod expand;
+mod refine;
+mod thin;
+mod twins;
+
+pub use refine::Refinement;
+pub use thin::Thinned;
+
+use crate::spec::{ProbeSpec, Spec};
+use answers::Answers;
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::time::Duration;
+use syscost_core::axis::{Axis, Kind, Name, Point, Value};
+use syscost_core::stats::random::Random;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::memory;
+use syscost_measure::probe::{self, Probe};
+
+/// A probe at a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Index in the plan; `case` column of the files.
+    pub index: usize,
+    pub probe: Name,
+    pub point: Point,
+    /// This case repeats that one, to measure the noise floor (A/A). Never part of a comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<usize>,
+}
+
+/// A case that was asked for and cannot run here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Skip {
+    pub probe: Name,
+    pub point: Point,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
+/// A default that this machine cannot do, and what is measured instead. Only values that nobody
+/// named are replaced: what was asked for is measured or skipped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Substitution {
+    pub probe: String,
+    pub axis: String,
+    pub wanted: Value,
+    pub used: Value,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub cases: Vec<Case>,
+    pub skips: Vec<Skip>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub substitutions: Vec<Substitution>,
+    /// Default values that a quick run has no time for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinned: Vec<Thinned>,
+    /// Stages that added cases to those that were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refinements: Vec<Refinement>,
+}
+
+/// Beyond this a plan is a mistake: one round of it would take hours.
+pub const MOST_CASES: usize = 100_000;
+
+/// Starting and joining the fresh workers of one round, beside its windows.
+const ROUND_OVERHEAD: Duration = Duration::from_millis(15);
+
+/// Why a spec cannot be planned here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("there is no probe {0:?} in this version of syscost")]
+    NoProbe(String),
+    #[error(
+        "this asks for more than {MOST_CASES} cases of {probe} ({count} and counting): \
+         name fewer values of --{flag}, which has {values}"
+    )]
+    TooManyCases { probe: String, count: usize, flag: &'static str, values: usize },
+    #[error(
+        "its {entries} entries ask for more than {MOST_CASES} cases together: name fewer values, or make two \
+         experiments of it"
+    )]
+    TooManyTogether { entries: usize },
+    #[error(
+        "{probe} at {point} needs {} of memory, and this machine has {} to give: {remedy}",
+        Unit::Bytes.format(*needed as f64), Unit::Bytes.format(*available as f64)
+    )]
+    Memory { probe: String, point: String, needed: u64, available: u64, remedy: String },
+}
+
+/// How long a plan takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TimeEstimate {
+    /// One visit of every case.
+    pub round: Duration,
+    /// The fewest rounds the spec allows, or the time limit if that is less.
+    pub least: Duration,
+    /// The most rounds the spec allows, or the time limit if that is less.
+    pub most: Duration,
+    /// How many whole rounds fit into the time limit.
+    pub rounds_in_limit: u64,
+}
+
+impl Plan {
+    /// Every case of the spec that this machine can run, and every one that it cannot.
+    pub fn make(spec: &Spec) -> Result<Plan, PlanError> {
+        Plan::make_within(spec, memory::available_bytes())
+    }
+
+    /// As [`Plan::make`], with this much memory (`None`: unknown, nothing is refused).
+    pub fn make_within(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+        let plan = Plan::whole(spec, memory_bytes)?;
+        if spec.quick { thin::thinned(spec, plan, memory_bytes) } else { Ok(plan) }
+    }
+
+    fn whole(spec: &Spec, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
+        let mut plan = Plan::default();
+        let mut seen = HashSet::new();
+        for entry in &spec.probes {
+            let probe = probe::find(&entry.probe).ok_or_else(|| PlanError::NoProbe(entry.probe.clone()))?;
+            let axes = probe.axes();
+            // One grid has no point twice; two grids of one probe may.
+            let repeated = spec.probes.iter().filter(|other| other.probe == entry.probe).count() > 1;
+            let entry = &plan.substitute(probe, &axes, entry, spec.quick);
+            let grid = expand::grid(probe, &axes, entry, spec.quick)?;
+            // Each entry keeps the limit by itself; many of them are as much of a mistake.
+            if plan.cases.len() + plan.skips.len() + grid.points.len() > MOST_CASES {
+                return Err(PlanError::TooManyTogether { entries: spec.probes.len() });
+            }
+            let mut answers = Answers::new(probe, grid.words);
+            let id = Name::from(probe.about().id);
+            for (words, point) in grid.points {
+                if repeated && !seen.insert((id.clone(), point.clone())) {
+                    continue;
+                }
+                refuse_too_large(probe, &axes, &point, memory_bytes)?;
+                let answer = answers.of(words, &point);
+                plan.add(&id, point, answer);
+            }
+        }
+        let twins = twins::choose(&plan.cases);
+        for twin in twins {
+            let Case { probe, point, .. } = plan.cases[twin].clone();
+            plan.cases.push(Case { index: plan.cases.len(), probe, point, twin_of: Some(twin) });
+        }
+        Ok(plan)
+    }
+
+    /// The entry with those defaults replaced that this machine cannot do.
+    fn substitute(&mut self, probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) -> ProbeSpec {
+        let mut entry = entry.clone();
+        for axis in axes.iter().filter(|axis| !entry.axes.contains_key(axis.id)).collect::<Vec<_>>() {
+            let wanted = if quick { (axis.quick)() } else { (axis.default)() };
+            for value in wanted {
+                let Some((used, why)) = probe.substitute(axis.id, &value) else { continue };
+                let (id, wanted) = (axis.id.to_string(), value);
+                self.substitutions.push(Substitution {
+                    probe: probe.about().id.to_string(),
+                    axis: id.clone(),
+                    wanted: wanted.clone(),
+                    used: used.clone(),
+                    why,
+                });
+                let values = entry
+                    .axes
+                    .entry(id)
+                    .or_insert_with(|| if quick { (axis.quick)() } else { (axis.default)() });
+                values.iter_mut().filter(|v| **v == wanted).for_each(|v| *v = used.clone());
+            }
+        }
+        entry
+    }
+
+    /// Was this case planned, and found to be impossible here when it was tried?
+    pub fn gave_up(&self, case: &Case) -> bool {
+        self.skips.iter().any(|skip| skip.probe == case.probe && skip.point == case.point)
+    }
+
+    /// Every case of which that is true.
+    pub fn given_up(&self) -> HashSet<usize> {
+        let skipped: HashSet<(&Name, &Point)> = self.skips.iter().map(|s| (&s.probe, &s.point)).collect();
+        let cases = self.cases.iter().filter(|case| skipped.contains(&(&case.probe, &case.point)));
+        cases.map(|case| case.index).collect()
+    }
+
+    fn add(&mut self, probe: &Name, point: Point, answer: Result<(), Unavailable>) {
+        let probe = probe.clone();
+        match answer {
+            Ok(()) => self.cases.push(Case { index: self.cases.len(), probe, point, twin_of: None }),
+            Err(why) => self.skips.push(Skip { probe, point, why }),
+        }
+    }
+
+    /// The order in which a round visits these cases: shuffled, the same for the same seed, round
+    /// and cases, so that drift of the machine does not look like a difference between cases.
+    pub fn order(&self, seed: u64, round: u32, among: &[usize]) -> Vec<usize> {
+        let mut order = among.to_vec();
+        // The round picks a generator, not a position in one: a resumed run goes on in the same order.
+        let per_round = Random::new(seed ^ Random::new(u64::from(round)).next_u64()).next_u64();
+        Random::new(per_round).shuffle(&mut order);
+        order
+    }
+
+    /// How long one round of one case takes.
+    pub fn visit_time(&self, case: usize, spec: &Spec) -> Duration {
+        round_time(&self.cases[case], spec)
+    }
+
+    /// How long the plan takes under the spec's rounds and limit.
+    pub fn estimate(&self, spec: &Spec) -> TimeEstimate {
+        let round: Duration = self.cases.iter().map(|case| round_time(case, spec)).sum();
+        let limit = spec.time_limit();
+        let rounds_in_limit = limit.as_nanos().checked_div(round.as_nanos()).map_or(u64::MAX, |n| n as u64);
+        TimeEstimate {
+            round,
+            least: round.saturating_mul(spec.min_rounds).min(limit),
+            most: round.saturating_mul(spec.max_rounds).min(limit),
+            rounds_in_limit,
+        }
+    }
+}
+
+/// One round of one case, its workers' start included.
+fn round_time(case: &Case, spec: &Spec) -> Duration {
+    let probe = probe::find(&case.probe);
+    let timing = probe.map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
+    let set_up = probe.map_or(Duration::ZERO, |p| p.set_up(&case.point));
+    let windows = timing.window_ns.saturating_mul(u64::from(timing.windows));
+    ROUND_OVERHEAD + set_up + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
+}
+
+fn refuse_too_large(
+    probe: &dyn Probe,
+    axes: &[Axis],
+    point: &Point,
+    memory_bytes: Option<u64>,
+) -> Result<(), PlanError> {
+    let needed = probe.memory_bytes(point);
+    let Some(available) = memory_bytes.filter(|available| needed > *available) else { return Ok(()) };
+    Err(PlanError::Memory {
+        probe: probe.about().id.to_string(),
+        point: point.to_string(),
+        needed,
+        available,
+        remedy: smaller(probe, axes, point, available),
+    })
+}
+
+/// The axis of this point that, halved until it fits, changes it least.
+fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> String {
+    for axis in axes {
+        let (Kind::Bytes { min, .. }, Some(asked)) = (axis.kind, point.int(axis.id)) else { continue };
+        let halves = std::iter::successors(Some(asked / 2), |n| Some(n / 2)).take_while(|n| *n >= min.max(1));
+        for value in halves {
+            let mut smaller = point.clone();
+            smaller.set(axis.id, syscost_core::axis::Value::Int(value));
+            if probe.memory_bytes(&smaller) <= available {
+                let shown = syscost_core::units::short_bytes(value);
+                return format!("--{} {shown} would fit", axis.flag);
+            }
+        }
+    }
+    "ask for smaller sizes, or fewer threads or connections".to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Expansion, order, twins, limits.
+
+use super::*;
+use crate::spec::ProbeSpec;
+use proptest::prelude::*;
+use syscost_core::axis::Value;
+
+/// A spec of the first probe with these values, on paths that need no namespaces.
+fn spec(changes: &[(&str, &str)]) -> Spec {
+    let mut spec = Spec::named(probe::ALL[0].about().id).unwrap();
+    for (flag, values) in changes {
+        spec.set_axis(flag, &[values]).unwrap();
+    }
+    spec
+}
+
+fn make(changes: &[(&str, &str)]) -> Plan {
+    Plan::make_within(&spec(changes), None).unwrap()
+}
+
+fn firsts(plan: &Plan) -> Vec<&Case> {
+    plan.cases.iter().filter(|c| c.twin_of.is_none()).collect()
+}
+
+#[test]
+fn axes_multiply_in_order_and_one_that_does_not_apply_is_absent() {
+    let plan =
+        make(&[("path", "loopback"), ("size", "64,128,64"), ("threads", "1,2"), ("mechanism", "pack_send")]);
+    let points: Vec<(u64, u64)> = firsts(&plan)
+        .iter()
+        .map(|c| (c.point.int("message_bytes").unwrap(), c.point.int("threads").unwrap()))
+        .collect();
+    assert_eq!(points, [(64, 1), (64, 2), (128, 1), (128, 2)]);
+    assert!(plan.cases.iter().all(|c| c.point.get("mtu").is_none()), "a loopback has no MTU of ours");
+    assert!(plan.cases.iter().enumerate().all(|(i, c)| c.index == i));
+}
+
+#[test]
+fn an_axis_of_another_path_multiplies_only_there() {
+    let plan = make(&[
+        ("path", "veth,loopback"),
+        ("mtu", "1500,4148,9000"),
+        ("size", "64"),
+        ("threads", "1"),
+        ("mechanism", "pack_send"),
+    ]);
+    let planned = firsts(&plan).len() + plan.skips.len();
+    assert_eq!(planned, 3 + 1);
+}
+
+#[test]
+fn the_same_case_asked_twice_is_planned_once() {
+    let mut twice = spec(&[("path", "loopback"), ("size", "64,1K"), ("threads", "1")]);
+    let again = twice.probes[0].clone();
+    let once = Plan::make_within(&twice, None).unwrap();
+    twice.probes.push(again);
+    assert_eq!(Plan::make_within(&twice, None).unwrap(), once);
+}
+
+#[test]
+fn corners_of_one_mechanism_are_measured_twice() {
+    let plan = make(&[("path", "loopback"), ("size", "64,1K,4K"), ("threads", "1,2,8")]);
+    let twins: Vec<&Case> = plan.cases.iter().filter(|c| c.twin_of.is_some()).collect();
+    let first = &plan.cases[0];
+    let mut corners = Vec::new();
+    for twin in &twins {
+        let of = &plan.cases[twin.twin_of.unwrap()];
+        assert_eq!((&twin.probe, &twin.point, of.twin_of), (&of.probe, &of.point, None));
+        assert_eq!(twin.point.text("mechanism"), first.point.text("mechanism"));
+        corners.push((twin.point.int("message_bytes").unwrap(), twin.point.int("threads").unwrap()));
+    }
+    assert_eq!(corners, [(64, 1), (64, 8), (4096, 1), (4096, 8)]);
+    assert!(plan.cases[..plan.cases.len() - 4].iter().all(|c| c.twin_of.is_none()), "twins come last");
+}
+
+#[test]
+fn a_single_case_has_one_twin() {
+    let plan = make(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("mechanism", "pack_send")]);
+    assert_eq!(plan.cases.len(), 2);
+    assert_eq!(plan.cases[1].twin_of, Some(0));
+}
+
+#[test]
+fn quick_values_are_taken_where_none_are_named() {
+    let mut quick = spec(&[("path", "loopback"), ("threads", "4"), ("mechanism", "pack_send")]);
+    quick.set_quick();
+    let plan = Plan::make_within(&quick, None).unwrap();
+    let size = probe::ALL[0].axes().into_iter().find(|a| a.flag == "size").unwrap();
+    let sizes: Vec<Value> = firsts(&plan).iter().map(|c| c.point.get(size.id).unwrap().clone()).collect();
+    assert_eq!(sizes, (size.quick)());
+    assert!(plan.cases.iter().all(|c| c.point.int("threads") == Some(4)));
+}
+
+#[test]
+fn a_case_larger_than_memory_is_refused_with_one_that_fits() {
+    let spec = spec(&[("size", "1G"), ("threads", "16"), ("mechanism", "pack_send")]);
+    let error = Plan::make_within(&spec, Some(4 << 30)).unwrap_err().to_string();
+    assert!(error.contains("needs 32 GiB of memory, and this machine has 4 GiB"), "{error}");
+    assert!(error.ends_with("--size 128M would fit"), "{error}");
+}
+
+#[test]
+fn too_many_cases_are_refused_with_the_axis_to_cut() {
+    let sizes: Vec<Value> = (8..2008).map(Value::Int).collect();
+    let mut spec = spec(&[("mechanism", "pack_send")]);
+    spec.probes[0].axes.insert("message_bytes".into(), sizes);
+    spec.probes[0].axes.insert("threads".into(), (1..=100).map(Value::Int).collect());
+    let error = Plan::make_within(&spec, None).unwrap_err();
+    assert!(matches!(error, PlanError::TooManyCases { flag: "size", values: 2000, .. }), "{error}");
+}
+
+#[test]
+fn a_hundred_thousand_cases_are_planned() {
+    let mut spec = spec(&[("mechanism", "pack_send"), ("path", "loopback")]);
+    spec.probes[0].axes.insert("message_bytes".into(), (8..1008).map(Value::Int).collect());
+    spec.probes[0].axes.insert("threads".into(), (1..=100).map(Value::Int).collect());
+    let plan = Plan::make_within(&spec, None).unwrap();
+    assert_eq!(plan.cases.len(), 100_000 + 4);
+}
+
+#[test]
+fn a_probe_of_another_version_is_named() {
+    let mut spec = spec(&[]);
+    spec.probes.push(ProbeSpec { probe: "teleport".into(), axes: Default::default() });
+    assert_eq!(Plan::make_within(&spec, None).unwrap_err(), PlanError::NoProbe("teleport".into()));
+}
+
+#[test]
+fn the_estimate_is_rounds_of_windows_within_the_limit() {
+    let spec =
+        spec(&[("path", "loopback"), ("size", "64,128"), ("threads", "1"), ("mechanism", "pack_send")]);
+    let plan = Plan::make_within(&spec, None).unwrap();
+    let estimate = plan.estimate(&spec);
+    let timing = probe::find("transfer").unwrap().timing(&plan.cases[0].point, spec.timing);
+    let one = ROUND_OVERHEAD
+        + Duration::from_nanos(timing.warmup_ns + u64::from(timing.windows) * timing.window_ns);
+    assert_eq!(plan.cases.len(), 4);
+    assert_eq!(estimate.round, one * 4);
+    assert_eq!(estimate.least, one * 4 * spec.min_rounds);
+    let short = Spec { time_limit_ns: 1_000_000_000, ..spec };
+    assert_eq!(plan.estimate(&short).most, Duration::from_secs(1));
+    assert_eq!(
+        plan.estimate(&short).rounds_in_limit,
+        Duration::from_secs(1).as_nanos() as u64 / (one * 4).as_nanos() as u64
+    );
+}
+
+proptest! {
+    #[test]
+    fn order_is_a_permutation_that_the_seed_and_round_fix(seed: u64, round in 0u32..99, n in 0usize..40) {
+        let plan = Plan::default();
+        let among: Vec<usize> = (0..n).map(|i| i * 3).collect();
+        let order = plan.order(seed, round, &among);
+        prop_assert_eq!(&order, &plan.order(seed, round, &among));
+        let mut sorted = order;
+        sorted.sort_unstable();
+        prop_assert_eq!(sorted, among);
+    }
+}
+
+#[test]
+fn rounds_and_seeds_give_different_orders() {
+    let among: Vec<usize> = (0..50).collect();
+    let order = |seed, round| Plan::default().order(seed, round, &among);
+    assert_ne!(order(1, 0), order(1, 1));
+    assert_ne!(order(1, 0), order(2, 0));
+}

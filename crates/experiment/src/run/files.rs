@@ -1,0 +1,421 @@
+//! The run directory: `run.json` and `samples.csv`, kept valid at every instant.
+//!
+//! The record is replaced atomically (temporary file, fsync, rename); samples are appended in
+//! whole rows, one write per batch. A crash can leave one torn last row, which readers ignore
+//! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
+//! through symbolic links, and nothing that is found in one makes the reader panic.
+
+pub use super::errors::{LoadError, ResumeError, WriteError};
+use super::errors::{read_error, write_error};
+use super::held::{Held, one_name};
+use super::rows::{self, BadField};
+use super::samples::{self, Place, Samples, Written};
+use super::{Record, Run, SCHEMA, leftovers};
+use crate::plan::Plan;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use syscost_core::axis::{Name, Value};
+use syscost_core::sample::Sample;
+use syscost_core::units::count;
+use syscost_measure::probe;
+use syscost_sys::lock;
+
+pub const RECORD: &str = "run.json";
+pub const SAMPLES: &str = "samples.csv";
+/// Largest `run.json` that is read: tens of thousands of cases stay far below.
+const LARGEST_RECORD: u64 = 256 << 20;
+
+/// An open run directory that this process alone appends to.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    held: Held,
+    samples: File,
+    /// Bytes of whole rows in `samples.csv`.
+    length: u64,
+    /// How many of them are samples.
+    rows: usize,
+    /// Does the lock keep other writers away?
+    locked: bool,
+    quantities: Vec<String>,
+    probes: Vec<Name>,
+}
+
+impl RunDir {
+    /// Makes the directory (and its parents) and both files. Refuses one that holds anything.
+    pub fn create(path: &Path, record: &Record) -> Result<RunDir, WriteError> {
+        fs::create_dir_all(path).map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                WriteError::NotADirectory { path: path.into() }
+            }
+            _ => write_error(path, e),
+        })?;
+        let held = Held::open(path)?;
+        let begun = leftovers::only_a_beginning(&held.way).map_err(|e| write_error(path, e))?;
+        if !begun && fs::read_dir(&held.way).map_err(|e| write_error(path, e))?.next().is_some() {
+            let is_run = path.join(RECORD).exists();
+            let hint = if is_run {
+                format!(", or continue it with `syscost run --resume {}`", path.display())
+            } else {
+                String::new()
+            };
+            return Err(WriteError::Exists { path: path.into(), hint });
+        }
+        let file = path.join(SAMPLES);
+        let way = held.way.join(SAMPLES);
+        // A start that was killed before it wrote a record left an empty file: it is used again.
+        let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
+        let quantities = rows::quantity_columns(&record.plan);
+        let locked = take_lock(&samples, path)?;
+        let mut dir = RunDir {
+            path: path.into(),
+            held,
+            samples,
+            length: 0,
+            rows: 0,
+            locked,
+            quantities,
+            probes: probes(record),
+        };
+        leftovers::sweep(&dir.held.way);
+        dir.write_record(record)?;
+        let header = rows::header(&dir.quantities);
+        dir.write_rows(header.as_bytes())?;
+        Ok(dir)
+    }
+
+    /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
+    /// round, which is to be measured again.
+    pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
+        let held = Held::open(path).map_err(|error| match error {
+            WriteError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ResumeError::Load(LoadError::NotARun { path: path.into(), missing: RECORD })
+            }
+            error => error.into(),
+        })?;
+        let mut record = read_record(path)?;
+        let file = path.join(SAMPLES);
+        let samples = options(true).open(held.way.join(SAMPLES)).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => ResumeError::Load(read_error(path, SAMPLES, e)),
+            _ => ResumeError::Write(write_error(&file, e)),
+        })?;
+        let locked = take_lock(&samples, path)?;
+        leftovers::sweep(&held.way);
+        // Opened again: a copy of the descriptor would hold the lock for as long as the samples are read.
+        let again = open_file(&held.way, SAMPLES)?;
+        let mut read = samples::read(path, again, &mut record)?;
+        if read.torn
+            && let Some(start) = read.samples.drop_last_round()
+        {
+            read.whole = start;
+        }
+        let run = Run { record, samples: read.samples };
+        let wanted = rows::quantity_columns(&run.record.plan);
+        if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
+            return Err(WriteError::Columns { path: file, column }.into());
+        }
+        samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
+        let mut dir = RunDir {
+            path: path.into(),
+            held,
+            samples,
+            length: read.whole,
+            rows: run.samples.tally().samples,
+            locked,
+            quantities: read.quantities,
+            probes: probes(&run.record),
+        };
+        if read.whole == 0 {
+            // The crash came before the header was out.
+            let header = rows::header(&dir.quantities);
+            dir.write_rows(header.as_bytes())?;
+        }
+        Ok((dir, run))
+    }
+
+    /// What a run recorded beside its samples, which may be gigabytes.
+    pub fn record(path: &Path) -> Result<Record, LoadError> {
+        read_record(path)
+    }
+
+    /// Reads a run. Rows are streamed; one torn last row becomes a warning of the record.
+    pub fn load(path: &Path) -> Result<Run, LoadError> {
+        let mut record = read_record(path)?;
+        let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
+        Ok(Run { record, samples })
+    }
+
+    /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
+    pub fn no_samples(&self) -> Result<Samples, LoadError> {
+        let file = open_file(&self.held.way, SAMPLES)?;
+        Ok(Samples::none_of(&self.path, file, &self.quantities))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Can no other syscost write here? A file system without locks cannot tell.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// Is the file that is open here still the one that the directory names? Written on, it would
+    /// be lost without a word.
+    fn in_place(&self) -> Result<(), WriteError> {
+        let path = self.path.join(SAMPLES);
+        let open = self.samples.metadata().map_err(|e| write_error(&path, e))?;
+        let named = fs::symlink_metadata(&path).is_ok_and(|m| (m.dev(), m.ino()) == (open.dev(), open.ino()));
+        match named {
+            true => Ok(()),
+            false if open.nlink() == 0 => Err(WriteError::Removed { path, rows: self.rows }),
+            false => Err(WriteError::Moved { path, rows: self.rows }),
+        }
+    }
+
+    /// Replaces `run.json` atomically, and makes the samples before it durable first.
+    pub fn write_record(&mut self, record: &Record) -> Result<(), WriteError> {
+        self.probes = probes(record);
+        self.in_place()?;
+        self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
+        let json = |file: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *file, record)?;
+            file.write_all(b"\n")
+        };
+        replace_with(&self.held.way, RECORD, json).map_err(|error| self.held.named(error, &self.path))
+    }
+
+    /// Appends whole rows with one write; all of them, or none.
+    pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
+        self.in_place()?;
+        let histograms = super::histograms::append(&self.held.way, samples)
+            .map_err(|error| self.held.named(error, &self.path))?;
+        let mut lines = String::new();
+        let mut places = Vec::new();
+        for sample in samples {
+            let refuse = |e: BadField| WriteError::Sample { column: e.column, reason: e.reason };
+            let probe = self.probes.get(sample.case).map(Name::as_str).ok_or_else(|| {
+                refuse(BadField {
+                    column: "case".into(),
+                    reason: format!("{} is not in the plan", sample.case),
+                })
+            })?;
+            let before = lines.len() as u64;
+            rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
+            places.push(Place { offset: self.length + before, bytes: lines.len() as u64 - before });
+        }
+        self.write_rows(lines.as_bytes())?;
+        self.rows += samples.len();
+        Ok(Written { rows: places, histograms })
+    }
+
+    fn write_rows(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        if let Err(error) = self.samples.write_all(bytes) {
+            // A full disk may have taken half a row: leave the file as it was. Should that fail
+            // too, readers still ignore the torn row.
+            let _ = self.samples.set_len(self.length);
+            return Err(write_error(&self.path.join(SAMPLES), error));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Replaces one file of a run directory atomically (also `results.csv` and `report.html`).
+pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
+    replace_with(dir, name, |out| out.write_all(bytes))
+}
+
+/// The same with what this writes, piece by piece.
+pub fn replace_with(
+    dir: &Path,
+    name: &str,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let path = dir.join(name);
+    let temporary = dir.join(leftovers::temporary(name));
+    let fail = |e| write_error(&path, e);
+    let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, &path));
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(fail(error));
+    }
+    // The rename itself must survive a power cut.
+    File::open(dir).and_then(|d| d.sync_all()).map_err(fail)
+}
+
+fn write_new(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // A leftover of a killed process with our process id is ours to remove; a link is not followed.
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let mut file = BufWriter::new(options(false).write(true).create_new(true).open(path)?);
+    content(&mut file)?;
+    file.into_inner()?.sync_all()
+}
+
+/// Never through a symbolic link, never waiting for the other end of a FIFO.
+pub(super) fn options(append: bool) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC);
+    if append {
+        options.read(true).append(true);
+    }
+    options
+}
+
+pub(super) fn open_file(dir: &Path, name: &'static str) -> Result<File, LoadError> {
+    let file = options(false).read(true).open(dir.join(name)).map_err(|e| read_error(dir, name, e))?;
+    regular(&file).map_err(|e| read_error(dir, name, e))?;
+    Ok(file)
+}
+
+fn regular(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(io::Error::other("it is not a regular file")) }
+}
+
+/// False where the file system has no locks (some network mounts): it is still usable by one writer.
+fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
+    regular(file).and_then(|()| one_name(file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
+    match lock::exclusive(file) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
+        Err(_) => Ok(false),
+    }
+}
+
+fn probes(record: &Record) -> Vec<Name> {
+    record.plan.cases.iter().map(|c| c.probe.clone()).collect()
+}
+
+/// What every version of a record says.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u64,
+}
+
+fn read_record(dir: &Path) -> Result<Record, LoadError> {
+    let path = dir.join(RECORD);
+    let file = open_file(dir, RECORD)?;
+    let mut json = Vec::new();
+    file.take(LARGEST_RECORD + 1).read_to_end(&mut json).map_err(|e| read_error(dir, RECORD, e))?;
+    let damaged = |reason: String| LoadError::Record { path: path.clone(), reason };
+    if json.len() as u64 > LARGEST_RECORD {
+        return Err(damaged(format!("it is larger than {} MiB", LARGEST_RECORD >> 20)));
+    }
+    let newer = |found: u64| found > u64::from(SCHEMA);
+    let mut record: Record = match serde_json::from_slice(&json) {
+        Ok(record) => record,
+        // A newer record need not parse as ours.
+        Err(error) => match serde_json::from_slice::<Versioned>(&json) {
+            Ok(version) if newer(version.schema) => {
+                return Err(LoadError::Newer { path, found: version.schema });
+            }
+            Err(error) => return Err(damaged(error.to_string())),
+            Ok(_) => return Err(damaged(error.to_string())),
+        },
+    };
+    if newer(record.schema.into()) {
+        return Err(LoadError::Newer { path, found: record.schema.into() });
+    }
+    consistent(&record).map_err(damaged)?;
+    younger_axes(&mut record);
+    Ok(record)
+}
+
+/// Gives the points of an older run what they had on axes that it did not know yet.
+fn younger_axes(record: &mut Record) {
+    let mut known: BTreeMap<Name, Vec<(&'static str, Value)>> = BTreeMap::new();
+    let Plan { cases, skips, .. } = &mut record.plan;
+    let cases = cases.iter_mut().map(|case| (&case.probe, &mut case.point));
+    let skips = skips.iter_mut().map(|skip| (&skip.probe, &mut skip.point));
+    let audits = record.audits.iter_mut().map(|audit| (&audit.probe, &mut audit.point));
+    for (id, point) in cases.chain(skips).chain(audits) {
+        let younger = known.entry(id.clone()).or_insert_with(|| {
+            let Some(probe) = probe::find(id) else { return Vec::new() };
+            let axes = probe.axes().into_iter();
+            axes.filter_map(|axis| Some((axis.id, probe.before(axis.id)?))).collect()
+        });
+        for (axis, value) in younger.iter().filter(|(axis, _)| point.get(axis).is_none()).collect::<Vec<_>>()
+        {
+            point.set(axis, value.clone());
+        }
+    }
+}
+
+/// Indices that later rooms use without asking, and shares that statistics divide by.
+fn consistent(record: &Record) -> Result<(), String> {
+    let cases = record.plan.cases.len();
+    for (position, case) in record.plan.cases.iter().enumerate() {
+        if case.index != position {
+            return Err(format!("plan.cases[{position}] calls itself case {}", case.index));
+        }
+        if case.twin_of.is_some_and(|twin| twin >= cases) {
+            return Err(format!("case {position} repeats a case that is not in the plan"));
+        }
+    }
+    let named = record.warnings.iter().flat_map(|w| w.cases.iter().copied());
+    let named = named.chain(record.failures.iter().map(|f| f.case)).chain(record.settings.keys().copied());
+    if let Some(case) = named.into_iter().find(|case| *case >= cases) {
+        return Err(format!("it speaks of case {case}, and the plan has {}", count(cases, "case")));
+    }
+    for (name, share) in [("precision", record.spec.precision), ("confidence", record.spec.confidence)] {
+        if !(share > 0.0 && share < 1.0) {
+            return Err(format!("spec.{name} is {share}, not a share between 0 and 1"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_run_had_one_connection_a_thread() {
+        let axis = syscost_measure::mechanism::CONNECTIONS.id;
+        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/small-run").join(RECORD);
+        let mut older: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
+        let mut changed = 0;
+        for list in ["/plan/cases", "/audits"] {
+            for entry in older.pointer_mut(list).and_then(|list| list.as_array_mut()).unwrap() {
+                entry["point"].as_object_mut().unwrap().remove(axis);
+                changed += 1;
+            }
+        }
+        assert!(changed > 10);
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(RECORD), older.to_string()).unwrap();
+        let record = read_record(directory.path()).unwrap();
+        let cases = record.plan.cases.iter().map(|case| (&case.probe, &case.point));
+        let audits = record.audits.iter().map(|audit| (&audit.probe, &audit.point));
+        for (id, point) in cases.chain(audits) {
+            let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
+            assert_eq!(point.int(axis), known.then_some(1), "{id} at {point}");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_says_what_it_means_and_what_to_do() {
+        // /dev/full refuses every write with ENOSPC.
+        let samples = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut dir = RunDir {
+            path: "/somewhere".into(),
+            held: Held::open(Path::new("/")).unwrap(),
+            samples,
+            length: 0,
+            rows: 0,
+            locked: true,
+            quantities: Vec::new(),
+            probes: vec!["transfer".into()],
+        };
+        let error = dir.append(&[Sample { elapsed_ns: 1.0, ..Sample::default() }]).unwrap_err().to_string();
+        assert!(error.contains("/somewhere/samples.csv") && error.contains("--resume"), "{error}");
+        assert_eq!(dir.length, 0);
+    }
+}

@@ -1,0 +1,262 @@
+//! `histograms.csv`: every single time of the samples whose probe keeps them, one row a sample.
+//!
+//! A row is appended before the sample's own in `samples.csv`, so that no sample is without its
+//! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
+//! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
+
+use super::errors::{LoadError, WriteError, read_error, write_error};
+use super::files::{open_file, options};
+use super::held::one_name;
+use super::rows::{BadField, Column, column};
+use super::samples::Place;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use syscost_core::sample::Sample;
+use syscost_core::stats::histogram::Histogram;
+
+pub const HISTOGRAMS: &str = "histograms.csv";
+
+pub const COLUMNS: &[Column] = &[
+    column("case", "index of the case in `plan.cases` of `run.json`"),
+    column("round", "that of the sample in `samples.csv`"),
+    column("sample", "that of the sample in `samples.csv`"),
+    column(
+        "histogram",
+        "`VALUE:COUNT`, separated by spaces, values rising: the upper end of each bucket that has any, in \
+         nanoseconds (three significant digits), and how many times fell into it",
+    ),
+];
+
+/// Largest row that is read: 30,000 buckets, which is all that a minute has, take less.
+const LONGEST_ROW: u64 = 2 << 20;
+
+/// Appends the rows of those samples that have a histogram, with one write.
+pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> {
+    let mut rows = String::new();
+    let mut places: Vec<(Key, Place)> = Vec::new();
+    for sample in samples {
+        if let Some(histogram) = &sample.histogram {
+            let (key, offset) = ((sample.case, sample.round, sample.index), rows.len() as u64);
+            rows.push_str(&format!("{},{},{},{histogram}\n", sample.case, sample.round, sample.index));
+            places.push((key, Place { offset, bytes: rows.len() as u64 - offset }));
+        }
+    }
+    let mut written = Histograms::default();
+    if rows.is_empty() {
+        return Ok(written);
+    }
+    let path = dir.join(HISTOGRAMS);
+    let start = append_rows(&path, rows).map_err(|error| write_error(&path, error))?;
+    places.into_iter().for_each(|(key, at)| written.saw(key, Place { offset: start + at.offset, ..at }));
+    Ok(written)
+}
+
+/// Returns where the first of the rows stands.
+fn append_rows(path: &Path, mut rows: String) -> io::Result<u64> {
+    let mut file = options(true).create(true).open(path)?;
+    one_name(&file)?;
+    let length = whole_rows(&file)?;
+    file.set_len(length)?;
+    let mut start = length;
+    if length == 0 {
+        rows.insert_str(0, &header());
+        start = header().len() as u64;
+    }
+    let written = file.write_all(rows.as_bytes());
+    if written.is_err() {
+        // A full disk may have taken half a row: leave the file as it was.
+        let _ = file.set_len(length);
+    }
+    written.map(|()| start)
+}
+
+/// Bytes up to the end of the last whole row: a crash may have left half of one behind it.
+fn whole_rows(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(LONGEST_ROW);
+    let last = length.checked_sub(1).map_or(Ok(b'\n'), |at| {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).map(|()| byte[0])
+    })?;
+    if last == b'\n' {
+        return Ok(length);
+    }
+    let mut end = vec![0; (length - from) as usize];
+    file.read_exact_at(&mut end, from)?;
+    Ok(end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| from + at as u64 + 1))
+}
+
+fn header() -> String {
+    let mut line = COLUMNS.iter().map(|c| c.id).collect::<Vec<_>>().join(",");
+    line.push('\n');
+    line
+}
+
+/// Which sample: case, round, position within it.
+type Key = (usize, u32, u32);
+
+/// Where the histogram of each sample stands: they are large, and read when they are needed.
+#[derive(Clone, Debug, Default)]
+pub struct Histograms {
+    /// By case.
+    places: HashMap<usize, BTreeMap<(u32, u32), Place>>,
+}
+
+impl Histograms {
+    fn saw(&mut self, (case, round, index): Key, place: Place) {
+        self.places.entry(case).or_default().insert((round, index), place);
+    }
+
+    pub(super) fn extend(&mut self, more: Histograms) {
+        for (case, places) in more.places {
+            self.places.entry(case).or_default().extend(places);
+        }
+    }
+
+    pub(super) fn has(&self, case: usize) -> bool {
+        self.places.contains_key(&case)
+    }
+
+    /// Gives each sample its histogram, where the directory has one for it.
+    pub(super) fn attach(&self, dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        let file = open_file(dir, HISTOGRAMS)?;
+        for sample in samples {
+            let of_case = self.places.get(&sample.case);
+            let Some(place) = of_case.and_then(|of| of.get(&(sample.round, sample.index))) else { continue };
+            let mut bytes = vec![0; place.bytes as usize];
+            file.read_exact_at(&mut bytes, place.offset).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
+            let row = std::str::from_utf8(&bytes).ok().and_then(|line| parts(line.trim_end_matches('\n')));
+            let times = row.filter(|(key, _)| *key == (sample.case, sample.round, sample.index));
+            let what = || format!("{HISTOGRAMS}, from byte {}: another row stands there now", place.offset);
+            let changed = || LoadError::Changed { path: dir.into(), what: what() };
+            sample.histogram = Some(times.and_then(|(_, text)| text.parse().ok()).ok_or_else(changed)?);
+        }
+        Ok(())
+    }
+}
+
+/// Reads every row once: what is wrong in one is told with its place.
+pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
+    let path = dir.join(HISTOGRAMS);
+    let mut found = Histograms::default();
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        _ => {}
+    }
+    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, HISTOGRAMS)?);
+    let (mut bytes, mut offset) = (Vec::new(), 0);
+    for line in 1u64.. {
+        bytes.clear();
+        let mut limited = (&mut reader).take(LONGEST_ROW);
+        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
+        let bad =
+            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
+        if bytes.pop_if(|b| *b == b'\n').is_none() {
+            if length as u64 == LONGEST_ROW {
+                let reason = format!("the line is longer than {LONGEST_ROW} bytes");
+                return Err(bad(BadField { column: "histogram".into(), reason }));
+            }
+            // The end, or half a row that a crash left.
+            break;
+        }
+        let place = Place { offset, bytes: length as u64 };
+        offset += length as u64;
+        if line == 1 {
+            if bytes != header().trim_end().as_bytes() {
+                let reason = "the file does not begin with the names of its columns".into();
+                return Err(bad(BadField { column: "case".into(), reason }));
+            }
+            continue;
+        }
+        let Some((key, text)) = std::str::from_utf8(&bytes).ok().and_then(parts) else {
+            let reason = "the row does not begin with the numbers of a sample".into();
+            return Err(bad(BadField { column: "case".into(), reason }));
+        };
+        text.parse::<Histogram>()
+            .map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
+        found.saw(key, place);
+    }
+    Ok(found)
+}
+
+fn parts(line: &str) -> Option<(Key, &str)> {
+    let mut fields = line.splitn(4, ',');
+    let key = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some((key, fields.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn sample(case: usize, round: u32, times: Option<&str>) -> Sample {
+        Sample { case, round, histogram: times.map(|t| t.parse().unwrap()), ..Sample::default() }
+    }
+
+    /// As a reader gives samples their times.
+    fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
+        index(dir)?.attach(dir, samples)
+    }
+
+    fn bare(samples: &[Sample]) -> Vec<Sample> {
+        samples.iter().map(|s| Sample { histogram: None, ..s.clone() }).collect()
+    }
+
+    #[test]
+    fn histograms_find_their_samples_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let samples = vec![sample(0, 0, Some("10:3 20:1")), sample(1, 0, None), sample(0, 1, Some("11:7"))];
+        append(dir.path(), &samples[..2]).unwrap();
+        append(dir.path(), &samples[2..]).unwrap();
+        let mut read = bare(&samples);
+        attach(dir.path(), &mut read).unwrap();
+        assert_eq!(read, samples);
+    }
+
+    #[test]
+    fn a_torn_row_and_a_lost_sample_are_nobodys_and_the_later_row_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        append(dir.path(), &[sample(0, 0, Some("10:3")), sample(0, 5, Some("9:9"))]).unwrap();
+        let mut file = options(true).open(dir.path().join(HISTOGRAMS)).unwrap();
+        file.write_all(b"0,1,0,10:3 2").unwrap();
+        let mut half_way = vec![sample(0, 0, None)];
+        attach(dir.path(), &mut half_way).unwrap();
+        assert!(half_way[0].histogram.is_some(), "half a row at the end is ignored");
+        append(dir.path(), &[sample(0, 1, Some("12:4")), sample(0, 0, Some("10:4"))]).unwrap();
+        let mut read = vec![sample(0, 0, None), sample(0, 1, None)];
+        attach(dir.path(), &mut read).unwrap();
+        assert_eq!(read, [sample(0, 0, Some("10:4")), sample(0, 1, Some("12:4"))]);
+        let text = std::fs::read_to_string(dir.path().join(HISTOGRAMS)).unwrap();
+        assert_eq!(text.lines().count(), 5, "half a row is cut off: {text}");
+    }
+
+    #[test]
+    fn half_a_header_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(HISTOGRAMS), "case,rou").unwrap();
+        append(dir.path(), &[sample(0, 0, Some("10:3"))]).unwrap();
+        let mut read = vec![sample(0, 0, None)];
+        attach(dir.path(), &mut read).unwrap();
+        assert_eq!(read, [sample(0, 0, Some("10:3"))]);
+    }
+
+    #[test]
+    fn runs_without_the_file_have_none_and_a_stranger_in_it_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut samples = vec![sample(0, 0, None)];
+        attach(dir.path(), &mut samples).unwrap();
+        assert_eq!(samples[0].histogram, None);
+        std::fs::write(dir.path().join(HISTOGRAMS), "case,round,sample,histogram\n0,0,0,5:0\n").unwrap();
+        let error = attach(dir.path(), &mut samples).unwrap_err().to_string();
+        assert!(error.contains("line 2, column histogram"), "{error}");
+        std::fs::write(dir.path().join(HISTOGRAMS), "nothing\n").unwrap();
+        assert!(attach(dir.path(), &mut samples).is_err());
+    }
+}

@@ -1,0 +1,136 @@
+//! The record of a run and its files: `run.json` and `samples.csv`.
+//!
+//! Right of this module everything is pure: it computes from a [`Run`] and touches nothing.
+//! [`files`] keeps the directory, [`rows`] reads and writes the lines of `samples.csv`, [`samples`] finds
+//! those of a case again; an [`Audit`] is what was counted of a case's copies.
+
+pub mod audit;
+mod errors;
+pub mod files;
+mod held;
+pub mod histograms;
+pub mod leftovers;
+pub mod rows;
+pub mod samples;
+pub mod settings;
+
+use crate::plan::{Case, Plan};
+use crate::spec::Spec;
+use serde::{Deserialize, Serialize};
+use syscost_host::{Fact, Unavailable};
+use syscost_measure::probe::prediction::Prediction;
+
+pub use audit::{Audit, Cpu};
+pub use files::{LoadError, ResumeError, RunDir, WriteError};
+pub use samples::{Samples, Tally};
+
+/// Version of the directory's format; readers refuse a newer one.
+pub const SCHEMA: u32 = 1;
+
+/// Which syscost made the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    pub version: String,
+    /// `release` or `debug` (a debug build times nothing that may be published).
+    pub profile: String,
+    pub binary_sha256: String,
+}
+
+/// Something that weakens a figure: what was seen, what it means, what to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// `steal_time`, `debug_build`, `loopback_fallback`
+    pub id: String,
+    pub observed: String,
+    pub consequence: String,
+    /// The next command.
+    pub remedy: String,
+    /// The cases it concerns; empty = the whole run.
+    #[serde(default)]
+    pub cases: Vec<usize>,
+}
+
+/// A case that was started and failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    pub case: usize,
+    pub round: u32,
+    pub message: String,
+}
+
+/// Quantities that this machine could not provide (each reason once).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingQuantities {
+    pub quantities: Vec<String>,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
+/// How the run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Still running, or killed: the files are valid as they stand.
+    Running,
+    /// Every case reached the precision asked, or its maximum of rounds.
+    Complete,
+    /// The time limit came first: every case has its precision stated.
+    TimeLimit,
+    /// Ctrl-C or SIGTERM.
+    Interrupted,
+}
+
+/// `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub schema: u32,
+    pub id: String,
+    pub tool: Tool,
+    /// Unix time at the start.
+    pub started_unix_ns: u64,
+    /// Wall-clock time spent measuring, over all sessions of a resumed run.
+    pub elapsed_ns: u64,
+    pub state: State,
+    /// The command line as given.
+    pub command: Vec<String>,
+    pub host: Vec<Fact>,
+    pub spec: Spec,
+    pub plan: Plan,
+    /// Settings as the kernel reported them back, per case: role -> name -> value.
+    #[serde(default, with = "settings")]
+    pub settings: settings::ByCase,
+    pub missing: Vec<MissingQuantities>,
+    pub warnings: Vec<Warning>,
+    pub failures: Vec<Failure>,
+    /// Each written before the first sample of its case.
+    #[serde(default)]
+    pub predictions: Vec<Prediction>,
+    /// The copies of one case of each way to move data.
+    #[serde(default)]
+    pub audits: Vec<Audit>,
+}
+
+impl Record {
+    /// What emulated every instruction of the machine that was measured: its times mean nothing, its
+    /// counts hold.
+    pub fn emulator(&self) -> Option<&str> {
+        let fact = self.host.iter().find(|fact| fact.id == "emulated")?;
+        fact.value.as_deref().filter(|value| *value != "no")
+    }
+}
+
+/// A record with its samples: all that estimates and reports are computed from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub record: Record,
+    pub samples: Samples,
+}
+
+impl Run {
+    /// A case of the plan by its index.
+    pub fn case(&self, index: usize) -> Option<&Case> {
+        let cases = &self.record.plan.cases;
+        // The index is the position in every plan that syscost makes; a hand-made one may differ.
+        cases.get(index).filter(|c| c.index == index).or_else(|| cases.iter().find(|c| c.index == index))
+    }
+}

@@ -1,0 +1,382 @@
+//! The samples of a run: rows of `samples.csv` that are read when somebody asks for those of a case.
+//!
+//! A file of gigabytes is read once from end to end (every row is checked then), and only where the rows
+//! of each round stand is kept; a case's samples are read again whenever they are needed. Runs that tests
+//! make up hold theirs in memory. Nothing here writes; what cannot be read a second time is told by
+//! [`Samples::intact`], which whoever publishes figures asks at the end.
+
+use super::errors::read_error;
+use super::files::{self, LoadError, SAMPLES};
+use super::histograms::{self, Histograms};
+use super::rows::{self, BadField, Columns};
+use super::{Record, Warning};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use syscost_core::sample::Sample;
+
+/// How many there are, and of what kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub samples: usize,
+    pub verified: usize,
+    /// With a mark of disturbance.
+    pub marked: usize,
+}
+
+impl Tally {
+    fn count(&mut self, sample: &Sample) {
+        self.samples += 1;
+        self.verified += usize::from(sample.verified);
+        self.marked += usize::from(!sample.marks.is_empty());
+    }
+}
+
+/// All samples of a run. As a slice it is every one of them in memory: for runs that are known to be small.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    stored: Option<Stored>,
+    whole: OnceLock<Vec<Sample>>,
+}
+
+/// The samples of one case, in the order of the file.
+pub struct OfCase<'a> {
+    read: Vec<Sample>,
+    held: Vec<&'a Sample>,
+}
+
+impl OfCase<'_> {
+    pub fn iter(&self) -> impl Iterator<Item = &Sample> {
+        self.read.iter().chain(self.held.iter().copied())
+    }
+}
+
+/// Where the rows are.
+#[derive(Clone, Debug)]
+struct Stored {
+    dir: PathBuf,
+    file: Arc<File>,
+    columns: Columns,
+    /// By case, in the order of the file.
+    pieces: Vec<Vec<Piece>>,
+    histograms: Histograms,
+    /// The first thing that could not be read again.
+    trouble: Arc<OnceLock<String>>,
+}
+
+/// Rows of one round that stand together.
+#[derive(Clone, Debug)]
+struct Piece {
+    round: u32,
+    offset: u64,
+    bytes: u64,
+    verified: u32,
+    marked: u32,
+    samples: u32,
+}
+
+/// Where a row stands in its file, its newline included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// What was found in the file beside its samples.
+pub(super) struct Found {
+    pub samples: Samples,
+    /// Bytes up to the end of the last whole row.
+    pub whole: u64,
+    /// Half a row follows.
+    pub torn: bool,
+    pub quantities: Vec<String>,
+}
+
+impl Samples {
+    /// None yet, of a file that is being written.
+    pub(super) fn none_of(dir: &Path, file: File, quantities: &[String]) -> Samples {
+        let stored = Stored {
+            dir: dir.into(),
+            file: Arc::new(file),
+            columns: Columns::new(quantities),
+            pieces: Vec::new(),
+            histograms: Histograms::default(),
+            trouble: Arc::default(),
+        };
+        Samples { stored: Some(stored), whole: OnceLock::new() }
+    }
+
+    /// Those of one case.
+    pub fn of_case(&self, case: usize) -> OfCase<'_> {
+        match &self.stored {
+            Some(stored) => OfCase { read: stored.of_case(case), held: Vec::new() },
+            None => OfCase { read: Vec::new(), held: self.iter().filter(|s| s.case == case).collect() },
+        }
+    }
+
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        match &self.stored {
+            Some(stored) => stored.pieces.iter().flatten().for_each(|piece| {
+                tally.samples += piece.samples as usize;
+                tally.verified += piece.verified as usize;
+                tally.marked += piece.marked as usize;
+            }),
+            None => self.iter().for_each(|sample| tally.count(sample)),
+        }
+        tally
+    }
+
+    /// Has the case any?
+    pub fn has(&self, case: usize) -> bool {
+        match &self.stored {
+            Some(stored) => stored.pieces.get(case).is_some_and(|pieces| !pieces.is_empty()),
+            None => self.iter().any(|s| s.case == case),
+        }
+    }
+
+    /// Has the case any whose work was right?
+    pub fn verified(&self, case: usize) -> bool {
+        match &self.stored {
+            Some(stored) => stored.pieces.get(case).is_some_and(|p| p.iter().any(|p| p.verified > 0)),
+            None => self.iter().any(|s| s.case == case && s.verified),
+        }
+    }
+
+    /// May samples of the case have the times of single operations?
+    pub fn have_times(&self, case: usize) -> bool {
+        match &self.stored {
+            Some(stored) => stored.histograms.has(case),
+            None => self.iter().any(|s| s.case == case && s.histogram.is_some()),
+        }
+    }
+
+    /// Takes in samples that were appended to the files.
+    pub fn written(&mut self, samples: &[Sample], places: Written) {
+        let Some(stored) = &mut self.stored else {
+            self.extend(samples.iter().cloned());
+            return;
+        };
+        self.whole.take();
+        samples.iter().zip(places.rows).for_each(|(sample, place)| stored.saw(sample, place));
+        stored.histograms.extend(places.histograms);
+    }
+
+    /// Was everything that was asked for there? The file may have been changed since it was first read.
+    pub fn intact(&self) -> Result<(), LoadError> {
+        match self.stored.as_ref().and_then(|stored| Some((stored, stored.trouble.get()?))) {
+            Some((stored, what)) => Err(LoadError::Changed { path: stored.dir.clone(), what: what.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops the rows of the last round in the file; where they began.
+    pub(super) fn drop_last_round(&mut self) -> Option<u64> {
+        let stored = self.stored.as_mut()?;
+        let start = |pieces: &Vec<Piece>| pieces.last().map(|piece| piece.offset);
+        let last = stored.pieces.iter_mut().max_by_key(|pieces| start(pieces))?;
+        Some(last.pop()?.offset)
+    }
+}
+
+/// Where appended samples stand.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub rows: Vec<Place>,
+    pub histograms: Histograms,
+}
+
+impl Stored {
+    fn saw(&mut self, sample: &Sample, place: Place) {
+        if self.pieces.len() <= sample.case {
+            self.pieces.resize_with(sample.case + 1, Vec::new);
+        }
+        let pieces = &mut self.pieces[sample.case];
+        let follows = |p: &&mut Piece| p.round == sample.round && p.offset + p.bytes == place.offset;
+        let (verified, marked) = (u32::from(sample.verified), u32::from(!sample.marks.is_empty()));
+        match pieces.last_mut().filter(follows) {
+            Some(piece) => {
+                piece.bytes += place.bytes;
+                piece.samples += 1;
+                piece.verified += verified;
+                piece.marked += marked;
+            }
+            None => pieces.push(Piece {
+                round: sample.round,
+                offset: place.offset,
+                bytes: place.bytes,
+                verified,
+                marked,
+                samples: 1,
+            }),
+        }
+    }
+
+    fn of_case(&self, case: usize) -> Vec<Sample> {
+        let pieces = self.pieces.get(case).map_or(&[][..], Vec::as_slice);
+        let mut samples = Vec::with_capacity(pieces.iter().map(|p| p.samples as usize).sum());
+        for piece in pieces {
+            if let Err(what) = self.read(case, piece, &mut samples) {
+                let _ = self.trouble.set(what);
+                break;
+            }
+        }
+        if self.histograms.has(case)
+            && let Err(what) = self.histograms.attach(&self.dir, &mut samples)
+        {
+            let _ = self.trouble.set(what.to_string());
+        }
+        samples
+    }
+
+    fn read(&self, case: usize, piece: &Piece, into: &mut Vec<Sample>) -> Result<(), String> {
+        let at = |what: String| format!("{SAMPLES}, from byte {}: {what}", piece.offset);
+        let mut bytes = vec![0; piece.bytes as usize];
+        self.file.read_exact_at(&mut bytes, piece.offset).map_err(|e| at(e.to_string()))?;
+        let text = std::str::from_utf8(&bytes).map_err(|e| at(e.to_string()))?;
+        let before = into.len();
+        for line in text.lines() {
+            let (sample, _) = rows::parse_fields(line, &self.columns)
+                .map_err(|bad| at(format!("column {}: {}", bad.column, bad.reason)))?;
+            into.push(sample);
+        }
+        let same = |s: &Sample| (s.case, s.round) == (case, piece.round);
+        if into.len() - before != piece.samples as usize || !into[before..].iter().all(same) {
+            return Err(at("other rows stand there now".into()));
+        }
+        Ok(())
+    }
+
+    fn whole(&self) -> Vec<Sample> {
+        let mut order: Vec<(u64, usize, &Piece)> = Vec::new();
+        for (case, pieces) in self.pieces.iter().enumerate() {
+            order.extend(pieces.iter().map(|piece| (piece.offset, case, piece)));
+        }
+        order.sort_by_key(|(offset, ..)| *offset);
+        let mut samples = Vec::new();
+        for (_, case, piece) in order {
+            if let Err(what) = self.read(case, piece, &mut samples) {
+                let _ = self.trouble.set(what);
+                break;
+            }
+        }
+        if let Err(what) = self.histograms.attach(&self.dir, &mut samples) {
+            let _ = self.trouble.set(what.to_string());
+        }
+        samples
+    }
+}
+
+/// Reads every row once: what is wrong in one is told with its place.
+pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Found, LoadError> {
+    let path = dir.join(SAMPLES);
+    file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
+    let again = file.try_clone().map_err(|e| read_error(dir, SAMPLES, e))?;
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let quantities = rows::quantity_columns(&record.plan);
+    let samples = Samples::none_of(dir, again, &quantities);
+    let mut found = Found { samples, whole: 0, torn: false, quantities };
+    let mut bytes = Vec::new();
+    for line in 1u64.. {
+        bytes.clear();
+        let mut limited = (&mut reader).take(rows::LONGEST_LINE as u64);
+        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, SAMPLES, e))?;
+        if bytes.pop_if(|b| *b == b'\n').is_none() {
+            if length == rows::LONGEST_LINE {
+                let reason = format!("the line is longer than {} bytes", rows::LONGEST_LINE);
+                return Err(LoadError::Row { path, line, column: "case".into(), reason });
+            }
+            if length > 0 {
+                record.warnings.push(torn_row(line));
+                // Half a header leaves nothing to keep.
+                found.torn = line > 1;
+            }
+            break;
+        }
+        let bad =
+            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|_| bad(BadField { column: "case".into(), reason: "the line is not text".into() }))?;
+        let Some(stored) = &mut found.samples.stored else { break };
+        if line == 1 {
+            found.quantities = rows::parse_header(text).map_err(bad)?;
+            stored.columns = Columns::new(&found.quantities);
+        } else {
+            let sample = rows::parse_row(text, &record.plan, &stored.columns).map_err(bad)?;
+            stored.saw(&sample, Place { offset: found.whole, bytes: length as u64 });
+        }
+        found.whole += length as u64;
+    }
+    if let Some(stored) = &mut found.samples.stored {
+        stored.histograms = histograms::index(dir)?;
+    }
+    Ok(found)
+}
+
+fn torn_row(line: u64) -> Warning {
+    Warning {
+        id: "torn_row".into(),
+        observed: format!("line {line} of {}, its last, ends in the middle", files::SAMPLES),
+        consequence:
+            "the run was cut off while writing; that row is ignored (--resume measures its round again)"
+                .into(),
+        remedy: "syscost run --resume DIR".into(),
+        cases: Vec::new(),
+    }
+}
+
+impl Deref for Samples {
+    type Target = Vec<Sample>;
+
+    fn deref(&self) -> &Vec<Sample> {
+        self.whole.get_or_init(|| self.stored.as_ref().map_or_else(Vec::new, Stored::whole))
+    }
+}
+
+/// What is changed is no longer what the file says.
+impl DerefMut for Samples {
+    fn deref_mut(&mut self) -> &mut Vec<Sample> {
+        let _ = self.deref();
+        self.stored = None;
+        self.whole.get_mut().expect("made just now")
+    }
+}
+
+impl From<Vec<Sample>> for Samples {
+    fn from(samples: Vec<Sample>) -> Samples {
+        Samples { stored: None, whole: OnceLock::from(samples) }
+    }
+}
+
+impl PartialEq for Samples {
+    fn eq(&self, other: &Samples) -> bool {
+        **self == **other
+    }
+}
+
+impl PartialEq<[Sample]> for Samples {
+    fn eq(&self, other: &[Sample]) -> bool {
+        **self == other
+    }
+}
+
+impl<'a> IntoIterator for &'a Samples {
+    type Item = &'a Sample;
+    type IntoIter = std::slice::Iter<'a, Sample>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Samples {
+    type Item = &'a mut Sample;
+    type IntoIter = std::slice::IterMut<'a, Sample>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}

@@ -1,0 +1,273 @@
+//! What was asked: probes, axis values, precision, time limit, seed.
+//!
+//! A spec comes from a TOML file ([`Spec::from_toml`]), a built-in one ([`BUILT_IN`]) or a probe's
+//! id, and is then changed by flags ([`Spec::set_axis`]). It says nothing about this machine: what
+//! can run here is the plan's business. Every value goes through its axis, so that a spec holds
+//! only values that the axis allows.
+
+mod read;
+mod refine;
+mod write;
+
+pub use refine::Refine;
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use syscost_core::axis::{Axis, Kind, Value, suggest};
+use syscost_core::stats::random::Random;
+use syscost_measure::probe::{self, Timing};
+
+/// One probe of a spec and the values asked for on its axes. Axes that are not named take the
+/// probe's defaults when the plan is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSpec {
+    pub probe: String,
+    pub axes: BTreeMap<String, Vec<Value>>,
+}
+
+/// A whole experiment, as recorded in `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    pub name: String,
+    pub title: String,
+    pub probes: Vec<ProbeSpec>,
+    /// Relative half-width of the interval of the median at which a case is done.
+    pub precision: f64,
+    /// Confidence of every interval.
+    pub confidence: f64,
+    pub min_rounds: u32,
+    pub max_rounds: u32,
+    /// Wall-clock limit of the whole run, always kept.
+    pub time_limit_ns: u64,
+    pub seed: u64,
+    pub timing: Timing,
+    /// Axes that are not named take their quick values.
+    pub quick: bool,
+    /// Narrows the grid where the answer changes; `None`: the grid is measured as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refine>,
+}
+
+/// The experiments that come with the tool: name, file. Adding one is a file and a line.
+pub static BUILT_IN: &[(&str, &str)] = &[
+    (DEFAULT, include_str!("../../specs/default.toml")),
+    (LAB, include_str!("../../specs/lab.toml")),
+    ("ways", include_str!("../../specs/ways.toml")),
+    ("crossover", include_str!("../../specs/crossover.toml")),
+    ("os", include_str!("../../specs/os.toml")),
+    ("latency", include_str!("../../specs/latency.toml")),
+    ("nodelay", include_str!("../../specs/nodelay.toml")),
+    ("placement", include_str!("../../specs/placement.toml")),
+    ("pa02-60", include_str!("../../specs/pa02-60.toml")),
+    ("pa02-48", include_str!("../../specs/pa02-48.toml")),
+    ("cse221", include_str!("../../specs/cse221.toml")),
+    ("zerocopy-cliff", include_str!("../../specs/zerocopy-cliff.toml")),
+];
+
+/// What a bare `run` measures.
+pub const DEFAULT: &str = "default";
+
+/// What a bare `lab` measures.
+pub const LAB: &str = "lab";
+
+const PRECISION: f64 = 0.05;
+const CONFIDENCE: f64 = 0.95;
+const MIN_ROUNDS: u32 = 8;
+const MAX_ROUNDS: u32 = 60;
+/// The default study has to end within five minutes, its report included.
+const TIME_LIMIT: Duration = Duration::from_secs(280);
+/// `--quick` has to end within half a minute, its report included.
+const QUICK_TIME_LIMIT: Duration = Duration::from_secs(25);
+/// A fresh connection takes about 50 ms to reach its rate (receive window, congestion window, the
+/// allocator's caches): throughput rose by a fifth over the first windows before the warm-up was as long.
+const TIMING: Timing = Timing { warmup_ns: 60_000_000, window_ns: 12_000_000, windows: 3 };
+/// Shorter rounds, so that enough of them fit for differences to be told from chance.
+const QUICK_TIMING: Timing = Timing { warmup_ns: 45_000_000, window_ns: 6_000_000, windows: 3 };
+/// Below this a limit leaves no time for even one worker to start.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+
+/// Why a spec was refused: what is wrong, where, and the nearest valid choice.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// In a file.
+    #[error("{origin}:{line}:{column}: {message}")]
+    At { origin: String, line: usize, column: usize, message: String },
+    /// In a flag, or in a spec as a whole.
+    #[error("{0}")]
+    Value(String),
+}
+
+impl Spec {
+    /// A spec without probes and with every default; the seed comes from the clock.
+    pub fn empty(name: &str) -> Spec {
+        Spec {
+            name: name.to_string(),
+            title: String::new(),
+            probes: Vec::new(),
+            precision: PRECISION,
+            confidence: CONFIDENCE,
+            min_rounds: MIN_ROUNDS,
+            max_rounds: MAX_ROUNDS,
+            time_limit_ns: nanoseconds(TIME_LIMIT),
+            seed: seed_from_clock(),
+            timing: TIMING,
+            quick: false,
+            refine: None,
+        }
+    }
+
+    /// Reads a TOML spec; `origin` is the file's name as errors show it, and its stem names a spec
+    /// that does not name itself.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Spec, SpecError> {
+        read::spec(text, origin)
+    }
+
+    /// The spec as TOML that [`Spec::from_toml`] reads back to the same spec.
+    pub fn to_toml(&self) -> String {
+        write::toml(self)
+    }
+
+    /// A built-in spec by name, or one probe with its default axes by the probe's id.
+    pub fn named(name: &str) -> Result<Spec, SpecError> {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(n, _)| *n == name) {
+            return Spec::from_toml(text, &format!("specs/{name}.toml"));
+        }
+        if let Some(probe) = probe::find(name) {
+            let probes = vec![ProbeSpec { probe: name.to_string(), axes: BTreeMap::new() }];
+            return Ok(Spec { title: probe.about().title.to_string(), probes, ..Spec::empty(name) });
+        }
+        let names: Vec<&str> =
+            BUILT_IN.iter().map(|(n, _)| *n).chain(probe::ALL.iter().map(|p| p.about().id)).collect();
+        Err(SpecError::Value(format!("there is no experiment {name:?}: {}", suggest(name, &names, &[]))))
+    }
+
+    /// Axes not named take their quick values, and the run its quick time limit and timing.
+    pub fn set_quick(&mut self) {
+        self.quick = true;
+        self.time_limit_ns = nanoseconds(QUICK_TIME_LIMIT);
+        let (own, quick) = (self.timing, QUICK_TIMING);
+        self.timing = Timing {
+            warmup_ns: own.warmup_ns.min(quick.warmup_ns),
+            window_ns: own.window_ns.min(quick.window_ns),
+            windows: own.windows.min(quick.windows),
+        };
+    }
+
+    /// Replaces an axis's values, by its flag, in every probe that has it. `text` is what a person
+    /// typed: values separated by commas.
+    pub fn set_axis(&mut self, flag: &str, texts: &[&str]) -> Result<(), SpecError> {
+        let mut found = false;
+        for entry in &mut self.probes {
+            let Some(axis) = axis_of(&entry.probe, |axis| axis.flag == flag) else { continue };
+            let mut values = Vec::new();
+            for text in texts {
+                values.extend(parse_values(&axis, text)?);
+            }
+            found = true;
+            entry.axes.insert(axis.id.to_string(), distinct(values));
+        }
+        if found {
+            return Ok(());
+        }
+        let owners: Vec<&str> = probe::ALL
+            .iter()
+            .filter(|p| p.axes().iter().any(|axis| axis.flag == flag))
+            .map(|p| p.about().id)
+            .collect();
+        Err(SpecError::Value(format!(
+            "--{flag} does not apply to {}: it belongs to {}",
+            self.probes.iter().map(|p| p.probe.as_str()).collect::<Vec<_>>().join(", "),
+            if owners.is_empty() { "no probe".to_string() } else { owners.join(", ") }
+        )))
+    }
+
+    /// Gives an axis this value wherever no values were asked for and the axis takes it.
+    pub fn set_default(&mut self, flag: &str, text: &str) {
+        for entry in &mut self.probes {
+            let Some(axis) = axis_of(&entry.probe, |axis| axis.flag == flag) else { continue };
+            if let (false, Ok(value)) = (entry.axes.contains_key(axis.id), axis.parse(text)) {
+                entry.axes.insert(axis.id.to_string(), vec![value]);
+            }
+        }
+    }
+
+    /// Refuses what no run could keep.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let refuse = |message: String| Err(SpecError::Value(message));
+        if !(self.precision > 0.0 && self.precision < 1.0) {
+            return refuse("precision must lie between 0 and 100 %, ends excluded: 5% is the default".into());
+        }
+        if !(self.confidence >= 0.5 && self.confidence < 1.0) {
+            return refuse("confidence must be at least 50 % and below 100 %: 95% is the default".into());
+        }
+        if self.time_limit_ns < nanoseconds(SHORTEST_LIMIT) {
+            return refuse("the time limit must be at least 1s: 280s is the default".into());
+        }
+        if self.min_rounds == 0 || self.max_rounds < self.min_rounds {
+            return refuse(format!(
+                "min_rounds must be at least 1 and max_rounds no less than it, not {} and {}",
+                self.min_rounds, self.max_rounds
+            ));
+        }
+        if self.timing.windows == 0 || self.timing.window_ns < 100_000 {
+            return refuse("timing needs at least 1 window of at least 100us".into());
+        }
+        if self.probes.is_empty() {
+            return refuse(format!(
+                "the spec has no probe: add [[probe]] with id = one of {}",
+                probe::ALL.iter().map(|p| p.about().id).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if let Some(refine) = &self.refine {
+            refine.validate(&self.probes)?;
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if self.name.is_empty() || self.name.starts_with('.') || !self.name.chars().all(plain) {
+            return refuse(format!(
+                "the name {:?} cannot be part of a directory's name: use letters, digits, '-', '_' and '.'",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+
+    pub fn time_limit(&self) -> Duration {
+        Duration::from_nanos(self.time_limit_ns)
+    }
+}
+
+/// One axis of a probe.
+fn axis_of(probe: &str, wanted: impl Fn(&Axis) -> bool) -> Option<Axis> {
+    probe::find(probe)?.axes().into_iter().find(wanted)
+}
+
+/// Values separated by commas. Free text may hold commas itself (`0,2:1,3`): it is split only
+/// where the whole is not a value.
+fn parse_values(axis: &Axis, text: &str) -> Result<Vec<Value>, SpecError> {
+    if let (Kind::Text { .. } | Kind::NameOr { .. }, Ok(value)) = (axis.kind, axis.parse(text)) {
+        return Ok(vec![value]);
+    }
+    let parts = text.split(',').map(|part| axis.parse_all(part));
+    let values: Result<Vec<Vec<Value>>, _> = parts.collect();
+    Ok(values.map_err(|e| SpecError::Value(e.to_string()))?.concat())
+}
+
+/// Without repetitions, in the order of first appearance.
+pub fn distinct(values: Vec<Value>) -> Vec<Value> {
+    let mut seen = HashSet::with_capacity(values.len());
+    values.into_iter().filter(|value| seen.insert(value.clone())).collect()
+}
+
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Short enough to type again.
+fn seed_from_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Random::new(nanoseconds(now)).next_u64() >> 32
+}
+
+#[cfg(test)]
+mod tests;

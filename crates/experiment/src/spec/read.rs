@@ -1,0 +1,274 @@
+//! Reads a spec from TOML, with the place of each mistake and the nearest valid choice.
+//!
+//! Walked by hand rather than through serde: the keys of a probe are its axes, which only the
+//! probe knows, and every message names a line.
+
+use super::{ProbeSpec, Refine, Spec, SpecError, distinct, nanoseconds};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use syscost_core::axis::{Value, suggest};
+use syscost_core::units::{parse_duration, parse_fraction};
+use syscost_measure::probe::{self, Probe, Timing};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+type Item<'a> = Spanned<DeValue<'a>>;
+
+const KEYS: &[&str] = &[
+    "name",
+    "title",
+    "precision",
+    "confidence",
+    "min_rounds",
+    "max_rounds",
+    "time_limit",
+    "seed",
+    "quick",
+    "timing",
+    "refine",
+    "suite",
+    "probe",
+];
+const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
+const REFINE_KEYS: &[&str] = &["axes", "stages", "most_cases", "time_share"];
+
+/// The text and its name: what turns a span into a place.
+struct Source<'a> {
+    text: &'a str,
+    origin: &'a str,
+}
+
+impl Source<'_> {
+    fn error(&self, span: Range<usize>, message: impl Into<String>) -> SpecError {
+        let mut start = span.start.min(self.text.len());
+        while !self.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let before = &self.text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        SpecError::At {
+            origin: self.origin.to_string(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.into(),
+        }
+    }
+
+    fn unknown(
+        &self,
+        key: &Spanned<impl AsRef<str>>,
+        of: &str,
+        valid: &[&str],
+        aliases: &[(&str, &str)],
+    ) -> SpecError {
+        let name = key.get_ref().as_ref();
+        self.error(key.span(), format!("{of} has no key {name:?}: {}", suggest(name, valid, aliases)))
+    }
+
+    fn table<'a, 'i>(&self, key: &str, item: &'a Item<'i>) -> Result<&'a DeTable<'i>, SpecError> {
+        let wanted = || format!("{key} must be a table, written as [{key}]");
+        item.get_ref().as_table().ok_or_else(|| self.error(item.span(), wanted()))
+    }
+
+    fn string(&self, key: &str, item: &Item<'_>) -> Result<String, SpecError> {
+        let wanted = || format!("{key} must be text in quotes");
+        Ok(item.get_ref().as_str().ok_or_else(|| self.error(item.span(), wanted()))?.to_string())
+    }
+
+    /// A number or a word as a person would type it on the command line.
+    fn scalar(&self, key: &str, item: &Item<'_>) -> Result<String, SpecError> {
+        match item.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
+                Ok(n) => Ok(n.to_string()),
+                Err(_) => Err(self.error(item.span(), format!("{key}: {n} is too large"))),
+            },
+            DeValue::Float(n) => Ok(n.to_string()),
+            DeValue::Boolean(b) => Ok(b.to_string()),
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                Err(self.error(item.span(), format!("{key} must be a number or text in quotes")))
+            }
+        }
+    }
+
+    fn parsed<T, E: std::fmt::Display>(
+        &self,
+        key: &str,
+        item: &Item<'_>,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, SpecError> {
+        parse(&self.scalar(key, item)?).map_err(|e| self.error(item.span(), format!("{key}: {e}")))
+    }
+
+    fn whole(&self, key: &str, item: &Item<'_>) -> Result<u32, SpecError> {
+        self.parsed(key, item, |text| {
+            text.parse().map_err(|_| format!("'{text}' is not a whole number from 0 to {}", u32::MAX))
+        })
+    }
+
+    fn duration_ns(&self, key: &str, item: &Item<'_>) -> Result<u64, SpecError> {
+        self.parsed(key, item, parse_duration).map(nanoseconds)
+    }
+}
+
+pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
+    let source = Source { text, origin };
+    let document = DeTable::parse(text)
+        .map_err(|e| source.error(e.span().unwrap_or(0..0), format!("this is not TOML: {}", e.message())))?;
+    let stem = Path::new(origin).file_stem().and_then(|s| s.to_str()).unwrap_or("spec");
+    let mut spec = Spec::empty(stem);
+    // First, because it sets the time limit that a key of its own may replace.
+    if let Some((_, item)) = document.get_ref().iter().find(|(key, _)| key.get_ref() == "quick") {
+        let quick = item.get_ref().as_bool();
+        if quick.ok_or_else(|| source.error(item.span(), "quick must be true or false"))? {
+            spec.set_quick();
+        }
+    }
+    for (key, item) in document.get_ref() {
+        set(&source, &mut spec, key.get_ref(), item)
+            .unwrap_or_else(|| Err(source.unknown(key, "a spec", KEYS, &[("probes", "probe")])))?;
+    }
+    spec.validate().map_err(|e| source.error(place_of(&e, document.get_ref()), e.to_string()))?;
+    Ok(spec)
+}
+
+/// Every probe of a collection, with its default axes.
+fn suite(source: &Source<'_>, key: &str, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+    let name = source.string(key, item)?;
+    let members = probe::ALL.iter().filter(|p| p.suite() == Some(name.as_str()));
+    let probes: Vec<ProbeSpec> =
+        members.map(|p| ProbeSpec { probe: p.about().id.to_string(), axes: BTreeMap::new() }).collect();
+    if probes.is_empty() {
+        let mut names: Vec<&str> = probe::ALL.iter().filter_map(|p| p.suite()).collect();
+        names.dedup();
+        let message = format!("there is no suite {name:?}: {}", suggest(&name, &names, &[]));
+        return Err(source.error(item.span(), message));
+    }
+    Ok(probes)
+}
+
+/// Members of a suite; a probe that has an entry of its own keeps it. The keys come in any order.
+fn add_unnamed(spec: &mut Spec, probes: Vec<ProbeSpec>) {
+    let unnamed = |p: &ProbeSpec| !spec.probes.iter().any(|own| own.probe == p.probe);
+    let new: Vec<ProbeSpec> = probes.into_iter().filter(unnamed).collect();
+    spec.probes.extend(new);
+}
+
+fn name_first(spec: &mut Spec, mut named: Vec<ProbeSpec>) {
+    std::mem::swap(&mut spec.probes, &mut named);
+    add_unnamed(spec, named);
+}
+
+/// One key of the document; `None`: there is no such key.
+fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Option<Result<(), SpecError>> {
+    let result = match key {
+        "name" => source.string(key, item).map(|v| spec.name = v),
+        "title" => source.string(key, item).map(|v| spec.title = v),
+        "precision" => source.parsed(key, item, parse_fraction).map(|v| spec.precision = v),
+        "confidence" => source.parsed(key, item, parse_fraction).map(|v| spec.confidence = v),
+        "min_rounds" => source.whole(key, item).map(|v| spec.min_rounds = v),
+        "max_rounds" => source.whole(key, item).map(|v| spec.max_rounds = v),
+        "time_limit" => source.duration_ns(key, item).map(|v| spec.time_limit_ns = v),
+        "seed" => source
+            .parsed(key, item, |t| t.parse().map_err(|_| format!("'{t}' is not a whole number")))
+            .map(|v| spec.seed = v),
+        "quick" => Ok(()),
+        "timing" => timing(source, item, spec.timing).map(|v| spec.timing = v),
+        "refine" => refine(source, item).map(|v| spec.refine = Some(v)),
+        "suite" => suite(source, key, item).map(|probes| add_unnamed(spec, probes)),
+        "probe" => probes(source, item).map(|named| name_first(spec, named)),
+        _ => return None,
+    };
+    Some(result)
+}
+
+fn timing(source: &Source<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, SpecError> {
+    let mut timing = base;
+    for (key, item) in source.table("timing", item)? {
+        match key.get_ref().as_ref() {
+            "warmup" => timing.warmup_ns = source.duration_ns("warmup", item)?,
+            "window" => timing.window_ns = source.duration_ns("window", item)?,
+            "windows" => timing.windows = source.whole("windows", item)?,
+            _ => return Err(source.unknown(key, "[timing]", TIMING_KEYS, &[])),
+        }
+    }
+    Ok(timing)
+}
+
+fn refine(source: &Source<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
+    let mut refine = Refine::default();
+    for (key, item) in source.table("refine", item)? {
+        match key.get_ref().as_ref() {
+            "axes" => {
+                let wanted = || "axes must be a list, such as [\"message_bytes\"]";
+                let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted()))?;
+                refine.axes =
+                    list.iter().map(|axis| source.string("axes", axis)).collect::<Result<_, _>>()?;
+            }
+            "stages" => refine.stages = source.whole("stages", item)?,
+            "most_cases" => refine.most_cases = source.whole("most_cases", item)?,
+            "time_share" => refine.time_share = source.parsed("time_share", item, parse_fraction)?,
+            _ => return Err(source.unknown(key, "[refine]", REFINE_KEYS, &[])),
+        }
+    }
+    Ok(refine)
+}
+
+fn probes(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+    let wanted = "probe must be a list of tables, each written as [[probe]]";
+    let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted))?;
+    list.iter().map(|entry| one_probe(source, entry)).collect()
+}
+
+fn one_probe(source: &Source<'_>, item: &Item<'_>) -> Result<ProbeSpec, SpecError> {
+    let table = source.table("[probe]", item)?;
+    let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
+    let (_, id_item) = table.iter().find(|(key, _)| key.get_ref() == "id").ok_or_else(|| {
+        source.error(item.span(), format!("[[probe]] needs an id: valid are {}", ids.join(", ")))
+    })?;
+    let id = source.string("id", id_item)?;
+    let probe = probe::find(&id).ok_or_else(|| {
+        source.error(id_item.span(), format!("there is no probe {id:?}: {}", suggest(&id, &ids, &[])))
+    })?;
+    let mut axes = BTreeMap::new();
+    for (key, item) in table.iter().filter(|(key, _)| key.get_ref() != "id") {
+        let values = axis_values(source, probe, key, item)?;
+        axes.insert(key.get_ref().to_string(), values);
+    }
+    Ok(ProbeSpec { probe: id, axes })
+}
+
+fn axis_values(
+    source: &Source<'_>,
+    probe: &dyn Probe,
+    key: &Spanned<std::borrow::Cow<'_, str>>,
+    item: &Item<'_>,
+) -> Result<Vec<Value>, SpecError> {
+    let axes = probe.axes();
+    let Some(axis) = axes.iter().find(|a| a.id == key.get_ref()) else {
+        let ids: Vec<&str> = std::iter::once("id").chain(axes.iter().map(|a| a.id)).collect();
+        let flags: Vec<(&str, &str)> = axes.iter().map(|a| (a.flag, a.id)).collect();
+        return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &ids, &flags));
+    };
+    let one = |item: &Item<'_>| {
+        let text = source.scalar(axis.id, item)?;
+        let value = axis.parse_all(&text);
+        value.map_err(|e| source.error(item.span(), format!("{} {:?}: {}", axis.id, e.text, e.reason)))
+    };
+    let values = match item.get_ref() {
+        DeValue::Array(list) => list.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat(),
+        _ => one(item)?,
+    };
+    if values.is_empty() {
+        return Err(source.error(item.span(), format!("{} needs at least one value", axis.id)));
+    }
+    Ok(distinct(values))
+}
+
+/// Where a refusal of the whole spec is best shown: the key that its message names, if present.
+fn place_of(error: &SpecError, document: &DeTable<'_>) -> Range<usize> {
+    let message = error.to_string();
+    let names = |key: &str| message.contains(key) || message.contains(&key.replace('_', " "));
+    document.iter().find(|(key, _)| names(key.get_ref())).map_or(0..0, |(key, _)| key.span())
+}

@@ -1,0 +1,88 @@
+//! A spec as TOML. Sizes are written as people type them (`"64K"`), durations exactly.
+
+use super::{ProbeSpec, Spec, axis_of};
+use std::fmt::Write;
+use syscost_core::axis::{Kind, Value};
+use syscost_core::units::{parse_fraction, short_bytes};
+
+pub fn toml(spec: &Spec) -> String {
+    let mut text = String::new();
+    let mut line = |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+    line("name", quoted(&spec.name));
+    line("title", quoted(&spec.title));
+    line("precision", fraction(spec.precision));
+    line("confidence", fraction(spec.confidence));
+    line("min_rounds", spec.min_rounds.to_string());
+    line("max_rounds", spec.max_rounds.to_string());
+    line("time_limit", duration(spec.time_limit_ns));
+    // TOML integers end at 2^63 - 1.
+    line("seed", quoted_unless(i64::try_from(spec.seed).is_ok(), spec.seed));
+    if spec.quick {
+        line("quick", "true".into());
+    }
+    text.push_str("\n[timing]\n");
+    let mut line = |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+    line("warmup", duration(spec.timing.warmup_ns));
+    line("window", duration(spec.timing.window_ns));
+    line("windows", spec.timing.windows.to_string());
+    if let Some(refine) = &spec.refine {
+        let axes: Vec<String> = refine.axes.iter().map(|axis| quoted(axis)).collect();
+        text.push_str("\n[refine]\n");
+        let mut line =
+            |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+        line("axes", format!("[{}]", axes.join(", ")));
+        line("stages", refine.stages.to_string());
+        line("most_cases", refine.most_cases.to_string());
+        line("time_share", fraction(refine.time_share));
+    }
+    for entry in &spec.probes {
+        probe(&mut text, entry);
+    }
+    text
+}
+
+fn probe(text: &mut String, entry: &ProbeSpec) {
+    write!(text, "\n[[probe]]\nid = {}\n", quoted(&entry.probe)).expect("writing to a String");
+    for (id, values) in &entry.axes {
+        let bytes = axis_of(&entry.probe, |axis| axis.id == id)
+            .is_some_and(|axis| matches!(axis.kind, Kind::Bytes { .. }));
+        let values: Vec<String> = values.iter().map(|v| value(v, bytes)).collect();
+        let values =
+            if let [one] = values.as_slice() { one.clone() } else { format!("[{}]", values.join(", ")) };
+        writeln!(text, "{id} = {values}").expect("writing to a String");
+    }
+}
+
+fn value(value: &Value, bytes: bool) -> String {
+    match value {
+        Value::Int(n) if bytes => {
+            let short = short_bytes(*n);
+            quoted_unless(short.bytes().all(|b| b.is_ascii_digit()), short)
+        }
+        Value::Int(n) => n.to_string(),
+        Value::Text(text) => quoted(text),
+    }
+}
+
+/// As a percentage where that reads back exactly, else as the number.
+fn fraction(value: f64) -> String {
+    let percent = format!("{}%", value * 100.0);
+    if parse_fraction(&percent) == Ok(value) { quoted(&percent) } else { format!("{value:?}") }
+}
+
+/// In the largest unit that keeps it whole.
+fn duration(ns: u64) -> String {
+    let (scale, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
+        .into_iter()
+        .find(|(scale, _)| ns.is_multiple_of(*scale))
+        .unwrap_or((1, "ns"));
+    quoted(&format!("{}{unit}", ns / scale))
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
+}
+
+fn quoted_unless(plain: bool, text: impl ToString) -> String {
+    if plain { text.to_string() } else { quoted(&text.to_string()) }
+}

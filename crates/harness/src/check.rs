@@ -1,0 +1,45 @@
+//! A check: every case once, every byte verified, nothing timed and nothing written.
+
+use super::{Event, PATIENCE};
+use crate::worker::path::Paths;
+use crate::worker::{self, RoundError, Terms};
+use anyhow::{Context, Result};
+use syscost_experiment::plan::{Plan, Skip};
+use syscost_experiment::run::{Failure, State};
+use syscost_host::scratch::Scratch;
+use syscost_sys::{random, signals};
+
+/// Runs every case once, verifying every byte; times nothing and writes nothing. Returns the
+/// failures, and the cases that turned out to be impossible here.
+pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<(Vec<Failure>, Vec<Skip>)> {
+    signals::catch().context("cannot catch Ctrl-C")?;
+    let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
+    let mut scratch = Scratch::default();
+    let (mut failures, mut skips) = (Vec::new(), Vec::new());
+    watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
+    for case in plan.cases.iter().filter(|case| case.twin_of.is_none()) {
+        let terms = Terms {
+            timing: syscost_measure::probe::Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 1 },
+            tsc_hz: None,
+            verify_all: true,
+            patience: PATIENCE,
+            interrupted: &signals::caught,
+        };
+        match worker::round(case, &terms, &mut paths, &mut scratch) {
+            Ok(_) => watch(&Event::CaseDone { round: 0, case, metric: "", estimate: None }),
+            Err(RoundError::Interrupted) => break,
+            Err(RoundError::Unavailable(why)) => {
+                watch(&Event::CaseSkipped { case, why: &why });
+                skips.push(Skip { probe: case.probe.clone(), point: case.point.clone(), why });
+            }
+            Err(error) => {
+                let message = error.to_string();
+                watch(&Event::CaseFailed { round: 0, case, message: &message });
+                failures.push(Failure { case: case.index, round: 0, message });
+            }
+        }
+    }
+    let state = if signals::caught() { State::Interrupted } else { State::Complete };
+    watch(&Event::Finished { state });
+    Ok((failures, skips))
+}

@@ -1,0 +1,12 @@
+//! Workers: fresh child processes that each play one role of one case, once.
+//!
+//! A worker is this very binary. It speaks a framed protocol on its standard input and output and
+//! nothing else: no control port, so the same worker can run here, in a network namespace, or
+//! behind ssh. [`round`] starts one worker per role, carries offers from one to the next, starts
+//! them together and collects their reports.
+
+pub mod launch;
+pub mod path;
+mod round;
+
+pub use round::{Observer, Round, RoundError, Standing, Terms, observed_round, round};

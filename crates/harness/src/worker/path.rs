@@ -1,0 +1,138 @@
+//! Paths: where the roles of a case run and by which address they reach each other.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use syscost_core::axis::Point;
+use syscost_host::Unavailable;
+use syscost_host::namespaces::{LinkSettings, Pair, Side, named};
+use syscost_host::remote::{self, Host, target};
+use syscost_sys::namespace;
+
+/// Where a worker runs.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// This host, this namespace.
+    Here,
+    Namespace(&'a Side),
+    /// Another host.
+    Remote(&'a Host),
+}
+
+impl Place<'_> {
+    /// The number by which this kernel tells its network namespace from others; none on another host.
+    pub fn net_namespace(&self) -> io::Result<Option<u32>> {
+        match self {
+            Place::Here => namespace::number(namespace::current_net()?.as_fd()).map(Some),
+            Place::Namespace(side) => namespace::number(side.net_ns.as_fd()).map(Some),
+            Place::Remote(_) => Ok(None),
+        }
+    }
+
+    /// The rate of the time-stamp counter there, where that of this host is known.
+    pub fn tsc_hz(&self, here: Option<f64>) -> Option<f64> {
+        match self {
+            Place::Here | Place::Namespace(_) => here,
+            Place::Remote(host) => here.and(host.tsc_hz()),
+        }
+    }
+}
+
+/// The place and address of a role.
+pub struct Seat<'a> {
+    pub place: Place<'a>,
+    pub address: String,
+    /// Ports that a listener there has to be on.
+    pub ports: Option<(u16, u16)>,
+}
+
+/// The links that a run has made so far; all go when it is dropped (or killed: the kernel removes
+/// a namespace that nothing holds).
+pub struct Paths {
+    run_id: String,
+    pairs: BTreeMap<Link, Pair>,
+    hosts: BTreeMap<String, Arc<Host>>,
+}
+
+/// What tells the links of a run apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    /// Made by us.
+    Veth { mtu: u32, offloads: bool },
+    /// Two namespaces that were there before us.
+    Named(String),
+}
+
+impl Paths {
+    pub fn new(run_id: &str) -> Paths {
+        Paths { run_id: run_id.to_string(), pairs: BTreeMap::new(), hosts: BTreeMap::new() }
+    }
+
+    /// Uses a link that was made elsewhere for points with these settings.
+    pub fn lend(&mut self, settings: &LinkSettings, pair: Pair) {
+        self.pairs.insert(Link::Veth { mtu: settings.mtu, offloads: settings.offloads }, pair);
+    }
+
+    /// Where a role of a case at this point runs, on this side of the path or the far one. A point
+    /// without a path runs here.
+    pub fn seat(&mut self, point: &Point, far: bool) -> Result<Seat<'_>, Unavailable> {
+        if let Some(path) = another_host(point) {
+            return self.seat_at(path, far);
+        }
+        let Some(link) = link(point) else {
+            return Ok(Seat { place: Place::Here, address: "127.0.0.1".into(), ports: None });
+        };
+        let pair = self.pair(link)?;
+        let side = if far { &pair.receiver } else { &pair.sender };
+        Ok(Seat { place: Place::Namespace(side), address: side.address.to_string(), ports: None })
+    }
+
+    /// The near role runs here, with the address that leads to the other host.
+    fn seat_at(&mut self, path: &str, far: bool) -> Result<Seat<'_>, Unavailable> {
+        if !self.hosts.contains_key(path) {
+            self.hosts.insert(path.to_string(), remote::open(path)?);
+        }
+        let host = &self.hosts[path];
+        let (near_address, far_address) = host.addresses();
+        let (place, address) =
+            if far { (Place::Remote(host), far_address) } else { (Place::Here, near_address) };
+        Ok(Seat { place, address: address.to_string(), ports: host.ports() })
+    }
+
+    /// The link of this point as the kernel reports it back.
+    pub fn facts(&self, point: &Point) -> BTreeMap<String, String> {
+        let host = another_host(point).and_then(|path| self.hosts.get(path));
+        let pair = link(point).and_then(|link| self.pairs.get(&link));
+        host.map(|host| host.facts()).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
+    }
+
+    fn pair(&mut self, link: Link) -> Result<&Pair, Unavailable> {
+        if !self.pairs.contains_key(&link) {
+            let pair = match &link {
+                Link::Veth { mtu, offloads } => {
+                    Pair::create(&self.run_id, &LinkSettings { mtu: *mtu, offloads: *offloads })?
+                }
+                Link::Named(path) => named::open(path)?,
+            };
+            self.pairs.insert(link.clone(), pair);
+        }
+        Ok(&self.pairs[&link])
+    }
+}
+
+/// The host on the far side of this point's path, as the user wrote it.
+pub fn another_host(point: &Point) -> Option<&str> {
+    point.text("path").filter(|path| target::is_meant(path))
+}
+
+/// The link of this point, if its roles are not both here.
+fn link(point: &Point) -> Option<Link> {
+    match point.text("path")? {
+        "veth" => {
+            let mtu = point.int("mtu").unwrap_or(1500) as u32;
+            Some(Link::Veth { mtu, offloads: point.text("offloads") != Some("off") })
+        }
+        path => named::is_meant(path).then(|| Link::Named(path.to_string())),
+    }
+}

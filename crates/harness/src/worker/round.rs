@@ -1,0 +1,393 @@
+//! One round of one case: a fresh worker per role, started together, joined into samples.
+
+use super::launch::Worker;
+use super::path::Paths;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use syscost_core::sample::Sample;
+use syscost_experiment::plan::Case;
+use syscost_host::scratch::Scratch;
+use syscost_host::{Unavailable, memory_limit, scarce};
+use syscost_measure::probe::{self, Probe, RoleReport, Task, Timing};
+use syscost_measure::worker::child::STOPPED;
+use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
+use syscost_sys::process;
+use syscost_sys::sleep::sleep;
+
+/// Why a round gave no samples.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    #[error("interrupted")]
+    Interrupted,
+    #[error("{0}")]
+    Unavailable(#[from] Unavailable),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What a round brings: samples (case and round not yet filled in) and what the roles said.
+pub struct Round {
+    pub samples: Vec<Sample>,
+    /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
+    pub settings: BTreeMap<String, String>,
+    pub missing: Vec<probe::Missing>,
+    /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
+    pub totals: BTreeMap<String, f64>,
+}
+
+/// The moment when every role is set up and none has begun: what an observer may want to know.
+pub struct Standing<'a> {
+    /// What the roles offered, in their order.
+    pub offers: &'a [serde_json::Value],
+    /// Inode numbers of the network namespaces on both sides of the path.
+    pub near_namespace: u32,
+    /// `None`: on another host.
+    pub far_namespace: Option<u32>,
+    /// Process ids of the last role on each side; 0 for one that is on another host.
+    pub near_pid: u32,
+    pub far_pid: u32,
+}
+
+/// What is the same for every round of a run.
+pub struct Terms<'a> {
+    pub timing: Timing,
+    pub tsc_hz: Option<f64>,
+    pub verify_all: bool,
+    /// A round that takes longer than its windows plus this is given up.
+    pub patience: Duration,
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Called between setting up and beginning; its error ends the round.
+pub type Observer<'a> = &'a mut dyn FnMut(&Standing<'_>) -> Result<(), RoundError>;
+
+/// Runs one round of a case.
+pub fn round(
+    case: &Case,
+    terms: &Terms<'_>,
+    paths: &mut Paths,
+    scratch: &mut Scratch,
+) -> Result<Round, RoundError> {
+    observed_round(case, terms, paths, scratch, None)
+}
+
+/// Runs one round of a case, and calls `observe` when all is set up and nothing has begun.
+pub fn observed_round(
+    case: &Case,
+    terms: &Terms<'_>,
+    paths: &mut Paths,
+    scratch: &mut Scratch,
+    observe: Option<Observer<'_>>,
+) -> Result<Round, RoundError> {
+    let probe = probe::find(&case.probe)
+        .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
+    let timing = probe.timing(&case.point, terms.timing);
+    let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
+    // Before the clock runs: a large file takes seconds to make, once a run.
+    let files = scratch.paths(&probe.files(&case.point))?;
+    let mut stage =
+        Direction { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
+    let oom_kills = memory_limit::oom_kills();
+    let mut workers = stage.start(probe, paths)?;
+    let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
+    let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
+    let mut samples = probe
+        .merge(&case.point, &reports)
+        .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    let stood_still = (!stage.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
+    let marks: BTreeSet<String> =
+        reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
+    samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
+    declared(probe, &samples)?;
+    possible(&samples)?;
+    let mut settings = paths.facts(&case.point);
+    let mut missing = Vec::new();
+    let mut totals = BTreeMap::new();
+    for (role, report) in probe.roles().iter().zip(reports) {
+        totals.extend(report.totals.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
+        settings.extend(report.facts.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
+        missing.extend(report.missing.into_iter().map(|m| probe::Missing {
+            quantity: if probe.roles().len() > 1 { format!("{role}_{}", m.quantity) } else { m.quantity },
+            why: m.why,
+        }));
+    }
+    Ok(Round { samples, settings, missing, totals })
+}
+
+/// A probe records what it declares: a file of samples has no column for anything else.
+fn declared(probe: &dyn Probe, samples: &[Sample]) -> Result<(), RoundError> {
+    let known = probe.quantities();
+    let recorded = samples.iter().flat_map(|sample| sample.quantities.iter());
+    match recorded.into_iter().find(|(id, _)| !known.iter().any(|quantity| quantity.id == *id)) {
+        Some((id, _)) => Err(RoundError::Failed(format!(
+            "{} records {id:?}, which is none of its quantities",
+            probe.about().id
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A process that is being killed closes its connections before it can be seen to have ended.
+const POST_MORTEM: Duration = Duration::from_millis(200);
+
+/// Names the worker that was killed where one was: the others can only say that it went away.
+fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before: Option<u64>) -> RoundError {
+    let RoundError::Failed(message) = error else { return error };
+    let until = Instant::now() + POST_MORTEM;
+    let killed = loop {
+        let found = roles.iter().zip(workers).find_map(|(role, worker)| Some((role, worker.killed_by()?)));
+        if found.is_some() || Instant::now() > until {
+            break found;
+        }
+        sleep(Duration::from_millis(5));
+    };
+    let Some((role, signal)) = killed else { return RoundError::Failed(message) };
+    let oom_kills =
+        memory_limit::oom_kills().zip(oom_kills_before).map_or(0, |(now, then)| now.saturating_sub(then));
+    RoundError::Failed(match oom_kills {
+        0 => format!(
+            "signal {signal}, which syscost did not send, ended the {role} (if nobody here did: dmesg has the \
+             kernel's reason): {message}"
+        ),
+        n => format!(
+            "the {role} was killed by signal {signal} for want of memory (the control group counts {n} such \
+             kills in this round): give it more memory, or choose fewer threads or smaller sizes"
+        ),
+    })
+}
+
+/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
+fn possible(samples: &[Sample]) -> Result<(), RoundError> {
+    for sample in samples {
+        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
+        let mut all = sample.quantities.iter().chain(measured);
+        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
+            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
+        }
+        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
+            return Err(RoundError::Failed(format!(
+                "a worker recorded {n} as {id}, which is less than nothing"
+            )));
+        }
+    }
+    Ok(())
+}
+
+struct Direction<'a> {
+    case: &'a Case,
+    terms: &'a Terms<'a>,
+    deadline: Deadline,
+}
+
+impl Direction<'_> {
+    /// Starts every role's process first: their start-up overlaps.
+    fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
+        let mut workers = Vec::new();
+        for role in probe.roles() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
+            workers.push(Worker::start(&seat.place).map_err(|error| {
+                RoundError::Failed(scarce::cannot_start("a worker process", error).to_string())
+            })?);
+        }
+        Ok(workers)
+    }
+
+    /// From the tasks to the reports.
+    fn play(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+        paths: &mut Paths,
+        files: &[String],
+        observe: Option<Observer<'_>>,
+    ) -> Result<Vec<RoleReport>, RoundError> {
+        let offers = self.cast(probe, timing, workers, paths, files)?;
+        if let Some(observe) = observe {
+            let mut namespace = |far| -> Result<Option<u32>, RoundError> {
+                let place = paths.seat(&self.case.point, far)?.place;
+                place
+                    .net_namespace()
+                    .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
+            };
+            let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
+            let (mut near_pid, mut far_pid) = (0, 0);
+            for (role, worker) in probe.roles().iter().zip(workers.iter()) {
+                *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
+            }
+            observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
+        }
+        self.perform(probe, workers)
+    }
+
+    /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
+    /// offers.
+    fn cast(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+        paths: &mut Paths,
+        files: &[String],
+    ) -> Result<Vec<serde_json::Value>, RoundError> {
+        let token = syscost_sys::random::token()
+            .map_err(|e| RoundError::Failed(format!("the kernel gives no random numbers: {e}")))?;
+        let mut offers: Vec<serde_json::Value> = Vec::new();
+        let last = workers.len() - 1;
+        for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
+            let seat = paths.seat(&self.case.point, probe.far(role))?;
+            let task = Task {
+                probe: self.case.probe.to_string(),
+                role: role.to_string(),
+                point: self.case.point.clone(),
+                timing,
+                token: token.clone(),
+                tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
+                verify_all: self.terms.verify_all,
+                address: seat.address,
+                ports: seat.ports,
+                peer: offers.last().cloned(),
+                files: files.to_vec(),
+            };
+            let task = ToWorker::Task { version: protocol::VERSION, task: Box::new(task) };
+            self.tell(role, worker, &task)?;
+            if i < last {
+                match self.hear(role, worker)? {
+                    FromWorker::Offer { offer } => offers.push(offer),
+                    other => return Err(self.unexpected(role, &other)),
+                }
+            }
+        }
+        for (place, frame) in self.hear_all(probe.roles(), workers)?.into_iter().enumerate() {
+            match frame {
+                FromWorker::Ready => {}
+                other => return Err(self.unexpected(probe.roles()[place], &other)),
+            }
+        }
+        Ok(offers)
+    }
+
+    /// Starts all roles and collects their reports, in role order.
+    fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
+        let roles = probe.roles();
+        for (role, worker) in roles.iter().zip(workers.iter_mut()) {
+            self.tell(role, worker, &ToWorker::Go)?;
+        }
+        let mut reports = Vec::new();
+        for (place, frame) in self.hear_all(roles, workers)?.into_iter().enumerate() {
+            match frame {
+                FromWorker::Done { report } => reports.push(*report),
+                other => return Err(self.unexpected(roles[place], &other)),
+            }
+        }
+        Ok(reports)
+    }
+
+    /// One frame of every role, in the order in which they speak: what goes wrong on one side is heard at
+    /// once, and not only when another has waited for it in vain.
+    fn hear_all(&mut self, roles: &[&str], workers: &mut [Worker]) -> Result<Vec<FromWorker>, RoundError> {
+        let mut frames: Vec<Option<FromWorker>> = workers.iter().map(|_| None).collect();
+        while let Some(first) = frames.iter().position(Option::is_none) {
+            let silent: Vec<usize> = (first..frames.len()).filter(|place| frames[*place].is_none()).collect();
+            let lines: Vec<_> = silent.iter().map(|place| workers[*place].line()).collect();
+            let began = Instant::now();
+            let ready = process::wait_for_any(&lines, protocol::LOOK)
+                .map_err(|error| RoundError::Failed(format!("cannot wait for the workers: {error}")))?;
+            self.deadline.waited(protocol::LOOK, began.elapsed());
+            let over = (self.terms.interrupted)() || self.deadline.has_passed();
+            // Hearing one that is silent when time is up says so.
+            let spoke = silent.iter().zip(ready).find(|(_, ready)| *ready || over);
+            if let Some((place, _)) = spoke {
+                let frame = self.listen(roles[*place], &mut workers[*place])?;
+                if let FromWorker::Failed { peer_lost: true, .. } = frame
+                    && let Some(cause) = self.cause_elsewhere(*place, roles, workers)
+                {
+                    return Err(cause);
+                }
+                frames[*place] = Some(self.told(roles[*place], frame)?);
+            }
+        }
+        Ok(frames.into_iter().flatten().collect())
+    }
+
+    /// Why another role went away, where it says so itself within a moment.
+    fn cause_elsewhere(&self, heard: usize, roles: &[&str], workers: &mut [Worker]) -> Option<RoundError> {
+        let until = Instant::now() + POST_MORTEM;
+        let others = roles.iter().zip(workers.iter_mut()).enumerate().filter(|(place, _)| *place != heard);
+        for (_, (role, worker)) in others {
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                // Only one that has something to say is heard: waiting for a frame in vain would end it.
+                if process::wait_for_any(&[worker.line()], left).ok()? != [true] {
+                    break;
+                }
+                match worker.hear(&mut Deadline::at(until), self.terms.interrupted).ok()? {
+                    FromWorker::Failed { peer_lost: true, .. } => break,
+                    frame @ FromWorker::Failed { .. } => return self.told(role, frame).err(),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+
+    /// A worker that listens no more has said why, in a frame or with its last words.
+    fn tell(&mut self, role: &str, worker: &mut Worker, frame: &ToWorker) -> Result<(), RoundError> {
+        match worker.tell(frame) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Err(self.hear(role, worker).map_or_else(|why| why, |said| self.unexpected(role, &said)))
+            }
+            Err(error) => Err(self.lost(role, &error)),
+        }
+    }
+
+    fn hear(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let frame = self.listen(role, worker)?;
+        self.told(role, frame)
+    }
+
+    /// Whatever it says, a failure too.
+    fn listen(&mut self, role: &str, worker: &mut Worker) -> Result<FromWorker, RoundError> {
+        let heard = worker.hear(&mut self.deadline, self.terms.interrupted);
+        heard.map_err(|error| self.lost(role, &error))
+    }
+
+    /// What it says, where that is not the end of the round.
+    fn told(&self, role: &str, frame: FromWorker) -> Result<FromWorker, RoundError> {
+        match frame {
+            FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
+            FromWorker::Failed { causes, .. } => {
+                Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
+            }
+            frame => Ok(frame),
+        }
+    }
+
+    fn lost(&self, role: &str, error: &std::io::Error) -> RoundError {
+        if (self.terms.interrupted)() {
+            return RoundError::Interrupted;
+        }
+        if error.kind() == std::io::ErrorKind::TimedOut {
+            return RoundError::Failed(short(format!(
+                "the {role} did not answer in time and was ended: it, the other side or the link between them \
+                 stood still ({error})"
+            )));
+        }
+        RoundError::Failed(short(format!("lost the {role}: {error}")))
+    }
+
+    fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
+        RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
+    }
+}
+
+/// What a record keeps of a message that a worker may have had a hand in.
+fn short(mut message: String) -> String {
+    const LONGEST: usize = 4096;
+    if let Some((end, _)) = message.char_indices().nth(LONGEST) {
+        message.truncate(end);
+        message.push_str(" ...");
+    }
+    message
+}

@@ -1,0 +1,101 @@
+//! Judgements about namespaces and TCP.
+
+use super::{Check, Live, good};
+use crate::files::Root;
+use crate::namespaces::Rights;
+use crate::settings;
+use syscost_core::units::Unit;
+
+pub fn namespaces(_: &Root, live: &Live) -> Check {
+    let title = "network namespaces and veth";
+    match &live.namespaces {
+        Ok(Rights::Root) => good("namespaces", title, "allowed to this process itself"),
+        Ok(Rights::UserNamespace) => good("namespaces", title, "allowed inside a user namespace"),
+        Err(why) => good("namespaces", title, why.reason.clone()).caution(
+            "the veth path is skipped; only loopback can be measured, where sender and receiver share one network",
+            why.remedy.clone(),
+        ),
+    }
+}
+
+pub fn zerocopy(root: &Root, live: &Live) -> Check {
+    /// The kernel's own default since 6.7; the one before filled up after some tens of sends.
+    const ENOUGH_BYTES: u64 = 131_072;
+    let title = "MSG_ZEROCOPY";
+    if let Err(error) = &live.zerocopy {
+        return good("socket_zerocopy", title, format!("refused: {error}"))
+            .caution("the zero-copy mechanism is skipped", "use Linux 4.14 or later");
+    }
+    let Some(bytes) = root.number("proc/sys/net/core/optmem_max") else {
+        return good("socket_zerocopy", title, "possible; net.core.optmem_max not told")
+            .unknown("how many sends can be in flight cannot be seen");
+    };
+    let size = Unit::Bytes.format(bytes as f64);
+    let check = good("socket_zerocopy", title, format!("possible; net.core.optmem_max = {bytes} ({size})"));
+    if bytes >= ENOUGH_BYTES {
+        return check;
+    }
+    check.caution(
+        "few sends fit before the kernel refuses more (ENOBUFS) and the sender must wait for completions",
+        "sudo sysctl net.core.optmem_max=1048576",
+    )
+}
+
+pub fn locked_memory(root: &Root, _: &Live) -> Check {
+    /// In flight at once: a few megabytes a connection.
+    const ENOUGH_BYTES: u64 = 8 << 20;
+    let limit = settings::soft_limit(root, "Max locked memory");
+    let exempt = settings::capabilities(root).is_some_and(|held| held.contains("CAP_IPC_LOCK"));
+    let number = limit.as_deref().and_then(|text| text.parse::<u64>().ok());
+    let observed = match (&limit, number) {
+        (Some(_), Some(bytes)) => Unit::Bytes.format(bytes as f64),
+        (Some(text), None) => text.clone(),
+        (None, _) => "not told".into(),
+    };
+    let check = good("locked_memory", "limit of locked memory", observed);
+    match number {
+        _ if exempt => check,
+        Some(bytes) if bytes < ENOUGH_BYTES => check.caution(
+            "pages that the kernel sends from are charged to this limit: zero-copy sends may be refused (ENOBUFS)",
+            "ulimit -l 65536, or raise memlock in /etc/security/limits.conf",
+        ),
+        None if limit.is_none() => check.unknown("zero-copy sends may be refused (ENOBUFS)"),
+        _ => check,
+    }
+}
+
+pub fn congestion_control(root: &Root, _: &Live) -> Check {
+    let title = "TCP congestion control";
+    let words = |file: &str| root.text(&format!("proc/sys/net/ipv4/{file}"));
+    let (Some(available), Some(default)) =
+        (words("tcp_available_congestion_control"), words("tcp_congestion_control"))
+    else {
+        return good("congestion_control", title, "not told")
+            .unknown("a case whose congestion control does not exist will fail");
+    };
+    let has = |list: &str, name: &str| list.split_whitespace().any(|word| word == name);
+    let check = good("congestion_control", title, format!("default {default}; available {available}"));
+    if !has(&available, "cubic") {
+        return check.bad(
+            "the study sets cubic on its sockets, and this kernel has none",
+            format!("sudo modprobe tcp_cubic, or --congestion {default}"),
+        );
+    }
+    let allowed = words("tcp_allowed_congestion_control");
+    let may_set_any = settings::capabilities(root).is_some_and(|held| held.contains("CAP_NET_ADMIN"));
+    if !may_set_any && allowed.is_some_and(|list| !has(&list, "cubic")) {
+        return check.bad(
+            "an ordinary user may not set cubic on a socket",
+            "sudo sysctl net.ipv4.tcp_allowed_congestion_control=\"reno cubic\", or run as root",
+        );
+    }
+    if default.starts_with("bbr") {
+        // Nothing to do: the sockets of the study do not use it. Other tools' sockets do.
+        return check.worse(
+            super::Status::Good,
+            "sockets of the study are set to cubic; other tools use bbr here, whose pacing costs timer softirqs",
+            "",
+        );
+    }
+    check
+}

@@ -1,0 +1,191 @@
+//! Judgements about the kernel, its other work, and this process's place in it.
+
+use super::{Check, Live, good};
+use crate::files::Root;
+use crate::{noise, settings, storage};
+use syscost_core::units::{Unit, count};
+
+/// The share of other work that a machine at rest has.
+const IDLE_SHARE: f64 = 0.05;
+const BUSY_SHARE: f64 = 0.3;
+
+pub fn build(_: &Root, live: &Live) -> Check {
+    let check = good("build", "build of syscost", if live.debug_build { "debug" } else { "release" });
+    if live.debug_build {
+        check.bad("loops cost several times too much: no figure may be used", "cargo build --release")
+    } else {
+        check
+    }
+}
+
+pub fn steal(_: &Root, live: &Live) -> Check {
+    let Some(share) = live.noise.steal_fraction(&[]) else {
+        return good("steal", "stolen time", "not told").unknown("time taken by a hypervisor cannot be seen");
+    };
+    let milliseconds = live.noise.elapsed_ns / 1_000_000;
+    let check = good("steal", "stolen time", format!("{} in {milliseconds} ms", percent(share)));
+    let consequence = "the hypervisor gives our CPUs to others: samples get long tails";
+    let remedy = "measure at another time, or on a machine of your own; samples with steal are marked";
+    match share {
+        s if s >= 0.1 => check.bad(consequence, remedy),
+        s if s > 0.0 => check.caution(consequence, remedy),
+        _ => check,
+    }
+}
+
+pub fn other_load(_: &Root, live: &Live) -> Check {
+    let cpus = live.noise.steal_ns_by_cpu.len().max(live.topology.cpus().len());
+    let load = live.noise.load_average.map_or("not told".into(), |load| format!("{load:.2}"));
+    let Some(busy_ns) = live.noise.busy_ns.filter(|_| live.noise.elapsed_ns > 0) else {
+        let observed = format!("load average {load}");
+        return good("other_load", "other work", observed).unknown("other processes cannot be seen");
+    };
+    let share = busy_ns as f64 / (live.noise.elapsed_ns as f64 * cpus as f64);
+    let observed = format!("CPUs {} busy while we slept; load average {load}", percent(share));
+    let check = good("other_load", "other work", observed);
+    let consequence = "other processes take CPUs and caches from what is measured";
+    match share {
+        s if s > BUSY_SHARE => check.bad(consequence, "find them with top, and stop or wait for them"),
+        s if s > IDLE_SHARE => check.caution(consequence, "find them with top, and stop or wait for them"),
+        _ => check,
+    }
+}
+
+pub fn hypervisor(root: &Root, _: &Live) -> Check {
+    match settings::hypervisor(root) {
+        None => good("virtual_machine", "virtual machine", "none seen"),
+        Some(kind) => good("virtual_machine", "virtual machine", kind).caution(
+            "neighbours share caches and memory bandwidth unseen, and exits to the hypervisor cost extra",
+            "repeat on the bare machine before figures are taken for the processor's",
+        ),
+    }
+}
+
+pub fn quota(root: &Root, live: &Live) -> Check {
+    let Some(quota) = noise::cpu_quota(root) else {
+        return good("cpu_quota", "CPU quota", "none");
+    };
+    let cpus = live.topology.cpus().len();
+    let check = good("cpu_quota", "CPU quota", format!("{quota:.2} of {}", count(cpus, "CPU")));
+    if quota >= cpus as f64 {
+        return check;
+    }
+    let consequence = "the kernel stops us when the quota of a period is used up: throughput comes in bursts";
+    let remedy = "give the container or the unit a larger quota (docker run --cpus, CPUQuota=)";
+    if quota < 2.0 { check.bad(consequence, remedy) } else { check.caution(consequence, remedy) }
+}
+
+pub fn memory(root: &Root, _: &Live) -> Check {
+    const CAUTION: u64 = 1 << 30;
+    const BAD: u64 = 256 << 20;
+    let Some(bytes) = settings::memory_bytes(root, "MemAvailable") else {
+        return good("memory", "memory available", "not told").unknown("large messages may not fit");
+    };
+    let check = good("memory", "memory available", Unit::Bytes.format(bytes as f64));
+    let remedy = "end what uses memory, or measure smaller sizes: --size";
+    match bytes {
+        ..BAD => check.bad("socket buffers and messages of large cases do not fit", remedy),
+        BAD..CAUTION => check.caution("large sizes with many threads may not fit", remedy),
+        _ => check,
+    }
+}
+
+pub fn huge_pages(root: &Root, _: &Live) -> Check {
+    let mode = settings::huge_pages(root);
+    let check = good("huge_pages", "transparent huge pages", mode.as_deref().unwrap_or("not told"));
+    match mode.as_deref() {
+        Some("madvise" | "never") => check,
+        Some(_) => check.caution(
+            "large buffers become huge pages in some processes and not in others, asked or not: costs differ from round to round",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
+        None => check.unknown("whether large buffers are huge pages cannot be seen"),
+    }
+}
+
+/// Can file rows run in the current directory, and is a disk what they would measure?
+pub fn directory(root: &Root, live: &Live) -> Check {
+    /// Scratch files of the largest default size, with as much left free.
+    const ENOUGH: u64 = 512 << 20;
+    let mount = storage::mount_of(root, &live.directory);
+    let file_system = mount.as_ref().map_or("a file system not told", |mount| &mount.file_system);
+    let free = live.directory_free_bytes.map_or("not told".into(), |n| Unit::Bytes.format(n as f64));
+    let check = good("directory", "current directory", format!("on {file_system}, {free} free"));
+    let elsewhere = "start in a directory on a disk, or name one with --dir";
+    if let Err(why) = &live.directory_writable {
+        return check.bad(format!("rows of files are skipped: {}", why.reason), elsewhere);
+    }
+    if live.directory_free_bytes.is_some_and(|bytes| bytes < ENOUGH) {
+        return check.bad("rows of large files are skipped: they would fill the disk", elsewhere);
+    }
+    match mount {
+        None => check.unknown("what disk files are read from cannot be seen"),
+        Some(mount) if mount.is_memory() => {
+            check.caution("files are memory here: nothing is read from a disk", elsewhere)
+        }
+        Some(mount) if mount.is_remote() => check.caution(
+            "another machine or process keeps the files: its cache stays warm when ours is dropped",
+            elsewhere,
+        ),
+        Some(_) => check,
+    }
+}
+
+pub fn softirq_time(root: &Root, _: &Live) -> Check {
+    let title = "softirq time (IRQ_TIME_ACCOUNTING)";
+    match settings::irq_time_accounting(root) {
+        Some((false, file)) => {
+            let observed = format!("charged to the thread it interrupts ({file})");
+            good("softirq_time", title, observed).worse(
+                super::Status::Good,
+                "on loopback and veth most of the receiver's protocol work is charged to the sender: compare totals, not sides",
+                "",
+            )
+        }
+        Some((true, file)) => good("softirq_time", title, format!("kept apart ({file})")).caution(
+            "CPU time of threads leaves protocol work in softirqs out: totals are too low",
+            "compare with a kernel without CONFIG_IRQ_TIME_ACCOUNTING",
+        ),
+        None => good("softirq_time", title, "not told")
+            .unknown("whether CPU times contain protocol work in softirqs cannot be seen"),
+    }
+}
+
+pub fn rights(root: &Root, _: &Live) -> Check {
+    let uid = settings::effective_uid(root);
+    let capabilities = settings::capabilities(root);
+    let (Some(uid), Some(capabilities)) = (uid, capabilities) else {
+        return good("rights", "rights", "not told").unknown("what is refused will be said where it is met");
+    };
+    let check = good("rights", "rights", format!("user {uid}, capabilities {capabilities}"));
+    let missing =
+        ["CAP_PERFMON", "CAP_BPF", "CAP_NET_ADMIN"].into_iter().filter(|c| !capabilities.contains(c));
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    // CAP_SYS_ADMIN is, among much else, the older name of the first two.
+    if missing.is_empty() || (capabilities.contains("CAP_SYS_ADMIN") && missing != "CAP_NET_ADMIN") {
+        return check;
+    }
+    check.caution(
+        format!("without {missing}: counters of the kernel and the audit of copies may be refused"),
+        "run as root, or give the binary capabilities: sudo setcap cap_perfmon,cap_bpf,cap_net_admin+ep",
+    )
+}
+
+pub fn open_files(root: &Root, _: &Live) -> Check {
+    /// Sixteen counters and a connection for each of eight threads, with room to spare.
+    const ENOUGH: u64 = 512;
+    let limit = settings::soft_limit(root, "Max open files");
+    let check = good("open_files", "limit of open files", limit.as_deref().unwrap_or("not told"));
+    match limit.as_deref().map(str::parse::<u64>) {
+        Some(Ok(files)) if files < ENOUGH => {
+            check.caution("many threads with hardware counters may run out of files", "ulimit -n 4096")
+        }
+        // Not a number: `unlimited`.
+        Some(_) => check,
+        None => check.unknown("many threads with hardware counters may run out of files"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,86 @@
+//! Facts of the network: settings of the stack, and every device.
+
+use super::{Facts, on};
+use syscost_sys::ethtool::{self, Offload};
+
+const FOLDER: &str = "sys/class/net";
+/// A host of containers has hundreds of devices: these many are described.
+const DESCRIBED: usize = 8;
+
+impl Facts {
+    pub(super) fn network(&mut self) {
+        const NET: [(&str, &str, &str); 12] = [
+            ("tcp_rmem_bytes", "TCP receive buffer: least, default, most", "ipv4/tcp_rmem"),
+            ("tcp_wmem_bytes", "TCP send buffer: least, default, most", "ipv4/tcp_wmem"),
+            ("rmem_max_bytes", "largest SO_RCVBUF", "core/rmem_max"),
+            ("wmem_max_bytes", "largest SO_SNDBUF", "core/wmem_max"),
+            ("optmem_max_bytes", "option memory of a socket", "core/optmem_max"),
+            ("congestion_control", "congestion control by default", "ipv4/tcp_congestion_control"),
+            ("congestion_controls_available", "congestion controls", "ipv4/tcp_available_congestion_control"),
+            ("tcp_timestamps", "TCP timestamps", "ipv4/tcp_timestamps"),
+            ("tcp_sack", "TCP selective acknowledgement", "ipv4/tcp_sack"),
+            ("tcp_autocorking", "TCP automatic corking", "ipv4/tcp_autocorking"),
+            ("default_qdisc", "queueing discipline by default", "core/default_qdisc"),
+            ("high_order_alloc_disable", "sockets allocate single pages", "core/high_order_alloc_disable"),
+        ];
+        for (id, title, file) in NET {
+            self.file(id, title, &format!("proc/sys/net/{file}"));
+        }
+        self.devices();
+    }
+
+    /// Devices of this namespace; addresses are nobody's business.
+    fn devices(&mut self) {
+        let names = self.root.names(FOLDER);
+        let list = (!names.is_empty()).then(|| names.len().to_string());
+        self.add("network_devices", "network devices", &format!("/{FOLDER}"), list);
+        for name in described(names, |name| self.root.exists(&format!("{FOLDER}/{name}/device"))) {
+            let id = fact_id(&name);
+            let file = |file: &str| format!("{FOLDER}/{name}/{file}");
+            let driver = self.root.link(&file("device/driver"));
+            let driver = driver.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+            let source = format!("/{}", file("device/driver"));
+            self.add(format!("{id}_driver"), format!("{name}: driver"), &source, driver);
+            // A device without a link or without a speed says -1, or nothing.
+            let megabits = self.root.number(&file("speed")).filter(|n| (1..u64::from(u32::MAX)).contains(n));
+            let speed = megabits.map(|n| (n * 1_000_000).to_string());
+            let (id_speed, title) = (format!("{id}_bits_per_second"), format!("{name}: speed, bit/s"));
+            self.add(id_speed, title, &format!("/{}", file("speed")), speed);
+            self.file(&format!("{id}_mtu_bytes"), &format!("{name}: MTU, bytes"), &file("mtu"));
+            self.file(&format!("{id}_state"), &format!("{name}: state"), &file("operstate"));
+        }
+    }
+
+    /// What only the devices themselves can be asked: offloads, and drivers without hardware.
+    pub(super) fn running_devices(&mut self) {
+        for name in
+            described(self.root.names(FOLDER), |name| self.root.exists(&format!("{FOLDER}/{name}/device")))
+        {
+            let id = fact_id(&name);
+            if let Ok(driver) = ethtool::driver(&name) {
+                self.tell(&format!("{id}_driver"), "ETHTOOL_GDRVINFO", driver);
+            }
+            let state = |offload: Offload| {
+                Some(format!("{} {}", offload.name(), on(ethtool::get(&name, offload).ok()?)))
+            };
+            let offloads: Vec<String> = Offload::ALL.into_iter().filter_map(state).collect();
+            let title = format!("{name}: offloads");
+            self.add(format!("{id}_offloads"), title, "SIOCETHTOOL", Some(offloads.join(" ")));
+        }
+    }
+}
+
+/// The devices that are described: those with hardware behind them first.
+fn described(names: Vec<String>, has_hardware: impl Fn(&str) -> bool) -> Vec<String> {
+    let (mut first, others): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| has_hardware(name));
+    first.extend(others);
+    first.truncate(DESCRIBED);
+    first
+}
+
+/// `network_eth0`, `network_br_lan`
+fn fact_id(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    format!("network_{}", name.chars().map(plain).collect::<String>())
+}

@@ -1,0 +1,120 @@
+//! A pair of anonymous network namespaces joined by a veth pair: the `veth` path.
+//!
+//! Anonymous on purpose: no name under /run/netns, no process lives in them but workers; file
+//! descriptors alone hold them, so whatever ends this process (kill -9 included) the kernel
+//! removes namespaces, links and addresses, and nothing is ever left to sweep. It forwards
+//! nothing, and touches no setting of the host's own network.
+//! Source: network_namespaces(7), user_namespaces(7), veth(4).
+
+mod build;
+mod keeper;
+pub mod named;
+mod refusal;
+
+use super::Unavailable;
+use build::{Built, Request};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Command;
+use std::sync::OnceLock;
+use syscost_sys::namespace;
+
+pub use build::tcp_settings;
+pub use keeper::{SUBCOMMAND as KEEPER_SUBCOMMAND, main as keeper_main};
+
+/// TEST-NET-1 (RFC 5737): no real peer has such an address.
+const SENDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// What is asked of the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSettings {
+    /// In bytes, 1280 to 65535.
+    pub mtu: u32,
+    /// `true` leaves the kernel's defaults; `false` turns TSO, GSO and GRO off on both ends.
+    pub offloads: bool,
+}
+
+/// One end: a network namespace with one address on one interface (and its own loopback).
+#[derive(Debug)]
+pub struct Side {
+    /// Where an ordinary user made the pair: the user namespace that owns it.
+    pub user_ns: Option<OwnedFd>,
+    pub net_ns: OwnedFd,
+    pub address: IpAddr,
+    pub interface: String,
+}
+
+impl Side {
+    /// Makes the command start inside this side.
+    pub fn enter_on_exec(&self, command: &mut Command) {
+        namespace::enter_on_exec(command, self.user_ns.as_ref().map(AsFd::as_fd), self.net_ns.as_fd());
+    }
+}
+
+/// Both ends. Dropping it (and ending what runs inside) removes everything.
+#[derive(Debug)]
+pub struct Pair {
+    pub sender: Side,
+    pub receiver: Side,
+    /// MTU, offloads and names as the kernel reports them back.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Pair {
+    /// Makes a pair whose links carry the run's id in their names.
+    pub fn create(run_id: &str, settings: &LinkSettings) -> Result<Pair, Unavailable> {
+        let request = Request::new(run_id, settings)?;
+        let (user_ns, built) = match available()? {
+            Rights::Root => (None, build::in_thread(request).map_err(refusal::explain_here)?),
+            Rights::UserNamespace => {
+                let (user_ns, built) = keeper::create(&request)?;
+                (Some(user_ns), built)
+            }
+        };
+        Pair::assemble(user_ns, built)
+    }
+
+    fn assemble(user_ns: Option<OwnedFd>, built: Built) -> Result<Pair, Unavailable> {
+        let again = user_ns.as_ref().map(OwnedFd::try_clone).transpose().map_err(|e| Unavailable {
+            reason: format!("a namespace's descriptor cannot be duplicated: {e}"),
+            remedy: "raise the limit of open files: ulimit -n 4096".into(),
+        })?;
+        let side = |user_ns, net_ns, address, interface| Side {
+            user_ns,
+            net_ns,
+            address: IpAddr::V4(address),
+            interface,
+        };
+        Ok(Pair {
+            sender: side(user_ns, built.sender_ns, SENDER, built.request.sender_interface),
+            receiver: side(again, built.receiver_ns, RECEIVER, built.request.receiver_interface),
+            facts: built.facts,
+        })
+    }
+}
+
+/// By which right pairs can be made here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// CAP_SYS_ADMIN and CAP_NET_ADMIN are ours.
+    Root,
+    /// The kernel lets an ordinary user own namespaces.
+    UserNamespace,
+}
+
+/// Can pairs be made? One is really made, the first time.
+pub fn available() -> Result<Rights, Unavailable> {
+    static ANSWER: OnceLock<Result<Rights, Unavailable>> = OnceLock::new();
+    ANSWER.get_or_init(try_once).clone()
+}
+
+fn try_once() -> Result<Rights, Unavailable> {
+    let request = Request::new("try", &LinkSettings { mtu: 1500, offloads: false })?;
+    match build::in_thread(request.clone()) {
+        Ok(_) => Ok(Rights::Root),
+        Err(error) if error.is_permission() => keeper::create(&request).map(|_| Rights::UserNamespace),
+        Err(error) => Err(refusal::explain_here(error)),
+    }
+}

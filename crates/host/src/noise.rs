@@ -1,0 +1,299 @@
+//! What disturbs a measurement from outside: stolen time, throttling, quotas, other load.
+//!
+//! Readings are cheap (a few small files) and mean nothing alone; two of them say what happened in
+//! between. What a machine does not say is `None`, never 0. Sources: proc(5) /proc/stat,
+//! Documentation/admin-guide/cgroup-v2.rst, sched-bwc.rst, Documentation/arch/x86 (thermal).
+
+use super::files::Root;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use syscost_sys::clock::{monotonic_ns, suspended_ns, user_hertz};
+
+/// Where this machine says such things; found once.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    root: Root,
+    thermal: Vec<String>,
+    /// cpu.stat of our own control group.
+    cgroup_stat: Option<String>,
+}
+
+impl Sources {
+    pub fn at(root: Root) -> Sources {
+        let cpus = root.names("sys/devices/system/cpu");
+        let files = cpus.iter().flat_map(|cpu| {
+            ["core_throttle_count", "package_throttle_count"]
+                .map(|file| format!("sys/devices/system/cpu/{cpu}/thermal_throttle/{file}"))
+        });
+        let thermal = files.filter(|file| root.exists(file)).collect();
+        let cgroup_stat = cgroup_folders(&root).into_iter().map(|folder| format!("{folder}/cpu.stat"));
+        let cgroup_stat = cgroup_stat.into_iter().find(|file| root.exists(file));
+        Sources { thermal, cgroup_stat, root }
+    }
+
+    pub fn read(&self) -> Reading {
+        let (throttled_periods, throttled_ns) = self.cgroup();
+        Reading {
+            at_ns: monotonic_ns(),
+            busy_ns: self.busy(),
+            steal_ns: self.steal(),
+            throttle_events: self.throttle_events(),
+            throttled_periods,
+            throttled_ns,
+            load_average: self.root.text("proc/loadavg").and_then(|t| t.split(' ').next()?.parse().ok()),
+            suspended_ns: suspended_ns(),
+        }
+    }
+
+    /// CPU -> time that the hypervisor took from it. The column exists since Linux 2.6.11; a
+    /// guest whose hypervisor does not report it reads 0.
+    fn steal(&self) -> Option<BTreeMap<usize, u64>> {
+        let stat = self.root.text("proc/stat")?;
+        let tick_ns = 1_000_000_000 / user_hertz();
+        let of_line = |line: &str| {
+            let mut fields = line.strip_prefix("cpu")?.split_whitespace();
+            let cpu = fields.next()?.parse().ok()?;
+            let steal: u64 = fields.nth(7)?.parse().ok()?;
+            Some((cpu, steal * tick_ns))
+        };
+        // The first line is the sum, and starts with `cpu` and a blank.
+        let lines = stat.lines().filter(|line| !line.starts_with("cpu "));
+        let steal: BTreeMap<usize, u64> = lines.filter_map(of_line).collect();
+        (!steal.is_empty()).then_some(steal)
+    }
+
+    /// Time in which CPUs worked for anybody: user, nice, system, irq, softirq.
+    fn busy(&self) -> Option<u64> {
+        let stat = self.root.text("proc/stat")?;
+        let sum = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+        let fields: Vec<u64> = sum.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        let working = [0, 1, 2, 5, 6].iter().map(|i| fields.get(*i).copied()).sum::<Option<u64>>()?;
+        Some(working * (1_000_000_000 / user_hertz()))
+    }
+
+    fn throttle_events(&self) -> Option<u64> {
+        let counts: Vec<u64> = self.thermal.iter().filter_map(|file| self.root.number(file)).collect();
+        (!counts.is_empty()).then(|| counts.iter().sum())
+    }
+
+    /// Periods in which the quota stopped us, and for how long.
+    fn cgroup(&self) -> (Option<u64>, Option<u64>) {
+        let text = self.cgroup_stat.as_ref().and_then(|file| self.root.text(file)).unwrap_or_default();
+        let field = |name: &str| {
+            let of_line =
+                |line: &str| line.split_once(' ').filter(|(key, _)| *key == name)?.1.parse::<u64>().ok();
+            text.lines().find_map(of_line)
+        };
+        let throttled_ns = field("throttled_usec").map(|us| us * 1000).or_else(|| field("throttled_time"));
+        (field("nr_throttled"), throttled_ns)
+    }
+}
+
+/// Counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    pub at_ns: u64,
+    /// Work of all processes on all CPUs since boot.
+    pub busy_ns: Option<u64>,
+    /// CPU -> stolen time since boot.
+    pub steal_ns: Option<BTreeMap<usize, u64>>,
+    /// Thermal throttling events of all cores and packages.
+    pub throttle_events: Option<u64>,
+    /// Periods in which the control group's CPU quota was used up.
+    pub throttled_periods: Option<u64>,
+    pub throttled_ns: Option<u64>,
+    /// Runnable tasks, averaged over a minute.
+    pub load_average: Option<f64>,
+    /// Time that the machine has slept since boot.
+    pub suspended_ns: u64,
+}
+
+/// What happened between two readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NoiseBetween {
+    pub elapsed_ns: u64,
+    /// Work of all processes, this one included.
+    pub busy_ns: Option<u64>,
+    /// Sum over all CPUs.
+    pub steal_ns: Option<u64>,
+    pub steal_ns_by_cpu: BTreeMap<usize, u64>,
+    pub throttle_events: Option<u64>,
+    pub throttled_periods: Option<u64>,
+    pub throttled_ns: Option<u64>,
+    /// At the later moment.
+    pub load_average: Option<f64>,
+    /// Time that the machine slept.
+    pub suspended_ns: u64,
+}
+
+impl Reading {
+    pub fn now() -> Reading {
+        static SOURCES: OnceLock<Sources> = OnceLock::new();
+        SOURCES.get_or_init(|| Sources::at(Root::here())).read()
+    }
+
+    pub fn since(&self, earlier: &Reading) -> NoiseBetween {
+        // A CPU that went offline takes its count with it: what cannot be a difference is left out.
+        let between = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
+        let empty = BTreeMap::new();
+        let then = earlier.steal_ns.as_ref().unwrap_or(&empty);
+        let by_cpu = self.steal_ns.iter().flatten();
+        let by_cpu = by_cpu.filter_map(|(cpu, now)| Some((*cpu, now.checked_sub(*then.get(cpu)?)?)));
+        let steal_ns_by_cpu: BTreeMap<usize, u64> = by_cpu.collect();
+        NoiseBetween {
+            elapsed_ns: self.at_ns.saturating_sub(earlier.at_ns),
+            busy_ns: between(self.busy_ns, earlier.busy_ns),
+            steal_ns: (!steal_ns_by_cpu.is_empty()).then(|| steal_ns_by_cpu.values().sum()),
+            steal_ns_by_cpu,
+            throttle_events: between(self.throttle_events, earlier.throttle_events),
+            throttled_periods: between(self.throttled_periods, earlier.throttled_periods),
+            throttled_ns: between(self.throttled_ns, earlier.throttled_ns),
+            load_average: self.load_average,
+            suspended_ns: self.suspended_ns.saturating_sub(earlier.suspended_ns),
+        }
+    }
+}
+
+impl NoiseBetween {
+    /// Stolen share of the time of these CPUs (of all, if none is named).
+    pub fn steal_fraction(&self, cpus: &[usize]) -> Option<f64> {
+        let chosen = |cpu: &usize| cpus.is_empty() || cpus.contains(cpu);
+        let steal: Vec<u64> =
+            self.steal_ns_by_cpu.iter().filter(|(cpu, _)| chosen(cpu)).map(|(_, ns)| *ns).collect();
+        let time = self.elapsed_ns as f64 * steal.len() as f64;
+        (time > 0.0).then(|| (steal.iter().sum::<u64>() as f64 / time).min(1.0))
+    }
+}
+
+/// How many CPUs' worth of time the control groups above us allow; `None` = no limit.
+pub fn cpu_quota(root: &Root) -> Option<f64> {
+    let quota = |folder: &String| {
+        if let Some(max) = root.text(&format!("{folder}/cpu.max")) {
+            let (quota, period) = max.split_once(' ')?;
+            return Some(quota.parse::<f64>().ok()? / period.trim().parse::<f64>().ok()?);
+        }
+        let quota: f64 = root.text(&format!("{folder}/cpu.cfs_quota_us"))?.parse().ok()?;
+        let period = root.number(&format!("{folder}/cpu.cfs_period_us"))? as f64;
+        (quota > 0.0).then_some(quota / period)
+    };
+    // The tightest limit counts, on whatever level it is set.
+    cgroup_folders(root).iter().filter_map(quota).filter(|n| n.is_finite()).min_by(f64::total_cmp)
+}
+
+/// Folders of our control group and of those above it, own first, in both versions of the
+/// interface. Inside a container the path may lie outside what is mounted: the top is tried always.
+fn cgroup_folders(root: &Root) -> Vec<String> {
+    let own = root.text("proc/self/cgroup").unwrap_or_default();
+    let mut folders = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let mounts: &[&str] = match controllers {
+            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
+            list if list.split(',').any(|c| c == "cpu") => {
+                &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"]
+            }
+            _ => continue,
+        };
+        let mut path = if path.contains("..") { "" } else { path.trim_matches('/') };
+        loop {
+            folders.extend(
+                mounts.iter().map(|mount| format!("{mount}/{path}").trim_end_matches('/').to_string()),
+            );
+            if path.is_empty() {
+                break;
+            }
+            path = path.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::fixture::Machine;
+
+    fn stat(steal: [u64; 2]) -> String {
+        let line = |cpu: usize| format!("cpu{cpu} 100 0 50 900 1 0 2 {} 0 0\n", steal[cpu]);
+        format!("cpu  200 0 100 1800 2 0 4 {} 0 0\n{}{}intr 5\n", steal[0] + steal[1], line(0), line(1))
+    }
+
+    #[test]
+    fn differences_on_a_quiet_and_on_a_disturbed_machine() {
+        let machine = Machine::empty();
+        machine.write("proc/stat", &stat([10, 20]));
+        machine.write("proc/loadavg", "1.25 0.5 0.1 1/200 4242\n");
+        machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
+        machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "4\n");
+        machine.write("proc/self/cgroup", "0::/work.slice/job\n");
+        let group = "sys/fs/cgroup/work.slice/job/cpu.stat";
+        machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 2\nthrottled_usec 70\n");
+        let sources = Sources::at(machine.root());
+        let before = sources.read();
+        assert_eq!(before.busy_ns, Some(304 * 1_000_000_000 / user_hertz()));
+        let quiet = sources.read().since(&before);
+        assert_eq!(quiet.busy_ns, Some(0));
+        assert_eq!((quiet.steal_ns, quiet.throttle_events, quiet.throttled_ns), (Some(0), Some(0), Some(0)));
+        assert_eq!(quiet.load_average, Some(1.25));
+
+        machine.write("proc/stat", &stat([10, 50]));
+        machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "8\n");
+        machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 5\nthrottled_usec 90\n");
+        let mut after = sources.read();
+        after.at_ns = before.at_ns + 1_000_000_000;
+        let noise = after.since(&before);
+        assert_eq!(noise.steal_ns, Some(30 * 1_000_000_000 / user_hertz()));
+        assert_eq!(noise.throttle_events, Some(5));
+        assert_eq!(noise.throttled_periods, Some(3));
+        assert_eq!(noise.throttled_ns, Some(20_000));
+        assert_eq!(noise.steal_fraction(&[0]), Some(0.0));
+        let stolen = noise.steal_ns.unwrap() as f64 / 1e9;
+        assert_eq!(noise.steal_fraction(&[1]), Some(stolen));
+        assert_eq!(noise.steal_fraction(&[]), Some(stolen / 2.0));
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_has_no_zeroes() {
+        let sources = Sources::at(Machine::empty().root());
+        let reading = sources.read();
+        let noise = reading.since(&reading);
+        assert_eq!(noise, NoiseBetween { elapsed_ns: 0, ..NoiseBetween::default() });
+        assert_eq!(noise.steal_fraction(&[]), None);
+        assert_eq!(cpu_quota(&Machine::empty().root()), None);
+    }
+
+    #[test]
+    fn counters_that_went_backwards_are_unknown() {
+        let later = Reading { throttle_events: Some(1), ..Reading::default() };
+        let earlier = Reading { throttle_events: Some(5), ..Reading::default() };
+        assert_eq!(later.since(&earlier).throttle_events, None);
+    }
+
+    #[test]
+    fn the_tightest_quota_counts_in_both_versions() {
+        let two = Machine::empty();
+        two.write("proc/self/cgroup", "0::/a/b\n");
+        two.write("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        assert_eq!(cpu_quota(&two.root()), None);
+        two.write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+        assert_eq!(cpu_quota(&two.root()), Some(1.5));
+
+        let one = Machine::empty();
+        one.write("proc/self/cgroup", "4:cpu,cpuacct:/docker/x\n2:memory:/docker/x\n");
+        one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+        one.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+        assert_eq!(cpu_quota(&one.root()), Some(0.5), "the path of the host does not exist inside");
+        one.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+        assert_eq!(cpu_quota(&one.root()), None);
+    }
+
+    #[test]
+    fn this_machine_can_be_read() {
+        let before = Reading::now();
+        let noise = Reading::now().since(&before);
+        assert!(noise.load_average.is_some_and(|load| load >= 0.0), "{noise:?}");
+    }
+}

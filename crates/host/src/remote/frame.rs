@@ -1,0 +1,183 @@
+//! The frames between the harness and the outpost on another host: a channel and a length, both
+//! little-endian u32, then so many bytes.
+//!
+//! Channel 0 carries what the two say to each other; every other one is a worker's standard input or
+//! output, as it is, and an empty frame on it is its end. The far host is not trusted: nothing that it
+//! sends makes us allocate more than a frame, or panic.
+
+use crate::Fact;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read, Write};
+use std::net::IpAddr;
+
+/// Both sides speak the same one, or nothing is measured.
+pub const PROTOCOL: u32 = 2;
+/// What the two say to each other.
+pub const CONTROL: u32 = 0;
+/// No honest frame is larger: workers' output comes in pieces.
+const LARGEST: usize = 1 << 20;
+/// What login shells may print before our own words come.
+const LARGEST_GREETING: u64 = 64 << 10;
+/// How much of a worker's output is carried at once.
+pub const PIECE: usize = 64 << 10;
+
+/// The outpost's first frame: what it is and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    pub protocol: u32,
+    pub version: String,
+    pub sha256: String,
+    /// `SSH_CONNECTION` as sshd set it.
+    pub connection: String,
+    pub facts: Vec<Fact>,
+    /// Rate of the far time-stamp counter, where it is constant.
+    pub tsc_hz: Option<f64>,
+}
+
+/// A question to the outpost, numbered so that a late answer is not taken for another's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ask {
+    pub number: u64,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A fresh worker on this channel.
+    Start { channel: u32 },
+    /// The wall clock.
+    Time,
+    /// The device that has this address, and the route from there to the other end.
+    End { address: IpAddr, toward: Option<IpAddr> },
+    /// Wait a moment for one connection that presents the token.
+    Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    Answer {
+        number: u64,
+        #[serde(flatten)]
+        answer: Answer,
+    },
+    /// A worker is gone; its own last words.
+    Ended { channel: u32, words: String },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    Started,
+    Time { unix_ns: u64 },
+    End { facts: BTreeMap<String, String> },
+    Listening { port: u16 },
+    Refused { why: String },
+}
+
+pub fn write(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
+    let mut whole = Vec::with_capacity(8 + payload.len());
+    whole.extend(channel.to_le_bytes());
+    whole.extend(length.to_le_bytes());
+    whole.extend(payload);
+    out.write_all(&whole)?;
+    out.flush()
+}
+
+pub fn say<T: Serialize>(out: &mut impl Write, what: &T) -> io::Result<()> {
+    write(out, CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
+}
+
+/// Skips what login shells print, up to the mark; the line after it. `Ok(None)`: the mark did not come.
+pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Option<String>> {
+    let mut left = LARGEST_GREETING;
+    let mut marked = false;
+    loop {
+        let mut words = Vec::new();
+        let got = input.by_ref().take(left).read_until(b'\n', &mut words)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        left -= got as u64;
+        let words = String::from_utf8_lossy(&words);
+        if marked {
+            return Ok(Some(words.trim().to_string()));
+        }
+        marked = words.trim_end() == mark;
+    }
+}
+
+/// The next frame; `Ok(None)` at a clean end.
+pub fn read(input: &mut impl Read) -> io::Result<Option<(u32, Vec<u8>)>> {
+    let mut head = [0; 8];
+    let mut got = 0;
+    while got < head.len() {
+        match input.read(&mut head[got..]) {
+            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let (channel, length) = (word(0), word(4) as usize);
+    if length > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a frame of syscost"));
+    }
+    let mut payload = Vec::new();
+    input.take(length as u64).read_to_end(&mut payload)?;
+    if payload.len() < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some((channel, payload)))
+}
+
+pub fn understand<T: DeserializeOwned>(payload: &[u8]) -> io::Result<T> {
+    serde_json::from_slice(payload)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("bad frame: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn frames_read_back() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, 7, b"abc").unwrap();
+        say(&mut bytes, &Said::Answer { number: 3, answer: Answer::Time { unix_ns: 9 } }).unwrap();
+        write(&mut bytes, 7, b"").unwrap();
+        let mut input = bytes.as_slice();
+        assert_eq!(read(&mut input).unwrap(), Some((7, b"abc".to_vec())));
+        let (channel, payload) = read(&mut input).unwrap().unwrap();
+        assert_eq!(channel, CONTROL);
+        let said = understand::<Said>(&payload).unwrap();
+        assert!(matches!(said, Said::Answer { number: 3, answer: Answer::Time { unix_ns: 9 } }), "{said:?}");
+        assert_eq!(read(&mut input).unwrap(), Some((7, Vec::new())));
+        assert_eq!(read(&mut input).unwrap(), None);
+    }
+
+    #[test]
+    fn a_greeting_is_skipped_up_to_the_mark_and_is_not_waited_for_forever() {
+        let after = |text: &str| greeting(&mut text.as_bytes(), "mark").unwrap();
+        assert_eq!(after("Welcome\r\nmark\r\n Linux x86_64 \nrest").as_deref(), Some("Linux x86_64"));
+        assert_eq!(after("no mark\nmarks\n"), None);
+        let endless = "words\n".repeat(LARGEST_GREETING as usize);
+        assert_eq!(after(&(endless + "mark\nLinux x86_64\n")), None);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_an_error_not_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&mut bytes.as_slice());
+            let _ = understand::<Said>(&bytes);
+            let _ = understand::<Hello>(&bytes);
+            let _ = understand::<Ask>(&bytes);
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The near end of one ssh connection to an outpost: questions, and workers' pipes.
+//!
+//! One connection carries everything, so a round pays for no handshake and nothing has to be found and
+//! removed later: when this process, ssh, sshd or the network ends, both ends see it. The system's ssh
+//! client authenticates and encrypts; it is never asked for anything (BatchMode).
+//! Source: ssh(1), ssh_config(5).
+
+use super::frame::{self, Answer, Ask, CONTROL, Hello, Said, What};
+use super::target::Target;
+use super::{HEARTBEAT, plain};
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use syscost_sys::sleep::sleep;
+use syscost_sys::{process, signals};
+
+/// Logging in, and the outpost's first words: a busy host may take seconds for its checksum.
+const HELLO_LIMIT: Duration = Duration::from_secs(40);
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+const LAST_WORDS: usize = 4096;
+/// How often a waiting harness looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+/// ssh ends by itself when its input does.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// How ssh is asked to behave, whatever the user's configuration says of these.
+const OPTIONS: [&str; 8] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    // A master that is there is used; none is made that would outlive the run.
+    "ControlMaster=no",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "RemoteCommand=none",
+];
+
+/// `ssh` with this remote command, its pipes, and an end that comes with ours.
+pub fn ssh(target: &Target, command: &str) -> Command {
+    let mut ssh = Command::new("ssh");
+    ssh.arg("-T").args(OPTIONS.iter().flat_map(|option| ["-o", *option]));
+    ssh.args(target.arguments()).arg(command);
+    ssh.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C reaches the harness alone.
+    ssh.process_group(0);
+    process::die_with_parent_on_exec(&mut ssh);
+    ssh
+}
+
+/// What the far side said before frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// `Linux x86_64`; `None`: our command was never run there.
+    pub system: Option<String>,
+}
+
+/// Why a line could not be opened.
+#[derive(Debug)]
+pub struct NotOpened {
+    pub greeting: Greeting,
+    /// ssh's exit status, where it ended by itself.
+    pub status: Option<i32>,
+    pub words: String,
+}
+
+/// An open line. Dropping it ends the outpost and ssh.
+pub struct Line {
+    ssh: Mutex<Child>,
+    /// `None` once the line is being closed: ssh then ends.
+    input: Mutex<Option<ChildStdin>>,
+    channels: Mutex<Channels>,
+    answers: Mutex<Receiver<(u64, Answer)>>,
+    numbers: AtomicU64,
+    next_channel: AtomicU32,
+    words: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Where the output of each worker goes; `None`: the line is gone.
+#[derive(Default)]
+struct Channels {
+    gone: bool,
+    streams: BTreeMap<u32, Arc<UnixStream>>,
+    last_words: BTreeMap<u32, String>,
+}
+
+impl Line {
+    /// Runs the command there, which greets with a line that is the mark, then one that names its system,
+    /// and then speaks in frames.
+    pub fn open(
+        target: &Target,
+        command: &str,
+        mark: &str,
+    ) -> Result<(Arc<Line>, Greeting, Hello), NotOpened> {
+        let failed = |words: String| NotOpened { greeting: Greeting::default(), status: None, words };
+        let mut child = ssh(target, command).spawn().map_err(|error| failed(cannot_start(&error)))?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("piped above");
+        let errors = child.stderr.take().expect("piped above");
+        let words = Arc::new(Mutex::new(Vec::new()));
+        let listening = listen_to_errors(errors, words.clone());
+        let (tell_answer, answers) = mpsc::channel();
+        let line = Arc::new(Line {
+            ssh: Mutex::new(child),
+            input: Mutex::new(input),
+            channels: Mutex::default(),
+            answers: Mutex::new(answers),
+            numbers: AtomicU64::new(1),
+            next_channel: AtomicU32::new(CONTROL + 1),
+            words,
+        });
+        let (tell, told) = mpsc::channel();
+        let (weak, mark) = (Arc::downgrade(&line), mark.to_string());
+        let reader = std::thread::Builder::new();
+        let reading = reader.spawn(move || read_all(output, &mark, &weak, &tell, &tell_answer));
+        if let Err(error) = listening.and(reading.map(drop)) {
+            return Err(failed(format!("cannot start a thread: {error}")));
+        }
+        let end = Instant::now() + HELLO_LIMIT;
+        let mut greeting = Greeting::default();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match told.recv_timeout(left.min(LOOK)) {
+                Ok(Heard::System(system)) => greeting.system = Some(system),
+                Ok(Heard::Hello(hello)) => {
+                    beat(&line);
+                    return Ok((line, greeting, *hello));
+                }
+                Err(RecvTimeoutError::Timeout) if !left.is_zero() && !signals::caught() => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let words = format!("no answer within {} s", HELLO_LIMIT.as_secs());
+                    return Err(NotOpened { greeting, status: None, words });
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let (status, words) = line.parting();
+                    return Err(NotOpened { greeting, status, words });
+                }
+            }
+        }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.channels().gone
+    }
+
+    /// One question and its answer.
+    pub fn ask(&self, what: What) -> io::Result<Answer> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let answers = lock(&self.answers);
+        let question = serde_json::to_vec(&Ask { number, what }).map_err(io::Error::other)?;
+        self.send(CONTROL, &question)?;
+        let end = Instant::now() + ANSWER_LIMIT;
+        loop {
+            match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok((to, Answer::Refused { why })) if to == number => {
+                    return Err(io::Error::other(plain(&why)));
+                }
+                Ok((to, answer)) if to == number => return Ok(answer),
+                // Late, to a question that was given up.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other(self.parting().1)),
+            }
+        }
+    }
+
+    /// A fresh worker there.
+    pub fn start(self: &Arc<Line>) -> io::Result<FarWorker> {
+        let channel = self.next_channel.fetch_add(1, Ordering::Relaxed);
+        let (ours, theirs) = UnixStream::pair()?;
+        {
+            let mut channels = self.channels();
+            if channels.gone {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            channels.streams.insert(channel, Arc::new(theirs));
+        }
+        let worker = FarWorker { line: self.clone(), channel, output: ours };
+        self.ask(What::Start { channel })?;
+        Ok(worker)
+    }
+
+    fn send(&self, channel: u32, payload: &[u8]) -> io::Result<()> {
+        match lock(&self.input).as_mut() {
+            Some(input) => frame::write(input, channel, payload),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn channels(&self) -> MutexGuard<'_, Channels> {
+        lock(&self.channels)
+    }
+
+    /// Why the line ended: ssh's exit status and what it said.
+    pub fn parting(&self) -> (Option<i32>, String) {
+        drop(lock(&self.input).take());
+        let mut ssh = lock(&self.ssh);
+        let end = Instant::now() + PARTING;
+        let mut status = None;
+        while status.is_none() && Instant::now() < end {
+            status = ssh.try_wait().ok().flatten();
+            sleep(Duration::from_millis(5));
+        }
+        let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
+        let words = match (said.as_str(), status) {
+            ("", Some(status)) => format!("ssh ended ({status})"),
+            ("", None) => "the outpost ended".to_string(),
+            (said, _) => said.to_string(),
+        };
+        (status.and_then(|status| status.code()), words)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        drop(lock(&self.input).take());
+        let mut ssh = lock(&self.ssh);
+        let end = Instant::now() + PARTING;
+        while matches!(ssh.try_wait(), Ok(None)) && Instant::now() < end {
+            sleep(Duration::from_millis(5));
+        }
+        if matches!(ssh.try_wait(), Ok(None)) {
+            process::kill_group(ssh.id());
+            let _ = ssh.wait();
+        }
+    }
+}
+
+/// A worker on the far host. Dropping it has the outpost kill it.
+pub struct FarWorker {
+    line: Arc<Line>,
+    channel: u32,
+    output: UnixStream,
+}
+
+impl FarWorker {
+    /// Why it ended without saying so in a frame.
+    pub fn last_words(&self) -> String {
+        let own = self.line.channels().last_words.get(&self.channel).cloned();
+        match own {
+            Some(words) if words.is_empty() => "the worker ended".into(),
+            Some(words) => format!("the worker ended: {words}"),
+            None => format!("the connection to the other host is gone: {}", self.line.parting().1),
+        }
+    }
+}
+
+impl Read for FarWorker {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.output.read(buffer)
+    }
+}
+
+impl AsRawFd for FarWorker {
+    fn as_raw_fd(&self) -> RawFd {
+        self.output.as_raw_fd()
+    }
+}
+
+impl Write for FarWorker {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = &bytes[..bytes.len().min(frame::PIECE)];
+        self.line.send(self.channel, piece)?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for FarWorker {
+    fn drop(&mut self) {
+        // The reader may be writing to a stream that nobody empties any more.
+        let _ = self.output.shutdown(std::net::Shutdown::Both);
+        let mut channels = self.line.channels();
+        channels.streams.remove(&self.channel);
+        channels.last_words.remove(&self.channel);
+        drop(channels);
+        let _ = self.line.send(self.channel, &[]);
+    }
+}
+
+enum Heard {
+    System(String),
+    Hello(Box<Hello>),
+}
+
+/// The reader's whole life: the greeting, the first frame, then whatever comes.
+fn read_all(
+    output: ChildStdout,
+    mark: &str,
+    line: &Weak<Line>,
+    tell: &Sender<Heard>,
+    answers: &Sender<(u64, Answer)>,
+) {
+    // What ends it is told by ssh's own words, or by those of the outpost.
+    let _ = read_frames(BufReader::new(output), mark, line, tell, answers);
+    if let Some(line) = line.upgrade() {
+        let mut channels = line.channels();
+        channels.gone = true;
+        // Their readers see the end.
+        channels.streams.clear();
+    }
+}
+
+fn read_frames(
+    mut output: BufReader<ChildStdout>,
+    mark: &str,
+    line: &Weak<Line>,
+    tell: &Sender<Heard>,
+    answers: &Sender<(u64, Answer)>,
+) -> io::Result<()> {
+    let Some(system) = frame::greeting(&mut output, mark)? else { return Ok(()) };
+    let _ = tell.send(Heard::System(plain(&system)));
+    let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
+    let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));
+    while let Some((channel, payload)) = frame::read(&mut output)? {
+        let Some(line) = line.upgrade() else { return Ok(()) };
+        if channel != CONTROL {
+            if payload.is_empty() {
+                // Its reader sees the end.
+                line.channels().streams.remove(&channel);
+            } else {
+                let stream = line.channels().streams.get(&channel).cloned();
+                // A worker that was given up needs its output no more.
+                let _ = stream.map(|stream| (&*stream).write_all(&payload));
+            }
+            continue;
+        }
+        match frame::understand(&payload)? {
+            Said::Answer { number, answer } => drop(answers.send((number, answer))),
+            Said::Ended { channel, words } => {
+                let mut channels = line.channels();
+                if channels.streams.contains_key(&channel) {
+                    channels.last_words.insert(channel, plain(&words));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// ssh and loaders tell the cause last, sometimes below a banner.
+fn last_lines(words: &str) -> String {
+    const SHOWN: usize = 3;
+    let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(SHOWN)..].join("; ")
+}
+
+/// Keeps the end of what ssh and the far side's standard error say.
+fn listen_to_errors(mut errors: impl Read + Send + 'static, words: Arc<Mutex<Vec<u8>>>) -> io::Result<()> {
+    let listen = move || {
+        let mut piece = [0; 1024];
+        while let Ok(length @ 1..) = errors.read(&mut piece) {
+            let mut words = lock(&words);
+            words.extend(&piece[..length]);
+            let excess = words.len().saturating_sub(LAST_WORDS);
+            words.drain(..excess);
+        }
+    };
+    std::thread::Builder::new().spawn(listen).map(drop)
+}
+
+/// Tells the outpost now and then that we live; ends with the line.
+fn beat(line: &Arc<Line>) {
+    let line = Arc::downgrade(line);
+    // Without it the outpost gives up after a silence: the round then fails and says so.
+    let _ = std::thread::Builder::new().spawn(move || {
+        loop {
+            sleep(HEARTBEAT);
+            match line.upgrade() {
+                Some(line) if !line.is_gone() && line.send(CONTROL, &[]).is_ok() => {}
+                _ => return,
+            }
+        }
+    });
+}
+
+fn cannot_start(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        return super::refusal::NO_SSH.into();
+    }
+    format!("cannot start ssh: {error}")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,279 @@
+//! Another host, reached by ssh: where the far side of a path runs.
+//!
+//! The system's ssh client is the only way in: its keys, its known hosts, its configuration. One
+//! connection a run leads to an [`outpost`] there, which starts fresh workers. Nothing is left on the
+//! other host but the program, in a directory that `docs/two-hosts.md` names. The other host is not
+//! trusted to be honest: what it says is cleaned, bounded, and never executed here.
+
+mod clock;
+mod contact;
+pub mod frame;
+mod line;
+pub mod outpost;
+pub mod reach;
+mod refusal;
+pub mod target;
+
+use super::{Fact, Unavailable, link};
+use frame::{Answer, What};
+use line::Line;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use target::{Ports, Target};
+
+pub use line::FarWorker;
+
+/// An outpost that hears nothing for so long ends.
+pub const SILENCE: Duration = Duration::from_secs(30);
+/// How often it hears at least an empty frame.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Of words from another host, so many characters.
+const LONGEST_WORDS: usize = 600;
+/// An honest outpost tells some twenty things of its end.
+const MOST_FACTS: usize = 64;
+
+/// What of the far host's fingerprint is kept with each case.
+const FAR_FACTS: [&str; 12] = [
+    "cpu_model",
+    "cpu_cores",
+    "smt",
+    "cpu_governor",
+    "turbo",
+    "memory_bytes",
+    "kernel_release",
+    "distribution",
+    "hypervisor",
+    "clocksource",
+    "irq_time_accounting",
+    "mitigations",
+];
+
+/// Another host, with a path to it.
+pub struct Host {
+    target: Target,
+    way: contact::Way,
+    line: Mutex<Arc<Line>>,
+    near: IpAddr,
+    far: IpAddr,
+    tsc_hz: Option<f64>,
+    /// Both ends and what is between, as the settings of a case.
+    facts: BTreeMap<String, String>,
+}
+
+/// Where one place's answer is kept for the life of the process.
+type Known = BTreeMap<String, Result<Arc<Host>, Unavailable>>;
+static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+
+/// The host of this path. The first call makes contact; its answer, good or bad, is kept.
+pub fn open(path: &str) -> Result<Arc<Host>, Unavailable> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(path.to_string()).or_insert_with(|| Host::meet(path).map(Arc::new)).clone()
+}
+
+/// What this process left on another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Where the program was put.
+    pub place: String,
+    /// The command that removes it, and all others of its kind.
+    pub removal: String,
+}
+
+static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+
+/// Where this process has put the program so far, whatever came of it.
+pub fn copies() -> Vec<Copy> {
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+impl Host {
+    fn meet(path: &str) -> Result<Host, Unavailable> {
+        let target = Target::parse(path)
+            .map_err(|remedy| Unavailable { reason: format!("{path:?} names no host"), remedy })?;
+        let contact = contact::first(&target)?;
+        let far = far_address(&target, &contact.hello.connection)?;
+        let lost = |error: io::Error| Unavailable {
+            reason: format!("{target} does not answer as a syscost would: {error}"),
+            remedy: format!("see that the host is up: {}", target.ssh_command()),
+        };
+        let line = contact.line;
+        let near = link::source_toward(far);
+        let mut facts = far_end(&target, &line, far, near.as_ref().ok().copied())?;
+        let near = near.map_err(|error| Unavailable {
+            reason: format!("this host has no route to {far}, the address of {target} for data: {error}"),
+            remedy: "name another address of it: ?data=ADDRESS".into(),
+        })?;
+        facts.extend(near_end(near, far));
+        facts.extend(clock::offset(&line).map_err(lost)?);
+        let mtu = try_data(&target, &line, near, far)?;
+        facts.extend(mtu.map(|mtu| ("mtu".to_string(), mtu.to_string())));
+        facts.insert("receiver_host".into(), target.to_string());
+        facts.insert("receiver_syscost".into(), plain(&contact.hello.version));
+        facts.extend(chosen(&contact.hello.facts));
+        Ok(Host {
+            target,
+            way: contact.way,
+            line: Mutex::new(line),
+            near,
+            far,
+            tsc_hz: contact.hello.tsc_hz,
+            facts,
+        })
+    }
+
+    /// A fresh worker there; over a fresh connection where the last one is gone.
+    pub fn start_worker(&self) -> io::Result<FarWorker> {
+        self.line()?.start()
+    }
+
+    fn line(&self) -> io::Result<Arc<Line>> {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if line.is_gone() {
+            *line = contact::again(&self.target, &self.way)
+                .map_err(|why| io::Error::other(format!("{}; {}", why.reason, why.remedy)))?;
+        }
+        Ok(line.clone())
+    }
+
+    /// This side's address toward it, and its own.
+    pub fn addresses(&self) -> (IpAddr, IpAddr) {
+        (self.near, self.far)
+    }
+
+    /// Where its listeners have to be.
+    pub fn ports(&self) -> Option<Ports> {
+        self.target.ports
+    }
+
+    /// The rate of its time-stamp counter.
+    pub fn tsc_hz(&self) -> Option<f64> {
+        self.tsc_hz
+    }
+
+    pub fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
+    }
+}
+
+/// The address that the user named, or the one by which sshd was reached.
+fn far_address(target: &Target, connection: &str) -> Result<IpAddr, Unavailable> {
+    if let Some(address) = target.data {
+        return Ok(address);
+    }
+    // `CLIENT CLIENT_PORT SERVER SERVER_PORT`
+    let server = connection.split_whitespace().nth(2).and_then(|text| text.parse().ok());
+    server.filter(|address| !link::link_local(address)).ok_or_else(|| Unavailable {
+        reason: format!(
+            "{target} does not say by which address data could reach it (SSH_CONNECTION: {:?})",
+            plain(connection)
+        ),
+        remedy: "name one of its addresses: ?data=ADDRESS".into(),
+    })
+}
+
+/// The device there that has the address, its route to us, and the TCP settings around it.
+fn far_end(
+    target: &Target,
+    line: &Line,
+    far: IpAddr,
+    near: Option<IpAddr>,
+) -> Result<BTreeMap<String, String>, Unavailable> {
+    let there = match line.ask(What::End { address: far, toward: near }) {
+        Ok(Answer::End { facts }) => facts,
+        Ok(other) => return Err(wrong_answer(target, &other)),
+        Err(error) => {
+            return Err(Unavailable {
+                reason: format!("data cannot go to {far} on {target}: {error}"),
+                remedy: "name an address that this host has: ?data=ADDRESS".into(),
+            });
+        }
+    };
+    let named = |(name, value): (String, String)| (format!("receiver_{}", plain(&name)), plain(&value));
+    let mut facts: BTreeMap<String, String> = there.into_iter().take(MOST_FACTS).map(named).collect();
+    facts.insert("receiver_address".into(), far.to_string());
+    Ok(facts)
+}
+
+/// The same of this host.
+fn near_end(near: IpAddr, far: IpAddr) -> BTreeMap<String, String> {
+    let here = link::owner_of(near).ok().flatten().and_then(|interface| link::describe(&interface).ok());
+    let named = |(name, value): (String, String)| (format!("sender_{name}"), value);
+    let mut facts: BTreeMap<String, String> = here.unwrap_or_default().into_iter().map(named).collect();
+    facts.insert("sender_address".into(), near.to_string());
+    facts.extend(link::route_to(far).map(|route| ("sender_route".to_string(), route)));
+    facts.extend(super::namespaces::tcp_settings());
+    facts
+}
+
+/// One connection as data will go: the path's MTU, or why no figure can be had.
+fn try_data(target: &Target, line: &Line, near: IpAddr, far: IpAddr) -> Result<Option<u32>, Unavailable> {
+    let token = syscost_sys::random::token().map_err(|error| Unavailable {
+        reason: format!("the kernel gives no random numbers: {error}"),
+        remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
+    })?;
+    let ports = target.ports;
+    let listening = line.ask(What::Listen { address: far, ports, token: token.clone() });
+    let port = match listening {
+        Ok(Answer::Listening { port }) => port,
+        Ok(other) => return Err(wrong_answer(target, &other)),
+        Err(error) => {
+            return Err(Unavailable {
+                reason: format!("{target} cannot listen on {far}: {error}"),
+                remedy: "name other ports, ports=FROM-TO, or another address, data=ADDRESS".into(),
+            });
+        }
+    };
+    let to = SocketAddr::new(far, port);
+    reach::connect(near, to, &token).map_err(|error| refusal::no_data(target, near, to, ports, &error))
+}
+
+fn wrong_answer(target: &Target, answer: &Answer) -> Unavailable {
+    Unavailable {
+        reason: format!("{target} answered out of turn: {}", plain(&format!("{answer:?}"))),
+        remedy: "use the same syscost on both hosts".into(),
+    }
+}
+
+fn chosen(facts: &[Fact]) -> BTreeMap<String, String> {
+    let wanted = facts.iter().filter(|fact| FAR_FACTS.contains(&fact.id.as_str()));
+    let told =
+        wanted.filter_map(|fact| Some((format!("receiver_{}", fact.id), plain(fact.value.as_deref()?))));
+    told.collect()
+}
+
+/// Words from another host, safe to show: no control characters, one line, not too many.
+fn plain(words: &str) -> String {
+    let printable: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(LONGEST_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_far_address_is_where_sshd_was_reached_unless_named() {
+        let plain = Target::parse("ssh://lab").unwrap();
+        let address =
+            |target: &Target, connection: &str| far_address(target, connection).map(|a| a.to_string());
+        assert_eq!(address(&plain, "10.0.0.1 5000 10.0.0.2 22"), Ok("10.0.0.2".into()));
+        assert_eq!(address(&plain, "fd00::1 5000 fd00::2 22"), Ok("fd00::2".into()));
+        for unknown in
+            ["", "10.0.0.1 5000", "fe80::1%eth0 1 fe80::2%eth0 22", "fe80::1 1 fe80::2 22", "a b c d"]
+        {
+            assert!(address(&plain, unknown).unwrap_err().remedy.contains("?data="), "{unknown}");
+        }
+        let named = Target::parse("ssh://lab?data=10.9.9.9").unwrap();
+        assert_eq!(address(&named, "10.0.0.1 5000 10.0.0.2 22"), Ok("10.9.9.9".into()));
+    }
+
+    #[test]
+    fn words_of_others_cannot_draw_on_the_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\r\n c\u{9b}"), "a [2Jb c");
+        assert_eq!(plain(&"x ".repeat(9000)).chars().count(), LONGEST_WORDS);
+    }
+}

@@ -1,0 +1,187 @@
+//! The outpost: what stands in for the harness on another host, behind ssh, for as long as a run.
+//!
+//! It starts fresh workers there, carries their standard input and output, tells the time, and ends with
+//! everything that it started when its input ends, or when it has heard nothing for too long: a network
+//! that is gone closes nothing. It opens no port but the one that it is asked to try, and writes no file.
+
+use super::frame::{self, Answer, Ask, CONTROL, Hello, PIECE, PROTOCOL, Said, What};
+use super::{SILENCE, reach};
+use crate::{clock, fingerprint, link, namespaces};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use syscost_sys::{process, program};
+
+/// The hidden subcommand.
+pub const SUBCOMMAND: &str = "outpost";
+/// Exit status of an outpost whose harness went away.
+const ORPHANED: i32 = 3;
+const LAST_WORDS_BYTES: u64 = 4096;
+
+/// The outpost's whole life; `worker` is the subcommand that makes this binary a worker.
+pub fn main(worker: &'static str) -> i32 {
+    // Its parent is a shell of sshd's, whose end says nothing that the end of the input does not.
+    let ended = serve(worker);
+    // Threads that carry output may hang in a write that nobody takes: the process ends without them.
+    process::exit_now(if ended.is_ok() { 0 } else { ORPHANED })
+}
+
+fn serve(worker: &'static str) -> io::Result<()> {
+    let mut input =
+        Patient { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), heard: Instant::now() };
+    let output = Output(Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?))));
+    output.say(&hello()?)?;
+    let mut outpost = Outpost { worker, output, workers: BTreeMap::new() };
+    while let Some((channel, payload)) = frame::read(&mut input)? {
+        match channel {
+            // The harness lives.
+            CONTROL if payload.is_empty() => {}
+            CONTROL => outpost.answer(frame::understand(&payload)?)?,
+            channel if payload.is_empty() => drop(outpost.workers.remove(&channel)),
+            channel => outpost.pass(channel, &payload),
+        }
+    }
+    Ok(())
+}
+
+fn hello() -> io::Result<Hello> {
+    let counter = clock::tick_counter().filter(|counter| counter.invariant != Some(false));
+    Ok(Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").into(),
+        sha256: program::sha256()?,
+        connection: std::env::var("SSH_CONNECTION").unwrap_or_default(),
+        facts: fingerprint::facts(),
+        tsc_hz: counter.map(|counter| counter.hertz),
+    })
+}
+
+/// Standard input, given up after a silence.
+struct Patient {
+    input: File,
+    heard: Instant,
+}
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let left = SILENCE.saturating_sub(self.heard.elapsed());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            if process::wait_readable(self.input.as_raw_fd(), left.as_millis() as i32 + 1)? {
+                self.heard = Instant::now();
+                return self.input.read(buffer);
+            }
+        }
+    }
+}
+
+/// Standard output, which several threads write whole frames to.
+#[derive(Clone)]
+struct Output(Arc<Mutex<File>>);
+
+impl Output {
+    fn write(&self, channel: u32, payload: &[u8]) -> io::Result<()> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        frame::write(&mut *file, channel, payload)
+    }
+
+    fn say<T: serde::Serialize>(&self, what: &T) -> io::Result<()> {
+        self.write(CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
+    }
+}
+
+/// A worker. Dropping it kills and reaps it.
+struct Running {
+    child: Child,
+    input: ChildStdin,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        process::kill_group(self.child.id());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Outpost {
+    worker: &'static str,
+    output: Output,
+    workers: BTreeMap<u32, Running>,
+}
+
+impl Outpost {
+    fn answer(&mut self, Ask { number, what }: Ask) -> io::Result<()> {
+        let answer = match what {
+            What::Start { channel } => self.start(channel).map(|()| Answer::Started),
+            What::Time => Ok(Answer::Time { unix_ns: unix_ns() }),
+            What::End { address, toward } => end(address, toward).map(|facts| Answer::End { facts }),
+            What::Listen { address, ports, token } => {
+                reach::listen(address, ports, token).map(|port| Answer::Listening { port })
+            }
+        };
+        let answer = answer.unwrap_or_else(|error| Answer::Refused { why: error.to_string() });
+        self.output.say(&Said::Answer { number, answer })
+    }
+
+    /// From this thread, which lives as long as the outpost: a worker dies with the thread that started it.
+    fn start(&mut self, channel: u32) -> io::Result<()> {
+        let mut command = Command::new(program::path());
+        command.arg(self.worker).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take().expect("piped above");
+        let mut said = child.stdout.take().expect("piped above");
+        let errors = child.stderr.take().expect("piped above");
+        let output = self.output.clone();
+        std::thread::Builder::new().spawn(move || {
+            let mut piece = vec![0; PIECE];
+            while let Ok(length @ 1..) = said.read(&mut piece) {
+                if output.write(channel, &piece[..length]).is_err() {
+                    return;
+                }
+            }
+            let mut words = Vec::new();
+            let _ = errors.take(LAST_WORDS_BYTES).read_to_end(&mut words);
+            let words = String::from_utf8_lossy(&words).trim().to_string();
+            let _ = output.say(&Said::Ended { channel, words });
+            let _ = output.write(channel, &[]);
+        })?;
+        self.workers.insert(channel, Running { child, input });
+        Ok(())
+    }
+
+    /// What a worker that has ended is told is lost, as in a pipe; its end is on its way to the harness.
+    fn pass(&mut self, channel: u32, payload: &[u8]) {
+        if let Some(worker) = self.workers.get_mut(&channel) {
+            let _ = io::Write::write_all(&mut worker.input, payload);
+        }
+    }
+}
+
+/// The device of this address, the route to the other end, and this namespace's TCP settings.
+fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<String, String>> {
+    let Some(interface) = link::owner_of(address)? else {
+        let own: Vec<String> = link::addresses().iter().map(ToString::to_string).collect();
+        return Err(io::Error::other(format!(
+            "no device there has the address {address}; it has {}",
+            own.join(", ")
+        )));
+    };
+    let mut facts = link::describe(&interface)?;
+    facts.extend(toward.and_then(link::route_to).map(|route| ("route".to_string(), route)));
+    facts.extend(namespaces::tcp_settings());
+    Ok(facts)
+}
+
+pub fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}

@@ -1,0 +1,163 @@
+//! The second reading of the ledger: what the kernel's functions returned, where programs may be
+//! attached to them. It shares nothing with the first but the choice of connections.
+//! Source: program/functions.h.
+
+use super::load;
+use aya::maps::{Array, MapData, MapError};
+use aya::programs::{FEntry, FExit, Program, ProgramError};
+use aya::{Btf, Ebpf, EbpfError};
+use serde::{Deserialize, Serialize};
+use std::io;
+use syscost_host::Unavailable;
+
+/// Functions of the program, and the kernel's functions that call them when they return.
+const RETURNS: [(&str, &str); 7] = [
+    ("sent", "tcp_sendmsg_locked"),
+    ("lent", "skb_zerocopy_iter_stream"),
+    ("spliced", "skb_splice_from_iter"),
+    ("copied_bits", "skb_copy_bits"),
+    ("copied_and_summed", "skb_copy_and_csum_bits"),
+    ("orphaned", "skb_copy_ubufs"),
+    ("received", "tcp_recvmsg"),
+];
+
+/// The one that is called when the kernel's function begins.
+const BEGINS: (&str, &str) = ("sending", "tcp_sendmsg_locked");
+
+/// Payload bytes of the watched connections, by what the functions that move them returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Functions {
+    /// Taken from the sender (`tcp_sendmsg_locked`), records' framing included where it encrypts.
+    pub sent: u64,
+    /// Of those, in pages of a user or a file that were hung into a segment as they are
+    /// (`skb_zerocopy_iter_stream`, `skb_splice_from_iter`). A pipe's own pages and encrypted records are
+    /// the kernel's: copied before.
+    pub sent_uncopied: u64,
+    /// Of those pages, copied after all for a device that cannot gather them (`skb_copy_bits`,
+    /// `skb_copy_and_csum_bits`); repeats included.
+    pub copied_leaving: u64,
+    /// Copied before a receiver on this machine may keep them (`skb_copy_ubufs`); repeats included.
+    pub orphan_copied: u64,
+    /// Copied to the receiver by `tcp_recvmsg`; a receiver may also take bytes in other ways.
+    pub received: u64,
+}
+
+impl Functions {
+    /// Came to lie in the kernel's memory before or when it left.
+    pub fn copied_in(&self) -> u64 {
+        self.sent.saturating_sub(self.sent_uncopied) + self.copied_leaving
+    }
+
+    fn since(&self, before: &Functions) -> Functions {
+        Functions {
+            sent: self.sent - before.sent,
+            sent_uncopied: self.sent_uncopied - before.sent_uncopied,
+            copied_leaving: self.copied_leaving - before.copied_leaving,
+            orphan_copied: self.orphan_copied - before.orphan_copied,
+            received: self.received - before.received,
+        }
+    }
+}
+
+/// Attached programs' counters; the programs themselves live in the ledger.
+pub(super) struct Returned {
+    counters: Array<MapData, u64>,
+    before: Functions,
+}
+
+impl Returned {
+    /// Attaches all of the object's programs for functions, or none.
+    pub(super) fn attach(programs: &mut Ebpf) -> Result<Returned, Unavailable> {
+        let attached = attach_all(programs);
+        if let Err(error) = attached {
+            for (_, program) in programs.programs_mut() {
+                unload(program);
+            }
+            return Err(refusal(&error));
+        }
+        let map = programs.take_map("RETURNED").expect("the program declares it");
+        let counters = Array::try_from(map).map_err(|error| load::refusal(&error))?;
+        Ok(Returned { counters, before: Functions::default() })
+    }
+
+    /// Counts from now on.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        self.before = self.read()?;
+        Ok(())
+    }
+
+    /// What was returned since.
+    pub(super) fn counts(&self) -> io::Result<Functions> {
+        Ok(self.read()?.since(&self.before))
+    }
+
+    fn read(&self) -> io::Result<Functions> {
+        let get = |index: u32| self.counters.get(&index, 0);
+        let all = || -> Result<Functions, MapError> {
+            Ok(Functions {
+                sent: get(0)?,
+                sent_uncopied: get(1)?,
+                copied_leaving: get(2)?,
+                orphan_copied: get(3)?,
+                received: get(4)?,
+            })
+        };
+        all().map_err(io::Error::other)
+    }
+}
+
+fn attach_all(programs: &mut Ebpf) -> Result<(), EbpfError> {
+    let kernel = Btf::from_sys_fs()?;
+    // The first of all: what is inside when the others attach has to be known.
+    let (name, function) = BEGINS;
+    let program: &mut FEntry = named(programs, name).try_into()?;
+    program.load(function, &kernel)?;
+    program.attach()?;
+    for (name, function) in RETURNS {
+        let program: &mut FExit = named(programs, name).try_into()?;
+        program.load(function, &kernel)?;
+        program.attach()?;
+    }
+    Ok(())
+}
+
+fn named<'p>(programs: &'p mut Ebpf, name: &str) -> &'p mut Program {
+    programs.program_mut(name).expect("the program has this function")
+}
+
+/// Takes a program for a function out of the kernel; those for tracepoints stay.
+fn unload(program: &mut Program) {
+    let result = match program {
+        Program::FEntry(program) => program.unload(),
+        Program::FExit(program) => program.unload(),
+        _ => return,
+    };
+    // Some were never loaded. Nothing else can fail: it closes descriptors.
+    debug_assert!(matches!(result, Ok(()) | Err(ProgramError::NotLoaded)), "{result:?}");
+}
+
+fn refusal(error: &EbpfError) -> Unavailable {
+    Unavailable {
+        reason: format!(
+            "the kernel lets no program be attached to its functions, or lacks one of them: {}",
+            load::last_cause(error)
+        ),
+        remedy: "a kernel from 6.5 on with CONFIG_FUNCTION_TRACER and without lockdown; the guest of \
+                 syscost lab has one"
+            .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_hung_into_a_segment_was_copied() {
+        let before = Functions { sent: 5, sent_uncopied: 5, ..Functions::default() };
+        let now = Functions { sent: 105, sent_uncopied: 75, copied_leaving: 20, ..before };
+        let counted = now.since(&before);
+        assert_eq!((counted.sent, counted.sent_uncopied), (100, 70));
+        assert_eq!(counted.copied_in(), 30 + 20);
+    }
+}

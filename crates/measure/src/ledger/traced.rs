@@ -1,0 +1,192 @@
+//! The ledger that is traced in the kernel: loads the committed eBPF program, attaches it to raw
+//! tracepoints and, where they allow it, functions, tells it which connections to watch, and reads its counters.
+//! Source: program/ledger.bpf.c.
+
+use super::functions::{Functions, Returned};
+use super::{Counts, load};
+use aya::Ebpf;
+use aya::maps::{Array, MapData};
+use std::io;
+use syscost_host::Unavailable;
+
+/// Rebuilt by program/build; a test compares.
+static PROGRAM: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger/program/ledger.bpf.o"));
+
+/// Functions of the program, and the tracepoints that call them.
+const TRACEPOINTS: [(&str, &str); 4] = [
+    ("left", "net_dev_start_xmit"),
+    ("dropped", "kfree_skb"),
+    ("arrived", "tcp_probe"),
+    ("copied_out", "skb_copy_datagram_iovec"),
+];
+
+/// One that kernels before 6.3 lack. They then cannot tell what was decrypted to a receiver, which shows
+/// as an imbalance of such a receiver and of no other.
+const LATER: (&str, &str) = ("taken", "sock_recv_length");
+
+/// The program's counters, in the order of its `enum counter`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reading {
+    left_kernel: u64,
+    left_lent: u64,
+    left_shared: u64,
+    left_again: u64,
+    near_kernel: u64,
+    near_lent: u64,
+    fetched: u64,
+    arrived_kernel: u64,
+    copied_out: u64,
+    taken: u64,
+    dropped: u64,
+    dropped_segments: u64,
+}
+
+impl Reading {
+    fn counts_since(&self, before: &Reading) -> Counts {
+        let since = |get: fn(&Reading) -> u64| get(self) - get(before);
+        // What came to lie in the kernel's memory on the way. A segment that was dropped before it
+        // arrived only left: then the smaller figure is the one that was really copied.
+        let turned = since(|r| r.arrived_kernel).saturating_sub(since(|r| r.near_kernel));
+        Counts {
+            copied_in: since(|r| r.left_kernel),
+            uncopied_in: since(|r| r.left_lent) + since(|r| r.left_shared),
+            orphan_copied: since(|r| r.near_lent).min(turned),
+            copied_out: since(|r| r.copied_out),
+            decrypted_out: since(|r| r.taken).saturating_sub(since(|r| r.copied_out)),
+            retransmitted: since(|r| r.left_again),
+            device_fetched: since(|r| r.fetched),
+            dropped: since(|r| r.dropped),
+            dropped_segments: since(|r| r.dropped_segments),
+        }
+    }
+}
+
+/// Which connections to count: every one to this port between these namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The port that the receiver listens on.
+    pub port: u16,
+    /// Inode numbers of both ends' network namespaces; equal on loopback.
+    pub sender_namespace: u32,
+    pub receiver_namespace: u32,
+}
+
+/// An attached ledger. Dropping it detaches everything.
+pub struct Ledger {
+    watched: Array<MapData, [u32; 4]>,
+    counted: Array<MapData, u64>,
+    /// Of the choice of connections: sockets' addresses come back in the kernel.
+    generation: u32,
+    /// When the connections were chosen.
+    before: Reading,
+    /// The second reading, where the kernel allows it.
+    returned: Result<Returned, Unavailable>,
+    /// Keeps the programs and their attachment alive.
+    _programs: Ebpf,
+}
+
+impl Ledger {
+    /// Loads and attaches the program, where this kernel and this user's rights allow it.
+    pub fn attach() -> Result<Ledger, Unavailable> {
+        let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
+        let _ = load::attach_one(&mut programs, LATER);
+        let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
+        let watched =
+            Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
+        let counted =
+            Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| load::refusal(&error))?;
+        let returned = Returned::attach(&mut programs);
+        let before = Reading::default();
+        Ok(Ledger { watched, counted, generation: 0, before, returned, _programs: programs })
+    }
+
+    /// Counts these connections from now on, and no others.
+    pub fn watch(&mut self, watched: &Watched) -> io::Result<()> {
+        self.generation += 1;
+        self.before = self.read()?;
+        if let Ok(returned) = &mut self.returned {
+            returned.start()?;
+        }
+        let Watched { port, sender_namespace, receiver_namespace } = *watched;
+        let value = [sender_namespace, receiver_namespace, u32::from(port), self.generation];
+        self.watched.set(0, value, 0).map_err(io::Error::other)
+    }
+
+    /// Looks at no connection any more; its tracepoints cost next to nothing then.
+    pub fn rest(&mut self) -> io::Result<()> {
+        self.watched.set(0, [0; 4], 0).map_err(io::Error::other)
+    }
+
+    /// What was counted since the connections were chosen.
+    pub fn counts(&self) -> io::Result<Counts> {
+        Ok(self.read()?.counts_since(&self.before))
+    }
+
+    /// The same by the kernel's functions, since then.
+    pub fn functions(&self) -> io::Result<Option<Functions>> {
+        self.returned.as_ref().ok().map(Returned::counts).transpose()
+    }
+
+    /// Why the functions are not looked at.
+    pub fn without_functions(&self) -> Option<&Unavailable> {
+        self.returned.as_ref().err()
+    }
+
+    fn read(&self) -> io::Result<Reading> {
+        let mut sums = [0; 12];
+        for (index, sum) in (0..).zip(&mut sums) {
+            *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
+        }
+        let [
+            left_kernel,
+            left_lent,
+            left_shared,
+            left_again,
+            near_kernel,
+            near_lent,
+            fetched,
+            arrived_kernel,
+            copied_out,
+            taken,
+            dropped,
+            dropped_segments,
+        ] = sums;
+        Ok(Reading {
+            left_kernel,
+            left_lent,
+            left_shared,
+            left_again,
+            near_kernel,
+            near_lent,
+            fetched,
+            arrived_kernel,
+            copied_out,
+            taken,
+            dropped,
+            dropped_segments,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orphan_copies_are_what_turned_into_the_kernels_memory_on_the_way() {
+        let before = Reading { near_lent: 7, left_lent: 7, arrived_kernel: 7, ..Reading::default() };
+        let lent = Reading { near_lent: 107, left_lent: 107, ..before };
+        let counted = |reading: Reading| reading.counts_since(&before);
+        assert_eq!(counted(lent).orphan_copied, 0, "it arrived in the pages that it left in");
+        assert_eq!(counted(Reading { arrived_kernel: 107, ..lent }).orphan_copied, 100);
+        assert_eq!(
+            counted(Reading { arrived_kernel: 97, ..lent }).orphan_copied,
+            90,
+            "10 bytes were dropped"
+        );
+        let shared = Reading { left_shared: 100, arrived_kernel: 107, ..before };
+        assert_eq!(counted(shared).orphan_copied, 0, "nobody waits for these pages: none is copied");
+        assert_eq!(counted(shared).uncopied_in, 100);
+    }
+}

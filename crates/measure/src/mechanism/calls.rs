@@ -1,0 +1,68 @@
+//! Axes that mechanisms share: how many messages a call takes, and whether it says that more follows.
+//!
+//! A mechanism names those that it has in its own list of axes; it must then do what they say.
+//! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
+
+use crate::message::{Message, PAGE};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_sys::buffer::Buffer;
+
+/// 64 messages of eight fields are 512 iovecs; a call takes at most 1,024 (IOV_MAX).
+pub const MOST_PER_CALL: u64 = 128;
+
+/// Messages that one call, or one submission, hands to the kernel.
+pub const MESSAGES_PER_CALL: Axis = Axis {
+    id: "messages_per_call",
+    flag: "batch",
+    title: "messages per call",
+    help: "messages that one call hands to the kernel: packed into one buffer, gathered, or submitted together, \
+           as the mechanism has it",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 1, max: MOST_PER_CALL },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+};
+
+/// MSG_MORE on every call.
+pub const MSG_MORE: Axis = Axis {
+    id: "msg_more",
+    flag: "msg-more",
+    title: "MSG_MORE",
+    help: "on: every send says that more follows, and the kernel fills segments before it sends them, TCP_NODELAY or not",
+    unit: Unit::Name,
+    kind: Kind::Switch,
+    default: || vec![Value::text("off")],
+    quick: || vec![Value::text("off")],
+};
+
+/// Messages per call at this point; 1 for a mechanism without the axis.
+pub fn per_call(point: &Point) -> u64 {
+    point.int(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
+}
+
+/// MSG_MORE where the point asks for it, else no flag.
+pub fn more_flag(point: &Point) -> libc::c_int {
+    if point.on(MSG_MORE.id) { libc::MSG_MORE } else { 0 }
+}
+
+/// So many messages one behind the other in one buffer.
+pub fn contiguous(message: &Message, messages: u64) -> Buffer {
+    let mut whole = Buffer::zeroed(message.len() * messages as usize, PAGE);
+    for room in whole.chunks_exact_mut(message.len()) {
+        message.pack_into(room);
+    }
+    whole
+}
+
+/// So many messages, each in memory of its own.
+pub fn copies(message: Message, messages: usize) -> Vec<Message> {
+    let mut copies: Vec<Message> = (1..messages).map(|_| message.twin()).collect();
+    copies.push(message);
+    copies
+}
+
+/// The fields of several messages, in the stream's order.
+pub fn fields(messages: &[Message]) -> impl Iterator<Item = &Buffer> {
+    messages.iter().flat_map(|message| message.fields())
+}

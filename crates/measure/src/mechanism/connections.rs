@@ -1,0 +1,28 @@
+//! Connections of one thread: an axis of whoever opens them. A mechanism knows of its own connection alone;
+//! one that shares something out among those of its thread asks here how many there are.
+
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+
+/// Each as many as the threads of a side have.
+pub const CONNECTIONS: Axis = Axis {
+    id: "connections",
+    flag: "connections",
+    title: "connections per thread",
+    help: "TCP connections of each thread. Of several, the sender makes one call on each in turn, and the receiver \
+           takes a piece of each that epoll(7) says is ready",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 1, max: 4096 },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+};
+
+/// Connections of each thread at this point.
+pub fn connections(point: &Point) -> u64 {
+    point.int(CONNECTIONS.id).unwrap_or(1)
+}
+
+/// Connections of all threads together.
+pub fn all_connections(point: &Point) -> u64 {
+    point.int("threads").unwrap_or(1).saturating_mul(connections(point))
+}

@@ -1,0 +1,115 @@
+//! `msg_zerocopy`: sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions from the error queue.
+//!
+//! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
+//! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
+//! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
+//! completion.
+//! Source: Documentation/networking/msg_zerocopy.rst.
+
+use super::zerocopy_ring::{self, Ring, Shape, Waiting};
+use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup};
+use super::{connections, more_flag, per_call};
+use crate::message::FIELDS;
+use std::io;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+
+pub struct MsgZerocopy;
+
+const REAP_BATCH: u64 = 8;
+/// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
+/// for completions that come in bunches; more leave the caches. Connections of one thread share them: each
+/// has its next turn only after all the others.
+const IN_FLIGHT_BYTES: u64 = 4 << 20;
+const FEWEST_IN_FLIGHT: u64 = 32;
+const MOST_IN_FLIGHT: u64 = 256;
+/// Of one connection of very many.
+const FEWEST_OF_MANY: u64 = 2;
+
+/// Axes of every mechanism that reaps zero-copy completions.
+pub const REAP_AXES: &[Axis] = &[
+    Axis {
+        id: "reap_batch",
+        flag: "reap-batch",
+        title: "reap batch",
+        help: "messages between two non-blocking looks at the completion queue",
+        unit: Unit::Count,
+        kind: Kind::Int { min: 1, max: 4096 },
+        default: || vec![Value::Int(REAP_BATCH)],
+        quick: || vec![Value::Int(REAP_BATCH)],
+    },
+    Axis {
+        id: "in_flight",
+        flag: "in-flight",
+        title: "messages in flight",
+        help: "messages of a connection that the kernel may hold at once, each in memory of its own; 0: as many as hold \
+               4 MiB, 32 to 256, which the connections of a thread share. Where a call takes several, whole calls and at \
+               least two",
+        unit: Unit::Count,
+        kind: Kind::Int { min: 0, max: 4096 },
+        default: || vec![Value::Int(0)],
+        quick: || vec![Value::Int(0)],
+    },
+    MESSAGES_PER_CALL,
+    MSG_MORE,
+];
+
+/// Messages that may be in flight at this point.
+pub fn in_flight(point: &Point) -> u64 {
+    let bytes = point.int("message_bytes").unwrap_or(1).max(1);
+    let asked = point.int("in_flight").filter(|asked| *asked > 0);
+    let of_a_thread = (IN_FLIGHT_BYTES / bytes).clamp(FEWEST_IN_FLIGHT, MOST_IN_FLIGHT);
+    asked.unwrap_or((of_a_thread / connections(point)).max(FEWEST_OF_MANY))
+}
+
+/// Calls that may be in flight. With a single slot for calls of several messages every call would wait
+/// for the one before it.
+fn slots(point: &Point) -> u64 {
+    let (in_flight, per_call) = (in_flight(point), per_call(point));
+    if per_call == 1 { in_flight } else { in_flight.div_ceil(per_call).max(2) }
+}
+
+/// The ring that the axes ask for.
+pub fn shape(point: &Point) -> Shape {
+    Shape {
+        slots: slots(point) as usize,
+        per_call: per_call(point),
+        reap_batch: point.int("reap_batch").unwrap_or(REAP_BATCH),
+        flags: more_flag(point),
+        waiting: Waiting::ForCompletion,
+    }
+}
+
+impl Mechanism for MsgZerocopy {
+    fn about(&self) -> About {
+        About {
+            id: "msg_zerocopy",
+            title: "zero-copy asked",
+            aliases: &["zero-copy"],
+            summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
+            source: "Documentation/networking/msg_zerocopy.rst",
+            in_default: true,
+        }
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        REAP_AXES
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        zerocopy_ring::available()
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        slots(point) * per_call(point)
+    }
+
+    fn handling(&self, point: &Point) -> Option<Handling> {
+        Some(Handling { pieces: FIELDS as u64 * per_call(point), lends: true, ..Handling::PLAIN })
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        Ok(Box::new(Ring::new(setup.socket, setup.message, shape(setup.point))?))
+    }
+}

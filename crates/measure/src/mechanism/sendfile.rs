@@ -1,0 +1,74 @@
+//! `sendfile`: sendfile(2) of messages that lie in a file, from the page cache.
+//!
+//! The socket gets references to the file's pages: nothing is copied to it, on any path. What it is
+//! measured on is a file in memory that holds the messages of one call. The price is that the bytes
+//! must already be in a file, and that whoever writes the file changes what is still on its way.
+//! Source: sendfile(2).
+
+use super::page_cache::{Source, tried};
+use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, Setup, Tally, per_call};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use syscost_core::axis::Axis;
+use syscost_host::Unavailable;
+use syscost_sys::splice;
+
+pub struct SendFile;
+
+impl Mechanism for SendFile {
+    fn about(&self) -> About {
+        About {
+            id: "sendfile",
+            title: "zero-copy, sendfile",
+            aliases: &[],
+            summary: "sendfile(2) of a file in memory: the socket refers to the page cache",
+            source: "sendfile(2)",
+            in_default: false,
+        }
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        &[MESSAGES_PER_CALL]
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        tried("sendfile(2)", |file| {
+            let (sender, _receiver) = UnixStream::pair()?;
+            splice::send_file(sender.as_raw_fd(), file, 1).map(drop)
+        })
+    }
+
+    fn lies_in_a_file(&self) -> bool {
+        true
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        Ok(Box::new(FileSender {
+            socket: setup.socket,
+            per_call: per_call(setup.point),
+            source: Source::new(setup.socket, &setup.message, setup.point)?,
+            tally: Tally::default(),
+        }))
+    }
+}
+
+struct FileSender {
+    socket: RawFd,
+    per_call: u64,
+    source: Source,
+    tally: Tally,
+}
+
+impl Sender for FileSender {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        for _ in 0..messages / self.per_call {
+            self.tally.system_calls += splice::send_file(self.socket, &self.source.file, self.source.bytes)?;
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
+    }
+}

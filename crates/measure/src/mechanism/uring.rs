@@ -1,0 +1,172 @@
+//! What the mechanisms over io_uring share: a line of messages, one linked chain a call.
+//!
+//! N messages a call are N linked requests of one io_uring_enter(2), each of which waits until its whole
+//! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
+//! in flight, has memory of its own. Source: io_uring_enter(2).
+
+use super::msg_zerocopy::{REAP_AXES, in_flight};
+use super::{MESSAGES_PER_CALL, MSG_MORE, Sender, Setup, Tally, more_flag, per_call};
+use crate::message::{Alignment, Message, PAGE};
+use std::io;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_host::{Unavailable, uring};
+use syscost_sys::buffer::Buffer;
+use syscost_sys::uring::send::{Line, Memory, Way};
+
+/// Registered buffers.
+const REGISTERED: Axis = Axis {
+    id: "registered",
+    flag: "registered",
+    title: "registered buffers",
+    help: "on: the memory of the messages is registered with the ring once, and not looked up and pinned at every send",
+    unit: Unit::Name,
+    kind: Kind::Switch,
+    default: || vec![Value::text("off")],
+    quick: || vec![Value::text("off")],
+};
+
+/// Axes of those that copy.
+pub const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
+/// Axes of those that reap notifications. Not MSG_MORE: a held-back segment is not acknowledged, and its
+/// memory comes back only when the kernel's timer sends it after all.
+pub const ZERO_COPY_AXES: &[Axis] = &[MESSAGES_PER_CALL, REAP_AXES[0], REAP_AXES[1], REGISTERED];
+
+/// Between fields that share a registered buffer: they stay pieces.
+const GAP: usize = 16;
+
+/// The way at this point.
+pub fn way(gathered: bool, zero_copy: bool, point: &Point) -> Way {
+    Way {
+        gathered,
+        zero_copy,
+        registered: zero_copy && point.on(REGISTERED.id),
+        flags: if zero_copy { 0 } else { more_flag(point) },
+    }
+}
+
+/// Does the kernel take it? How much may be registered depends on sizes: `start` finds that out.
+pub fn fits(way: Way) -> Result<(), Unavailable> {
+    if way.registered { uring::sends(way) } else { Ok(()) }
+}
+
+/// Messages in memory: those of a call, and with zero-copy those in flight.
+pub fn slots(zero_copy: bool, point: &Point) -> u64 {
+    if zero_copy { in_flight(point).max(per_call(point)) } else { per_call(point) }
+}
+
+/// Starts a sender of this way.
+pub fn start(setup: Setup<'_>, way: Way) -> io::Result<Box<dyn Sender>> {
+    let slots = slots(way.zero_copy, setup.point);
+    let call = per_call(setup.point);
+    let reap_batch = setup.point.int(REAP_AXES[0].id).unwrap_or(1);
+    let memory = (0..slots).map(|_| memory(&setup.message, way)).collect();
+    let line = Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
+        io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),
+        _ => error,
+    })?;
+    Ok(Box::new(Submitter { line, call, reap_batch, since_look: 0, zero_copy: way.zero_copy }))
+}
+
+/// A copy of the message as this way wants it to lie.
+fn memory(message: &Message, way: Way) -> Memory {
+    if !way.gathered {
+        let mut whole = Buffer::zeroed(message.len(), PAGE);
+        message.pack_into(&mut whole);
+        return Memory::of(vec![whole]);
+    }
+    if !way.registered {
+        return Memory::of(message.twin().into_fields().into());
+    }
+    let align = match message.alignment() {
+        Alignment::Heap => GAP,
+        Alignment::Page => PAGE,
+    };
+    let mut end = 0;
+    let parts: Vec<_> = message
+        .fields()
+        .iter()
+        .map(|field| {
+            let start = end;
+            // At least the gap behind each field.
+            end = (start + field.len() + GAP).next_multiple_of(align);
+            start..start + field.len()
+        })
+        .collect();
+    let mut shared = Buffer::zeroed(end, PAGE);
+    for (part, field) in parts.iter().zip(message.fields()) {
+        shared[part.clone()].copy_from_slice(field);
+    }
+    Memory::within(shared, &parts)
+}
+
+struct Submitter {
+    line: Line,
+    /// Messages of one submission.
+    call: u64,
+    /// Messages between two looks for notifications, and since the last one.
+    reap_batch: u64,
+    since_look: u64,
+    zero_copy: bool,
+}
+
+impl Sender for Submitter {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        let mut left = messages;
+        while left > 0 {
+            let chain = left.min(self.call);
+            self.line.send(chain as usize)?;
+            left -= chain;
+            self.since_look += chain;
+            if self.zero_copy && self.since_look >= self.reap_batch {
+                self.since_look = 0;
+                self.line.look()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.line.settle()
+    }
+
+    fn tally(&self) -> Tally {
+        let counts = self.line.counts();
+        Tally {
+            system_calls: counts.enters,
+            completions: counts.notifications,
+            completions_copied: counts.copied,
+            enobufs: counts.starved,
+            queue_entries: counts.entries,
+            ..Tally::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(axes: &[(&str, u64)]) -> Point {
+        let mut point = Point::default();
+        axes.iter().for_each(|(axis, value)| point.set(axis, Value::Int(*value)));
+        point
+    }
+
+    #[test]
+    fn there_is_memory_for_all_that_may_be_in_flight() {
+        assert_eq!(slots(false, &point(&[("in_flight", 7)])), 1, "copied: free when it is sent");
+        assert_eq!(slots(false, &point(&[("messages_per_call", 8)])), 8);
+        assert_eq!(slots(true, &point(&[("in_flight", 7), ("messages_per_call", 3)])), 7);
+        assert_eq!(slots(true, &point(&[("in_flight", 7), ("messages_per_call", 64)])), 64);
+    }
+
+    #[test]
+    fn only_zero_copy_registers_and_only_copies_hold_segments_back() {
+        let mut point = Point::default();
+        point.set("registered", Value::text("on"));
+        point.set("msg_more", Value::text("on"));
+        assert_eq!(way(false, true, &point), Way { zero_copy: true, registered: true, ..Way::default() });
+        assert_eq!(way(true, false, &point), Way { gathered: true, flags: libc::MSG_MORE, ..Way::default() });
+    }
+}

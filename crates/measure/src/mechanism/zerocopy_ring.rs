@@ -1,0 +1,325 @@
+//! The ring of messages behind the zero-copy mechanisms.
+//!
+//! Every slot is a message, or all the messages of a call, in memory of its own. A slot is sent again only when the kernel has
+//! completed every send that used it, and the ring is freed only when all are complete: no buffer
+//! that the kernel may still read is ever reused or freed.
+//! Source: Documentation/networking/msg_zerocopy.rst.
+
+use super::{Sender, Tally, copies, fields};
+use crate::message::{Message, PAGE};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+use syscost_host::Unavailable;
+use syscost_sys::buffer::Buffer;
+use syscost_sys::sleep::sleep;
+use syscost_sys::socket::{self, Gather};
+
+/// How long the kernel may refuse a sender that holds nothing, before that is an error.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long other senders are left to give buffers back.
+const OTHERS: Duration = Duration::from_micros(100);
+
+/// What a sender does when it may not go on before a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Sleep in poll(2) until the error queue has something.
+    ForCompletion,
+    /// Sleep this long, then look again.
+    Nap(Duration),
+}
+
+/// Tries SO_ZEROCOPY on a fresh socket.
+pub fn available() -> Result<(), Unavailable> {
+    let tried = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
+        .and_then(|s| socket::enable_zerocopy(s.as_raw_fd()));
+    tried.map_err(|error| Unavailable {
+        reason: format!("the kernel refuses SO_ZEROCOPY on a TCP socket ({error})"),
+        remedy: "use Linux 4.14 or later, and a sandbox that passes setsockopt(SO_ZEROCOPY)".into(),
+    })
+}
+
+/// How a ring is filled and emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Calls that may be in flight.
+    pub slots: usize,
+    /// Messages of a call.
+    pub per_call: u64,
+    /// Messages between two looks for completions.
+    pub reap_batch: u64,
+    /// MSG_MORE, or nothing.
+    pub flags: libc::c_int,
+    pub waiting: Waiting,
+}
+
+/// A zero-copy sender.
+pub struct Ring {
+    socket: RawFd,
+    shape: Shape,
+    completions: Completions,
+    /// Since when the kernel has refused while nothing of ours was in flight.
+    refused_since: Option<Instant>,
+    /// Messages since the last look at the error queue.
+    since_reap: u64,
+    next: usize,
+    /// The pieces of each slot's messages.
+    gathers: Vec<Gather>,
+    /// Keeps alive what the gathers, and the kernel, point to.
+    ring: Vec<Message>,
+    /// Likewise, where the messages of a call are one piece.
+    packed: Vec<Buffer>,
+    tally: Tally,
+}
+
+impl Ring {
+    /// Gathers the fields of every message.
+    pub fn new(socket: RawFd, message: Message, shape: Shape) -> io::Result<Ring> {
+        let per_call = shape.per_call as usize;
+        let ring = copies(message, shape.slots * per_call);
+        let gathers = ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect();
+        Ring::over(socket, shape, gathers, ring, Vec::new())
+    }
+
+    /// Sends the messages of a call as one piece, packed once, here.
+    pub fn packed(socket: RawFd, message: &Message, shape: Shape) -> io::Result<Ring> {
+        let call = |_| {
+            let mut whole = Buffer::zeroed(message.len() * shape.per_call as usize, PAGE);
+            whole.chunks_exact_mut(message.len()).for_each(|room| message.pack_into(room));
+            whole
+        };
+        let packed: Vec<Buffer> = (0..shape.slots).map(call).collect();
+        let gathers = packed.iter().map(|whole| Gather::of([whole])).collect();
+        Ring::over(socket, shape, gathers, Vec::new(), packed)
+    }
+
+    fn over(
+        socket: RawFd,
+        shape: Shape,
+        gathers: Vec<Gather>,
+        ring: Vec<Message>,
+        packed: Vec<Buffer>,
+    ) -> io::Result<Ring> {
+        socket::enable_zerocopy(socket)?;
+        Ok(Ring {
+            socket,
+            shape,
+            completions: Completions::new(shape.slots),
+            refused_since: None,
+            since_reap: 0,
+            next: 0,
+            gathers,
+            ring,
+            packed,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Sends the messages of one call.
+    fn send_slot(&mut self) -> io::Result<()> {
+        let slot = self.next;
+        while self.completions.outstanding(slot) {
+            self.wait()?;
+        }
+        let flags = libc::MSG_ZEROCOPY | self.shape.flags;
+        let mut outcome = self.gathers[slot].send(self.socket, flags);
+        loop {
+            let (sent_calls, result) = outcome;
+            self.tally.system_calls += sent_calls;
+            self.completions.sent(slot, sent_calls);
+            match result {
+                Ok(()) => break,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.tally.system_calls += 1;
+                    self.tally.enobufs += 1;
+                    self.wait_for_buffers()?;
+                    outcome = self.gathers[slot].resume(self.socket, flags);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.refused_since = None;
+        self.next = (slot + 1) % self.shape.slots;
+        self.since_reap += self.shape.per_call;
+        if self.since_reap >= self.shape.reap_batch {
+            self.reap()?;
+        }
+        Ok(())
+    }
+
+    /// Takes the notifications that are there, without blocking; says whether there were any.
+    fn reap(&mut self) -> io::Result<bool> {
+        self.since_reap = 0;
+        let mut any = false;
+        while !self.completions.is_empty() {
+            self.tally.system_calls += 1;
+            let Some(completion) = socket::completion(self.socket)? else { break };
+            any = true;
+            let count = self.completions.complete(completion)?;
+            self.tally.completions += count;
+            if completion.copied {
+                self.tally.completions_copied += count;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Sleeps until at least one notification has been taken.
+    fn wait(&mut self) -> io::Result<()> {
+        self.push()?;
+        while !self.reap()? {
+            self.tally.system_calls += 1;
+            match self.shape.waiting {
+                Waiting::ForCompletion => socket::wait_for_completion(self.socket)?,
+                Waiting::Nap(nap) => sleep(nap),
+            }
+        }
+        Ok(())
+    }
+
+    /// What MSG_MORE holds back completes only when it is sent.
+    fn push(&mut self) -> io::Result<()> {
+        if self.shape.flags & libc::MSG_MORE == 0 {
+            return Ok(());
+        }
+        self.tally.system_calls += 1;
+        socket::push(self.socket)
+    }
+
+    /// The kernel refused for want of buffers: some become free with each completion, ours or (locked
+    /// memory is counted per user) that of another sender.
+    fn wait_for_buffers(&mut self) -> io::Result<()> {
+        if !self.completions.is_empty() {
+            self.refused_since = None;
+            return self.wait();
+        }
+        let since = *self.refused_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > PATIENCE {
+            return Err(io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "the kernel keeps refusing even one zero-copy message (ENOBUFS with nothing in flight): raise \
+                 net.core.optmem_max, or the locked-memory limit (ulimit -l) above threads x message size",
+            ));
+        }
+        sleep(OTHERS);
+        Ok(())
+    }
+}
+
+impl Sender for Ring {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        for _ in 0..messages / self.shape.per_call {
+            self.send_slot()?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        while !self.completions.is_empty() {
+            self.wait()?;
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
+    }
+}
+
+impl Drop for Ring {
+    /// The kernel may still read the ring if a send failed half way: then it is kept, not freed.
+    fn drop(&mut self) {
+        if !self.completions.is_empty() {
+            std::mem::forget(std::mem::take(&mut self.ring));
+            std::mem::forget(std::mem::take(&mut self.packed));
+        }
+    }
+}
+
+/// Which sends are not yet complete, and which slots they use.
+///
+/// The kernel numbers the zero-copy sends of a socket from 0 and completes ranges of numbers,
+/// not necessarily in order.
+struct Completions {
+    /// The slot of each send from number `oldest` on; `None` once complete.
+    slots: VecDeque<Option<usize>>,
+    oldest: u32,
+    /// Sends of each slot that are not complete.
+    pending: Vec<u32>,
+}
+
+impl Completions {
+    fn new(slots: usize) -> Completions {
+        Completions { slots: VecDeque::new(), oldest: 0, pending: vec![0; slots] }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    fn outstanding(&self, slot: usize) -> bool {
+        self.pending[slot] > 0
+    }
+
+    fn sent(&mut self, slot: usize, calls: u64) {
+        self.pending[slot] += calls as u32;
+        self.slots.extend((0..calls).map(|_| Some(slot)));
+    }
+
+    /// Marks a range complete; returns how many sends it newly completed.
+    fn complete(&mut self, completion: socket::Completion) -> io::Result<u64> {
+        let start = completion.first.wrapping_sub(self.oldest) as usize;
+        let mut newly = 0;
+        for i in start..start.saturating_add(completion.count() as usize) {
+            let Some(entry) = self.slots.get_mut(i) else {
+                return Err(io::Error::other(format!(
+                    "the kernel completed zero-copy send {} which was never made",
+                    self.oldest.wrapping_add(i as u32)
+                )));
+            };
+            if let Some(slot) = entry.take() {
+                self.pending[slot] -= 1;
+                newly += 1;
+            }
+        }
+        while let Some(None) = self.slots.front() {
+            self.slots.pop_front();
+            self.oldest = self.oldest.wrapping_add(1);
+        }
+        Ok(newly)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_sys::socket::Completion;
+
+    fn range(first: u32, last: u32) -> Completion {
+        Completion { first, last, copied: false }
+    }
+
+    #[test]
+    fn slots_free_only_when_their_last_send_completes() {
+        let mut completions = Completions::new(2);
+        completions.sent(0, 2);
+        completions.sent(1, 1);
+        assert_eq!(completions.complete(range(0, 0)).unwrap(), 1);
+        assert!(completions.outstanding(0), "a partial send is still in flight");
+        assert_eq!(completions.complete(range(2, 2)).unwrap(), 1, "out of order");
+        assert!(!completions.outstanding(1));
+        assert_eq!(completions.complete(range(1, 1)).unwrap(), 1);
+        assert!(!completions.outstanding(0) && completions.is_empty());
+    }
+
+    #[test]
+    fn numbers_wrap_and_strangers_are_refused() {
+        let mut completions = Completions::new(1);
+        completions.oldest = u32::MAX;
+        completions.sent(0, 3);
+        assert_eq!(completions.complete(range(u32::MAX, 1)).unwrap(), 3);
+        assert!(completions.is_empty());
+        assert!(completions.complete(range(9, 9)).is_err());
+    }
+}

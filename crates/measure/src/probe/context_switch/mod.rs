@@ -1,0 +1,242 @@
+//! `context_switch`: what it costs to put one thread or process aside and run another.
+//!
+//! A token goes round between two ends that sleep until it comes. Both ends are pinned: on one CPU
+//! a round trip holds two switches; on two it holds two wake-ups of another core, which is another
+//! quantity and labelled so. The calls that pass the token are measured alone in the same round, on
+//! the same CPU, and subtracted. Source: McVoy and Staelin, "lmbench" (1996), lat_ctx.
+
+mod ends;
+mod wire;
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost};
+use anyhow::Context;
+use ends::Told;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::topology::{Pinned, Placement, Topology};
+use wire::Wire;
+
+/// Switches in a round trip.
+const SWITCHES: f64 = 2.0;
+/// Quantities in nanoseconds per operation, which `batch` measured per round trip.
+const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
+
+pub struct ContextSwitch;
+
+type Run = fn(&Task, bool, Pinned, &mut dyn Stage) -> anyhow::Result<Told<Vec<Window>>>;
+
+/// How the token is passed.
+struct By {
+    id: &'static str,
+    run: Run,
+}
+
+const BY: &[By] = &[
+    By { id: "pipe", run: run::<wire::Pipes> },
+    By { id: "eventfd", run: run::<wire::Eventfds> },
+    By { id: "futex", run: run::<wire::Futexes> },
+];
+const KINDS: &[&str] = &["process", "thread"];
+const PLACES: &[&str] = &["same", "different"];
+
+/// The row of a switch, as an input of other rows' predictions: between a `process` or `thread` and
+/// another, on the `same` CPU or `different` ones, by `pipe`, `eventfd` or `futex`.
+pub fn switch(kind: &'static str, place: &'static str, by: &'static str) -> RowRef {
+    let coordinates =
+        vec![("between", Value::text(kind)), ("placement", Value::text(place)), ("token", Value::text(by))];
+    RowRef { probe: "context_switch", coordinates, metric: "cost" }
+}
+
+fn run<W: Wire>(
+    task: &Task,
+    processes: bool,
+    pins: Pinned,
+    stage: &mut dyn Stage,
+) -> anyhow::Result<Told<Vec<Window>>> {
+    let mut told = ends::between::<W, _>(processes, pins, |ends| {
+        stage.ready()?;
+        // One end at a time runs: the batch's two bodies share it.
+        let ends = std::cell::RefCell::new(ends);
+        let round_trips = |n| {
+            let mut ends = ends.borrow_mut();
+            (0..n).for_each(|_| ends.round_trip());
+        };
+        let operations = |n| {
+            let mut ends = ends.borrow_mut();
+            (0..n).for_each(|_| ends.operations_alone());
+        };
+        Ok(batch::batches(task, round_trips, operations))
+    })?;
+    told.result.iter_mut().for_each(per_switch);
+    Ok(told)
+}
+
+/// From round trips to single switches.
+fn per_switch(window: &mut Window) {
+    for id in PER_ROUND_TRIP {
+        if let Some(Some(ns)) = window.quantities.get_mut(*id) {
+            *ns /= SWITCHES;
+        }
+    }
+    if let Some(Some(ops)) = window.quantities.get_mut("batch_ops") {
+        *ops *= SWITCHES;
+    }
+    window.ops *= SWITCHES;
+}
+
+fn placement(point: &Point) -> Placement {
+    if point.text("placement") == Some("same") { Placement::Same } else { Placement::Different }
+}
+
+fn pins(point: &Point) -> Result<Pinned, Unavailable> {
+    let pins = Topology::read().place(&placement(point), 1)?;
+    pins.first().copied().ok_or_else(|| Unavailable {
+        reason: "this process may use no CPU that /sys names".into(),
+        remedy: "mount /sys".into(),
+    })
+}
+
+fn names(
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    names: fn() -> Vec<&'static str>,
+) -> Axis {
+    Axis {
+        id,
+        flag: id,
+        title,
+        help,
+        unit: Unit::Name,
+        kind: Kind::Name { names, aliases: Vec::new },
+        default: Vec::new,
+        quick: Vec::new,
+    }
+}
+
+fn texts(names: &[&'static str]) -> Vec<Value> {
+    names.iter().copied().map(Value::text).collect()
+}
+
+impl Probe for ContextSwitch {
+    fn about(&self) -> About {
+        About {
+            id: "context_switch",
+            title: "context switch",
+            method: "Batches of about 10 us pass a token to the other end and back, both ends pinned and asleep until \
+                     it comes. Half the median round trip, less the token's calls made by one thread alone in the \
+                     same round; on different cores this is the latency of waking the other one.",
+            source: "McVoy and Staelin, lmbench (1996), lat_ctx; pipe(7), eventfd(2), futex(2)",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis {
+                default: || texts(KINDS),
+                quick: || texts(KINDS),
+                ..names("between", "switch between", "what is switched between: processes or threads", || {
+                    KINDS.to_vec()
+                })
+            },
+            Axis {
+                default: || texts(PLACES),
+                quick: || texts(&["same"]),
+                ..names("placement", "placement", "both ends on one CPU, or on different cores", || {
+                    PLACES.to_vec()
+                })
+            },
+            Axis {
+                default: || BY.iter().map(|by| Value::text(by.id)).collect(),
+                quick: || texts(&["pipe"]),
+                ..names("token", "token", "what the token between both ends is passed by", || {
+                    BY.iter().map(|by| by.id).collect()
+                })
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        pins(point).map(|_| ())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["starter"]
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        // A wake-up of another core takes tens of microseconds: enough of them for a median.
+        Timing { window_ns: base.window_ns * 2, ..base }
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        let by = BY.iter().find(|by| Some(by.id) == task.point.text("token"));
+        let by = by.with_context(|| format!("no token at {}", task.point))?;
+        let processes = task.point.text("between") == Some("process");
+        let told = (by.run)(task, processes, pins(&task.point)?, stage)?;
+        Ok(RoleReport { windows: told.result, facts: told.facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let (kind, place, by) = (point.text("between")?, point.text("placement")?, point.text("token")?);
+        let kinds = if kind == "process" { "processes" } else { "threads" };
+        let row = Row::listed(match place {
+            "same" => format!("{kinds}, same CPU, by {by}"),
+            _ => format!("{kinds}, wake-up on another core, by {by}"),
+        });
+        let published = (place, by) == ("same", "pipe");
+        let row = if published { row.as_published("context_switch", kind) } else { row };
+        let telling = published && kind == "process";
+        Some(if telling { row.told_as("a switch of processes on one CPU") } else { row })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        if point.text("placement") != Some("same") {
+            // The interrupt and the end of the other core's idle state have no documented cost here.
+            return None;
+        }
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        let in_ns = |cycles: f64| hertz.map(|hz| cycles * 1e9 / hz);
+        let per_cycle =
+            inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "cache-hot kernel code; 1 to 3");
+        let path = inputs.constant(
+            "instructions",
+            1500.0,
+            Unit::Count,
+            "waking (try_to_wake_up, enqueue) 600, picking the next and leaving (__schedule) 700, switch_to 200: \
+             kernel/sched, estimated",
+        );
+        let state = inputs.constant(
+            "state_cycles",
+            200.0,
+            Unit::Count,
+            "XSAVES and XRSTORS of the vector registers, about 100 each: Fog, Instruction tables",
+        );
+        let software = in_ns(path / per_cycle);
+        if point.text("between") == Some("thread") {
+            let formula = "state_cycles / frequency + instructions / instructions_per_cycle / frequency";
+            return Some(inputs.sum(formula, in_ns(state), software));
+        }
+        let space = inputs.constant(
+            "address_space_cycles",
+            400.0,
+            Unit::Count,
+            "mov to CR3 about 200, and 10 pages walked anew at 20 each: estimated",
+        );
+        let formula = "(state_cycles + address_space_cycles) / frequency + \
+                       instructions / instructions_per_cycle / frequency";
+        Some(inputs.sum(formula, in_ns(state + space), software))
+    }
+}

@@ -1,0 +1,298 @@
+//! `core_to_core`: how long a cache line takes from one CPU to another.
+//!
+//! Two pinned threads answer each other by storing into one cache line that both watch: no system
+//! call, no sleeping. Half a round trip is the time from a store on one CPU to its sight on the
+//! other. A low quantile is taken, because a hypervisor or another thread may put either one aside.
+//! Sources: Hackenberg et al., "Comparing cache architectures and coherency protocols on x86-64
+//! multicore SMP systems" (MICRO 2009); nviennot/core-to-core-latency.
+
+mod pairs;
+
+use super::prediction::{Account, Inputs};
+use super::row::{Drawing, Row, Shape};
+use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, memory_latency};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::clock::monotonic_ns;
+use syscost_host::topology::{Pin, Topology, pin_this_thread, was_moved};
+use syscost_sys::affinity;
+
+/// Ends the answering thread; never reached by counting.
+const STOP: u64 = u64::MAX;
+/// What the answering thread says when it is there.
+const READY: u64 = 2;
+/// A thread that does not answer for so long has been put aside for good.
+const PATIENCE_NS: u64 = 2_000_000_000;
+/// How many looks at the line between looks at the clock.
+const LOOKS: u32 = 1 << 16;
+/// Hops in a round trip.
+const HOPS: f64 = 2.0;
+/// Quantities in nanoseconds per operation, which `batch` measured per round trip.
+const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
+/// A working set that the last shared cache holds and no core's own does.
+const IN_SHARED_CACHE: u64 = 8 << 20;
+
+pub struct CoreToCore;
+
+/// The line that travels; nothing else lies on it, nor on the one that a prefetcher takes with it.
+#[repr(align(256))]
+struct Line(AtomicU64);
+
+/// The asking end. Odd numbers are questions, the next even number is the answer.
+struct Asking<'a> {
+    line: &'a Line,
+    last: u64,
+    failed: bool,
+}
+
+impl Asking<'_> {
+    #[inline]
+    fn round_trip(&mut self) {
+        if self.failed {
+            return;
+        }
+        self.line.0.store(self.last + 1, Release);
+        self.last += 2;
+        self.failed = !self.sees(self.last);
+    }
+
+    /// Watches the line until it says so; false when that takes too long.
+    #[inline]
+    fn sees(&self, wanted: u64) -> bool {
+        let mut limit_ns = None;
+        loop {
+            for _ in 0..LOOKS {
+                if self.line.0.load(Acquire) == wanted {
+                    return true;
+                }
+            }
+            let now = monotonic_ns();
+            if now > *limit_ns.get_or_insert(now + PATIENCE_NS) {
+                return false;
+            }
+        }
+    }
+}
+
+/// The answering end; returns the CPU on which it ended and how often it answered.
+fn answer(line: &Line) -> (Option<usize>, u64) {
+    let mut answered = 0;
+    let mut last = READY;
+    line.0.store(READY, Release);
+    loop {
+        let seen = line.0.load(Acquire);
+        if seen == STOP {
+            return (affinity::current(), answered);
+        }
+        if seen != last {
+            last = seen + 1;
+            line.0.store(last, Release);
+            answered += 1;
+        }
+    }
+}
+
+/// Runs the timed end on CPU `here` while a thread on CPU `there` answers.
+fn between(task: &Task, here: usize, there: usize, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let line = Line(AtomicU64::new(0));
+    // A thread starts on the CPU of the thread that makes it, and stays there.
+    pin_this_thread(there)?;
+    std::thread::scope(|scope| {
+        let partner = std::thread::Builder::new().spawn_scoped(scope, || {
+            let _watched = Pin::of(affinity::CALLER, there);
+            answer(&line)
+        });
+        let partner = partner.context("cannot start a thread")?;
+        let mut asking = Asking { line: &line, last: READY, failed: false };
+        let windows = pin_this_thread(here).map_err(anyhow::Error::from).and_then(|()| {
+            asking.failed = !asking.sees(READY);
+            stage.ready()?;
+            let round_trips = |n| (0..n).for_each(|_| asking.round_trip());
+            Ok(batch::batches(task, round_trips, |n| (0..n).for_each(|_| black_box(()))))
+        });
+        line.0.store(STOP, Release);
+        let (ended_on, answered) = partner.join().ok().context("the answering thread failed")?;
+        let windows = windows?;
+        ensure!(!asking.failed, "CPU {there} did not answer in {} s", PATIENCE_NS / 1_000_000_000);
+        // What somebody else moved marks the round, which is then not used.
+        let moved = was_moved();
+        ensure!(moved || affinity::current() == Some(here), "the asking thread left CPU {here}");
+        ensure!(moved || ended_on == Some(there), "the answering thread left CPU {there}");
+        let asked = (asking.last - READY) / 2;
+        ensure!(asked == answered, "{asked} asked, {answered} answered");
+        Ok(windows)
+    })
+}
+
+/// From round trips to single hops.
+fn per_hop(window: &mut Window) {
+    for id in PER_ROUND_TRIP {
+        if let Some(Some(ns)) = window.quantities.get_mut(*id) {
+            *ns /= HOPS;
+        }
+    }
+    if let Some(Some(ops)) = window.quantities.get_mut("batch_ops") {
+        *ops *= HOPS;
+    }
+    window.ops *= HOPS;
+}
+
+fn pair(point: &Point) -> Option<(usize, usize)> {
+    pairs::parse(point.text("cpus")?)
+}
+
+fn texts(pairs: Vec<String>) -> Vec<Value> {
+    pairs.into_iter().map(Value::text).collect()
+}
+
+impl Probe for CoreToCore {
+    fn about(&self) -> About {
+        About {
+            id: "core_to_core",
+            title: "cache line from core to core",
+            method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
+                     10 us. The cost is half the round trip, 5 % quantile over batches, less the loop.",
+            source: "Hackenberg et al., MICRO 2009; nviennot/core-to-core-latency",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "cpus",
+            flag: "cpus",
+            title: "CPUs",
+            help: "the pair of CPUs between which the line travels",
+            unit: Unit::Name,
+            kind: Kind::Text { check: pairs::check },
+            default: || texts(pairs::by_default()),
+            quick: || texts(pairs::quick()),
+        }]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        let topology = Topology::read();
+        let allowed = |id: usize| topology.cpus().iter().any(|cpu| cpu.id == id);
+        let missing = pair(point).and_then(|(a, b)| [a, b].into_iter().find(|cpu| !allowed(*cpu)));
+        match missing {
+            None => Ok(()),
+            Some(cpu) => Err(Unavailable {
+                reason: format!("CPU {cpu} does not exist or is not allowed to this process"),
+                remedy: format!("choose from CPUs {}, or allow more (taskset, cpuset)", topology.show()),
+            }),
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["asker"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let (here, there) =
+            pair(&task.point).with_context(|| format!("no pair of CPUs at {}", task.point))?;
+        let mut windows = between(task, here, there, stage)?;
+        windows.iter_mut().for_each(per_hop);
+        let facts = BTreeMap::from([("cpus".to_string(), format!("{here} and {there}"))]);
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let (a, b) = pair(point)?;
+        let label = format!("CPU {a} to CPU {b}");
+        // One line of the matrix is enough for the table; the map shows all.
+        Some(if a == 0 { Row::listed(label) } else { Row::drawn(label) })
+    }
+
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let load = inputs.row("shared_cache_load", memory_latency::load_at(IN_SHARED_CACHE));
+        let trips = inputs.constant(
+            "trips",
+            2.0,
+            Unit::Count,
+            "through the shared cache: the writer takes the line for itself, the reader fetches it back \
+             (MESI; Hackenberg et al. 2009)",
+        );
+        Some(inputs.sum("trips * shared_cache_load", load.map(|ns| trips * ns), Some(0.0)))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![Drawing {
+            title: "A cache line's way from CPU to CPU",
+            metric: "cost",
+            shape: Shape::Heat {
+                x: |point| Some(Value::Int(pair(point)?.0 as u64)),
+                y: |point| Some(Value::Int(pair(point)?.1 as u64)),
+                x_title: "CPU",
+                y_title: "CPU",
+                mirrored: true,
+            },
+            includes: |_| true,
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Silent;
+    impl Stage for Silent {
+        fn offer(&mut self, _: serde_json::Value) -> Result<()> {
+            Ok(())
+        }
+        fn ready(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn task() -> Task {
+        let timing = crate::probe::Timing { warmup_ns: 1000, window_ns: 100_000, windows: 2 };
+        Task { role: "asker".into(), ..Task::of(Point::default(), timing) }
+    }
+
+    /// A question unanswered, or an end on another CPU than asked for, is an error of `between`.
+    #[test]
+    fn every_question_is_answered_from_the_other_cpu() {
+        let Some((here, there)) = pairs::parse(&pairs::by_default()[0]) else { unreachable!() };
+        let mut point = Point::default();
+        point.set("cpus", Value::text(format!("{here}-{there}")));
+        if let Err(why) = CoreToCore.available(&point) {
+            return eprintln!("skipped: {why}");
+        }
+        // A thread of its own: it is moved to a CPU.
+        let windows =
+            std::thread::spawn(move || between(&task(), here, there, &mut Silent)).join().unwrap().unwrap();
+        assert_eq!(windows.len(), 2);
+        assert!(windows.iter().all(|window| window.ops >= 1.0));
+    }
+
+    #[test]
+    fn a_stage_that_closes_ends_both_threads() {
+        struct Closed;
+        impl Stage for Closed {
+            fn offer(&mut self, _: serde_json::Value) -> Result<()> {
+                Ok(())
+            }
+            fn ready(&mut self) -> Result<()> {
+                anyhow::bail!("closed")
+            }
+        }
+        let cpu = affinity::allowed().unwrap()[0];
+        let error = std::thread::spawn(move || between(&task(), cpu, cpu, &mut Closed)).join().unwrap();
+        assert_eq!(error.unwrap_err().to_string(), "closed");
+    }
+}

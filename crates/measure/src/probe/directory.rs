@@ -1,0 +1,59 @@
+//! The `directory` axis of every probe that reads files: which file system, and so which disk.
+//!
+//! It only says whether a scratch file can be made there; the harness makes it.
+
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::scratch;
+
+pub const ID: &str = "directory";
+
+/// The axis, the working directory by default: what a person calls "this disk".
+pub fn axis() -> Axis {
+    Axis {
+        id: ID,
+        flag: "dir",
+        title: "directory",
+        help: "where the scratch files are made: it decides the file system and the disk",
+        unit: Unit::Name,
+        kind: Kind::Text { check },
+        default: here,
+        quick: here,
+    }
+}
+
+fn here() -> Vec<Value> {
+    vec![Value::text(".")]
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.is_empty() { Err("name a directory, such as . or /tmp".into()) } else { Ok(()) }
+}
+
+/// The directory of this point.
+pub fn of(point: &Point) -> &str {
+    point.text(ID).unwrap_or(".")
+}
+
+/// Can a file be made there? Where not, with the reason.
+pub fn available(point: &Point) -> Result<(), Unavailable> {
+    scratch::writable(of(point))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_takes_no_file_is_unavailable_with_its_name() {
+        let mut point = Point::default();
+        point.set(ID, Value::text("/proc/nowhere"));
+        let why = available(&point).unwrap_err();
+        assert!(why.reason.contains("/proc/nowhere") && !why.remedy.is_empty(), "{why:?}");
+        let dir = tempfile::tempdir().unwrap();
+        point.set(ID, Value::text(dir.path().to_string_lossy()));
+        assert_eq!(available(&point), Ok(()));
+        assert!(axis().parse("").is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! `file_contention`: random 4 KiB reads by several processes at once, each of its own file.
+//!
+//! What the device and the kernel's block layer make of parallel readers. The files' pages are
+//! dropped before each window; the readers are forked by the worker and die with it.
+
+mod readers;
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Better, Metric, Quantity};
+use syscost_core::units::{self, Unit};
+use syscost_host::Unavailable;
+use syscost_host::scratch::ScratchFile;
+
+pub struct FileContention;
+
+const ID: &str = "file_contention";
+const PROCESSES: &str = "processes";
+/// A thousand blocks: more than a window reads, so that none is read twice.
+const FILE_BYTES: u64 = 4 << 20;
+const WINDOW_NS: u64 = 15_000_000;
+const WINDOWS: u32 = 2;
+/// The size of file whose rows say what one reader alone costs.
+const ALONE_BYTES: u64 = 1 << 20;
+
+/// The row of this many processes reading in this directory, as an input of other rows' predictions.
+pub fn cost_of(processes: u64, directory: &str) -> RowRef {
+    let coordinates = vec![(PROCESSES, Value::Int(processes)), (directory::ID, Value::text(directory))];
+    RowRef { probe: ID, coordinates, metric: "cost" }
+}
+
+impl Probe for FileContention {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "reading files at the same time",
+            method: "Processes read random 4 KiB blocks, each of its own file, at the same time, with the page cache dropped \
+                     before each window and no read-ahead. The cost is the median over the processes of the median time of \
+                     their reads; every block is checked.",
+            source: "posix_fadvise(2), mincore(2), fork(2); CSE 221 system measurement project",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            directory::axis(),
+            Axis {
+                id: PROCESSES,
+                flag: "processes",
+                title: "processes",
+                help: "processes that read at the same time, each its own file",
+                unit: Unit::Count,
+                kind: Kind::Int { min: 1, max: 256 },
+                default: || [1, 2, 4, 8, 16].map(Value::Int).to_vec(),
+                quick: || [1, 4, 16].map(Value::Int).to_vec(),
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        directory::available(point)
+    }
+
+    fn files(&self, point: &Point) -> Vec<ScratchFile> {
+        let directory = directory::of(point);
+        let file =
+            |number| ScratchFile { directory: directory.into(), bytes: FILE_BYTES, number: number as u32 };
+        (0..point.int(PROCESSES).unwrap_or(1)).map(file).collect()
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut quantities = cost::QUANTITIES.to_vec();
+        quantities.extend_from_slice(readers::QUANTITIES);
+        quantities
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = cost::SYSTEM.to_vec();
+        metrics.extend([
+            Metric {
+                id: "total_rate",
+                title: "rate of all processes",
+                unit: Unit::BytesPerSecond,
+                better: Better::Higher,
+                help: "bytes read per second by all processes together",
+                of: |s, _| s.get("total_rate"),
+            },
+            Metric {
+                id: "slowest_process",
+                title: "slowest process",
+                unit: Unit::Nanoseconds,
+                better: Better::Lower,
+                help: "the largest of the processes' median times of a read: how unfairly they are served",
+                of: |s, _| s.get("slowest_process_ns"),
+            },
+        ]);
+        metrics
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["readers"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        readers::play(task, stage)
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { window_ns: WINDOW_NS, windows: WINDOWS, ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let processes = point.int(PROCESSES)?;
+        Some(Row::drawn(units::count(processes as usize, "process")))
+    }
+
+    /// The device serves all at once, as solid-state ones do; the software's part waits for a core.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let directory = directory::of(point);
+        let alone = |way| file_read::cost_of(way, true, ALONE_BYTES, directory);
+        let device = inputs.row("direct_read", alone(file_read::Way::Direct));
+        let cached = inputs.row("cached_read", alone(file_read::Way::Cached));
+        let cores = inputs.fact("cores", "cpu_cores", Unit::Count);
+        let processes = inputs.constant(PROCESSES, point.int(PROCESSES)? as f64, Unit::Count, "the case");
+        let software = cached.zip(cores).map(|(ns, cores)| ns * (processes / cores).max(1.0));
+        Some(inputs.sum("direct_read + cached_read * max(1, processes / cores)", device, software))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        let along = |metric, title| Drawing {
+            title,
+            metric,
+            shape: Shape::Curve { along: PROCESSES, log_y: false, levels: false },
+            includes: |_| true,
+        };
+        vec![
+            along("cost", "Random reads by processes at the same time: time of a read"),
+            along("total_rate", "Random reads by processes at the same time: rate of all"),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

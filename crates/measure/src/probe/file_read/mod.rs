@@ -1,0 +1,188 @@
+//! `file_read`: what reading 4 KiB of a local file costs, with the page cache really dropped.
+//!
+//! Sequential and random, through the page cache and past it (O_DIRECT), over file sizes; and the
+//! same with the file cached, which is what the software alone costs. The device's own rate is
+//! a row too: reads of 1 MiB past the page cache.
+
+mod axes;
+mod predict;
+mod reads;
+
+pub use axes::FILE_BYTES;
+pub use predict::cached;
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory};
+use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::sample::{Better, Metric, Quantity};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::scratch::{self, ScratchFile};
+
+pub struct FileRead;
+
+/// How a block is read, as another row's prediction names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// 4 KiB past the page cache.
+    Direct,
+    /// 1 MiB at a time past the page cache: the device's rate.
+    DirectLarge,
+    /// Through an empty page cache.
+    Dropped,
+    /// From the page cache.
+    Cached,
+}
+
+/// The row of reading 4 KiB of a file of this size in this directory, as an input of other rows'
+/// predictions.
+pub fn cost_of(way: Way, random: bool, bytes: u64, directory: &str) -> RowRef {
+    let (mode, cache) = match way {
+        Way::Direct => (axes::DIRECT, None),
+        Way::DirectLarge => (axes::DIRECT_LARGE, None),
+        Way::Dropped => (axes::BUFFERED, Some(axes::DROPPED)),
+        Way::Cached => (axes::BUFFERED, Some(axes::WARM)),
+    };
+    let mut coordinates =
+        vec![("read_mode", Value::text(mode)), ("file_bytes", Value::Int(bytes)), directory_of(directory)];
+    coordinates.extend(cache.map(|cache| ("page_cache", Value::text(cache))));
+    if way != Way::DirectLarge {
+        let pattern = if random { axes::RANDOM } else { axes::SEQUENTIAL };
+        coordinates.push(("read_pattern", Value::text(pattern)));
+    }
+    RowRef { probe: ID, coordinates, metric: "cost" }
+}
+
+fn directory_of(directory: &str) -> (&'static str, Value) {
+    (super::directory::ID, Value::text(directory))
+}
+
+const ID: &str = "file_read";
+/// The operation in published tables, which holds remote reads too.
+pub const PUBLISHED: &str = ID;
+/// From here on a file is large enough for the published rows.
+const LARGE_BYTES: u64 = 64 << 20;
+
+impl Probe for FileRead {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "reading 4 KiB of a file",
+            method: "A file of random bytes is read in blocks of 4 KiB after its pages were dropped from the page cache \
+                     (POSIX_FADV_DONTNEED, looked up with mincore before timing). Random reads take every block at most \
+                     once, without read-ahead (POSIX_FADV_RANDOM, checked afterwards), and are timed one by one; sequential \
+                     reads are timed as one batch with the default read-ahead, and their cost is its time over its blocks.",
+            source: "posix_fadvise(2), mincore(2), open(2) on O_DIRECT; CSE 221 system measurement project",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        axes::all()
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            "page_cache" => point.text("read_mode") == Some(axes::BUFFERED),
+            "read_pattern" => point.text("read_mode") != Some(axes::DIRECT_LARGE),
+            _ => true,
+        }
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        directory::available(point)?;
+        if point.text("read_mode") == Some(axes::BUFFERED) {
+            return Ok(());
+        }
+        scratch::allows_direct_reads(directory::of(point))
+    }
+
+    fn files(&self, point: &Point) -> Vec<ScratchFile> {
+        let bytes = point.int("file_bytes").unwrap_or(0);
+        vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut quantities = cost::QUANTITIES.to_vec();
+        quantities.extend_from_slice(reads::QUANTITIES);
+        quantities
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = cost::SYSTEM.to_vec();
+        metrics.extend([
+            Metric {
+                id: "read_rate",
+                title: "rate",
+                unit: Unit::BytesPerSecond,
+                better: Better::Higher,
+                help: "bytes read per second of reading, from the same time as the cost",
+                of: |s, _| {
+                    let ns = s.get("median_ns")? - s.get("overhead_ns")?;
+                    (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
+                },
+            },
+            Metric {
+                id: "file_share",
+                title: "share of the file read",
+                unit: Unit::Ratio,
+                better: Better::Neither,
+                help: "share of the file that a pass read before its time was over",
+                of: |s, _| s.get("file_share"),
+            },
+            Metric {
+                id: "cached_per_read",
+                title: "blocks cached per block read",
+                unit: Unit::Ratio,
+                better: Better::Neither,
+                help: "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead",
+                of: |s, _| s.get("cached_per_read"),
+            },
+        ]);
+        metrics
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["reader"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        reads::play(task, stage)
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        reads::timing(point, base)
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let label = axes::label(point);
+        if point.int("file_bytes")? < LARGE_BYTES {
+            return Some(Row::drawn(label));
+        }
+        let row = Row::listed(label);
+        let published = match (point.text("page_cache"), point.text("read_pattern")) {
+            (Some(axes::DROPPED), Some(axes::SEQUENTIAL)) => "local sequential",
+            (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
+            _ => return Some(row),
+        };
+        let random = published == "local random";
+        let row = if random { row.told_as("a random 4 KiB read from the disk") } else { row };
+        Some(row.as_published(ID, published))
+    }
+
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        predict::account(point, inputs)
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        let curve = Shape::Curve { along: "file_bytes", log_y: true, levels: false };
+        vec![Drawing { title: "Reading 4 KiB of a file", metric: "cost", shape: curve, includes: |_| true }]
+    }
+}
+
+#[cfg(test)]
+mod tests;

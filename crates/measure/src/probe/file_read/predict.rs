@@ -1,0 +1,54 @@
+//! What reading a block should cost: the device's part is the base hardware, what the page cache and
+//! the system call add is the software's.
+
+use super::super::blocks::BLOCK_BYTES;
+use super::super::directory;
+use super::super::prediction::{Account, Inputs};
+use super::super::{memory_bandwidth, system_call};
+use super::{Way, axes, cost_of};
+use syscost_core::axis::Point;
+use syscost_core::units::Unit;
+
+pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    let bytes = point.int("file_bytes")?;
+    let random = point.text("read_pattern") == Some(axes::RANDOM);
+    let row = |way, random| cost_of(way, random, bytes, directory::of(point));
+    match (point.text("read_mode")?, point.text("page_cache")) {
+        (axes::BUFFERED, Some(axes::WARM)) => Some(cached(inputs, bytes, BLOCK_BYTES)),
+        (axes::BUFFERED, _) if random => {
+            let device = inputs.row("direct_read", row(Way::Direct, true));
+            let software = inputs.row("cached_read", row(Way::Cached, true));
+            Some(inputs.sum("direct_read + cached_read", device, software))
+        }
+        (axes::BUFFERED, _) => {
+            let device = inputs.row("device_rate_read", row(Way::DirectLarge, false));
+            let software = inputs.row("cached_read", row(Way::Cached, false));
+            Some(inputs.sum("device_rate_read + cached_read", device, software))
+        }
+        (axes::DIRECT, _) => {
+            let latency = inputs.fact("device_latency", "disk_read_latency_ns", Unit::Nanoseconds);
+            Some(inputs.sum("device_latency", latency, Some(0.0)))
+        }
+        _ => {
+            let rate = inputs.fact("device_rate", "disk_read_bytes_per_second", Unit::BytesPerSecond);
+            let ns = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
+            Some(inputs.sum("4 KiB / device_rate", ns, Some(0.0)))
+        }
+    }
+}
+
+/// 4 KiB of a cached file: copied out of the page cache, at one system call for `call_bytes`.
+pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> Account {
+    // As large a working set as the file, of those that are measured and in a cache.
+    let set = if file_bytes <= 256 << 10 { 256 << 10 } else { 4 << 20 };
+    let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", set, 1));
+    let call = inputs.row("read_call", system_call::cost_of("read"));
+    let share = inputs.constant(
+        "calls",
+        BLOCK_BYTES as f64 / call_bytes as f64,
+        Unit::Ratio,
+        "system calls for 4 KiB: the case",
+    );
+    let copy = rate.map(|rate| BLOCK_BYTES as f64 * 1e9 / rate);
+    inputs.sum("4 KiB / copy_rate + calls * read_call", copy, call.map(|ns| share * ns))
+}

@@ -1,0 +1,160 @@
+//! `local_transfer`: what it costs to move a message between two processes without TCP: the rulers beside
+//! which a transfer over TCP is held.
+//!
+//! The same message, threads, windows and metrics as a transfer over TCP; only what carries the bytes differs.
+//! One file per way, one visible list in `way.rs`.
+
+mod channel;
+mod copy;
+mod files;
+mod pipe;
+mod ring;
+mod shared_ring;
+mod sides;
+mod unix_stream;
+mod way;
+
+use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
+use super::streaming::{self, RECEIVER, SENDER};
+use super::transfer::{Transfer, available, axes, metrics};
+use super::{About, Probe, RoleReport, Ruler, Stage, Task, Timing};
+use crate::mechanism::MESSAGES_PER_CALL;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+
+pub struct LocalTransfer;
+
+const WAY: Axis = Axis {
+    id: "way",
+    flag: "way",
+    title: "way",
+    help: "what carries the bytes from process to process where TCP does not",
+    unit: Unit::Name,
+    kind: Kind::Name { names, aliases: Vec::new },
+    default: every_way,
+    quick: every_way,
+};
+
+/// The axes of a transfer over TCP that mean something here.
+const SHARED: &[&str] = &["message_bytes", "threads", "alignment", "placement"];
+/// Figures that only TCP or zero-copy has.
+const NOT_HERE: &[&str] = &[
+    "retransmits",
+    "data_segments_per_message",
+    "acknowledgements_per_message",
+    "completions_per_message",
+    "copied_fraction",
+    "queue_entries_per_message",
+    "enobufs_per_message",
+];
+
+fn names() -> Vec<&'static str> {
+    way::ALL.iter().map(|way| way.about().id).collect()
+}
+
+fn every_way() -> Vec<Value> {
+    names().into_iter().map(Value::text).collect()
+}
+
+/// Few: a ruler needs no more points than it takes to be read.
+fn sizes() -> Vec<Value> {
+    [64, 4096, 65536, 1 << 20].map(Value::Int).to_vec()
+}
+
+fn two_sizes() -> Vec<Value> {
+    [64, 65536].map(Value::Int).to_vec()
+}
+
+fn one_thread() -> Vec<Value> {
+    vec![Value::Int(1)]
+}
+
+/// An axis of a transfer over TCP, with fewer default values where they would multiply the cases.
+fn shared(id: &str) -> Option<Axis> {
+    let axis = *axes::COMMON.iter().find(|axis| axis.id == id)?;
+    Some(match id {
+        "message_bytes" => Axis { default: sizes, quick: two_sizes, ..axis },
+        "threads" => Axis { default: one_thread, quick: one_thread, ..axis },
+        _ => axis,
+    })
+}
+
+fn found(point: &Point) -> Option<&'static dyn way::Way> {
+    way::find(point.text(WAY.id)?)
+}
+
+impl Probe for LocalTransfer {
+    fn about(&self) -> About {
+        About {
+            id: "local_transfer",
+            title: "moving a message between two processes without TCP",
+            method: "Each round starts a fresh sender and receiver process, as for a transfer over TCP, with the same \
+                     message, windows and clocks. The ends of a ring in shared memory look again and again for about \
+                     5 us before they sleep: what they spend waiting is CPU time like any other.",
+            source: "unix(7), pipe(7), memfd_create(2), futex(2)",
+        }
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let shared = SHARED.iter().filter_map(|id| shared(id));
+        std::iter::once(WAY).chain(shared).chain([MESSAGES_PER_CALL]).collect()
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        found(point).map_or(Ok(()), |way| way.available())?;
+        point.text("placement").map_or(Ok(()), available::placement)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
+        let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
+        bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        metrics::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::METRICS.iter().filter(|metric| !NOT_HERE.contains(&metric.id)).copied().collect()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        streaming::ROLES
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights(vec![COUNT_IN_THE_KERNEL, LARGE_PIPES])
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            RECEIVER => sides::receive(task, stage),
+            SENDER => sides::send(task, stage),
+            other => anyhow::bail!("a transfer has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        streaming::merge(reports)
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        Transfer.decisive()
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        streaming::timing(point, base)
+    }
+
+    fn ruler(&self) -> Option<Ruler> {
+        let title = |id: &str| way::find(id).map(|way| way.about().title);
+        Some(Ruler { of: &Transfer, axis: WAY.id, bound: way::bound().about().id, title })
+    }
+}

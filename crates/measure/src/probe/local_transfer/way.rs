@@ -1,0 +1,75 @@
+//! A way for bytes to get from one process to another on the same machine, and the visible list of them.
+//!
+//! A way sets up both ends over a channel that both processes hold; the clock, the loops, pinning and
+//! counters are the harness's, as for a mechanism of TCP. Its ends speak the same two traits.
+
+use super::{copy, pipe, shared_ring, unix_stream};
+use crate::mechanism::Sender;
+use crate::message::Message;
+use crate::receiver::Receiver;
+use anyhow::Result;
+use std::os::unix::net::UnixStream;
+use syscost_core::axis::Point;
+use syscost_host::Unavailable;
+use syscost_host::topology::Placement;
+
+/// What a way is, for `list`, help, reports and docs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    pub id: &'static str,
+    /// What reports call it.
+    pub title: &'static str,
+    pub summary: &'static str,
+}
+
+pub trait Way: Sync {
+    fn about(&self) -> About;
+
+    /// Can this machine do it? Tried, not guessed from a version.
+    fn available(&self) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    /// Memory that one connection takes beyond a message in each process.
+    fn memory_bytes(&self, message_bytes: u64) -> u64 {
+        let _ = message_bytes;
+        0
+    }
+
+    /// The receiver's end; it makes what both share and passes it over the channel.
+    fn receive(&self, channel: &UnixStream, point: &Point) -> Result<Box<dyn Receiver>>;
+
+    /// The sender's end. Dropping what it returns ends the stream.
+    fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>>;
+}
+
+/// Every way, from the longest to the shortest.
+// One a line, whatever fits: two changes that add one each then meet without a conflict.
+#[rustfmt::skip]
+pub static ALL: &[&dyn Way] = &[
+    &unix_stream::UnixStreamSocket,
+    &pipe::Pipe,
+    &shared_ring::SharedRing,
+    &copy::Copy,
+];
+
+pub fn find(id: &str) -> Option<&'static dyn Way> {
+    ALL.iter().copied().find(|way| way.about().id == id)
+}
+
+/// A transfer that moves every byte once and does nothing else: no other can cost less.
+pub fn bound() -> &'static dyn Way {
+    &copy::Copy
+}
+
+/// Do both ends have a CPU each, so that looking again takes nothing from the other one?
+pub fn apart(point: &Point) -> bool {
+    let placement = point.text("placement").map(Placement::parse);
+    match placement {
+        Some(Ok(Placement::Different)) => true,
+        Some(Ok(Placement::Explicit { sender, receiver })) => {
+            sender.iter().all(|cpu| !receiver.contains(cpu))
+        }
+        _ => false,
+    }
+}

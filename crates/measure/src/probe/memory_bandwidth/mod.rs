@@ -1,0 +1,383 @@
+//! `memory_bandwidth`: how fast memory is read, written and copied, by size and number of threads.
+//!
+//! Every size is that of one thread's working set; a copy uses half of it to read from and half to
+//! write to. Bandwidth counts payload: the bytes that a copy copies count once (STREAM counts them
+//! twice, once read and once written). Sources: McCalpin, STREAM; lmbench bw_mem.
+
+mod words;
+
+use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
+use super::passes::{self, Timed, bandwidth};
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::streaming::threads::Gate;
+use super::working_set::{self, ID as WORKING_SET};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
+use anyhow::{Result, anyhow, bail};
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Metric, Quantity};
+use syscost_core::units::Unit;
+use syscost_host::topology::{Topology, pin_this_thread};
+use syscost_host::{Unavailable, memory, scarce};
+use syscost_sys::stream::Loops;
+use words::{BLOCK, Words};
+
+pub struct MemoryBandwidth;
+
+const ID: &str = "memory_bandwidth";
+const OPERATION: &str = "operation";
+const THREADS: &str = "threads";
+
+const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
+/// More than the third-level caches that one core can fill hold; filling more takes long.
+const IN_MEMORY: u64 = 128 << 20;
+/// The latency of memory is that of the listed row.
+const LATENCY_AT: u64 = 256 << 20;
+/// One way of moving data.
+struct Operation {
+    id: &'static str,
+    label: &'static str,
+    published: Option<&'static str>,
+    /// Lines that cross to or from a cache for each line of payload: a store reads its line first
+    /// and writes it back later.
+    crossings: f64,
+}
+
+const OPERATIONS: &[Operation] = &[
+    Operation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
+    Operation { id: "write", label: "write", published: Some("memory_write_bandwidth"), crossings: 2.0 },
+    Operation { id: "copy", label: "copy", published: None, crossings: 3.0 },
+    Operation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
+];
+
+fn operation(point: &Point) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|o| Some(o.id) == point.text(OPERATION))
+}
+
+/// The row of an operation, as an input of other rows' predictions.
+pub fn rate(operation: &'static str, bytes: u64, threads: u64) -> RowRef {
+    let coordinates = vec![
+        (OPERATION, Value::text(operation)),
+        (WORKING_SET, Value::Int(bytes)),
+        (THREADS, Value::Int(threads)),
+    ];
+    RowRef { probe: ID, coordinates, metric: "bandwidth" }
+}
+
+fn here() -> Vec<Value> {
+    let past_caches = Loops::here().has_stores_past_caches();
+    let has = |o: &&Operation| o.id != "nt_write" || past_caches;
+    OPERATIONS.iter().filter(has).map(|o| Value::text(o.id)).collect()
+}
+
+fn cpus() -> u64 {
+    Topology::read().cpus().len().max(1) as u64
+}
+
+/// The largest size of which every CPU can have one within a quarter of the free memory.
+fn in_memory() -> u64 {
+    let most = memory::for_default_sizes().map_or(IN_MEMORY, |bytes| bytes / 4 / cpus());
+    std::iter::successors(Some(IN_MEMORY), |size| Some(size / 2))
+        .find(|size| *size <= most || *size <= 8 << 20)
+        .unwrap_or(8 << 20)
+}
+
+fn sizes() -> Vec<Value> {
+    CACHED.into_iter().chain([in_memory()]).map(Value::Int).collect()
+}
+
+fn thread_counts() -> Vec<Value> {
+    let mut counts = vec![1, cpus()];
+    counts.dedup();
+    counts.into_iter().map(Value::Int).collect()
+}
+
+fn coordinates(point: &Point) -> (u64, u64) {
+    (point.int(WORKING_SET).unwrap_or(BLOCK as u64), point.int(THREADS).unwrap_or(1))
+}
+
+/// Runs a thread on each of these CPUs; they begin together, when the stage is ready.
+fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result<Vec<Timed>> {
+    let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
+    let bytes = coordinates(&task.point).0 as usize;
+    let loops = Loops::here();
+    let (gate, (tell, set_up)) = (Gate::default(), mpsc::channel());
+    let body = |cpu: Option<usize>, tell: mpsc::Sender<()>| -> Result<Timed> {
+        let prepared = cpu
+            .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
+            .and_then(|()| Words::prepare(bytes, operation.id));
+        // Whatever went wrong before: the others are waited for, and so is this one.
+        let _ = tell.send(());
+        let open = gate.wait();
+        let mut words = prepared?;
+        if !open {
+            bail!("the round did not start");
+        }
+        words.measure(&loops, operation.id, task)
+    };
+    std::thread::scope(|scope| {
+        let body = &body;
+        let start = |cpu: &Option<usize>| {
+            let (cpu, tell) = (*cpu, tell.clone());
+            std::thread::Builder::new().spawn_scoped(scope, move || body(cpu, tell))
+        };
+        let started: Vec<_> = cpus.iter().map(start).collect();
+        let (mut threads, mut ready) = (Vec::new(), Ok(()));
+        for thread in started {
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(error) => ready = Err(scarce::cannot_start("a thread", error)),
+            }
+        }
+        set_up.iter().take(threads.len()).for_each(drop);
+        let ready = ready.and_then(|()| stage.ready());
+        gate.set(ready.is_ok());
+        let joined =
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))));
+        let timed: Result<Vec<Timed>> = joined.collect();
+        ready?;
+        timed
+    })
+}
+
+/// A CPU for each thread, cores before their siblings and each in turn; none where one is enough
+/// and pinning is refused.
+fn seats(threads: u64) -> Vec<Option<usize>> {
+    let topology = Topology::read();
+    let mut cpus: Vec<_> = topology.cpus().iter().collect();
+    cpus.sort_by_key(|cpu| (cpu.sibling, !cpu.fast, cpu.node, cpu.id));
+    (0..threads as usize).map(|i| cpus.get(i.checked_rem(cpus.len())?).map(|cpu| cpu.id)).collect()
+}
+
+impl Probe for MemoryBandwidth {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "memory bandwidth",
+            method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
+                     the threads begin together and their rates are added. Payload is counted once (a copy of n bytes is \
+                     n bytes, half of its working set), every byte is checked; base pages.",
+            source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis {
+                id: OPERATION,
+                flag: "operation",
+                title: "operation",
+                help: "what is done with the memory; nt_write stores without reading lines into a cache",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || OPERATIONS.iter().map(|o| o.id).collect(), aliases: Vec::new },
+                default: here,
+                quick: || vec![Value::text("read"), Value::text("write"), Value::text("copy")],
+            },
+            working_set::axis(2 * BLOCK as u64, sizes, || {
+                vec![Value::Int(CACHED[0]), Value::Int(in_memory())]
+            }),
+            Axis {
+                id: THREADS,
+                flag: "threads",
+                title: "threads",
+                help: "threads that work at the same time, each with memory of its own",
+                unit: Unit::Count,
+                kind: Kind::Int { min: 1, max: 1024 },
+                default: thread_counts,
+                quick: thread_counts,
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if point.text(OPERATION) != Some("nt_write") || Loops::here().has_stores_past_caches() {
+            return Ok(());
+        }
+        Err(Unavailable {
+            reason: format!("no streaming store is known here for {}", std::env::consts::ARCH),
+            remedy: "none: measure write instead".into(),
+        })
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let (bytes, threads) = coordinates(point);
+        bytes.saturating_add(2 * 4096).saturating_mul(threads)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        passes::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![bandwidth("payload by time, all threads together; the bytes that a copy copies count once")]
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["mover"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let seats = seats(coordinates(&task.point).1);
+        let timed = on_cpus(&seats, task, stage)?;
+        let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
+        let facts = BTreeMap::from([
+            ("cpus".to_string(), cpus.join(",")),
+            ("loops".to_string(), Loops::here().name.to_string()),
+        ]);
+        let windows = meter::join(timed.into_iter().map(|timed| timed.windows).collect());
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["bandwidth"]
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        // More threads than CPUs take turns of milliseconds.
+        let turns = coordinates(point).1.div_ceil(cpus());
+        Timing { window_ns: base.window_ns.saturating_mul(turns * turns), ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let operation = operation(point)?;
+        let (bytes, threads) = coordinates(point);
+        let size = Unit::Bytes.format(bytes as f64);
+        let label = match threads {
+            1 => format!("{}, {size}", operation.label),
+            n => format!("{}, {size}, {n} threads", operation.label),
+        };
+        // Rows are also made elsewhere, from the record: nothing here may look at this machine.
+        let whole = bytes > CACHED[CACHED.len() - 1];
+        let row = if threads == 1 || whole { Row::listed(label) } else { Row::drawn(label) };
+        Some(match operation.published.filter(|_| threads == 1 && whole) {
+            Some(published) if operation.id == "read" => {
+                row.as_published(published, "").told_as("reading memory with one thread")
+            }
+            Some(published) => row.as_published(published, ""),
+            None => row,
+        })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let operation = operation(point)?;
+        let (bytes, threads) = coordinates(point);
+        let caches = Hierarchy::ask(&mut inputs);
+        let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455): two loads and two stores of 32 bytes a cycle";
+        let l1 = inputs.constant("l1_bytes_per_cycle", 64.0, Unit::Bytes, source);
+        let guide = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
+        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, guide);
+        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, guide);
+        let crossings = inputs.constant(
+            "crossings",
+            operation.crossings,
+            Unit::Count,
+            "lines moved for each line of payload: a store reads its line and writes it back, unless it goes past the caches",
+        );
+        let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
+        let lines = inputs.constant("outstanding_lines", OUTSTANDING_LINES, Unit::Count, OUTSTANDING_SOURCE);
+        let latency = inputs.row("latency", super::memory_latency::load_at(LATENCY_AT));
+        let together = inputs.constant("threads", threads as f64, Unit::Count, "this case");
+        let rate = caches.and_then(|caches| {
+            let hertz = 1e9 / caches.ns_per_cycle;
+            let level =
+                if operation.id == "nt_write" { caches.caches() } else { caches.level_of(bytes as f64) };
+            let of_one = match level {
+                0 => l1 * hertz,
+                1 => (l2 * hertz / crossings).min(l1 * hertz),
+                level if level < caches.caches() => l3 * hertz / crossings,
+                _ => lines * line * 1e9 / latency? / crossings,
+            };
+            Some(of_one * together)
+        });
+        let formula = "threads * (l1_bytes_per_cycle * frequency, or the line rate of the level that holds the working \
+                       set / crossings: l2_bytes_per_cycle, l3_bytes_per_cycle, or outstanding_lines * line / latency)";
+        Some(inputs.account(formula, rate, None, rate))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![
+            Drawing {
+                title: "Memory bandwidth by working set",
+                metric: "bandwidth",
+                shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: false },
+                includes: |point| point.int(THREADS) == Some(1),
+            },
+            Drawing {
+                title: "Memory bandwidth by threads",
+                metric: "bandwidth",
+                shape: Shape::Curve { along: THREADS, log_y: false, levels: false },
+                includes: |_| true,
+            },
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ready(Result<(), &'static str>);
+
+    impl Stage for Ready {
+        fn offer(&mut self, _: serde_json::Value) -> Result<()> {
+            Ok(())
+        }
+        fn ready(&mut self) -> Result<()> {
+            self.0.map_err(|why| anyhow!(why))
+        }
+    }
+
+    fn task(operation: &'static str, bytes: u64, threads: u64) -> Task {
+        let mut point = Point::default();
+        for (axis, value) in rate(operation, bytes, threads).coordinates {
+            point.set(axis, value);
+        }
+        Task {
+            probe: ID.into(),
+            role: "mover".into(),
+            point,
+            timing: Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 },
+            token: String::new(),
+            tsc_hz: None,
+            ports: None,
+            verify_all: false,
+            address: String::new(),
+            peer: None,
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_operation_moves_what_it_says_and_is_checked() {
+        for operation in here() {
+            let Some(id) = OPERATIONS.iter().map(|o| o.id).find(|id| operation.as_text() == Some(id)) else {
+                panic!("{operation} is no operation");
+            };
+            let report = MemoryBandwidth.play(&task(id, 32 << 10, 2), &mut Ready(Ok(()))).unwrap();
+            assert_eq!(report.windows.len(), 2);
+            let payload = if id == "copy" { 16384.0 } else { 32768.0 };
+            for window in &report.windows {
+                assert_eq!(window.bytes, window.ops * payload, "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_round_that_does_not_start_ends_all_threads() {
+        let error = MemoryBandwidth.play(&task("read", 4096, 3), &mut Ready(Err("no start"))).unwrap_err();
+        assert!(error.to_string().contains("start"), "{error}");
+    }
+
+    #[test]
+    fn threads_take_a_cpu_each_before_any_takes_two() {
+        let seats = seats(cpus());
+        let distinct: std::collections::BTreeSet<_> = seats.iter().collect();
+        assert_eq!(distinct.len(), seats.len(), "{seats:?}");
+    }
+}

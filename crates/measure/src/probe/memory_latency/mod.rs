@@ -1,0 +1,330 @@
+//! `memory_latency`: what a load costs when the one before it has to end first, by the size of the
+//! memory that is read.
+//!
+//! It only walks a chain and checks where it ends: the levels are found by the report. Huge pages
+//! are asked for or refused, and what the memory really got is read back in each round.
+
+mod order;
+
+use super::batch::{Recorder, settle_on_one_cpu};
+use super::hierarchy::Hierarchy;
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::working_set::{self, ID as WORKING_SET};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost};
+use anyhow::{Context, Result, bail};
+use order::Order;
+use std::collections::BTreeMap;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::stats;
+use syscost_core::units::Unit;
+use syscost_host::clock::monotonic_ns;
+use syscost_host::files::Root;
+use syscost_host::{Unavailable, huge_pages, memory};
+use syscost_sys::chase::{self, Chain};
+use syscost_sys::mapping::{Mapping, Pages, page_bytes};
+
+pub struct MemoryLatency;
+
+const ID: &str = "memory_latency";
+const HUGE_PAGES: &str = "huge_pages";
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const SMALLEST: u64 = 4 * KIB;
+/// Two sizes for each doubling up to here, one above: setting up large ones takes long.
+const FINE_UP_TO: u64 = 64 * MIB;
+const LARGEST: u64 = 512 * MIB;
+/// Sizes that stand for the levels of most machines of today: rows of the table.
+const LISTED: [u64; 4] = [16 * KIB, 512 * KIB, 8 * MIB, 256 * MIB];
+const QUICK: [u64; 6] = [4 * KIB, 16 * KIB, 128 * KIB, 512 * KIB, 8 * MIB, 64 * MIB];
+
+/// The shortest batch, as of every operation of nanoseconds.
+const BATCH_NS: u64 = 10_000;
+/// Loads from memory differ from one another: a batch of few would make its low quantile a matter
+/// of luck.
+const FEWEST_LOADS: u64 = 1024;
+/// Between the others, batches of the bare loop.
+const OVERHEAD_EVERY: usize = 4;
+
+/// The row of a size with base pages, as an input of other rows' predictions.
+pub fn load_at(bytes: u64) -> RowRef {
+    let coordinates = vec![(WORKING_SET, Value::Int(bytes)), (HUGE_PAGES, Value::text("off"))];
+    RowRef { probe: ID, coordinates, metric: "cost" }
+}
+
+/// 4 KiB to 512 MiB, or as much as a quarter of the memory there is to give.
+fn sizes() -> Vec<Value> {
+    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| bytes / 4);
+    let octaves = std::iter::successors(Some(SMALLEST), |size| Some(size * 2));
+    octaves
+        .take_while(|size| *size <= LARGEST)
+        .flat_map(|size| [Some(size), (size < FINE_UP_TO).then_some(size / 2 * 3)])
+        .flatten()
+        .filter(|size| *size <= most.max(MIB))
+        .map(Value::Int)
+        .collect()
+}
+
+fn quick_sizes() -> Vec<Value> {
+    sizes().into_iter().filter(|size| size.as_int().is_some_and(|n| QUICK.contains(&n))).collect()
+}
+
+fn working_set(point: &Point) -> u64 {
+    point.int(WORKING_SET).unwrap_or(SMALLEST)
+}
+
+/// The unit in which memory moves, as the processor says.
+fn line_bytes() -> usize {
+    let said = Root::here().number("sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size");
+    said.and_then(|bytes| usize::try_from(bytes).ok())
+        .filter(|bytes| bytes.is_power_of_two() && (16..=1024).contains(bytes))
+        .unwrap_or(64)
+}
+
+/// The memory of a case, and what is known of its pages.
+fn memory_of(point: &Point) -> Result<(Mapping, BTreeMap<String, String>)> {
+    let bytes = working_set(point) as usize;
+    let fact = |huge: Option<u64>| {
+        let said = huge.map_or("unknown".to_string(), |huge| huge.to_string());
+        BTreeMap::from([("huge_page_bytes".to_string(), said)])
+    };
+    if point.on(HUGE_PAGES) {
+        let memory = huge_pages::map(bytes)?;
+        let facts = fact(huge_pages::huge_bytes_of(&memory));
+        return Ok((memory, facts));
+    }
+    let mapped = Mapping::anonymous(bytes, Pages::Base);
+    let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
+    memory.populate();
+    let huge = huge_pages::huge_bytes_of(&memory);
+    if huge.is_some_and(|huge| huge > 0) {
+        bail!("the kernel put huge pages where none were wanted");
+    }
+    Ok((memory, fact(huge)))
+}
+
+/// A chain in random order, and where it should stand after so many loads.
+struct Course {
+    chain: Chain,
+    order: Order,
+    lines: usize,
+    loads: u64,
+}
+
+impl Course {
+    fn lay(memory: Mapping, bytes: usize, line_bytes: usize, seed: u64) -> Course {
+        let lines = (bytes / line_bytes).max(1);
+        let order = Order::new(lines, seed);
+        let chain = Chain::lay(memory, lines, line_bytes, |line| order.next(line));
+        Course { chain, order, lines, loads: 0 }
+    }
+
+    fn walk(&mut self, loads: u64) {
+        self.chain.walk(loads);
+        self.loads += loads;
+    }
+
+    /// Every load was made: the walk stands where arithmetic says.
+    fn check(&self) -> Result<()> {
+        let steps = (self.loads % self.lines as u64) as usize;
+        let expected = self.order.line_at(self.order.place_of(0) + steps);
+        let found = self.chain.line();
+        if found != expected {
+            bail!("after {} loads the chain stands at line {found}, not {expected}", self.loads);
+        }
+        Ok(())
+    }
+
+    /// Warms up, and finds how many loads make a batch.
+    fn calibrate(&mut self, timing: Timing) -> u64 {
+        let warm_until = monotonic_ns() + timing.warmup_ns;
+        let mut loads = FEWEST_LOADS;
+        loop {
+            let start = monotonic_ns();
+            self.walk(loads);
+            let now = monotonic_ns();
+            if now - start < BATCH_NS && loads < 1 << 30 {
+                loads *= 2;
+            } else if now >= warm_until {
+                return loads;
+            }
+        }
+    }
+
+    fn windows(&mut self, task: &Task) -> Vec<Window> {
+        let loads = self.calibrate(task.timing);
+        let mut windows = Vec::new();
+        for _ in 0..task.timing.windows {
+            let mut recorder = Recorder::start();
+            let mut overhead = Vec::new();
+            while recorder.elapsed_ns() < task.timing.window_ns || overhead.is_empty() {
+                for _ in 0..OVERHEAD_EVERY {
+                    recorder.batch(loads, || self.walk(loads));
+                }
+                let start = monotonic_ns();
+                chase::walk_without_loads(loads);
+                overhead.push((monotonic_ns() - start) as f64 / loads as f64);
+            }
+            windows.push(recorder.window(task, loads as f64, stats::quantile(&overhead, cost::LOW)));
+        }
+        windows
+    }
+}
+
+/// A number from the round's token, so that each round has an order of its own.
+fn seed_of(token: &str) -> u64 {
+    token
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+impl Probe for MemoryLatency {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "memory latency",
+            method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
+                     cycle through the whole working set, so that each load waits for the one before it. The cost is \
+                     the 5 % quantile over batches of at least 1024 loads, less the bare loop; the order is fresh in \
+                     each round, and address translation is part of the cost.",
+            source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            working_set::axis(4 * KIB, sizes, quick_sizes),
+            Axis {
+                id: HUGE_PAGES,
+                flag: "huge-pages",
+                title: "huge pages",
+                help: "put transparent huge pages behind the memory, or keep them away",
+                unit: Unit::Name,
+                kind: Kind::Switch,
+                default: || vec![Value::text("off"), Value::text("on")],
+                quick: || vec![Value::text("off")],
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if point.on(HUGE_PAGES) { huge_pages::available() } else { Ok(()) }
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
+            Some(bytes) => bytes,
+            None => page_bytes(),
+        };
+        working_set(point).next_multiple_of(unit as u64)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["reader"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let mut facts = settle_on_one_cpu();
+        let line_bytes = line_bytes();
+        let (memory, pages) = memory_of(&task.point)?;
+        facts.extend(pages);
+        facts.insert("line_bytes".into(), line_bytes.to_string());
+        let bytes = working_set(&task.point) as usize;
+        let mut course = Course::lay(memory, bytes, line_bytes, seed_of(&task.token));
+        stage.ready()?;
+        let windows = course.windows(task);
+        course.check()?;
+        // Pages can be split or joined under our feet; the figure must be of what it says.
+        let huge = huge_pages::huge_bytes_of(course.chain.memory());
+        if huge.is_some_and(|huge| Some(&huge.to_string()) != facts.get("huge_page_bytes")) {
+            bail!("the kernel changed the size of the pages while they were read");
+        }
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        let bytes = working_set(point);
+        // What a cache will hold has to be in it: once through a set that a cache may hold, and no
+        // longer than pays where none does.
+        let lines = bytes / 64;
+        let warmup_ns = base.warmup_ns.saturating_add((lines * 20).min(10_000_000));
+        // Fewer batches fit into a window where each takes a fifth of a millisecond.
+        let window_ns = if bytes > 16 * MIB { base.window_ns.saturating_mul(2) } else { base.window_ns };
+        Timing { warmup_ns, window_ns, ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let bytes = working_set(point);
+        let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };
+        let label = format!("{}, {pages}", Unit::Bytes.format(bytes as f64));
+        let row = if LISTED.contains(&bytes) { Row::listed(label) } else { Row::drawn(label) };
+        let telling = LISTED.last() == Some(&bytes) && !point.on(HUGE_PAGES);
+        Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let bytes = working_set(point) as f64;
+        let caches = Hierarchy::ask(&mut inputs);
+        let load = caches.as_ref().map(|caches| caches.load_ns(bytes));
+        if point.on(HUGE_PAGES) {
+            let formula =
+                "each level's share of the working set * its latency (t1, t2, t3 cycles / frequency, memory)";
+            return Some(inputs.sum(formula, load, Some(0.0)));
+        }
+        let walk = caches.as_ref().map(|caches| caches.walk_ns(bytes));
+        let formula = "each level's share of the working set * its latency (t1, t2, t3 cycles / frequency, memory) \
+                       + share beyond tlb_entries * page * latency of the page table's 8 bytes a page";
+        Some(inputs.sum(formula, load, walk))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![Drawing {
+            title: "Latency of dependent loads in random order",
+            metric: "cost",
+            shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: true },
+            includes: |_| true,
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_is_counted_and_checked() {
+        let mut course =
+            Course::lay(Mapping::anonymous(96 * KIB as usize, Pages::Base).unwrap(), 96 * 1024, 64, 7);
+        course.walk(10_001);
+        course.check().unwrap();
+        course.chain.walk(1);
+        assert!(course.check().is_err(), "one load more than was counted");
+    }
+
+    #[test]
+    fn the_sizes_are_whole_lines_and_ascend() {
+        let sizes: Vec<u64> = sizes().iter().filter_map(Value::as_int).collect();
+        assert!(sizes.len() > 10 && sizes.windows(2).all(|w| w[0] < w[1]), "{sizes:?}");
+        assert!(sizes.iter().all(|size| size.is_multiple_of(1024)));
+        assert!(!quick_sizes().is_empty());
+    }
+
+    #[test]
+    fn memory_with_base_pages_has_no_huge_ones() {
+        let mut point = Point::default();
+        point.set(WORKING_SET, Value::Int(8 * MIB));
+        point.set(HUGE_PAGES, Value::text("off"));
+        let (_, facts) = memory_of(&point).unwrap();
+        assert!(["0", "unknown"].contains(&facts["huge_page_bytes"].as_str()), "{facts:?}");
+    }
+}

@@ -1,0 +1,225 @@
+//! `memory_mountain`: read throughput over the size of the working set and the stride.
+//!
+//! What locality is worth: a small size profits from the caches, a small stride from lines and
+//! prefetchers. Source: Bryant and O'Hallaron, Computer Systems, 3rd ed., 6.6.1.
+
+use super::batch::settle_on_one_cpu;
+use super::hierarchy::Hierarchy;
+use super::passes::{self, bandwidth};
+use super::prediction::{Account, Inputs};
+use super::row::{Drawing, Row, Shape};
+use super::working_set::{self, ID as WORKING_SET};
+use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use anyhow::{Context, Result, bail};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Metric, Quantity};
+use syscost_core::units::Unit;
+use syscost_host::{Unavailable, memory};
+use syscost_sys::mapping::{Mapping, Pages};
+use syscost_sys::stream;
+
+pub struct MemoryMountain;
+
+const STRIDE: &str = "stride_bytes";
+const WORD: u64 = size_of::<u64>() as u64;
+const LARGEST: u64 = 64 << 20;
+/// Words are these multiples, so that a sum over any of them is known.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn sizes() -> Vec<Value> {
+    let most = memory::for_default_sizes().map_or(LARGEST, |bytes| (bytes / 4).max(1 << 20));
+    let octaves = std::iter::successors(Some(1 << 10), |size| Some(size * 2));
+    octaves.take_while(|size| *size <= LARGEST.min(most)).map(Value::Int).collect()
+}
+
+fn quick_sizes() -> Vec<Value> {
+    sizes().into_iter().step_by(4).collect()
+}
+
+fn strides() -> Vec<Value> {
+    [16, 32, 64, 96, 128, 192, 256, 384].map(Value::Int).into()
+}
+
+fn coordinates(point: &Point) -> (u64, u64) {
+    (point.int(WORKING_SET).unwrap_or(1 << 10), point.int(STRIDE).unwrap_or(16))
+}
+
+/// The sum of the words 0, s, 2s, ... below n, each its index times the factor.
+fn expected_sum(words: u64, stride: u64) -> u64 {
+    let count = u128::from(words.div_ceil(stride));
+    let indices = (count * count.saturating_sub(1) / 2) as u64;
+    indices.wrapping_mul(stride).wrapping_mul(FACTOR)
+}
+
+impl Probe for MemoryMountain {
+    fn about(&self) -> About {
+        About {
+            id: "memory_mountain",
+            title: "memory mountain",
+            method: "One thread sums 8-byte words at a fixed stride through a working set that it has been through \
+                     before, in eight sums at once. Throughput counts the words read, not the lines moved; every sum \
+                     is checked; base pages.",
+            source: "Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., 6.6.1",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            working_set::axis(64, sizes, quick_sizes),
+            Axis {
+                id: STRIDE,
+                flag: "stride",
+                title: "stride",
+                help: "from one 8-byte word that is read to the next",
+                unit: Unit::Bytes,
+                kind: Kind::Bytes { min: WORD, max: 1 << 20 },
+                default: strides,
+                quick: || [16, 64, 256].map(Value::Int).into(),
+            },
+        ]
+    }
+
+    fn available(&self, _: &Point) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        coordinates(point).0
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        passes::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![bandwidth("bytes of the words read, by the time that it took")]
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["reader"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let (bytes, stride) = coordinates(&task.point);
+        if !stride.is_multiple_of(WORD) {
+            let reason = format!("a stride of {stride} bytes is no whole number of {WORD}-byte words");
+            return Err(Unavailable { reason, remedy: "name multiples of 8 with --stride".into() }.into());
+        }
+        let (count, stride) = ((bytes / WORD) as usize, (stride / WORD) as usize);
+        let facts = settle_on_one_cpu();
+        let mapped = Mapping::anonymous(bytes as usize, Pages::Base);
+        let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
+        memory.populate();
+        let words = &mut memory.words()[..count];
+        (0u64..).zip(words.iter_mut()).for_each(|(i, word)| *word = i.wrapping_mul(FACTOR));
+        stage.ready()?;
+        let mut sum = 0u64;
+        let read = count.div_ceil(stride) as u64 * WORD;
+        let timed = passes::windows(task, read, |passes| {
+            for _ in 0..passes {
+                sum = sum.wrapping_add(stream::sum_of_strided(std::hint::black_box(words), stride));
+            }
+        });
+        let expected = expected_sum(count as u64, stride as u64).wrapping_mul(timed.passes);
+        if sum != expected {
+            bail!("the words add up to {sum:#x}, not {expected:#x}: not every word was read");
+        }
+        Ok(RoleReport { windows: timed.windows, facts, ..RoleReport::default() })
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["bandwidth"]
+    }
+
+    /// Many cells, each cheap: a tenth of the usual windows is thousands of passes over a small
+    /// set, and at least one over a large one.
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { warmup_ns: base.warmup_ns / 5, window_ns: base.window_ns / 8, ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let (bytes, stride) = coordinates(point);
+        Some(Row::drawn(format!("{}, stride {stride} B", Unit::Bytes.format(bytes as f64))))
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let (bytes, stride) = coordinates(point);
+        let caches = Hierarchy::ask(&mut inputs);
+        let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";
+        let loads = inputs.constant("loads_per_cycle", 4.0, Unit::Count, source);
+        let line = inputs.constant("line", 64.0, Unit::Bytes, "the cache line of x86-64");
+        let l2 = inputs.constant("l2_bytes_per_cycle", 64.0, Unit::Bytes, source);
+        let l3 = inputs.constant("l3_bytes_per_cycle", 32.0, Unit::Bytes, source);
+        let latency = inputs.row("latency", super::memory_latency::load_at(256 << 20));
+        let misses = inputs.constant(
+            "outstanding_lines",
+            super::hierarchy::OUTSTANDING_LINES,
+            Unit::Count,
+            super::hierarchy::OUTSTANDING_SOURCE,
+        );
+        let rate = caches.and_then(|caches| {
+            let ns_per_cycle = caches.ns_per_cycle;
+            let line_ns = match caches.level_of(bytes as f64) {
+                0 => 0.0,
+                1 => line / l2 * ns_per_cycle,
+                level if level < caches.caches() => line / l3 * ns_per_cycle,
+                _ => latency? / misses,
+            };
+            let lines_a_word = (stride as f64 / line).min(1.0);
+            let word_ns = (ns_per_cycle / loads).max(line_ns * lines_a_word);
+            Some(WORD as f64 * 1e9 / word_ns)
+        });
+        let formula = "8 bytes / max(1 / (loads_per_cycle * frequency), min(stride / line, 1) * time of a line), which is \
+                       line / l2_bytes_per_cycle or l3_bytes_per_cycle by frequency, or latency / outstanding_lines";
+        Some(inputs.account(formula, rate, None, rate))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![
+            Drawing {
+                title: "Memory mountain",
+                metric: "bandwidth",
+                shape: Shape::Heat {
+                    x: |point| point.get(STRIDE).cloned(),
+                    y: |point| point.get(WORKING_SET).cloned(),
+                    x_title: "stride",
+                    y_title: "working set",
+                    mirrored: false,
+                },
+                includes: |_| true,
+            },
+            Drawing {
+                title: "Memory mountain: read throughput by size, a line for each stride",
+                metric: "bandwidth",
+                shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: false },
+                includes: |_| true,
+            },
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_known_without_adding_up() {
+        for (words, stride) in [(128, 1), (128, 2), (1000, 48), (5, 8), (1 << 16, 12)] {
+            let added = (0..words)
+                .step_by(stride as usize)
+                .fold(0u64, |sum, i: u64| sum.wrapping_add(i.wrapping_mul(FACTOR)));
+            assert_eq!(expected_sum(words, stride), added, "{words} words, stride {stride}");
+        }
+    }
+
+    #[test]
+    fn the_grid_is_that_of_the_book() {
+        let sizes: Vec<u64> = sizes().iter().filter_map(Value::as_int).collect();
+        assert!(sizes[0] == 1024 && sizes.windows(2).all(|w| w[1] == 2 * w[0]), "{sizes:?}");
+        assert!(*sizes.last().unwrap() <= LARGEST);
+    }
+}

@@ -1,0 +1,143 @@
+//! What the network probes share: a client and a server on a path, each on its own CPU.
+//!
+//! Paths and placements are those of [`transfer`](super::transfer); TCP options are set alike for
+//! every probe. Sources: tcp(7), sched_setaffinity(2).
+
+use super::transfer::{available, axes, connection};
+use super::{RoleReport, Stage, Task};
+use anyhow::{Context, Result, anyhow};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use syscost_core::axis::{Axis, Point, Value};
+use syscost_host::Unavailable;
+use syscost_host::topology::{Placement, Topology, pin_this_thread};
+
+pub const CLIENT: &str = "client";
+pub const SERVER: &str = "server";
+/// The server starts first: it offers where it listens.
+pub const ROLES: &[&str] = &[SERVER, CLIENT];
+pub const LOOPBACK: &str = "loopback";
+
+/// An axis of a transfer with other defaults.
+fn axis(id: &str, default: fn() -> Vec<Value>) -> Axis {
+    let known = axes::COMMON.iter().find(|axis| axis.id == id);
+    Axis { default, quick: default, ..*known.expect("a transfer has this axis; a test reads it") }
+}
+
+/// Both paths: what the stack costs alone, and with a link between two namespaces.
+pub fn path_axis() -> Axis {
+    axis("path", || vec![Value::text(LOOPBACK), Value::text(available::VETH)])
+}
+
+pub fn placement_axis() -> Axis {
+    axis("placement", || vec![Value::text("different")])
+}
+
+/// May this path and placement be used here?
+pub fn allowed(point: &Point) -> Result<(), Unavailable> {
+    point.text("path").map_or(Ok(()), available::path)?;
+    point.text("placement").map_or(Ok(()), available::placement)
+}
+
+/// One core instead of two where this process has one; a path that is not possible is skipped.
+pub fn substitute(axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+    if axis != "placement" {
+        return None;
+    }
+    let why = available::placement(value.as_text()?).err()?;
+    Some((Value::text(available::instead_of(axis)?), why))
+}
+
+/// Pins the calling thread where the case's placement wants this side; says where.
+pub fn settle(task: &Task) -> Result<BTreeMap<String, String>> {
+    let text = task.point.text("placement").unwrap_or("none");
+    let placement = Placement::parse(text).map_err(|reason| anyhow!(reason))?;
+    let pins = Topology::read().place(&placement, 1)?;
+    let pin = pins.first().copied().unwrap_or_default();
+    let cpu = if task.role == SERVER { pin.receiver } else { pin.sender };
+    if let Some(cpu) = cpu {
+        pin_this_thread(cpu)?;
+    }
+    let cpu = cpu.map_or_else(|| "any".to_string(), |cpu| cpu.to_string());
+    Ok(BTreeMap::from([("cpus".to_string(), cpu)]))
+}
+
+/// The TCP options of every connection here: no delay, and the congestion control of a transfer
+/// where the kernel has it, since one that paces its segments would be timed instead of the stack.
+pub fn tcp_options() -> Point {
+    const CUBIC: &str = "cubic";
+    let mut options = Point::default();
+    options.set("nodelay", Value::text("on"));
+    if available::congestion_control(CUBIC).is_ok() {
+        options.set("congestion_control", Value::text(CUBIC));
+    }
+    options
+}
+
+/// Where the server listens, as it offered it.
+pub fn server_address(task: &Task) -> Result<SocketAddr> {
+    let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
+    offered.and_then(|text| text.parse().ok()).context("the server offered no address")
+}
+
+/// This side's address on the path.
+pub fn own_address(task: &Task) -> Result<IpAddr> {
+    task.address.parse().with_context(|| format!("{} is no IP address", task.address))
+}
+
+/// A listener on this side of the path, offered to the other role.
+pub fn offer_listener(task: &Task, stage: &mut dyn Stage) -> Result<socket2::Socket> {
+    let listener = connection::listen(own_address(task)?, task.ports, &tcp_options(), 1)?;
+    let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
+    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
+    Ok(listener)
+}
+
+/// The server's end of one proven connection.
+pub fn accept_one(task: &Task, stage: &mut dyn Stage) -> Result<TcpStream> {
+    let listener = offer_listener(task, stage)?;
+    let mut streams = connection::accept(&listener, &task.token, &tcp_options(), 1)?;
+    streams.pop().context("no connection arrived")
+}
+
+/// The client's end of one proven connection.
+pub fn connect_one(task: &Task) -> Result<TcpStream> {
+    connection::connect(server_address(task)?, &task.token, &tcp_options(), 0)
+}
+
+/// Did both roles count the same number of operations?
+pub fn counts_agree(reports: &[RoleReport], total: &str) -> Result<(), String> {
+    let counts: Vec<Option<f64>> = reports.iter().map(|report| report.totals.get(total).copied()).collect();
+    let alike = counts.windows(2).all(|pair| pair[0] == pair[1]);
+    if alike && counts.iter().all(|count| count.is_some()) {
+        Ok(())
+    } else {
+        Err(format!("the two sides counted {counts:?} {total}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axes_are_those_of_a_transfer() {
+        let (path, placement) = (path_axis(), placement_axis());
+        assert_eq!((path.flag, placement.flag), ("path", "placement"));
+        for value in (path.default)().iter().chain(&(placement.default)()) {
+            let axis = if value.as_text() == Some("different") { &placement } else { &path };
+            assert!(axis.parse(&value.to_string()).is_ok() || value.as_text() == Some("different"));
+        }
+    }
+
+    #[test]
+    fn two_sides_that_count_differently_are_an_error() {
+        let report = |n: f64| RoleReport {
+            totals: BTreeMap::from([("connections".to_string(), n)]),
+            ..RoleReport::default()
+        };
+        assert_eq!(counts_agree(&[report(3.0), report(3.0)], "connections"), Ok(()));
+        assert!(counts_agree(&[report(3.0), report(4.0)], "connections").is_err());
+        assert!(counts_agree(&[RoleReport::default(), report(4.0)], "connections").is_err());
+    }
+}

@@ -1,0 +1,351 @@
+//! Pages that fault at every touch, and the one who touches them: what is measured, and the counts
+//! that prove it.
+
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::hint::black_box;
+use syscost_core::stats::random::Random;
+use syscost_host::clock::{ThreadUsage, monotonic_ns, thread_usage};
+use syscost_host::{Unavailable, huge_pages};
+use syscost_sys::mapping::{FileMapping, Mapping};
+use syscost_sys::page_cache::{Advice, advise, cached_bytes};
+
+/// The part of a file that is mapped.
+pub const FILE_BYTES: u64 = 8 << 20;
+/// Dropping pages may have to wait for others to let go of them.
+const DROP_TRIES: usize = 5;
+
+/// Pages that can be made to fault, all of them, again and again.
+pub trait Ground {
+    /// Makes every page fault at its next touch.
+    fn clear(&mut self) -> Result<()>;
+
+    /// Touches one page.
+    fn touch(&mut self, offset: usize);
+
+    /// Faults of the right kind among those of a thread.
+    fn faults(&self, usage: ThreadUsage) -> u64;
+
+    /// Did this many touches get what the case is about? Asked beside the count of faults.
+    fn check(&self, touches: usize) -> Result<()> {
+        let _ = touches;
+        Ok(())
+    }
+}
+
+pub struct Anonymous(pub Mapping);
+
+impl Ground for Anonymous {
+    fn clear(&mut self) -> Result<()> {
+        self.0.discard().context("the kernel takes no pages back")
+    }
+
+    fn touch(&mut self, offset: usize) {
+        self.0.touch(offset);
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.minor_faults
+    }
+}
+
+/// Memory of huge pages, of which each has to come back as one: where none is free the kernel quietly
+/// gives a base page, and a touch is a fault all the same.
+pub struct Huge {
+    memory: Mapping,
+    bytes_of_one: usize,
+}
+
+impl Huge {
+    pub fn new(memory: Mapping, bytes_of_one: usize) -> Huge {
+        Huge { memory, bytes_of_one }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.memory.len()
+    }
+}
+
+impl Ground for Huge {
+    fn clear(&mut self) -> Result<()> {
+        self.memory.discard().context("the kernel takes no pages back")
+    }
+
+    fn touch(&mut self, offset: usize) {
+        self.memory.touch(offset);
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.minor_faults
+    }
+
+    fn check(&self, touches: usize) -> Result<()> {
+        let got = huge_pages::huge_bytes_of(&self.memory).map(|bytes| bytes as usize / self.bytes_of_one);
+        if got == Some(touches) {
+            return Ok(());
+        }
+        let got = got.map_or("an unknown number".into(), |n| n.to_string());
+        Err(Unavailable {
+            reason: format!("{touches} touches gave {got} of huge pages: memory is too fragmented"),
+            remedy: "free some memory".into(),
+        }
+        .into())
+    }
+}
+
+/// A file whose pages are dropped from the page cache: each touch reads one from the disk.
+pub struct Cold {
+    file: File,
+    mapping: Option<FileMapping>,
+}
+
+impl Cold {
+    pub fn new(file: File) -> Cold {
+        Cold { file, mapping: None }
+    }
+
+    /// Drops the file's pages, and looks whether they are gone.
+    fn chill(&mut self) -> Result<()> {
+        // Pages that somebody has mapped are not dropped.
+        self.mapping = None;
+        for _ in 0..DROP_TRIES {
+            advise(&self.file, Advice::DontNeed).context("posix_fadvise")?;
+            if cached_bytes(&self.file, FILE_BYTES)? == 0 {
+                return Ok(());
+            }
+            self.file.sync_all()?;
+        }
+        Err(Unavailable {
+            reason:
+                "the file's pages stay in memory when they are dropped from the page cache (a file system in \
+                     memory, or other users of the file)"
+                    .into(),
+            remedy: "name a directory on a disk with --dir".into(),
+        }
+        .into())
+    }
+}
+
+impl Ground for Cold {
+    fn clear(&mut self) -> Result<()> {
+        self.chill()?;
+        let mapping = FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
+        mapping.expect_random_access()?;
+        self.mapping = Some(mapping);
+        Ok(())
+    }
+
+    fn touch(&mut self, offset: usize) {
+        if let Some(mapping) = &self.mapping {
+            black_box(mapping.read(offset));
+        }
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.major_faults
+    }
+}
+
+/// A file in the page cache, of which each touched page becomes a private copy. (A page that is
+/// only read is no measure of a fault: the kernel maps its neighbours, or the whole of a large
+/// folio, at once.)
+pub struct Cached {
+    file: File,
+    mapping: Option<FileMapping>,
+}
+
+impl Cached {
+    /// Reads the file, so that it is in the page cache.
+    pub fn new(file: File) -> Result<Cached> {
+        std::io::copy(&mut &file, &mut std::io::sink()).context("cannot read the file")?;
+        Ok(Cached { file, mapping: None })
+    }
+}
+
+impl Ground for Cached {
+    fn clear(&mut self) -> Result<()> {
+        // The copies of the turn before go first.
+        self.mapping = None;
+        let mapping =
+            FileMapping::private_of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
+        let cached = cached_bytes(&self.file, FILE_BYTES)?;
+        if cached < FILE_BYTES {
+            bail!("only {cached} of the file's {FILE_BYTES} bytes are in the page cache");
+        }
+        self.mapping = Some(mapping);
+        Ok(())
+    }
+
+    fn touch(&mut self, offset: usize) {
+        if let Some(mapping) = &mut self.mapping {
+            mapping.touch(offset);
+        }
+    }
+
+    fn faults(&self, usage: ThreadUsage) -> u64 {
+        usage.minor_faults
+    }
+}
+
+/// More than the pages of code and data that a turn over few pages may need for the first time.
+const FAULTS_OF_ITS_OWN: u64 = 64;
+
+/// Touches pages in random order, one after another, and starts over when all have been touched.
+pub struct Toucher<'a> {
+    ground: &'a mut dyn Ground,
+    offsets: Vec<usize>,
+    next: usize,
+    random: Random,
+    /// The thread's faults when this turn over the pages began.
+    before: ThreadUsage,
+}
+
+impl<'a> Toucher<'a> {
+    pub fn new(ground: &'a mut dyn Ground, bytes: usize, step: usize, seed: u64) -> Result<Toucher<'a>> {
+        let offsets: Vec<usize> = (0..bytes).step_by(step).collect();
+        let next = offsets.len();
+        let before = thread_usage()?;
+        Ok(Toucher { ground, offsets, next, random: Random::new(seed), before })
+    }
+
+    /// Time of one touch.
+    pub fn touch(&mut self) -> Result<u64> {
+        if self.next == self.offsets.len() {
+            self.start_over()?;
+        }
+        let offset = self.offsets[self.next];
+        self.next += 1;
+        let start = monotonic_ns();
+        self.ground.touch(offset);
+        let ns = monotonic_ns() - start;
+        if self.next == self.offsets.len() {
+            self.check()?;
+        }
+        Ok(ns)
+    }
+
+    pub fn start_over(&mut self) -> Result<()> {
+        self.ground.clear()?;
+        self.random.shuffle(&mut self.offsets);
+        self.next = 0;
+        self.before = thread_usage()?;
+        Ok(())
+    }
+
+    /// Every touch of this turn was one fault. The thread may have had some others: its stack, its
+    /// code for the first time, the list of times.
+    pub fn check(&self) -> Result<()> {
+        let faults = self.ground.faults(thread_usage()?.since(self.before));
+        let touches = self.next as u64;
+        if faults < touches {
+            bail!("{touches} touches made only {faults} faults of the right kind");
+        }
+        if faults > touches + touches / 4 + FAULTS_OF_ITS_OWN {
+            bail!("{touches} touches made {faults} faults");
+        }
+        self.ground.check(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use syscost_sys::mapping::{Pages, page_bytes};
+
+    fn file_of(dir: &std::path::Path) -> File {
+        let path = dir.join("pages");
+        let mut file = File::create_new(&path).unwrap();
+        file.write_all(&vec![7; FILE_BYTES as usize]).unwrap();
+        file.sync_all().unwrap();
+        File::open(path).unwrap()
+    }
+
+    fn turn(ground: &mut dyn Ground, bytes: usize, step: usize) -> Result<()> {
+        let mut toucher = Toucher::new(ground, bytes, step, 1)?;
+        for _ in 0..bytes / step {
+            toucher.touch()?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_touch_of_fresh_memory_is_a_fault() {
+        let bytes = 256 * page_bytes();
+        let mut ground = Anonymous(Mapping::anonymous(bytes, Pages::Base).unwrap());
+        turn(&mut ground, bytes, page_bytes()).unwrap();
+    }
+
+    /// The trap: memory that is there already costs nothing to touch.
+    #[test]
+    fn touches_that_are_no_faults_are_an_error() {
+        struct Warm(Mapping);
+        impl Ground for Warm {
+            fn clear(&mut self) -> Result<()> {
+                self.0.populate();
+                Ok(())
+            }
+            fn touch(&mut self, offset: usize) {
+                self.0.touch(offset);
+            }
+            fn faults(&self, usage: ThreadUsage) -> u64 {
+                usage.minor_faults
+            }
+        }
+        let bytes = 256 * page_bytes();
+        let mut warm = Warm(Mapping::anonymous(bytes, Pages::Base).unwrap());
+        let error = turn(&mut warm, bytes, page_bytes()).unwrap_err();
+        assert!(error.to_string().contains("faults"), "{error}");
+    }
+
+    /// The trap: base pages where huge ones are meant.
+    #[test]
+    fn a_base_page_is_not_taken_for_a_huge_one() {
+        let Some(one) = huge_pages::bytes_of_one() else {
+            eprintln!("skipped: this kernel has no transparent huge pages");
+            return;
+        };
+        let mut base = Huge::new(Mapping::anonymous(4 * one, Pages::Base).unwrap(), one);
+        let error = turn(&mut base, 4 * one, one).unwrap_err();
+        assert!(error.is::<Unavailable>(), "{error}");
+        match huge_pages::map(4 * one) {
+            Ok(memory) => turn(&mut Huge::new(memory, one), 4 * one, one).unwrap(),
+            Err(why) => eprintln!("skipped: {}", why.reason),
+        }
+    }
+
+    /// The trap: a page cache that is still warm.
+    #[test]
+    fn a_cold_file_is_really_cold_or_refused() {
+        let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
+        let mut cold = Cold::new(file_of(dir.path()));
+        match cold.clear() {
+            Ok(()) => assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), 0),
+            Err(error) => {
+                assert!(error.is::<Unavailable>(), "{error}");
+                eprintln!("skipped: {error}");
+                return;
+            }
+        }
+        cold.touch(0);
+        assert_eq!(cached_bytes(&cold.file, FILE_BYTES).unwrap(), page_bytes() as u64, "no readahead");
+    }
+
+    #[test]
+    fn a_file_that_lives_in_memory_is_refused() {
+        let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
+            eprintln!("skipped: no /dev/shm to make a file in");
+            return;
+        };
+        let mut cold = Cold::new(file_of(dir.path()));
+        let error = cold.clear().unwrap_err();
+        assert!(error.is::<Unavailable>(), "{error}");
+    }
+
+    #[test]
+    fn every_touch_of_a_cached_file_is_a_fault() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cached = Cached::new(file_of(dir.path())).unwrap();
+        turn(&mut cached, FILE_BYTES as usize, page_bytes()).unwrap();
+    }
+}

@@ -1,0 +1,232 @@
+//! `page_fault`: what the first touch of a page costs, by what the kernel has to do for it.
+//!
+//! Every touch is one fault or the round fails: the kernel's own counts decide. Pages are touched
+//! in random order, and before a major fault the file's pages are dropped from the page cache and
+//! looked up to be gone. Sources: lmbench lat_pagefault; mmap(2), madvise(2), posix_fadvise(2),
+//! getrusage(2).
+
+mod ground;
+
+use super::batch::{self, settle_on_one_cpu};
+use super::file_read::{self, Way};
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memory_bandwidth, system_call};
+use anyhow::{Context, Result, anyhow};
+use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
+use std::fs::File;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::scratch::ScratchFile;
+use syscost_host::{Unavailable, huge_pages};
+use syscost_sys::mapping::{Mapping, Pages, page_bytes};
+
+pub struct PageFault;
+
+const ID: &str = "page_fault";
+const FAULT: &str = "fault";
+
+const ANONYMOUS_PAGES: usize = 1024;
+const HUGE_PAGES: usize = 8;
+/// Pages that were given back are given out again: they are still in a cache of this size.
+const CACHED_BYTES: u64 = 4 << 20;
+/// The file whose random reads stand for those of a major fault.
+const READ_BYTES: u64 = 64 << 20;
+
+/// One kind of fault.
+struct Fault {
+    id: &'static str,
+    label: &'static str,
+    of_file: bool,
+    published: Option<&'static str>,
+}
+
+const FAULTS: &[Fault] = &[
+    Fault { id: "minor_anonymous", label: "minor, anonymous page", of_file: false, published: None },
+    Fault { id: "huge_anonymous", label: "minor, anonymous huge page", of_file: false, published: None },
+    Fault {
+        id: "minor_file",
+        label: "minor, private copy of a cached file's page",
+        of_file: true,
+        published: None,
+    },
+    Fault { id: "major_file", label: "major, file on disk", of_file: true, published: Some("major mmap") },
+];
+
+fn find(point: &Point) -> Option<&'static Fault> {
+    FAULTS.iter().find(|f| Some(f.id) == point.text(FAULT))
+}
+
+fn all() -> Vec<Value> {
+    FAULTS.iter().map(|f| Value::text(f.id)).collect()
+}
+
+/// The row of a kind of fault, as an input of other rows' predictions.
+pub fn fault(kind: &'static str) -> RowRef {
+    RowRef { probe: ID, coordinates: vec![(FAULT, Value::text(kind))], metric: "cost" }
+}
+
+/// The pages of a case, how far apart they are touched, and how many bytes there are.
+fn ground(fault: &Fault, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)> {
+    match fault.id {
+        "minor_anonymous" => {
+            let bytes = ANONYMOUS_PAGES * page_bytes();
+            Ok((Box::new(Anonymous(Mapping::anonymous(bytes, Pages::Base)?)), bytes, page_bytes()))
+        }
+        "huge_anonymous" => {
+            let one = huge_pages::bytes_of_one().unwrap_or(2 << 20);
+            // Mapped whole and looked up once, so that what is missing is said with its reason.
+            let huge = Huge::new(huge_pages::map(HUGE_PAGES * one)?, one);
+            let bytes = huge.bytes();
+            Ok((Box::new(huge), bytes, one))
+        }
+        kind => {
+            let path = task.files.first().ok_or_else(|| anyhow!("no file to map"))?;
+            let file = File::open(path).with_context(|| format!("cannot open {path}"))?;
+            let ground: Box<dyn Ground> = match kind {
+                "major_file" => Box::new(Cold::new(file)),
+                _ => Box::new(Cached::new(file)?),
+            };
+            Ok((ground, FILE_BYTES as usize, page_bytes()))
+        }
+    }
+}
+
+impl Probe for PageFault {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "page fault",
+            method: "One thread touches fresh pages one by one in random order and times each touch; the kernel's counts of \
+                     minor or major faults must be those of the touches. A major fault reads from a file without readahead \
+                     whose pages were dropped from the page cache and looked up to be gone; a minor fault of a file writes to \
+                     a private mapping, because the kernel maps many pages at once where one is read.",
+            source: "lmbench lat_pagefault; getrusage(2), madvise(2), posix_fadvise(2), mincore(2)",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis {
+                id: FAULT,
+                flag: "fault",
+                title: "fault",
+                help: "what the kernel has to do at the first touch of a page",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || FAULTS.iter().map(|f| f.id).collect(), aliases: Vec::new },
+                default: all,
+                quick: all,
+            },
+            directory::axis(),
+        ]
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axis != directory::ID || find(point).is_some_and(|fault| fault.of_file)
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        match find(point) {
+            Some(fault) if fault.of_file => directory::available(point),
+            Some(fault) if fault.id == "huge_anonymous" => huge_pages::available(),
+            _ => Ok(()),
+        }
+    }
+
+    fn files(&self, point: &Point) -> Vec<ScratchFile> {
+        // One for each kind: the pages of one are dropped, those of the other have to stay.
+        let number = FAULTS.iter().position(|f| Some(f.id) == point.text(FAULT)).unwrap_or(0) as u32;
+        let file = || ScratchFile { directory: directory::of(point).into(), bytes: FILE_BYTES, number };
+        find(point).filter(|fault| fault.of_file).map(|_| file()).into_iter().collect()
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        match find(point) {
+            Some(fault) if fault.of_file => 2 * FILE_BYTES,
+            Some(fault) if fault.id == "huge_anonymous" => {
+                (HUGE_PAGES * huge_pages::bytes_of_one().unwrap_or(2 << 20)) as u64
+            }
+            _ => (ANONYMOUS_PAGES * page_bytes()) as u64,
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["toucher"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let fault = find(&task.point).ok_or_else(|| anyhow!("no fault at {}", task.point))?;
+        let mut facts = settle_on_one_cpu();
+        let (mut ground, bytes, step) = ground(fault, task)?;
+        let seed = task.token.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(257) ^ u64::from(byte));
+        let mut toucher = Toucher::new(ground.as_mut(), bytes, step, seed)?;
+        toucher.start_over()?;
+        stage.ready()?;
+        let windows = batch::operations(task, batch::clock_overhead_ns(), || toucher.touch())?;
+        // The last turn has not come to its end, and counts as well.
+        toucher.check()?;
+        facts.insert("touched_every_bytes".into(), step.to_string());
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        // Zeroing a huge page takes about a tenth of a millisecond, a disk up to ten.
+        let factor = match find(point).map(|fault| fault.id) {
+            Some("major_file") => 10,
+            Some("huge_anonymous") => 5,
+            _ => 1,
+        };
+        Timing { window_ns: base.window_ns.saturating_mul(factor), ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let fault = find(point)?;
+        let row = match fault.id {
+            "minor_anonymous" => Row::listed(fault.label).told_as("a minor page fault"),
+            "major_file" => Row::listed(fault.label).told_as("a major page fault"),
+            _ => Row::listed(fault.label),
+        };
+        Some(match fault.published {
+            Some(variant) => row.as_published("page_fault", variant),
+            None => row,
+        })
+    }
+
+    /// Entering and leaving the kernel is taken to cost what the cheapest system call does; the
+    /// hardware fills the page, with zeroes, a copy or a block of the disk.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let fault = find(point)?;
+        let trap = inputs.row("trap", system_call::cost_of("getppid"));
+        let page = match fault.id {
+            "huge_anonymous" => {
+                let fact = huge_pages::bytes_of_one().map_or(2 << 20, |bytes| bytes as u64);
+                inputs.constant("page", fact as f64, Unit::Bytes, "a huge page of this machine")
+            }
+            _ => inputs.constant("page", page_bytes() as f64, Unit::Bytes, "a base page of this machine"),
+        };
+        let (formula, filled) = match fault.id {
+            "major_file" => {
+                let read = file_read::cost_of(Way::Direct, true, READ_BYTES, directory::of(point));
+                ("trap + direct_read", inputs.row("direct_read", read))
+            }
+            "minor_file" => {
+                let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", CACHED_BYTES, 1));
+                ("trap + page / copy_rate", rate.map(|rate| page * 1e9 / rate))
+            }
+            _ => {
+                let rate = inputs.row("write_rate", memory_bandwidth::rate("write", CACHED_BYTES, 1));
+                ("trap + page / write_rate", rate.map(|rate| page * 1e9 / rate))
+            }
+        };
+        Some(inputs.sum(formula, filled, trap))
+    }
+}

@@ -1,0 +1,136 @@
+//! The timing loop of every rate: whole passes over a working set, counted in bytes.
+//!
+//! A rate has no overhead to subtract: a clock is read so rarely that it does not show. A probe
+//! supplies a body that makes N passes; nothing is printed or allocated inside a window.
+
+use super::{Task, Window};
+use std::collections::BTreeMap;
+use syscost_core::axis::Point;
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::units::Unit;
+use syscost_host::clock::{monotonic_ns, thread_usage};
+use syscost_sys::affinity;
+
+/// The clock is read no more often than this.
+const STRETCH_NS: u64 = 20_000;
+
+pub const QUANTITIES: &[Quantity] = &[
+    Quantity { id: "passes", unit: Unit::Count, help: "times that the working set was gone through" },
+    Quantity {
+        id: "involuntary_switches",
+        unit: Unit::Count,
+        help: "times that a measuring thread was put aside in the window",
+    },
+];
+
+/// The headline of every rate of memory.
+pub const fn bandwidth(help: &'static str) -> Metric {
+    Metric {
+        id: "bandwidth",
+        title: "bandwidth",
+        unit: Unit::BytesPerSecond,
+        better: Better::Higher,
+        help,
+        of: rate,
+    }
+}
+
+fn rate(sample: &Sample, _: &Point) -> Option<f64> {
+    (sample.elapsed_ns > 0.0 && sample.bytes > 0.0).then(|| sample.bytes * 1e9 / sample.elapsed_ns)
+}
+
+/// What was timed, and how many passes were made in all, warm-up included.
+pub struct Timed {
+    pub windows: Vec<Window>,
+    pub passes: u64,
+}
+
+/// Goes through the working set for each window of the task; `body(n)` makes n passes of
+/// `bytes_per_pass`. A window ends after the pass in which its time is up.
+pub fn windows(task: &Task, bytes_per_pass: u64, mut body: impl FnMut(u64)) -> Timed {
+    let mut made = 0;
+    let mut run = |passes: u64| {
+        body(passes);
+        made += passes;
+    };
+    let stretch = calibrate(task, &mut run);
+    let mut windows = Vec::new();
+    for _ in 0..task.timing.windows {
+        windows.push(window(task, stretch, bytes_per_pass, &mut run));
+    }
+    Timed { windows, passes: made }
+}
+
+/// Warms up, and finds how many passes go between two readings of the clock.
+fn calibrate(task: &Task, run: &mut impl FnMut(u64)) -> u64 {
+    let warm_until = monotonic_ns() + task.timing.warmup_ns;
+    let mut passes = 1;
+    loop {
+        let start = monotonic_ns();
+        run(passes);
+        let now = monotonic_ns();
+        if now - start < STRETCH_NS && passes < 1 << 30 {
+            passes *= 2;
+        } else if now >= warm_until {
+            return passes;
+        }
+    }
+}
+
+fn window(task: &Task, stretch: u64, bytes_per_pass: u64, run: &mut impl FnMut(u64)) -> Window {
+    let cpu = affinity::current();
+    let switches = thread_usage().ok().map(|usage| usage.involuntary_switches);
+    let start = monotonic_ns();
+    let mut passes = 0;
+    let mut elapsed = 0;
+    while elapsed < task.timing.window_ns.max(1) {
+        run(stretch);
+        passes += stretch;
+        elapsed = monotonic_ns() - start;
+    }
+    let since = thread_usage().ok().zip(switches);
+    let since = since.map(|(now, then)| now.involuntary_switches.saturating_sub(then) as f64);
+    let quantities = [("passes", Some(passes as f64)), ("involuntary_switches", since)];
+    Window {
+        elapsed_ns: elapsed as f64,
+        ops: passes as f64,
+        bytes: (passes * bytes_per_pass) as f64,
+        marks: if cpu == affinity::current() { Vec::new() } else { vec!["migrated".into()] },
+        quantities: BTreeMap::from(quantities.map(|(id, value)| (id.to_string(), value))),
+        histogram: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::Timing;
+
+    #[test]
+    fn every_pass_is_counted() {
+        let task = Task {
+            probe: String::new(),
+            role: String::new(),
+            point: Point::default(),
+            timing: Timing { warmup_ns: 10_000, window_ns: 100_000, windows: 3 },
+            token: String::new(),
+            tsc_hz: None,
+            ports: None,
+            verify_all: false,
+            address: String::new(),
+            peer: None,
+            files: Vec::new(),
+        };
+        let mut made = 0;
+        let timed = windows(&task, 100, |passes| made += passes);
+        assert_eq!((timed.passes, timed.windows.len()), (made, 3));
+        let in_windows: f64 = timed.windows.iter().map(|w| w.ops).sum();
+        assert!(in_windows < made as f64, "the warm-up is in no window");
+        for window in &timed.windows {
+            assert_eq!(window.bytes, window.ops * 100.0);
+            assert!(window.elapsed_ns >= 100_000.0);
+        }
+        let sample = Sample { bytes: 500.0, elapsed_ns: 1e9, ..Sample::default() };
+        assert_eq!((bandwidth("").of)(&sample, &Point::default()), Some(500.0));
+    }
+}

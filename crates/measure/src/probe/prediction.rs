@@ -1,0 +1,198 @@
+//! What a case should cost, said before it is measured: a formula over named inputs.
+//!
+//! A probe writes its formula in [`Probe::predict`](super::Probe::predict) and asks for each input
+//! by name; an input is a hardware fact or another row's earlier result, never a sample of the case
+//! itself. The harness evaluates it before the case's first sample and records the answer with the
+//! time. An input that is not known makes the prediction unknown, with its name: nothing is guessed.
+
+use serde::{Deserialize, Serialize};
+use syscost_core::axis::{Point, Value};
+use syscost_core::units::Unit;
+
+/// One named number that a prediction was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// As in the formula: `write_1_byte`.
+    pub name: String,
+    /// `None`: not known here.
+    pub value: Option<f64>,
+    pub unit: Unit,
+    /// Where it came from: a case with its coordinates, or a fact of the machine.
+    pub source: String,
+    /// The case whose result it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<usize>,
+}
+
+/// What theory says a case costs, in the unit of its headline metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// Over the inputs' names: `2 * write_1_byte + l1_miss`.
+    pub formula: String,
+    /// The part that the hardware alone would take.
+    pub base_hardware: Option<f64>,
+    /// The part that software adds.
+    pub software_overhead: Option<f64>,
+    /// `None`: unknown, because an input is.
+    pub predicted: Option<f64>,
+    pub inputs: Vec<Input>,
+}
+
+/// An account of a case of a plan, and when it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    pub case: usize,
+    pub metric: String,
+    pub unit: Unit,
+    pub made_unix_ns: u64,
+    /// When the case's first round began; always later. `None`: it has not been measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_round_unix_ns: Option<u64>,
+    #[serde(flatten)]
+    pub account: Account,
+}
+
+/// Another row's result: the first case of a probe with these coordinates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowRef {
+    pub probe: &'static str,
+    pub coordinates: Vec<(&'static str, Value)>,
+    pub metric: &'static str,
+}
+
+impl RowRef {
+    /// Is this case the row that is meant?
+    pub fn means(&self, probe: &str, point: &Point) -> bool {
+        self.probe == probe && self.coordinates.iter().all(|(axis, value)| point.get(axis) == Some(value))
+    }
+}
+
+/// A number that the harness found for a prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub value: f64,
+    pub unit: Unit,
+    pub source: String,
+    pub case: Option<usize>,
+}
+
+/// What is known so far in a run. The harness implements it.
+pub trait Known {
+    /// A fact of the machine that is a number, by its id (`cache_l1d_bytes`, `cpu_max_hertz`).
+    fn fact(&self, id: &str) -> Option<Found>;
+
+    /// What other rows measured so far.
+    fn row(&self, row: &RowRef) -> Option<Found>;
+}
+
+/// Looks inputs up and keeps what was asked, found or not. Ask for every input before using one:
+/// the order of the first round is derived from what a probe asks for.
+pub struct Inputs<'a> {
+    known: &'a dyn Known,
+    asked: Vec<Input>,
+    rows: Vec<RowRef>,
+}
+
+impl<'a> Inputs<'a> {
+    pub fn new(known: &'a dyn Known) -> Inputs<'a> {
+        Inputs { known, asked: Vec::new(), rows: Vec::new() }
+    }
+
+    /// A number among the machine's facts.
+    pub fn fact(&mut self, name: &str, id: &str, unit: Unit) -> Option<f64> {
+        let found = self.known.fact(id);
+        self.note(name, found, unit, || format!("fact {id} of this machine"))
+    }
+
+    /// Another row's result so far.
+    pub fn row(&mut self, name: &str, row: RowRef) -> Option<f64> {
+        let found = self.known.row(&row);
+        let source = || {
+            let coordinates: Vec<String> = row.coordinates.iter().map(|(a, v)| format!("{a}={v}")).collect();
+            format!("{} of {} {}", row.metric, row.probe, coordinates.join(" "))
+        };
+        let value = self.note(name, found, Unit::Nanoseconds, source);
+        self.rows.push(row);
+        value
+    }
+
+    /// A number from a document, which `source` names.
+    pub fn constant(&mut self, name: &str, value: f64, unit: Unit, source: &str) -> f64 {
+        self.asked.push(Input {
+            name: name.into(),
+            value: Some(value),
+            unit,
+            source: source.into(),
+            case: None,
+        });
+        value
+    }
+
+    fn note(
+        &mut self,
+        name: &str,
+        found: Option<Found>,
+        unit: Unit,
+        source: impl Fn() -> String,
+    ) -> Option<f64> {
+        let input = match found {
+            Some(Found { value, unit, source, case }) => {
+                Input { name: name.into(), value: Some(value), unit, source, case }
+            }
+            None => Input { name: name.into(), value: None, unit, source: source(), case: None },
+        };
+        let value = input.value;
+        self.asked.push(input);
+        value
+    }
+
+    /// The rows asked for so far.
+    pub fn rows(&self) -> &[RowRef] {
+        &self.rows
+    }
+
+    /// A cost: what the hardware takes and what software adds. Unknown where either is.
+    pub fn sum(self, formula: &str, base_hardware: Option<f64>, software_overhead: Option<f64>) -> Account {
+        let predicted = base_hardware.zip(software_overhead).map(|(a, b)| a + b);
+        self.account(formula, base_hardware, software_overhead, predicted)
+    }
+
+    /// Any account: a rate, say, whose parts do not add up.
+    pub fn account(
+        self,
+        formula: &str,
+        base_hardware: Option<f64>,
+        software_overhead: Option<f64>,
+        predicted: Option<f64>,
+    ) -> Account {
+        Account { formula: formula.into(), base_hardware, software_overhead, predicted, inputs: self.asked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct OneFact;
+    impl Known for OneFact {
+        fn fact(&self, id: &str) -> Option<Found> {
+            let found = || Found { value: 2e9, unit: Unit::Hertz, source: "a test".into(), case: None };
+            (id == "hertz").then(found)
+        }
+        fn row(&self, _: &RowRef) -> Option<Found> {
+            None
+        }
+    }
+
+    #[test]
+    fn an_unknown_input_makes_the_sum_unknown_and_is_named() {
+        let mut inputs = Inputs::new(&OneFact);
+        let hertz = inputs.fact("frequency", "hertz", Unit::Hertz);
+        let call = inputs.row("call", RowRef { probe: "other", coordinates: Vec::new(), metric: "cost" });
+        let account = inputs.sum("10 / frequency + call", hertz.map(|hz| 10e9 / hz), call);
+        assert_eq!((account.base_hardware, account.predicted), (Some(5.0), None));
+        let missing: Vec<&str> =
+            account.inputs.iter().filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect();
+        assert_eq!(missing, ["call"]);
+    }
+}

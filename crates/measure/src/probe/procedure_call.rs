@@ -1,0 +1,133 @@
+//! `procedure_call`: what calling a procedure with 0 to 7 integer arguments costs.
+//!
+//! The loops are machine code (`sys::procedure`), so that no compiler folds the call; each batch
+//! checks that the procedure was called as often as the loop ran, and a test reads the call
+//! instruction in the loop's bytes. Source: the CSE 221 measurement project's procedure-call row;
+//! Fog, "Instruction tables" (2024).
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost};
+use anyhow::{Context, bail};
+use std::hint::black_box;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::{self, Unit};
+use syscost_host::Unavailable;
+use syscost_sys::procedure;
+
+const MOST_ARGUMENTS: u64 = 7;
+/// Integer arguments that travel in registers; further ones are stored and loaded.
+const REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
+
+pub struct ProcedureCall;
+
+/// The row of a call with this many arguments, as an input of other rows' predictions.
+pub fn with_arguments(arguments: u64) -> RowRef {
+    RowRef {
+        probe: "procedure_call",
+        coordinates: vec![("arguments", Value::Int(arguments))],
+        metric: "cost",
+    }
+}
+
+impl Probe for ProcedureCall {
+    fn about(&self) -> About {
+        About {
+            id: "procedure_call",
+            title: "procedure call",
+            method: "Batches of about 10 us run a loop of machine code that sets the arguments and calls a procedure \
+                     which adds the last one to a sum; the sum is checked. The cost is the 5 % quantile over batches, \
+                     less the same loop without arguments and call.",
+            source: "CSE 221 measurement project; System V AMD64 ABI; Fog, Instruction tables (2024)",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "arguments",
+            flag: "arguments",
+            title: "arguments",
+            help: "integer arguments of the called procedure",
+            unit: Unit::Count,
+            kind: Kind::Int { min: 0, max: MOST_ARGUMENTS },
+            default: || (0..=MOST_ARGUMENTS).map(Value::Int).collect(),
+            quick: || [0, MOST_ARGUMENTS].map(Value::Int).into(),
+        }]
+    }
+
+    fn available(&self, _: &Point) -> Result<(), Unavailable> {
+        match procedure::calls(0) {
+            Some(_) => Ok(()),
+            None => Err(Unavailable {
+                reason: format!("the loop of calls is not written for {}", std::env::consts::ARCH),
+                remedy: "none: it is there for x86-64 and aarch64".into(),
+            }),
+        }
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["caller"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        let arguments = task.point.int("arguments").context("no number of arguments")?;
+        let calls = procedure::calls(arguments).with_context(|| format!("no loop for {arguments}"))?;
+        let facts = batch::settle_on_one_cpu();
+        let mut lost = 0u64;
+        stage.ready()?;
+        let windows = batch::batches(
+            task,
+            |n| lost += u64::from(calls.run(n) != n),
+            |n| {
+                black_box(procedure::empty_loop(n));
+            },
+        );
+        if lost > 0 {
+            bail!("{lost} batches did not call the procedure as often as asked");
+        }
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let arguments = point.int("arguments")?;
+        let row = Row::listed(units::count(arguments as usize, "argument"));
+        Some(row.as_published("procedure_call", format!("args={arguments}")))
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let arguments = point.int("arguments")?;
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        if arguments == 0 {
+            let cycles = inputs.constant(
+                "call_and_return_cycles",
+                4.0,
+                Unit::Count,
+                "near call 2 and near return 2 cycles (reciprocal throughput), AMD Zen: Fog, Instruction tables",
+            );
+            let hardware = hertz.map(|hz| cycles * 1e9 / hz);
+            return Some(inputs.sum("call_and_return_cycles / frequency", hardware, Some(0.0)));
+        }
+        let call = inputs.row("call_without_arguments", with_arguments(0));
+        // One on the stack is stored, loaded in place of a register's addition, and taken off again.
+        let moved = arguments + arguments.saturating_sub(REGISTERS);
+        let moves =
+            inputs.constant("moves", moved as f64, Unit::Count, "instructions that place the arguments");
+        let width = inputs.constant(
+            "moves_per_cycle",
+            4.0,
+            Unit::Ratio,
+            "simple integer operations a cycle, Zen and Intel cores since Haswell: Fog, Instruction tables",
+        );
+        let software = hertz.map(|hz| moves / width * 1e9 / hz);
+        Some(inputs.sum("call_without_arguments + moves / moves_per_cycle / frequency", call, software))
+    }
+}

@@ -1,0 +1,313 @@
+//! `process_create`: making a child and waiting for its end, by how it is made and how much memory
+//! its parent has.
+//!
+//! fork copies the page tables of everything resident, so the resident size is an axis and the
+//! sizes that the kernel reports are recorded: no fork is timed with a resident set that nobody
+//! states. Huge pages are turned off for that memory, because they would hide the page tables.
+//! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::{Drawing, Row, Shape};
+use super::{
+    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault, system_call,
+};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::clock::monotonic_ns;
+use syscost_host::files::Root;
+use syscost_sys::child;
+use syscost_sys::mapping::{self, Mapping, Pages};
+
+/// The program that is executed: what lmbench-like tools take, small and without output.
+const PROGRAM: &CStr = c"/bin/true";
+const STACK_BYTES: usize = 64 << 10;
+/// A child's copy of the page tables takes less than this part of the memory that they map.
+const TABLES_SHARE: u64 = 100;
+
+pub struct ProcessCreate;
+
+/// One way to make a child.
+struct How {
+    id: &'static str,
+    label: &'static str,
+    published: bool,
+    executes: bool,
+    /// Makes a child, and returns its exit status when it has ended.
+    run: fn(&mut [u8]) -> std::io::Result<i32>,
+    status: i32,
+}
+
+const HOW: &[How] = &[
+    How {
+        id: "fork",
+        label: "fork, exit, wait",
+        published: true,
+        executes: false,
+        run: |_| child::fork_exit_wait(7),
+        status: 7,
+    },
+    How {
+        id: "vfork",
+        label: "vfork, exit, wait",
+        published: false,
+        executes: false,
+        run: |stack| child::vfork_exit_wait(stack, 7),
+        status: 7,
+    },
+    How {
+        id: "posix_spawn",
+        label: "posix_spawn of /bin/true, wait",
+        published: false,
+        executes: true,
+        run: |_| child::spawn_wait(PROGRAM),
+        status: 0,
+    },
+    How {
+        id: "fork_exec",
+        label: "fork, exec of /bin/true, wait",
+        published: false,
+        executes: true,
+        run: |_| child::fork_exec_wait(PROGRAM),
+        status: 0,
+    },
+];
+
+fn find(point: &Point) -> Option<&'static How> {
+    HOW.iter().find(|how| Some(how.id) == point.text("how"))
+}
+
+/// The row of making a child in this way with this much touched memory, as an input of other rows'
+/// predictions.
+pub fn by(how: &'static str, resident_bytes: u64) -> RowRef {
+    let coordinates = vec![("how", Value::text(how)), ("resident_bytes", Value::Int(resident_bytes))];
+    RowRef { probe: "process_create", coordinates, metric: "cost" }
+}
+
+fn page_bytes() -> u64 {
+    mapping::page_bytes() as u64
+}
+
+/// What the kernel says of this process's memory now. Pages of files count as resident, but a fork
+/// does not copy their entries.
+fn resident_facts() -> BTreeMap<String, String> {
+    let root = Root::here();
+    let statm = root.text("proc/self/statm").unwrap_or_default();
+    let bytes =
+        |field: usize| statm.split_whitespace().nth(field)?.parse::<u64>().ok().map(|n| n * page_bytes());
+    let known = |bytes: Option<u64>| bytes.map_or("not known".to_string(), |bytes| bytes.to_string());
+    let rollup = root.text("proc/self/smaps_rollup").unwrap_or_default();
+    let huge =
+        rollup.lines().find_map(|line| line.strip_prefix("AnonHugePages:")?.trim().strip_suffix(" kB"));
+    let huge = huge.and_then(|kib| kib.parse::<u64>().ok()).map(|kib| kib * 1024);
+    BTreeMap::from(
+        [
+            ("resident_set_bytes", bytes(1)),
+            ("resident_of_files_bytes", bytes(2)),
+            ("anonymous_huge_bytes", huge),
+        ]
+        .map(|(id, bytes)| (id.to_string(), known(bytes))),
+    )
+}
+
+impl Probe for ProcessCreate {
+    fn about(&self) -> About {
+        About {
+            id: "process_create",
+            title: "process creation",
+            method: "The time from before the call until the wait for the child returns, one child at a time; the \
+                     child exits at once, or executes /bin/true. The parent has touched the stated memory in base \
+                     pages beside its own; its resident set is recorded as the kernel reports it.",
+            source: "McVoy and Staelin, lmbench (1996), lat_proc; fork(2), clone(2), posix_spawn(3)",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            Axis {
+                id: "how",
+                flag: "how",
+                title: "how",
+                help: "how the child is made",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || HOW.iter().map(|how| how.id).collect(), aliases: Vec::new },
+                default: || HOW.iter().map(|how| Value::text(how.id)).collect(),
+                quick: || vec![Value::text("fork")],
+            },
+            Axis {
+                id: "resident_bytes",
+                flag: "resident",
+                title: "resident memory",
+                help: "memory that the parent has touched beside its own",
+                unit: Unit::Bytes,
+                kind: Kind::Bytes { min: 4096, max: 1 << 40 },
+                default: || vec![Value::Int(1 << 20), Value::Int(100 << 20)],
+                quick: || vec![Value::Int(1 << 20)],
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        let path = PROGRAM.to_str().unwrap_or_default();
+        if find(point).is_some_and(|how| how.executes) && !std::path::Path::new(path).exists() {
+            return Err(Unavailable {
+                reason: format!("there is no {path} to execute"),
+                remedy: "install coreutils, or busybox with its links".into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let resident = point.int("resident_bytes").unwrap_or(0);
+        resident + resident / TABLES_SHARE
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["parent"]
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        // From 30 us to 2 ms each: enough of the slowest for a median.
+        Timing { window_ns: base.window_ns * 6, ..base }
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let how = find(&task.point).with_context(|| format!("no way at {}", task.point))?;
+        let resident_bytes = task.point.int("resident_bytes").context("no resident size")?;
+        let mut facts = batch::settle_on_one_cpu();
+        let memory = Mapping::anonymous(resident_bytes as usize, Pages::Base);
+        let mut memory = memory.context("cannot get the memory")?;
+        memory.populate();
+        let mut stack = vec![0u8; STACK_BYTES];
+        facts.extend(resident_facts());
+        let overhead_ns = batch::clock_overhead_ns();
+        stage.ready()?;
+        let windows = batch::operations(task, overhead_ns, || {
+            let start = monotonic_ns();
+            let status = (how.run)(&mut stack);
+            let ns = monotonic_ns() - start;
+            let status = status.context(how.label)?;
+            ensure!(status == how.status, "a child ended with {status}, not {}", how.status);
+            Ok(ns)
+        })?;
+        // It was there all the time: nothing took it back.
+        drop(memory);
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let how = find(point)?;
+        let resident_bytes = point.int("resident_bytes")?;
+        let row =
+            Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
+        let published = how.published && resident_bytes == 1 << 20;
+        let row = if published { row.as_published("process_create", how.id) } else { row };
+        let telling = published && how.id == "fork";
+        Some(if telling { row.told_as("fork, exit and wait (1 MiB resident)") } else { row })
+    }
+
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        let resident_bytes = point.int("resident_bytes")?;
+        match find(point)?.id {
+            "fork" => Some(predict_fork(resident_bytes, inputs)),
+            "vfork" => Some(predict_vfork(inputs)),
+            "posix_spawn" => Some(predict_program(by("vfork", resident_bytes), inputs)),
+            _ => Some(predict_program(by("fork", resident_bytes), inputs)),
+        }
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![Drawing {
+            title: "Making a process, by the memory of its parent",
+            metric: "cost",
+            shape: Shape::Curve { along: "resident_bytes", log_y: true, levels: false },
+            includes: |_| true,
+        }]
+    }
+}
+
+/// Asked once for each account: cycles of the core become nanoseconds.
+struct Clock {
+    hertz: Option<f64>,
+}
+
+impl Clock {
+    fn ask(inputs: &mut Inputs<'_>) -> Clock {
+        Clock { hertz: inputs.fact("frequency", "core_hertz", Unit::Hertz) }
+    }
+
+    fn ns(&self, cycles: f64) -> Option<f64> {
+        self.hertz.map(|hertz| cycles * 1e9 / hertz)
+    }
+}
+
+/// So many page faults of a kind.
+fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) -> Option<f64> {
+    let count = inputs.constant("faults", count, Unit::Count, which);
+    inputs.row("fault", page_fault::fault(kind)).map(|fault| count * fault)
+}
+
+/// The calls, the switch to the child and back, and what the kernel does for every task.
+const TASK: &str = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
+
+fn task_part(inputs: &mut Inputs<'_>, clock: &Clock) -> Option<f64> {
+    let trap = inputs.row("trap", system_call::cost_of("getppid"));
+    let switch = inputs.row("switch", context_switch::switch("process", "same", "pipe"));
+    let work = inputs.constant(
+        "task_instructions",
+        30_000.0,
+        Unit::Count,
+        "copy_process, do_exit and release_task: kernel/fork.c and exit.c, estimated",
+    );
+    let per_cycle = inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "kernel code; 1 to 3");
+    let calls = inputs.constant("calls", 3.0, Unit::Count, "make, exit, wait");
+    Some(calls * trap? + 2.0 * switch? + clock.ns(work / per_cycle)?)
+}
+
+fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
+    let clock = Clock::ask(&mut inputs);
+    let software = task_part(&mut inputs, &clock);
+    inputs.sum(TASK, Some(0.0), software)
+}
+
+/// Beside the task: a page-table entry copied and dropped for each page, and the pages that parent
+/// and child write to afterwards.
+fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
+    let clock = Clock::ask(&mut inputs);
+    let task = task_part(&mut inputs, &clock);
+    let pages = (resident_bytes / page_bytes()) as f64;
+    let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");
+    let entry = inputs.constant(
+        "cycles_per_page",
+        40.0,
+        Unit::Count,
+        "entry read, protected, written, its page counted up and down again: mm/memory.c, estimated",
+    );
+    let faults =
+        faults(&mut inputs, "minor_anonymous", 30.0, "pages of stack and data written after the fork");
+    let software = task.zip(faults).map(|(task, faults)| task + faults);
+    let formula = format!("{TASK} + faults * fault + pages * cycles_per_page / frequency");
+    inputs.sum(&formula, clock.ns(pages * entry), software)
+}
+
+/// The child, and a dynamically linked program that it becomes.
+fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> Account {
+    let made = inputs.row("child", made);
+    let faults =
+        faults(&mut inputs, "minor_file", 200.0, "pages of the program, its loader and C library, estimated");
+    let software = made.zip(faults).map(|(made, faults)| made + faults);
+    inputs.sum("child + faults * fault", Some(0.0), software)
+}

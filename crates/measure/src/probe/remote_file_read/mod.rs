@@ -1,0 +1,150 @@
+//! `remote_file_read`: what reading 4 KiB of a file on a file server costs.
+//!
+//! A real server (NFS, SMB) runs in one network namespace and a client in user space in another;
+//! nothing is mounted, and no kernel client is needed. It measures no server at its best: one
+//! client, one outstanding read, the server's own defaults wherever the work allows them. A file
+//! system that is already mounted is `file_read`'s business, whatever its kind.
+
+mod axes;
+mod nfs;
+mod reader;
+mod server;
+mod serving;
+mod smb;
+
+use super::prediction::{Account, Inputs};
+use super::rights::{
+    FILE_HANDLES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights, SERVICE_PORTS,
+};
+use super::row::Row;
+use super::{
+    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
+    tcp_round_trip,
+};
+use server::Server;
+use syscost_core::axis::{Axis, Point};
+use syscost_core::sample::{Metric, Sample};
+use syscost_core::units::Unit;
+use syscost_host::scratch::ScratchFile;
+use syscost_host::{Unavailable, namespaces};
+
+pub struct RemoteFileRead;
+
+const SERVER: &str = "server";
+const READER: &str = "reader";
+
+/// The server trusts whoever reaches it: it is started where nobody else can.
+fn served_alone(path: &str) -> Result<(), Unavailable> {
+    let reason = match path {
+        axes::VETH => return Ok(()),
+        network::LOOPBACK => "on the host's loopback other users of this machine could reach the server",
+        _ => "the server would be open to whoever reaches that namespace or host",
+    };
+    Err(Unavailable {
+        reason: reason.into(),
+        remedy:
+            "measure it between namespaces of its own, --path veth; for a server that is there, mount it and \
+                 measure that directory with file_read"
+                .into(),
+    })
+}
+
+impl Probe for RemoteFileRead {
+    fn about(&self) -> About {
+        About {
+            id: "remote_file_read",
+            title: "reading 4 KiB of a file on a server",
+            method: "An NFS 4 or SMB 3 server in one network namespace serves a file of random bytes to a client library \
+                     in another, over a veth pair. Each read is timed by itself, is one request to the server (the \
+                     client caches and reads ahead nothing), and what it brings is compared with the file.",
+            source: "RFC 7530, READ; MS-SMB2, 2.2.19; CSE 221 system measurement project",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        axes::all()
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        served_alone(point.text("path").unwrap_or_default())?;
+        directory::available(point)?;
+        Server::of(point)?.available()?;
+        namespaces::available().map(|_| ())
+    }
+
+    fn files(&self, point: &Point) -> Vec<ScratchFile> {
+        let bytes = point.int("file_bytes").unwrap_or(0);
+        vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &[SERVER, READER]
+    }
+
+    fn far(&self, role: &str) -> bool {
+        role == SERVER
+    }
+
+    fn rights(&self, role: &str) -> Rights {
+        match role {
+            SERVER => Rights(vec![OWN_MOUNTS, OTHER_USERS, OTHER_GROUPS, FILE_HANDLES, SERVICE_PORTS]),
+            _ => Rights(vec![OTHERS_DIRECTORIES]),
+        }
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            SERVER => serving::play(task, stage),
+            READER => reader::play(task, stage),
+            other => anyhow::bail!("a remote read has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        let [_server, reader] = reports else {
+            return Err(format!("a remote read has two sides, not {}", reports.len()));
+        };
+        samples_of_one_role(std::slice::from_ref(reader))
+    }
+
+    /// Some hundreds of reads a window: a server takes much longer to start than a window.
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        const WARMUP_NS: u64 = 10_000_000;
+        const WINDOW_NS: u64 = 40_000_000;
+        Timing { warmup_ns: base.warmup_ns.max(WARMUP_NS), window_ns: base.window_ns.max(WINDOW_NS), ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let server = Server::of(point).ok()?;
+        let (pattern, cache) = (point.text("read_pattern")?, point.text("page_cache")?);
+        let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
+        let row = Row::listed(format!("{}, {pattern}, {cached}", server.title));
+        // The published report read over its one file server; NFS is the nearest to it.
+        Some(if server.published {
+            row.as_published(file_read::PUBLISHED, format!("remote {pattern}"))
+        } else {
+            row
+        })
+    }
+
+    /// A request goes to the server and 4 KiB come back; between, the server reads as a local
+    /// process would. The pair of links has no wire: all of it is software, unless the disk is read.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let random = point.text("read_pattern") == Some(axes::RANDOM);
+        let (bytes, place) = (point.int("file_bytes")?, directory::of(point));
+        let warm = point.text("page_cache") == Some(axes::WARM);
+        let way = if warm { file_read::Way::Cached } else { file_read::Way::Dropped };
+        let link = inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
+        let read = inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
+        let trip = inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));
+        Some(inputs.sum("wire + round_trip + local_read", Some(link), trip.zip(read).map(|(a, b)| a + b)))
+    }
+}

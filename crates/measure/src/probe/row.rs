@@ -1,0 +1,71 @@
+//! How the cases of a probe appear in a report: a row of the table of operations, a point of a
+//! curve, a cell of a map. Declared by the probe; drawn by the report, which knows no probe.
+
+use syscost_core::axis::{Point, Value};
+
+/// How one case stands among the operations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What tells it from the probe's other rows: `getppid`, `3 arguments`; may be empty.
+    pub label: String,
+    /// The same operation in published tables: `operation` and `variant` of the columns that
+    /// `report --beside` reads.
+    pub published: Option<(&'static str, String)>,
+    /// False for a point of a curve, which is drawn rather than listed.
+    pub listed: bool,
+    /// Among the few figures that a report opens with, under these words: `a system call`.
+    pub told_as: Option<&'static str>,
+}
+
+impl Row {
+    pub fn listed(label: impl Into<String>) -> Row {
+        Row { label: label.into(), published: None, listed: true, told_as: None }
+    }
+
+    /// A point of a curve.
+    pub fn drawn(label: impl Into<String>) -> Row {
+        Row { label: label.into(), published: None, listed: false, told_as: None }
+    }
+
+    /// A figure that a report opens with; where a probe has none, its first row is taken.
+    pub fn told_as(self, words: &'static str) -> Row {
+        Row { told_as: Some(words), ..self }
+    }
+
+    /// Under this operation and variant in published tables.
+    pub fn as_published(self, operation: &'static str, variant: impl Into<String>) -> Row {
+        Row { published: Some((operation, variant.into())), ..self }
+    }
+}
+
+/// A picture of a probe's cases.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawing {
+    pub title: &'static str,
+    /// The metric that is drawn.
+    pub metric: &'static str,
+    pub shape: Shape,
+    /// Cases that belong in it; the others are left out.
+    pub includes: fn(&Point) -> bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// The metric over a numeric axis; a line for each combination of the other axes that vary.
+    Curve {
+        along: &'static str,
+        log_y: bool,
+        /// Find the levels of the curve (caches, page cache) and compare them with what the
+        /// machine says of itself.
+        levels: bool,
+    },
+    /// The metric as colour over two coordinates.
+    Heat {
+        x: fn(&Point) -> Option<Value>,
+        y: fn(&Point) -> Option<Value>,
+        x_title: &'static str,
+        y_title: &'static str,
+        /// The cell (x, y) is also the cell (y, x).
+        mirrored: bool,
+    },
+}

@@ -1,0 +1,112 @@
+//! A stream of messages from a sender's process to a receiver's, measured: what every probe of such a
+//! stream shares, whatever carries it.
+//!
+//! The data threads ([`threads`]), the two sides' windows ([`sending`], [`receiving`]) and how they are
+//! joined into samples are here, and how one thread serves several connections ([`many`]); how bytes get from
+//! one process to the other is the probe's own.
+
+pub mod many;
+pub mod receiving;
+pub mod sending;
+pub mod threads;
+
+use super::{RoleReport, Timing, Window};
+use crate::mechanism::{all_connections, connections, per_call};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use syscost_core::axis::Point;
+use syscost_core::sample::Sample;
+
+pub const RECEIVER: &str = "receiver";
+pub const SENDER: &str = "sender";
+/// The receiver starts first: it offers what the sender connects to.
+pub const ROLES: &[&str] = &[RECEIVER, SENDER];
+
+/// Totals of the sender.
+pub const USER_COPIED: &str = "user_copied_bytes";
+pub const FRAMING: &str = "framing_bytes";
+pub const COMPLETIONS: &str = "completions";
+pub const COMPLETIONS_COPIED: &str = "completions_copied";
+/// A total of both sides: CPU time of their data threads, by the threads' own clocks.
+pub const CPU: &str = "cpu_ns";
+/// A total of the receiver.
+pub const UNCOPIED: &str = "uncopied_bytes";
+
+/// Joins both sides' windows, once they agree on what was moved.
+pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    let [received, sent] = reports else {
+        return Err(format!("a transfer has two sides, not {}", reports.len()));
+    };
+    let (got, gave) = (received.totals.get("bytes"), sent.totals.get("bytes"));
+    if got != gave || got.is_none() {
+        return Err(format!("the sender sent {gave:?} bytes and the receiver got {got:?}"));
+    }
+    Ok(received.windows.iter().zip(&sent.windows).enumerate().map(sample).collect())
+}
+
+/// Goodput is what the receiver got in its window; each side's quantities keep its own window.
+pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample {
+    let mut quantities = BTreeMap::new();
+    for (role, window) in [(RECEIVER, received), (SENDER, sent)] {
+        for (id, value) in &window.quantities {
+            let id = if id == "retransmits" { id.clone() } else { format!("{role}_{id}") };
+            quantities.insert(id, *value);
+        }
+    }
+    let mut marks: Vec<String> = received.marks.iter().chain(&sent.marks).cloned().collect();
+    marks.dedup();
+    Sample {
+        index: index as u32,
+        elapsed_ns: received.elapsed_ns,
+        ops: received.ops,
+        bytes: received.bytes,
+        verified: true,
+        marks,
+        quantities: quantities.into(),
+        ..Sample::default()
+    }
+}
+
+/// What the first turn of a connection takes, about: a call, and bytes that no cache holds.
+const FIRST_CALL_NS: u64 = 5_000;
+const FIRST_BYTES_PER_NS: u64 = 2;
+
+/// Threads that share a CPU take turns of milliseconds: a window must hold several turns. Many connections
+/// take a while until each has had its first.
+pub fn timing(point: &Point, base: Timing) -> Timing {
+    // Asked once: the answer is read from files, and a plan of a hundred thousand cases wants it for each.
+    static CPUS: OnceLock<usize> = OnceLock::new();
+    let cpus = *CPUS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get())) as f64;
+    let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
+    let stretch = (threads / cpus).max(1.0).sqrt();
+    let first_ns = match connections(point) {
+        1 => 0,
+        _ => {
+            let bytes = point.int("message_bytes").unwrap_or(0) * per_call(point);
+            all_connections(point).saturating_mul(FIRST_CALL_NS + bytes / FIRST_BYTES_PER_NS)
+        }
+    };
+    Timing {
+        warmup_ns: base.warmup_ns.saturating_add(first_ns),
+        window_ns: (base.window_ns as f64 * stretch) as u64,
+        ..base
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(bytes: f64, windows: usize) -> RoleReport {
+        let totals = BTreeMap::from([("bytes".to_string(), bytes)]);
+        RoleReport { windows: vec![Window::default(); windows], totals, ..RoleReport::default() }
+    }
+
+    #[test]
+    fn windows_pair_up_and_lost_bytes_are_no_measurement() {
+        let merge = |received, sent| merge(&[received, sent]);
+        assert_eq!(merge(report(8.0, 2), report(8.0, 3)).map(|samples| samples.len()), Ok(2));
+        assert_eq!(merge(report(8.0, 0), report(8.0, 3)).map(|samples| samples.len()), Ok(0));
+        assert!(merge(report(8.0, 2), report(16.0, 2)).unwrap_err().contains("16"));
+    }
+}

@@ -1,0 +1,267 @@
+//! The receiver's side of a stream: takes it, verifies it, measures goodput.
+//!
+//! The head of every stream is verified byte by byte before the first window; a piece is verified
+//! at every window's edge, outside the timed part, and the last bytes at the end. The totals of
+//! both sides are compared when the round is merged.
+
+use super::super::Task;
+use super::super::meter::Meter;
+use super::threads::Done;
+use crate::message;
+use crate::receiver::Receiver;
+use anyhow::{Result, anyhow, bail};
+use syscost_host::clock;
+
+/// Bytes verified at the head of each stream.
+const HEAD_BYTES: u64 = 256 * 1024;
+/// Bytes verified at each window's edge.
+pub const PIECE_BYTES: usize = 16 * 1024;
+/// Bytes verified of a piece while others are timed.
+pub const END_BYTES: usize = 64;
+
+/// What each of so many streams has of what is verified of one alone: at the edge of a window nobody receives
+/// meanwhile, and the sender goes on.
+pub fn share(whole: usize, streams: usize) -> usize {
+    const LEAST: usize = 64;
+    (whole / streams.max(1)).max(LEAST).min(whole)
+}
+
+/// Where a data thread takes its bytes from: one stream, or several.
+pub trait Source {
+    /// Takes the next piece; false when everything has ended.
+    fn take_next(&mut self) -> Result<bool>;
+
+    /// Called before the first window, and after the last.
+    fn warmed_up(&mut self) {}
+    fn wound_up(&mut self);
+
+    /// Checks the end of the last piece of each stream, up to `limit` bytes of it.
+    fn verify(&self, limit: usize) -> Result<()>;
+
+    /// Has each stream ended at the end of a message?
+    fn whole(&self) -> Result<()>;
+
+    fn message_bytes(&self) -> u64;
+    /// So far, as the other two.
+    fn bytes(&self) -> u64;
+    fn system_calls(&self) -> u64;
+    fn uncopied_bytes(&self) -> u64;
+}
+
+/// A receiver and where in its stream it is.
+pub struct Stream {
+    receiver: Box<dyn Receiver>,
+    message_bytes: u64,
+    /// Bytes received so far.
+    pub bytes: u64,
+    pub system_calls: u64,
+    /// Up to here every piece is verified as it arrives, and so many bytes of its end.
+    verify_until: u64,
+    verify_bytes: usize,
+    /// What is verified of each piece after the last window.
+    piece_bytes: usize,
+}
+
+impl Stream {
+    pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<Stream> {
+        let message_bytes = super::sending::message_bytes(task)?;
+        let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
+        let (verify_bytes, piece_bytes) = (usize::MAX, PIECE_BYTES);
+        Ok(Stream {
+            receiver,
+            message_bytes,
+            bytes: 0,
+            system_calls: 0,
+            verify_until,
+            verify_bytes,
+            piece_bytes,
+        })
+    }
+
+    /// One of so many has its share of what one alone verifies, unless every byte is to be.
+    pub fn be_one_of(&mut self, streams: usize) {
+        if self.verify_until < u64::MAX {
+            self.verify_until = share(HEAD_BYTES as usize, streams) as u64;
+            self.piece_bytes = share(PIECE_BYTES, streams);
+        }
+    }
+
+    /// From here on only ends of pieces are verified, unless every byte is to be.
+    pub fn head_is_over(&mut self) {
+        if self.verify_until < u64::MAX {
+            self.verify_until = 0;
+        }
+    }
+
+    /// From here on each piece may be the last: so many bytes of its end are verified, unless every byte is to be.
+    pub fn verify_ends(&mut self, bytes: usize) {
+        if self.verify_until < u64::MAX || self.verify_bytes < usize::MAX {
+            (self.verify_until, self.verify_bytes) = (u64::MAX, bytes);
+        }
+    }
+}
+
+impl Source for Stream {
+    #[inline]
+    fn take_next(&mut self) -> Result<bool> {
+        let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
+        self.system_calls += u64::from(got.system_calls);
+        let start = self.bytes;
+        self.bytes += got.bytes as u64;
+        if start < self.verify_until && got.bytes > 0 {
+            self.verify(self.verify_bytes)?;
+        }
+        Ok(got.bytes > 0)
+    }
+
+    /// A stream's last bytes come in no piece that is known to be the last.
+    fn wound_up(&mut self) {
+        self.verify_ends(self.piece_bytes);
+    }
+
+    /// Where this receiver sees bytes.
+    fn verify(&self, limit: usize) -> Result<()> {
+        let Some(pieces) = self.receiver.last() else { return Ok(()) };
+        let (mut end, mut left) = (self.bytes, limit);
+        for piece in pieces.into_iter().rev() {
+            let part = &piece[piece.len().saturating_sub(left)..];
+            message::verify(part, end - part.len() as u64, self.message_bytes as usize)
+                .map_err(|at| anyhow!("byte {at} of the stream is not what was sent"))?;
+            (end, left) = (end - piece.len() as u64, left - part.len());
+        }
+        Ok(())
+    }
+
+    fn whole(&self) -> Result<()> {
+        if !self.bytes.is_multiple_of(self.message_bytes) {
+            bail!("the stream ended inside a message, after {} bytes", self.bytes);
+        }
+        Ok(())
+    }
+
+    fn message_bytes(&self) -> u64 {
+        self.message_bytes
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.system_calls
+    }
+
+    fn uncopied_bytes(&self) -> u64 {
+        self.receiver.uncopied_bytes()
+    }
+}
+
+/// Warm-up, the windows, and the rest of the stream.
+pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
+    let began = clock::thread_cpu_ns();
+    let mut meter = Meter::open(task.tsc_hz);
+    let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let warm = clock::monotonic_ns() + task.timing.warmup_ns;
+    let mut open = true;
+    while open && clock::monotonic_ns() < warm {
+        open = source.take_next()?;
+    }
+    source.warmed_up();
+    for _ in 0..task.timing.windows {
+        if !open {
+            break;
+        }
+        source.verify(PIECE_BYTES)?;
+        let (bytes, calls) = (source.bytes(), source.system_calls());
+        let uncopied = source.uncopied_bytes();
+        let from = meter.stamp();
+        let deadline = from.ns + task.timing.window_ns;
+        while open && clock::monotonic_ns() < deadline {
+            open = source.take_next()?;
+        }
+        let to = meter.stamp();
+        if !open && to.ns - from.ns < task.timing.window_ns / 2 {
+            // The stream ended: this piece of a window says little.
+            break;
+        }
+        let bytes = (source.bytes() - bytes) as f64;
+        let messages = bytes / source.message_bytes() as f64;
+        let mut window = meter.window(&from, &to, messages, bytes);
+        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
+        put("messages", messages);
+        put("system_calls", (source.system_calls() - calls) as f64);
+        put("uncopied_bytes", (source.uncopied_bytes() - uncopied) as f64);
+        done.windows.push(window);
+    }
+    source.wound_up();
+    while open {
+        open = source.take_next()?;
+    }
+    source.whole()?;
+    done.bytes = source.bytes();
+    done.totals =
+        vec![(super::UNCOPIED, source.uncopied_bytes()), (super::CPU, clock::thread_cpu_ns() - began)];
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Timing;
+    use super::*;
+    use crate::receiver::Received;
+    use std::io;
+    use syscost_core::axis::{Point, Value};
+
+    const MESSAGE: u64 = 4096;
+
+    /// Delivers whole messages, of which one may be damaged, for as long as it is asked to and two pieces more.
+    struct Fake {
+        pieces: u64,
+        until_ns: u64,
+        left: u64,
+        damaged: bool,
+        piece: Vec<u8>,
+    }
+
+    impl Receiver for Fake {
+        fn receive(&mut self) -> io::Result<Received> {
+            if clock::monotonic_ns() > self.until_ns {
+                self.left -= 1;
+            }
+            self.piece.clear();
+            if self.left > 0 {
+                self.pieces += 1;
+                let mut message = vec![0; MESSAGE as usize];
+                message::fill(&mut message, 0);
+                if self.left == 1 && self.damaged {
+                    message[MESSAGE as usize - 1] ^= 1;
+                }
+                self.piece = message;
+            }
+            Ok(Received { bytes: self.piece.len(), system_calls: 1 })
+        }
+
+        fn last(&self) -> Option<Vec<&[u8]>> {
+            Some(vec![&self.piece])
+        }
+    }
+
+    fn taken(damaged: bool) -> Result<Done> {
+        let mut point = Point::default();
+        point.set("message_bytes", Value::Int(MESSAGE));
+        let timing = Timing { warmup_ns: 2_000_000, window_ns: 2_000_000, windows: 2 };
+        let task = Task::of(point, timing);
+        // Windows of a held up thread end late: the two last pieces come long after them.
+        let until_ns = clock::monotonic_ns() + 200_000_000;
+        let fake = Fake { pieces: 0, until_ns, left: 3, damaged, piece: Vec::new() };
+        take(&task, Stream::of(&task, Box::new(fake))?)
+    }
+
+    #[test]
+    fn a_byte_that_is_wrong_at_the_very_end_is_seen() {
+        let done = taken(false).expect("nothing is damaged");
+        assert!(done.bytes > 0 && done.bytes.is_multiple_of(MESSAGE));
+        let error = taken(true).err().expect("the last byte is damaged").to_string();
+        assert!(error.contains("is not what was sent"), "{error}");
+    }
+}

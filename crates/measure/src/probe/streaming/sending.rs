@@ -1,0 +1,144 @@
+//! The sender's side of a stream: hands messages to whatever carries them, window after window.
+//!
+//! It owns the clock and the loop; a [`Sender`] is called once per chunk, never once per message.
+
+use super::super::meter::{Meter, Stamp};
+use super::super::{Task, Timing, Window};
+use super::threads::Done;
+use crate::mechanism::{self, Sender, Tally, connections};
+use crate::message::{Alignment, Message};
+use anyhow::{Context, Result, anyhow};
+use syscost_host::clock;
+use syscost_sys::socket::Segments;
+
+/// How often a thread looks at the clock: the dispatch into the mechanism is once per chunk.
+const CHUNK_NS: u64 = 100_000;
+/// After the last window the stream goes on a little, so that the receiver's last window, which
+/// started a little later, is full too.
+const TAIL_NS: u64 = 1_000_000;
+
+/// Segments so far, where the carrier has such a thing.
+pub type Carried<'a> = &'a dyn Fn() -> Result<Option<Segments>>;
+
+pub fn message_bytes(task: &Task) -> Result<u64> {
+    task.point.int("message_bytes").context("the point has no message size")
+}
+
+/// The message of a case.
+pub fn message(task: &Task) -> Result<Message> {
+    let alignment =
+        if task.point.text("alignment") == Some("page") { Alignment::Page } else { Alignment::Heap };
+    Ok(Message::new(message_bytes(task)? as usize, alignment))
+}
+
+/// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;
+/// ending the stream is the caller's.
+pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_>) -> Result<Done> {
+    let bytes = message_bytes(task)?;
+    let Timing { warmup_ns, window_ns, windows } = task.timing;
+    let began = clock::thread_cpu_ns();
+    let mut meter = Meter::open(task.tsc_hz);
+    let call = mechanism::per_call(&task.point);
+    let mut pump = Pump { sender, call, chunk: call, messages: 0 };
+    let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
+
+    pump.until(clock::monotonic_ns() + warmup_ns)?;
+    pump.at_least(call * connections(&task.point))?;
+    pump.sender.settle()?;
+    let mut before = pump.reading(carried)?;
+    let mut from = meter.stamp();
+    for _ in 0..windows {
+        // From the window's own start: a thread that was held up must not squeeze the next window.
+        pump.until(from.ns + window_ns)?;
+        pump.sender.settle()?;
+        let to = meter.stamp();
+        let after = pump.reading(carried)?;
+        done.windows.push(window(&meter, (&from, &to), (&before, &after), bytes));
+        // Reading the counts of many connections takes a while that belongs to no window.
+        from = if connections(&task.point) > 1 { meter.stamp() } else { to };
+        before = after;
+    }
+    pump.until(from.ns + TAIL_NS)?;
+    pump.sender.settle()?;
+    done.bytes = pump.messages * bytes;
+    let tally = pump.sender.tally();
+    done.totals = vec![
+        (super::USER_COPIED, tally.user_copied_bytes),
+        (super::FRAMING, tally.framing_bytes),
+        (super::COMPLETIONS, tally.completions),
+        (super::COMPLETIONS_COPIED, tally.completions_copied),
+        (super::CPU, clock::thread_cpu_ns() - began),
+    ];
+    Ok(done)
+}
+
+/// A mechanism and how many messages it is given at a time.
+struct Pump {
+    sender: Box<dyn Sender>,
+    /// Messages per call: a chunk is so many, or a multiple.
+    call: u64,
+    chunk: u64,
+    messages: u64,
+}
+
+/// Counts at one moment.
+struct Reading {
+    messages: u64,
+    tally: Tally,
+    segments: Option<Segments>,
+}
+
+impl Pump {
+    /// Sends until the deadline has passed, looking at the clock about every [`CHUNK_NS`].
+    fn until(&mut self, deadline: u64) -> Result<()> {
+        let mut now = clock::monotonic_ns();
+        while now < deadline {
+            self.sender.send(self.chunk).map_err(|error| anyhow!(error).context("cannot send"))?;
+            self.messages += self.chunk;
+            let then = std::mem::replace(&mut now, clock::monotonic_ns());
+            if now - then < CHUNK_NS / 2 {
+                self.chunk *= 2;
+            } else if now - then > CHUNK_NS * 2 && self.chunk > self.call {
+                self.chunk /= 2;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every connection has had a turn before anything is timed, however slow this machine is.
+    fn at_least(&mut self, messages: u64) -> Result<()> {
+        while self.messages < messages {
+            self.sender.send(self.call).map_err(|error| anyhow!(error).context("cannot send"))?;
+            self.messages += self.call;
+        }
+        Ok(())
+    }
+
+    fn reading(&self, carried: Carried<'_>) -> Result<Reading> {
+        Ok(Reading { messages: self.messages, tally: self.sender.tally(), segments: carried()? })
+    }
+}
+
+fn window(
+    meter: &Meter,
+    (from, to): (&Stamp, &Stamp),
+    (before, after): (&Reading, &Reading),
+    bytes: u64,
+) -> Window {
+    let messages = (after.messages - before.messages) as f64;
+    let mut window = meter.window(from, to, messages, messages * bytes as f64);
+    let mut put = |id: &str, n: u64| window.quantities.insert(id.into(), Some(n as f64));
+    put("messages", after.messages - before.messages);
+    put("system_calls", after.tally.system_calls - before.tally.system_calls);
+    put("completions", after.tally.completions - before.tally.completions);
+    put("completions_copied", after.tally.completions_copied - before.tally.completions_copied);
+    put("queue_entries", after.tally.queue_entries - before.tally.queue_entries);
+    put("enobufs", after.tally.enobufs - before.tally.enobufs);
+    if let Some((after, before)) = after.segments.zip(before.segments) {
+        let since = |count: fn(&Segments) -> u32| u64::from(count(&after).wrapping_sub(count(&before)));
+        put("retransmits", since(|s| s.retransmitted));
+        put("data_segments", since(|s| s.with_data));
+        put("segments_received", since(|s| s.received));
+    }
+    window
+}

@@ -1,0 +1,135 @@
+//! The data threads of one side: set up each on its own CPU, start together, join their windows.
+
+use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use anyhow::{Result, anyhow};
+use std::io;
+use std::sync::mpsc;
+use std::sync::{Condvar, Mutex};
+use syscost_host::topology::{self, Placement, Topology};
+use syscost_host::{Unavailable, scarce};
+use syscost_sys::process;
+
+/// Holds threads that are set up until every one is; or sends them home.
+#[derive(Default)]
+pub struct Gate {
+    open: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub fn set(&self, open: bool) {
+        *self.open.lock().expect("no thread panics while it holds the gate") = Some(open);
+        self.changed.notify_all();
+    }
+
+    pub fn wait(&self) -> bool {
+        let mut state = self.open.lock().expect("no thread panics while it holds the gate");
+        loop {
+            if let Some(open) = *state {
+                return open;
+            }
+            state = self.changed.wait(state).expect("no thread panics while it holds the gate");
+        }
+    }
+}
+
+/// What one data thread brings home.
+#[derive(Default)]
+pub struct Done {
+    pub windows: Vec<Window>,
+    pub bytes: u64,
+    /// Other counts of the whole round, by name; the same names on every thread of a side.
+    pub totals: Vec<(&'static str, u64)>,
+    pub missing: Vec<Missing>,
+}
+
+/// A thread that is set up and runs when the gate opens.
+pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
+
+/// Which side's CPU of each pair to use.
+pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
+
+/// Runs one thread per stream: pins it, sets it up with `prepare` on that CPU, says ready when
+/// all are, and joins what they bring home.
+pub fn run<'a, S: Sync>(
+    task: &'a Task,
+    streams: &'a [S],
+    stage: &mut dyn Stage,
+    cpu: ChooseCpu,
+    prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
+) -> Result<RoleReport> {
+    let placement =
+        Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
+    let pins = Topology::read()
+        .place(&placement, streams.len())
+        .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
+    let gate = Gate::default();
+    let (tell, told) = mpsc::channel();
+    let mut report = RoleReport::default();
+    report.facts.insert("cpus".into(), describe(pins.iter().map(cpu)));
+    let done: Vec<Result<Done>> = std::thread::scope(|scope| {
+        let mut not_started = None;
+        let threads: Vec<_> = streams
+            .iter()
+            .zip(&pins)
+            .map_while(|(stream, pinned)| {
+                let (tell, gate, prepare) = (tell.clone(), &gate, &prepare);
+                let cpu = cpu(pinned);
+                let thread = move || {
+                    let prepared = cpu
+                        .map_or(Ok(()), |n| topology::pin_this_thread(n).map_err(anyhow::Error::from))
+                        .and_then(|()| prepare(stream));
+                    let ready = match prepared {
+                        Ok(ready) => ready,
+                        Err(error) => {
+                            let _ = tell.send(false);
+                            return Err(error);
+                        }
+                    };
+                    let _ = tell.send(true);
+                    if gate.wait() { ready() } else { Ok(Done::default()) }
+                };
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, thread)
+                    .map_err(|e| not_started = Some(e))
+                    .ok()
+            })
+            .collect();
+        let all_set_up = not_started.is_none() && (0..streams.len()).all(|_| told.recv() == Ok(true));
+        let started = if all_set_up { stage.ready() } else { Ok(()) };
+        gate.set(all_set_up && started.is_ok());
+        let mut done: Vec<Result<Done>> = threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))
+            .collect();
+        done.extend(not_started.map(|error| Err(scarce::cannot_start("a data thread", error))));
+        if let Err(error) = started {
+            done.push(Err(error));
+        }
+        done
+    });
+    let done = done.into_iter().collect::<Result<Vec<Done>>>()?;
+    report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
+    for (id, count) in done.iter().flat_map(|d| &d.totals) {
+        *report.totals.entry(id.to_string()).or_default() += *count as f64;
+    }
+    if let Some(bytes) = process::peak_resident_bytes() {
+        report.facts.insert("peak_resident_bytes".into(), bytes.to_string());
+    }
+    report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
+    report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
+    Ok(report)
+}
+
+/// A mechanism or receiver that did not start: one that says it is unavailable is skipped, not failed.
+pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
+    match error.downcast::<Unavailable>() {
+        Ok(why) => why.into(),
+        Err(error) => anyhow!(error).context(format!("cannot start {id}")),
+    }
+}
+
+fn describe(cpus: impl Iterator<Item = Option<usize>>) -> String {
+    let names: Vec<String> = cpus.map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
+    names.join(",")
+}

@@ -1,0 +1,351 @@
+//! `system_call`: what entering the kernel and coming back costs, and the calls that move a token.
+//!
+//! Every call is made by number, so that no C library caches or wraps it, and every result is
+//! checked: a call that fails fast is no measurement. Sources: McVoy and Staelin, "lmbench:
+//! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, timer};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::hint::black_box;
+use std::sync::atomic::AtomicU32;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::files::Root;
+use syscost_host::{Unavailable, clock};
+use syscost_sys::call;
+
+pub struct SystemCall;
+
+/// One call, or the pair that moves a token to oneself and back.
+struct Call {
+    id: &'static str,
+    label: &'static str,
+    /// Its variant in published tables.
+    published: Option<&'static str>,
+    /// The same measured often: sets up, and hands a body to the timing loop.
+    measure: fn(&Task, &mut dyn Stage) -> Result<Vec<Window>>,
+    /// Entries into the kernel.
+    traps: u64,
+    /// About how many instructions the kernel executes beyond those of getppid's whole path, read
+    /// off its source: the theory of the software's part. `None`: it is the base itself.
+    instructions_beyond: Option<f64>,
+}
+
+const CALLS: &[Call] = &[
+    Call {
+        id: "getppid",
+        label: "getppid",
+        published: None,
+        measure: getppid,
+        traps: 1,
+        instructions_beyond: None,
+    },
+    Call {
+        id: "times",
+        label: "times",
+        published: Some("times"),
+        measure: times,
+        traps: 1,
+        // The group's CPU time under a sequence lock, two scaled divisions, four conversions, a copy out.
+        instructions_beyond: Some(250.0),
+    },
+    Call {
+        id: "read",
+        label: "read, 1 byte of /dev/zero",
+        published: None,
+        measure: read,
+        traps: 1,
+        // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
+        instructions_beyond: Some(150.0),
+    },
+    Call {
+        id: "write",
+        label: "write, 1 byte to /dev/null",
+        published: None,
+        measure: write,
+        traps: 1,
+        // As read, without touching the user's byte.
+        instructions_beyond: Some(100.0),
+    },
+    Call {
+        id: "clock_gettime",
+        label: "clock_gettime, by the vDSO where there is one",
+        published: None,
+        measure: clock_gettime,
+        traps: 0,
+        instructions_beyond: Some(30.0),
+    },
+    Call {
+        id: "pipe_write_read",
+        label: "pipe: write and read 1 byte in one process",
+        published: None,
+        measure: pipe_write_read,
+        traps: 2,
+        // On each side the path of read, the pipe's mutex, a page handled, times updated, a look for waiters.
+        instructions_beyond: Some(800.0),
+    },
+    Call {
+        id: "eventfd_write_read",
+        label: "eventfd: write and read in one process",
+        published: None,
+        measure: eventfd_write_read,
+        traps: 2,
+        // On each side the path of read, a spin lock, eight bytes copied.
+        instructions_beyond: Some(400.0),
+    },
+    Call {
+        id: "futex_wake",
+        label: "futex wake, nobody waits",
+        published: None,
+        measure: futex_wake,
+        traps: 1,
+        // A key, its hash, and a bucket without waiters.
+        instructions_beyond: Some(60.0),
+    },
+];
+
+fn find(point: &Point) -> Option<&'static Call> {
+    CALLS.iter().find(|c| Some(c.id) == point.text("call"))
+}
+
+/// The row of one call, as an input of other rows' predictions.
+pub fn cost_of(call: &'static str) -> RowRef {
+    RowRef { probe: "system_call", coordinates: vec![("call", Value::text(call))], metric: "cost" }
+}
+
+/// Times `call`, which says whether it did its work; every one must.
+fn checked(task: &Task, stage: &mut dyn Stage, mut call: impl FnMut() -> bool) -> Result<Vec<Window>> {
+    let mut wrong = 0u64;
+    stage.ready()?;
+    let body = |n| {
+        for _ in 0..n {
+            wrong += u64::from(!call());
+        }
+    };
+    let windows = batch::batches(task, body, |n| {
+        for _ in 0..n {
+            black_box(());
+        }
+    });
+    if wrong > 0 {
+        bail!("{wrong} calls did not return what they must: {}", std::io::Error::last_os_error());
+    }
+    Ok(windows)
+}
+
+fn getppid(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let parent = i64::from(std::os::unix::process::parent_id());
+    checked(task, stage, || call::getppid() == parent)
+}
+
+fn times(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let mut buffer = libc::tms { tms_utime: 0, tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };
+    let mut before = call::times(&mut buffer);
+    checked(task, stage, || {
+        let now = call::times(&mut buffer);
+        let ran = now != -1 && now >= before;
+        before = now;
+        ran
+    })
+}
+
+fn read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let zero = File::open("/dev/zero").context("cannot open /dev/zero")?;
+    let mut byte = [0];
+    checked(task, stage, || {
+        byte[0] = 1;
+        call::read(&zero, black_box(&mut byte)) == 1 && byte[0] == 0
+    })
+}
+
+fn write(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let null = File::options().write(true).open("/dev/null").context("cannot open /dev/null")?;
+    checked(task, stage, || call::write(&null, black_box(&[1])) == 1)
+}
+
+fn clock_gettime(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let mut before = 0;
+    checked(task, stage, || {
+        let now = clock::monotonic_ns();
+        let ran = now >= before;
+        before = now;
+        ran
+    })
+}
+
+fn pipe_write_read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let (reader, writer) = call::pipe().context("cannot make a pipe")?;
+    let mut sent = 0u8;
+    let mut byte = [0];
+    checked(task, stage, || {
+        sent = sent.wrapping_add(1);
+        call::write(&writer, &[sent]) == 1 && call::read(&reader, &mut byte) == 1 && byte[0] == sent
+    })
+}
+
+fn eventfd_write_read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let event = call::eventfd().context("cannot make an eventfd")?;
+    let mut count = [0; 8];
+    let one = 1u64.to_ne_bytes();
+    checked(task, stage, || {
+        call::write(&event, &one) == 8 && call::read(&event, &mut count) == 8 && count == one
+    })
+}
+
+fn futex_wake(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+    let word = AtomicU32::new(0);
+    checked(task, stage, || call::futex_wake(&word, false) == 0)
+}
+
+/// What the kernel does against attacks on the processor, much of it at every entry: `spectre_v2:
+/// Retpolines; ...`.
+fn mitigations(root: &Root) -> String {
+    const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
+    let active = |name: String| {
+        let text = root.text(&format!("{FOLDER}/{name}"))?;
+        Some(format!("{name}: {}", text.strip_prefix("Mitigation: ")?.trim()))
+    };
+    let active: Vec<String> = root.names(FOLDER).into_iter().filter_map(active).collect();
+    if active.is_empty() { "none named by the kernel".into() } else { active.join(" | ") }
+}
+
+impl Probe for SystemCall {
+    fn about(&self) -> About {
+        About {
+            id: "system_call",
+            title: "system call",
+            method: "Batches of about 10 us make the call by number in a loop on one CPU and check every result; the \
+                     cost is the 5 % quantile over batches, less the same loop without the call.",
+            source: "McVoy and Staelin, lmbench (1996), lat_syscall; syscall(2), vdso(7)",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "call",
+            flag: "call",
+            title: "call",
+            help: "which system call, or pair of calls, is made",
+            unit: Unit::Name,
+            kind: Kind::Name { names: || CALLS.iter().map(|c| c.id).collect(), aliases: Vec::new },
+            default: || CALLS.iter().map(|c| Value::text(c.id)).collect(),
+            quick: || ["getppid", "times", "read"].map(Value::text).into(),
+        }]
+    }
+
+    fn available(&self, _: &Point) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["caller"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let call = find(&task.point).with_context(|| format!("no call at {}", task.point))?;
+        let mut facts = batch::settle_on_one_cpu();
+        if call.traps == 0 {
+            let by_vdso = clock::clock_reading().by_vdso;
+            facts.insert("by_vdso".into(), if by_vdso { "yes" } else { "no: a system call" }.into());
+        } else {
+            facts.insert("mitigations".into(), mitigations(&Root::here()));
+        }
+        Ok(RoleReport { windows: (call.measure)(task, stage)?, facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let call = find(point)?;
+        let row = Row::listed(call.label);
+        let row = if call.id == "getppid" { row.told_as("a system call (getppid)") } else { row };
+        Some(match call.published {
+            Some(variant) => row.as_published("system_call", variant),
+            None => row,
+        })
+    }
+
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let call = find(point)?;
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        let per_cycle = inputs.constant(
+            "instructions_per_cycle",
+            2.0,
+            Unit::Ratio,
+            "cache-hot kernel code between serialising instructions; processors sustain 1 to 3",
+        );
+        let in_ns = |cycles: f64| hertz.map(|hz| cycles * 1e9 / hz);
+        let Some(beyond) = call.instructions_beyond else {
+            return predict_trap(inputs, per_cycle, in_ns);
+        };
+        let beyond =
+            inputs.constant("instructions", beyond, Unit::Count, "estimated from the kernel's source");
+        let software = in_ns(beyond / per_cycle);
+        if call.traps == 0 {
+            let clock = if cfg!(target_arch = "x86_64") { "rdtscp" } else { "isb_cntvct" };
+            let counter = inputs.row("counter", timer::reading(clock));
+            let formula = "counter + instructions / instructions_per_cycle / frequency";
+            return Some(inputs.sum(formula, counter, software));
+        }
+        let traps = inputs.constant("traps", call.traps as f64, Unit::Count, "calls in the operation");
+        let trap = inputs.row("trap", cost_of("getppid"));
+        let formula = "traps * trap + instructions / instructions_per_cycle / frequency";
+        let software = trap.zip(software).map(|(trap, rest)| traps * trap + rest);
+        Some(inputs.sum(formula, Some(0.0), software))
+    }
+}
+
+/// The cheapest call, from the processor's entry and exit and the kernel's path between them.
+fn predict_trap(
+    mut inputs: Inputs<'_>,
+    per_cycle: f64,
+    in_ns: impl Fn(f64) -> Option<f64>,
+) -> Option<Account> {
+    if !cfg!(target_arch = "x86_64") {
+        return None;
+    }
+    let entry = inputs.constant(
+        "entry_and_exit_cycles",
+        150.0,
+        Unit::Count,
+        "syscall 79 and sysret 71 cycles on a Core i7: Soares and Stumm, FlexSC (OSDI 2010), section 2.1",
+    );
+    let path = inputs.constant(
+        "instructions",
+        200.0,
+        Unit::Count,
+        "registers saved, cleared and restored, the dispatch, the call's body: arch/x86/entry/entry_64.S, \
+         estimated; without mitigations",
+    );
+    let formula = "entry_and_exit_cycles / frequency + instructions / instructions_per_cycle / frequency";
+    Some(inputs.sum(formula, in_ns(entry), in_ns(path / per_cycle)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Machine;
+
+    #[test]
+    fn only_what_is_active_is_a_mitigation() {
+        let machine = Machine::empty();
+        assert_eq!(mitigations(&machine.root()), "none named by the kernel");
+        let folder = "sys/devices/system/cpu/vulnerabilities";
+        machine.write(&format!("{folder}/l1tf"), "Not affected\n");
+        machine.write(&format!("{folder}/mds"), "Vulnerable\n");
+        machine.write(&format!("{folder}/spectre_v1"), "Mitigation: usercopy barriers\n");
+        machine.write(&format!("{folder}/spectre_v2"), "Mitigation: Retpolines; STIBP: disabled\n");
+        let said = mitigations(&machine.root());
+        assert_eq!(said, "spectre_v1: usercopy barriers | spectre_v2: Retpolines; STIBP: disabled");
+    }
+}

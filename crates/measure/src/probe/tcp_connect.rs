@@ -1,0 +1,310 @@
+//! `tcp_connect`: setting a TCP connection up and closing it, as the client sees it.
+//!
+//! Set-up is connect(2) returning; close is close(2) returning, which does not wait for the other
+//! side, and beside it how long the other side's end of stream takes to come back. Ports are not
+//! used up: a connection of the set-up case is ended by a reset (SO_LINGER 0), which leaves no
+//! TIME_WAIT, and a window makes a bounded number of the others.
+
+use super::batch::Recorder;
+use super::network::{self, CLIENT, SERVER};
+use super::prediction::{Account, Inputs, RowRef};
+use super::rights::{NETWORK_SETTINGS, Rights};
+use super::row::Row;
+use super::transfer::connection;
+use super::{
+    About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, icmp_round_trip, samples_of_one_role,
+};
+use anyhow::{Context, Result, ensure};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::clock::monotonic_ns;
+use syscost_host::door::{Door, SET_UP_LIMIT};
+use syscost_host::remote::reach::WELCOME;
+
+pub struct TcpConnect;
+
+const ID: &str = "tcp_connect";
+const SETUP: &str = "setup";
+const CLOSE: &str = "close";
+const WINDOW_NS: u64 = 4_000_000;
+/// Closed connections keep their port for a minute (TIME_WAIT): twenty rounds of three such windows
+/// take an eighth of the ports that there are.
+const MOST_A_WINDOW: usize = 60;
+/// In the warm-up.
+const WARM_CONNECTIONS: usize = 5;
+/// What the client says on the last connection of a round.
+const LAST: u8 = b'.';
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The row of this phase on this path, as an input of other rows' predictions.
+pub fn setup(path: &str) -> RowRef {
+    let coordinates = vec![("phase", Value::text(SETUP)), ("path", Value::text(path))];
+    RowRef { probe: ID, coordinates, metric: "cost" }
+}
+
+fn both() -> Vec<Value> {
+    [SETUP, CLOSE].map(Value::text).to_vec()
+}
+
+impl Probe for TcpConnect {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "TCP connection",
+            method: "A client connects to a server process that accepts one connection at a time and proves each with the \
+                     round's token; connect, or close, is timed for itself. Connections are bounded in number (60 a window) \
+                     so that TIME_WAIT uses up no ports; those of the set-up case are ended by a reset after the timing.",
+            source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            network::path_axis(),
+            network::placement_axis(),
+            Axis {
+                id: "phase",
+                flag: "phase",
+                title: "phase of a connection",
+                help: "setup: connect until it returns; close: close until it returns",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || vec![SETUP, CLOSE], aliases: Vec::new },
+                default: both,
+                quick: both,
+            },
+        ]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        network::allowed(point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut quantities = cost::QUANTITIES.to_vec();
+        quantities.push(Quantity {
+            id: "peer_closed_ns",
+            unit: Unit::Nanoseconds,
+            help: "median time from shutdown to the other side's end of stream, over every second connection",
+        });
+        quantities
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = cost::SYSTEM.to_vec();
+        metrics.push(Metric {
+            id: "peer_closed",
+            title: "until the other side has closed",
+            unit: Unit::Nanoseconds,
+            better: Better::Lower,
+            help: "median time from shutdown to the other side's end of stream, less the clock's overhead",
+            of: |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?),
+        });
+        metrics
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        network::ROLES
+    }
+
+    fn far(&self, role: &str) -> bool {
+        role == SERVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights(vec![NETWORK_SETTINGS])
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        match task.role.as_str() {
+            SERVER => serve(task, stage),
+            CLIENT => connect(task, stage),
+            other => anyhow::bail!("a connection has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        network::counts_agree(reports, "connections")?;
+        samples_of_one_role(reports.get(1..).unwrap_or_default())
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { window_ns: WINDOW_NS, ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let (path, phase) = (point.text("path")?, point.text("phase")?);
+        let row = Row::listed(format!("{phase}, {path}"));
+        if path != network::LOOPBACK {
+            return Some(row);
+        }
+        let operation = if phase == SETUP { "connection_setup" } else { "connection_close" };
+        Some(row.as_published(operation, path))
+    }
+
+    /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
+    /// and a close sends one and waits for none.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
+        if point.text("phase")? == SETUP {
+            return Some(inputs.sum("3/2 * icmp_echo", Some(0.0), echo.map(|ns| 1.5 * ns)));
+        }
+        Some(inputs.sum("icmp_echo / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
+    }
+}
+
+/// Accepts one connection of ours after the other, and closes when the client does. A stranger's is neither
+/// counted nor answered.
+fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    let listener = network::offer_listener(task, stage)?;
+    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let mut door = Door::open(&listener, &task.token)?;
+    stage.ready()?;
+    let mut connections = 0;
+    loop {
+        let next = door.next(Instant::now() + SET_UP_LIMIT)?;
+        let (_, mut stream) = next.context("the client stopped connecting")?;
+        let welcomed = stream.write_all(&[WELCOME]);
+        let mut byte = [0];
+        // A reset ends a connection too: the client's way to leave no TIME_WAIT.
+        match stream.read(&mut byte) {
+            Ok(1) if byte[0] == LAST => break,
+            _ => welcomed.context("cannot greet a connection")?,
+        }
+        connections += 1;
+    }
+    report.totals.insert("connections".into(), f64::from(connections));
+    Ok(report)
+}
+
+struct Client<'a> {
+    address: SocketAddr,
+    token: &'a str,
+    connections: u64,
+}
+
+impl Client<'_> {
+    fn open(&self) -> Result<Socket> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_tcp_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok(socket)
+    }
+
+    /// A connection and how long connect took. It is proven before it is counted.
+    fn connect(&mut self) -> Result<(TcpStream, u64)> {
+        let socket = self.open()?;
+        let start = monotonic_ns();
+        let connected = socket.connect(&self.address.into());
+        let end = monotonic_ns();
+        connected.map_err(|error| connection::cannot_connect(self.address, error))?;
+        let mut stream = TcpStream::from(socket);
+        connection::introduce(&mut stream, self.address, self.token, 0)?;
+        self.connections += 1;
+        Ok((stream, end - start))
+    }
+
+    /// Sets one up; the reset that ends it is not timed.
+    fn set_up(&mut self) -> Result<u64> {
+        let (stream, ns) = self.connect()?;
+        socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+        Ok(ns)
+    }
+
+    fn close(&mut self) -> Result<u64> {
+        let (stream, _) = self.connect()?;
+        let start = monotonic_ns();
+        drop(stream);
+        Ok(monotonic_ns() - start)
+    }
+
+    /// From shutdown to the other side's end of stream.
+    fn close_both_ways(&mut self) -> Result<u64> {
+        let (mut stream, _) = self.connect()?;
+        let start = monotonic_ns();
+        stream.shutdown(Shutdown::Write).context("cannot shut down")?;
+        let mut byte = [0];
+        let got = stream.read(&mut byte).context("the server does not close")?;
+        let end = monotonic_ns();
+        ensure!(got == 0, "the server says more than its greeting");
+        Ok(end - start)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let (mut stream, _) = self.connect()?;
+        self.connections -= 1;
+        stream.write_all(&[LAST]).context("cannot say that this was the last connection")
+    }
+}
+
+fn connect(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    let address: SocketAddr = network::server_address(task)?;
+    let mut client = Client { address, token: &task.token, connections: 0 };
+    let closes = task.point.text("phase") == Some(CLOSE);
+    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let overhead_ns = batch::clock_overhead_ns();
+    stage.ready()?;
+    for _ in 0..WARM_CONNECTIONS {
+        client.set_up()?;
+    }
+    for _ in 0..task.timing.windows {
+        report.windows.push(window(task, &mut client, closes, overhead_ns)?);
+    }
+    client.end()?;
+    report.totals.insert("connections".into(), client.connections as f64);
+    Ok(report)
+}
+
+fn window(task: &Task, client: &mut Client<'_>, closes: bool, overhead_ns: f64) -> Result<Window> {
+    let mut recorder = Recorder::start();
+    let mut peer_closed = Vec::new();
+    for _ in 0..MOST_A_WINDOW / if closes { 2 } else { 1 } {
+        if closes {
+            recorder.record(client.close()? as f64, 1);
+            peer_closed.push(client.close_both_ways()? as f64);
+        } else {
+            recorder.record(client.set_up()? as f64, 1);
+        }
+        if recorder.elapsed_ns() >= task.timing.window_ns {
+            break;
+        }
+    }
+    let mut window = recorder.window(task, 1.0, Some(overhead_ns));
+    window.quantities.insert("peer_closed_ns".into(), syscost_core::stats::median(&peer_closed));
+    Ok(window)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_peer_s_end_is_known_only_where_it_was_awaited() {
+        let metric = TcpConnect.metrics().into_iter().find(|m| m.id == "peer_closed").unwrap();
+        let sample = |peer: Option<f64>| Sample {
+            quantities: BTreeMap::from([
+                ("peer_closed_ns".to_string(), peer),
+                ("overhead_ns".to_string(), Some(40.0)),
+            ])
+            .into(),
+            ..Sample::default()
+        };
+        assert_eq!((metric.of)(&sample(Some(1040.0)), &Point::default()), Some(1000.0));
+        assert_eq!((metric.of)(&sample(None), &Point::default()), None);
+        assert_eq!(setup("loopback").metric, TcpConnect.decisive()[0]);
+    }
+}

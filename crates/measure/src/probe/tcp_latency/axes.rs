@@ -1,0 +1,75 @@
+//! The axes of latency: those of a transfer, the loop, and the rate of the open one.
+
+use crate::mechanism::{CONNECTIONS, MESSAGES_PER_CALL, MSG_MORE};
+use crate::probe::Probe;
+use crate::probe::transfer::Transfer;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+
+pub const CLOSED: &str = "closed";
+pub const OPEN: &str = "open";
+
+const LOOP: Axis = Axis {
+    id: "loop",
+    flag: "loop",
+    title: "loop",
+    help: "closed: a request, its answer of the same size, then the next; open: messages one way at a fixed rate, \
+           timed from when each was due",
+    unit: Unit::Name,
+    kind: Kind::Name { names: || vec![CLOSED, OPEN], aliases: Vec::new },
+    default: || vec![Value::text(CLOSED), Value::text(OPEN)],
+    quick: || vec![Value::text(CLOSED), Value::text(OPEN)],
+};
+
+/// From a rate at which every message finds an idle path to one that no small machine reaches.
+const RATE: Axis = Axis {
+    id: "rate",
+    flag: "rate",
+    title: "rate",
+    help: "messages a second that an open loop asks for, over all threads together",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 1, max: 10_000_000 },
+    default: || [2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000].map(Value::Int).to_vec(),
+    quick: || [5_000, 50_000, 500_000].map(Value::Int).to_vec(),
+};
+
+/// In column order: the loop first, since the rate depends on it.
+pub fn all() -> Vec<Axis> {
+    let mut axes = vec![LOOP];
+    for axis in Transfer.axes() {
+        match axis.id {
+            // One message at a time is what is timed, on one connection.
+            id if id == MESSAGES_PER_CALL.id || id == CONNECTIONS.id => {}
+            "message_bytes" => axes.push(Axis {
+                default: || [64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
+                quick: || [1 << 10, 64 << 10].map(Value::Int).to_vec(),
+                ..axis
+            }),
+            "threads" => {
+                let one = || vec![Value::Int(1)];
+                axes.extend([Axis { default: one, quick: one, ..axis }, RATE]);
+            }
+            _ => axes.push(axis),
+        }
+    }
+    axes
+}
+
+pub fn is_open(point: &Point) -> bool {
+    point.text(LOOP.id) == Some(OPEN)
+}
+
+/// Messages a second, where the loop is open.
+pub fn rate(point: &Point) -> Option<u64> {
+    if is_open(point) { point.int(RATE.id) } else { None }
+}
+
+pub fn applies(axis: &str, point: &Point) -> bool {
+    match axis {
+        id if id == LOOP.id => true,
+        id if id == RATE.id => is_open(point),
+        // A request that says that more follows is held back, and nothing follows.
+        id if id == MSG_MORE.id => is_open(point) && Transfer.applies(axis, point),
+        _ => Transfer.applies(axis, point),
+    }
+}

@@ -1,0 +1,192 @@
+//! The raw quantities of a latency sample, and the figures computed from them.
+
+use super::axes;
+use crate::probe::transfer::metrics as transfer;
+use std::collections::BTreeMap;
+use syscost_core::axis::Point;
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::stats::histogram::Histogram;
+use syscost_core::units::Unit;
+
+const fn q(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
+    Quantity { id, unit, help }
+}
+
+const OWN: &[Quantity] = &[
+    q("latency_count", Unit::Count, "messages or round trips that were timed, each for itself"),
+    q("latency_p50_ns", Unit::Nanoseconds, "the time that half of them took at most"),
+    q("latency_p90_ns", Unit::Nanoseconds, "nine in ten; empty with fewer than ten beyond"),
+    q("latency_p99_ns", Unit::Nanoseconds, "99 in a hundred; empty with fewer than ten beyond"),
+    q("latency_p999_ns", Unit::Nanoseconds, "999 in a thousand; empty with fewer than ten beyond"),
+    q("latency_max_ns", Unit::Nanoseconds, "the longest"),
+    q("latency_mean_ns", Unit::Nanoseconds, "the mean"),
+    q("beyond_p90", Unit::Count, "how many took longer than the 0.9 quantile: what it stands on"),
+    q("beyond_p99", Unit::Count, "how many took longer than the 0.99 quantile"),
+    q("beyond_p999", Unit::Count, "how many took longer than the 0.999 quantile"),
+    q(
+        "lateness_p50_ns",
+        Unit::Nanoseconds,
+        "open loop: how late half of the messages were sent at most; part of their latency",
+    ),
+    q("lateness_p99_ns", Unit::Nanoseconds, "open loop: how late 99 in a hundred were sent at most"),
+    q("lateness_max_ns", Unit::Nanoseconds, "open loop: how late the latest was sent"),
+];
+
+/// Those of both sides as a transfer has them, then those of the times.
+pub fn quantities() -> Vec<Quantity> {
+    transfer::QUANTITIES.iter().chain(OWN).copied().collect()
+}
+
+/// The quantities of the times of one sample, and of how late its sender was.
+pub fn of_times(times: &Histogram, lateness: Option<&Histogram>) -> BTreeMap<String, Option<f64>> {
+    let at = |h: &Histogram, q: f64| h.quantile(q).map(|ns| ns as f64);
+    let beyond = |q: f64| Some(times.beyond(q) as f64);
+    let max = |h: &Histogram| h.max().map(|ns| ns as f64);
+    [
+        ("latency_count", Some(times.count() as f64)),
+        ("latency_p50_ns", at(times, 0.5)),
+        ("latency_p90_ns", at(times, 0.9)),
+        ("latency_p99_ns", at(times, 0.99)),
+        ("latency_p999_ns", at(times, 0.999)),
+        ("latency_max_ns", max(times)),
+        ("latency_mean_ns", times.mean()),
+        ("beyond_p90", beyond(0.9)),
+        ("beyond_p99", beyond(0.99)),
+        ("beyond_p999", beyond(0.999)),
+        ("lateness_p50_ns", lateness.and_then(|h| at(h, 0.5))),
+        ("lateness_p99_ns", lateness.and_then(|h| at(h, 0.99))),
+        ("lateness_max_ns", lateness.and_then(max)),
+    ]
+    .map(|(id, value)| (id.to_string(), value))
+    .into()
+}
+
+fn per(s: &Sample, quantity: &str, of: &str) -> Option<f64> {
+    let count = s.get(of)?;
+    if count > 0.0 { Some(s.get(quantity)? / count) } else { None }
+}
+
+/// The sender of an open loop passes its time waiting: its CPU time says nothing of a message.
+fn asking_cpu(s: &Sample, p: &Point) -> Option<f64> {
+    if axes::is_open(p) { None } else { per(s, "sender_cpu_ns", "sender_messages") }
+}
+
+macro_rules! metric {
+    ($id:literal, $title:literal, $unit:ident, $better:ident, $help:literal, $of:expr) => {
+        Metric { id: $id, title: $title, unit: Unit::$unit, better: Better::$better, help: $help, of: $of }
+    };
+}
+
+/// In the order of `results.csv`. Closed loop: of a round trip; open loop: one way, from when the message
+/// was due.
+const TIMES: &[Metric] = &[
+    metric!(
+        "latency_p50",
+        "p50 latency",
+        Nanoseconds,
+        Lower,
+        "closed loop: the median round trip; open loop: the median time from when a message was due to its last byte",
+        |s, _| s.get("latency_p50_ns")
+    ),
+    metric!("latency_p90", "p90 latency", Nanoseconds, Lower, "nine in ten took no longer", |s, _| s
+        .get("latency_p90_ns")),
+    metric!("latency_p99", "p99 latency", Nanoseconds, Lower, "99 in a hundred took no longer", |s, _| s
+        .get("latency_p99_ns")),
+    metric!(
+        "latency_p999",
+        "p99.9 latency",
+        Nanoseconds,
+        Lower,
+        "999 in a thousand took no longer; absent with fewer than ten beyond it in a sample",
+        |s, _| s.get("latency_p999_ns")
+    ),
+    metric!(
+        "latency_max",
+        "longest latency",
+        Nanoseconds,
+        Neither,
+        "the longest of a sample: it grows with how many there are",
+        |s, _| s.get("latency_max_ns")
+    ),
+    metric!("latency_mean", "mean latency", Nanoseconds, Lower, "the mean of a sample", |s, _| s
+        .get("latency_mean_ns")),
+    metric!(
+        "latency_count",
+        "timed messages",
+        Count,
+        Neither,
+        "messages or round trips of a sample, each timed for itself",
+        |s, _| s.get("latency_count")
+    ),
+    metric!(
+        "asked_rate",
+        "asked rate",
+        PerSecond,
+        Neither,
+        "open loop: messages a second that were asked for, over all threads",
+        |s, p| s.get("latency_count").and(axes::rate(p)).map(|rate| rate as f64)
+    ),
+    metric!(
+        "achieved_rate",
+        "achieved rate",
+        PerSecond,
+        Higher,
+        "messages, or exchanges, a second that arrived; an open loop that stays more than 1 % below what was asked is \
+         saturated, and its latencies grow with the length of the test",
+        |s, _| (s.elapsed_ns > 0.0).then(|| s.ops * 1e9 / s.elapsed_ns)
+    ),
+    metric!(
+        "lateness_p99",
+        "p99 lateness",
+        Nanoseconds,
+        Lower,
+        "open loop: how late 99 in a hundred messages were sent at most; part of their latency",
+        |s, _| s.get("lateness_p99_ns")
+    ),
+    metric!(
+        "sender_cpu_ns_per_message",
+        "sender CPU per exchange",
+        Nanoseconds,
+        Lower,
+        "closed loop: CPU time of the asking threads per exchange; an open loop's sender waits on the CPU",
+        asking_cpu
+    ),
+    metric!(
+        "receiver_cpu_ns_per_message",
+        "receiver CPU per message",
+        Nanoseconds,
+        Lower,
+        "CPU time of the receiving threads per message; in a closed loop they answer each",
+        |s, _| per(s, "receiver_cpu_ns", "receiver_messages")
+    ),
+];
+
+/// Figures that mean what they mean of a transfer.
+const SHARED: &[&str] = &[
+    "sender_system_calls_per_message",
+    "receiver_system_calls_per_message",
+    "sender_voluntary_switches_per_message",
+    "sender_involuntary_switches_per_message",
+    "receiver_voluntary_switches_per_message",
+    "receiver_involuntary_switches_per_message",
+    "retransmits",
+    "completions_per_message",
+    "copied_fraction",
+    "queue_entries_per_message",
+    "enobufs_per_message",
+];
+
+pub fn metrics() -> Vec<Metric> {
+    let shared = transfer::METRICS.iter().filter(|metric| SHARED.contains(&metric.id));
+    TIMES.iter().chain(shared).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_figures_exist() {
+        assert_eq!(metrics().len(), TIMES.len() + SHARED.len());
+    }
+}

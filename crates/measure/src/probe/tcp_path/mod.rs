@@ -1,0 +1,191 @@
+//! `tcp_path`: what one step of a transfer over TCP costs each side, step by step.
+//!
+//! A transfer streams: both sides work at once, and what a message costs there is many things at a
+//! time. Here the sides take turns, so that each step is timed by itself: while one works, the other
+//! sleeps in a read of a second connection. The account of a transfer adds these costs up; none of
+//! them is taken from a transfer. Sources: tcp(7), Documentation/networking/msg_zerocopy.rst.
+
+mod sides;
+pub mod steps;
+
+use super::prediction::RowRef;
+use super::rights::{NETWORK_SETTINGS, Rights};
+use super::transfer::{Transfer, axes};
+use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use crate::mechanism;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+
+pub struct TcpPath;
+
+const ID: &str = "tcp_path";
+const RECEIVER: &str = "receiver";
+const SENDER: &str = "sender";
+
+const STEP: Axis = Axis {
+    id: "step",
+    flag: "step",
+    title: "step",
+    help: "which step of a transfer over TCP is timed by itself",
+    unit: Unit::Name,
+    kind: Kind::Name { names, aliases: Vec::new },
+    default: every,
+    quick: every,
+};
+
+/// The axes of a transfer that decide what a step costs.
+const SHARED: [&str; 5] = ["path", "congestion_control", "placement", "mtu", "offloads"];
+
+/// A window of turns; a round needs no more, because connections are warm after a few.
+const WARMUP_NS: u64 = 8_000_000;
+const WINDOW_NS: u64 = 6_000_000;
+
+fn names() -> Vec<&'static str> {
+    steps::ALL.iter().map(|step| step.id).collect()
+}
+
+fn every() -> Vec<Value> {
+    names().into_iter().map(Value::text).collect()
+}
+
+/// What a step costs the sender for each call; over the same path as a case that has one.
+pub fn sender_cost(step: &'static str) -> RowRef {
+    row(step, "cost")
+}
+
+/// What it costs the receiver for each receive call.
+pub fn receiver_cost(step: &'static str) -> RowRef {
+    row(step, "receiver_cost")
+}
+
+/// What taking one completion costs.
+pub fn completion_cost(step: &'static str) -> RowRef {
+    row(step, "completion_cost")
+}
+
+fn row(step: &'static str, metric: &'static str) -> RowRef {
+    RowRef { probe: ID, coordinates: vec![(STEP.id, Value::text(step))], metric }
+}
+
+/// Which axes a case of a transfer and a step must share to be held together.
+pub fn shared_axes() -> &'static [&'static str] {
+    &SHARED
+}
+
+fn quantity(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
+    Quantity { id, unit, help }
+}
+
+const fn metric(
+    id: &'static str,
+    title: &'static str,
+    help: &'static str,
+    of: fn(&Sample, &Point) -> Option<f64>,
+) -> Metric {
+    Metric { id, title, unit: Unit::Nanoseconds, better: Better::Lower, help, of }
+}
+
+impl Probe for TcpPath {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "the steps of a transfer over TCP",
+            method: "Two processes take turns on one connection, and neither sleeps between turns: the sender makes a few \
+                     calls, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread that \
+                     works; a step's cost is the median over turns, by call, less the clock's reading.",
+            source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
+        }
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let shared = axes::COMMON.iter().filter(|axis| SHARED.contains(&axis.id)).copied();
+        std::iter::once(STEP).chain(shared).collect()
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axis == STEP.id || Transfer.applies(axis, point)
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        Transfer.available(point)?;
+        let lent = steps::find(point).is_some_and(|step| step.how == steps::How::Lent);
+        if lent { mechanism::zerocopy_available() } else { Ok(()) }
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![
+            quantity("call_ns", Unit::Nanoseconds, "median over turns of the sender's CPU time by call"),
+            quantity("receive_ns", Unit::Nanoseconds, "median over turns of the receiver's CPU time by call"),
+            quantity(
+                "completion_ns",
+                Unit::Nanoseconds,
+                "median over turns of the CPU time of taking a completion",
+            ),
+            quantity("receive_calls", Unit::Count, "receive calls of a turn, on average"),
+            quantity("sleeps", Unit::Count, "times that the receiver slept in a turn's calls, on average"),
+            quantity(
+                "clock_ns",
+                Unit::Nanoseconds,
+                "what two readings of the thread's CPU clock in a row cost",
+            ),
+            quantity("turns", Unit::Count, "turns of the window"),
+        ]
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            metric("cost", "CPU time of a send call", "CPU time of the sender by call", |s, _| {
+                s.get("call_ns")
+            }),
+            metric(
+                "receiver_cost",
+                "CPU time of a receive call",
+                "CPU time of the receiver by receive call",
+                |s, _| s.get("receive_ns"),
+            ),
+            metric(
+                "completion_cost",
+                "CPU time of a completion",
+                "CPU time of taking a zero-copy completion",
+                |s, _| s.get("completion_ns"),
+            ),
+        ]
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &[RECEIVER, SENDER]
+    }
+
+    fn far(&self, role: &str) -> bool {
+        role == RECEIVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights(vec![NETWORK_SETTINGS])
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            RECEIVER => sides::receive(task, stage),
+            SENDER => sides::send(task, stage),
+            other => anyhow::bail!("a step has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        sides::merge(reports)
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { warmup_ns: WARMUP_NS.min(base.warmup_ns), window_ns: WINDOW_NS.min(base.window_ns), ..base }
+    }
+}
+
+#[cfg(test)]
+mod tests;

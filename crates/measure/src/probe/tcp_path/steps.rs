@@ -1,0 +1,94 @@
+//! The steps, each with what a turn of it does. One visible list.
+
+use syscost_core::axis::Point;
+
+/// How a turn's calls hand over their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// send(2) or sendmsg(2): the kernel copies.
+    Copied,
+    /// The same, saying that more follows: nothing leaves until the turn's end.
+    Held,
+    /// MSG_ZEROCOPY: the kernel pins the pages and says when it needs them no more.
+    Lent,
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub id: &'static str,
+    /// What its cost is, for reports.
+    pub title: &'static str,
+    /// Bytes that one call sends, in so many pieces.
+    pub bytes: usize,
+    pub pieces: usize,
+    /// Calls of a turn.
+    pub calls: usize,
+    pub how: How,
+    /// Does the receiver sleep in its receive call when the bytes come?
+    pub asleep: bool,
+    /// Are the bytes dropped in the kernel rather than copied to the receiver?
+    pub dropped: bool,
+}
+
+/// A message of a few bytes; and the sizes between which a byte's own cost is told from a call's.
+pub const SMALL_BYTES: usize = 64;
+pub const MIDDLE_BYTES: usize = 8 * 1024;
+/// Below what one segment of the largest size carries; two of them fill a receiver's buffer.
+pub const LARGE_BYTES: usize = 60 * 1024;
+pub const LONG_BYTES: usize = 2 * LARGE_BYTES;
+/// Pieces of a gathered call.
+pub const PIECES: usize = 8;
+
+const PLAIN: Step = Step {
+    id: "transmit",
+    title: "a call that sends a small segment",
+    bytes: SMALL_BYTES,
+    pieces: 1,
+    calls: 8,
+    how: How::Copied,
+    asleep: false,
+    dropped: false,
+};
+
+/// One such call a turn: the receiver takes a single segment.
+pub const SINGLE: &str = "single";
+/// A call that adds bytes to a segment which does not leave.
+pub const APPEND: &str = "append";
+/// A call whose bytes leave at once, in one small segment.
+pub const TRANSMIT: &str = PLAIN.id;
+/// The same from eight pieces.
+pub const GATHER: &str = "gather";
+/// One call of [`MIDDLE_BYTES`], and of [`LARGE_BYTES`].
+pub const MIDDLE: &str = "middle";
+pub const LARGE: &str = "large";
+/// One call of [`LONG_BYTES`]: the kernel makes two segments of it.
+pub const LONG: &str = "long";
+/// The largest, received without a copy.
+pub const DROPPED: &str = "dropped";
+/// A small segment whose receiver has to be woken.
+pub const WAKE: &str = "wake";
+/// Zero-copy: one small piece, eight of them, and the largest.
+pub const LENT: &str = "lent";
+pub const LENT_PIECES: &str = "lent_pieces";
+pub const LENT_LARGE: &str = "lent_large";
+
+#[rustfmt::skip]
+pub static ALL: &[Step] = &[
+    PLAIN,
+    Step { id: SINGLE, title: "a small segment by itself", calls: 1, ..PLAIN },
+    Step { id: APPEND, title: "a call that adds to a held segment", calls: 16, how: How::Held, ..PLAIN },
+    Step { id: GATHER, title: "a small segment from eight pieces", pieces: PIECES, ..PLAIN },
+    Step { id: MIDDLE, title: "a call of 8 KiB", bytes: MIDDLE_BYTES, calls: 4, ..PLAIN },
+    Step { id: LARGE, title: "a call of 60 KiB", bytes: LARGE_BYTES, calls: 2, ..PLAIN },
+    Step { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
+    Step { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
+    Step { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: true, ..PLAIN },
+    Step { id: LENT, title: "a small segment lent", calls: 1, how: How::Lent, ..PLAIN },
+    Step { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: How::Lent, ..PLAIN },
+    Step { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 1, how: How::Lent, ..PLAIN },
+];
+
+pub fn find(point: &Point) -> Option<&'static Step> {
+    ALL.iter().find(|step| Some(step.id) == point.text(super::STEP.id))
+}

@@ -1,0 +1,339 @@
+//! `tcp_round_trip`: a request and its answer over one TCP connection, each exchange timed.
+//!
+//! The published method sends 56 bytes and gets 64 back, as ping does; `echo` sweeps sizes. Blocking
+//! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
+
+use super::network::{self, CLIENT, SERVER};
+use super::prediction::{Account, Inputs, RowRef};
+use super::rights::{NETWORK_SETTINGS, Rights};
+use super::row::{Drawing, Row, Shape};
+use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
+use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
+use anyhow::{Context, Result, ensure};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::{Metric, Sample};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::clock::monotonic_ns;
+
+pub struct TcpRoundTrip;
+
+const ID: &str = "tcp_round_trip";
+const PING: &str = "ping";
+const ECHO: &str = "echo";
+const PAIR: &str = "pair";
+/// ping's 56 bytes of payload, and the 64 that come back.
+const PING_REQUEST_BYTES: u64 = 56;
+const PING_RESPONSE_BYTES: u64 = 64;
+const WINDOW_NS: u64 = 5_000_000;
+/// The memory whose copying is a message's: it stays in the caches.
+const COPIED_BYTES: u64 = 256 << 10;
+/// The server checks every so many requests; the client checks every answer.
+const CHECK_EVERY: u64 = 16;
+
+/// The row of an exchange as ping makes it, as an input of other rows' predictions.
+pub fn exchange(path: &str) -> RowRef {
+    let coordinates = vec![("exchange", Value::text(PING)), ("path", Value::text(path))];
+    RowRef { probe: ID, coordinates, metric: "cost" }
+}
+
+fn names(list: &[&str]) -> Vec<Value> {
+    list.iter().map(|name| Value::text(*name)).collect()
+}
+
+fn bytes_axis(id: &'static str, flag: &'static str, title: &'static str, help: &'static str) -> Axis {
+    Axis {
+        id,
+        flag,
+        title,
+        help,
+        unit: Unit::Bytes,
+        kind: Kind::Bytes { min: 1, max: 1 << 24 },
+        default: || [1, 64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
+        quick: || [1, 1 << 10, 64 << 10].map(Value::Int).to_vec(),
+    }
+}
+
+/// Bytes of the request and of its answer.
+fn sizes(point: &Point) -> Option<(u64, u64)> {
+    match point.text("exchange")? {
+        PING => Some((PING_REQUEST_BYTES, PING_RESPONSE_BYTES)),
+        ECHO => Some((point.int("request_bytes")?, point.int("request_bytes")?)),
+        _ => Some((point.int("request_bytes")?, point.int("response_bytes")?)),
+    }
+}
+
+impl Probe for TcpRoundTrip {
+    fn about(&self) -> About {
+        About {
+            id: ID,
+            title: "TCP round trip",
+            method: "A client writes a request and blocks until the whole answer is there; the server, a process of its \
+                     own, blocks in read and answers. Each exchange is timed for itself and its bytes are checked.",
+            source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![
+            network::path_axis(),
+            network::placement_axis(),
+            Axis {
+                id: "exchange",
+                flag: "exchange",
+                title: "exchange",
+                help: "ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes",
+                unit: Unit::Name,
+                kind: Kind::Name { names: || vec![PING, ECHO, PAIR], aliases: Vec::new },
+                default: || names(&[PING, ECHO]),
+                quick: || names(&[PING, ECHO]),
+            },
+            bytes_axis("request_bytes", "request", "request", "bytes of the request (echo, pair)"),
+            bytes_axis("response_bytes", "response", "response", "bytes of the answer (pair)"),
+        ]
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            "request_bytes" => point.text("exchange") != Some(PING),
+            "response_bytes" => point.text("exchange") == Some(PAIR),
+            _ => true,
+        }
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        network::allowed(point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        sizes(point).map_or(0, |(request, response)| 2 * (request + response))
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        network::ROLES
+    }
+
+    fn far(&self, role: &str) -> bool {
+        role == SERVER
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        Rights(vec![NETWORK_SETTINGS])
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        match task.role.as_str() {
+            SERVER => serve(task, stage),
+            CLIENT => ask(task, stage),
+            other => anyhow::bail!("a round trip has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        network::counts_agree(reports, "exchanges")?;
+        samples_of_one_role(reports.get(1..).unwrap_or_default())
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let path = point.text("path")?;
+        if point.text("exchange") != Some(PING) {
+            let (request, response) = sizes(point)?;
+            let size = |bytes: u64| Unit::Bytes.format(bytes as f64);
+            return Some(Row::drawn(format!("{} out, {} back, {path}", size(request), size(response))));
+        }
+        let row = Row::listed(format!("56 B out, 64 B back, {path}"));
+        let published = path == network::LOOPBACK;
+        Some(if published {
+            row.as_published("round_trip", path).told_as("a TCP round trip over loopback")
+        } else {
+            row
+        })
+    }
+
+    /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
+    /// server makes two calls. Every byte is copied in and out, both ways.
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let (path, (request, response)) = (point.text("path")?, sizes(point)?);
+        let place = if point.text("placement") == Some("same") { "same" } else { "different" };
+        let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));
+        let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
+        let read = inputs.row("read_call", system_call::cost_of("read"));
+        let write = inputs.row("write_call", system_call::cost_of("write"));
+        let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", COPIED_BYTES, 1));
+        let bytes = inputs.constant("bytes", (request + response) as f64, Unit::Bytes, "the case");
+        let copies = rate.map(|rate| 2.0 * bytes * 1e9 / rate);
+        let software = match (kernel, switch, read, write) {
+            (Some(kernel), Some(switch), Some(read), Some(write)) => {
+                Some(kernel + 2.0 * switch + read + write)
+            }
+            _ => None,
+        };
+        let formula = "2 * bytes / copy_rate + icmp_echo + 2 * switch + read_call + write_call";
+        Some(inputs.sum(formula, copies, software))
+    }
+
+    fn drawings(&self) -> Vec<Drawing> {
+        vec![Drawing {
+            title: "TCP round trip by size, both ways",
+            metric: "cost",
+            shape: Shape::Curve { along: "request_bytes", log_y: true, levels: false },
+            includes: |point| point.text("exchange") == Some(ECHO),
+        }]
+    }
+}
+
+/// What a message holds: its number at the head, as far as it fits, then bytes that only its length
+/// and direction decide.
+struct Message {
+    bytes: Vec<u8>,
+    /// The part after the number, as it has to be.
+    rest: Vec<u8>,
+}
+
+impl Message {
+    fn new(length: u64, salt: u8) -> Message {
+        let pattern = |i: u64| (i.wrapping_mul(31) >> 3) as u8 ^ i as u8 ^ salt;
+        let bytes: Vec<u8> = (0..length).map(pattern).collect();
+        let rest = bytes[bytes.len().min(8)..].to_vec();
+        Message { bytes, rest }
+    }
+
+    fn head(&self) -> usize {
+        self.bytes.len().min(8)
+    }
+
+    fn number(&mut self, number: u64) {
+        let head = self.head();
+        self.bytes[..head].copy_from_slice(&number.to_le_bytes()[..head]);
+    }
+
+    /// Does it hold this number, of which the shorter of the two messages shows a part?
+    fn is(&self, number: u64, shown: usize) -> bool {
+        let shown = shown.min(self.head());
+        self.bytes[..shown] == number.to_le_bytes()[..shown] && self.bytes[self.head()..] == self.rest[..]
+    }
+}
+
+const REQUEST_SALT: u8 = 0x5a;
+const RESPONSE_SALT: u8 = 0xa5;
+
+fn messages(task: &Task) -> Result<(Message, Message)> {
+    let (request, response) = sizes(&task.point).context("the point has no sizes")?;
+    Ok((Message::new(request, REQUEST_SALT), Message::new(response, RESPONSE_SALT)))
+}
+
+fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    let mut stream = network::accept_one(task, stage)?;
+    let (mut request, mut response) = messages(task)?;
+    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    report.facts.extend(super::transfer::connection::facts(&stream));
+    stage.ready()?;
+    let mut exchanges = 0;
+    while read_whole(&mut stream, &mut request.bytes)? {
+        let head = request.head().min(response.head());
+        response.bytes[..head].copy_from_slice(&request.bytes[..head]);
+        stream.write_all(&response.bytes).context("cannot answer")?;
+        if task.verify_all || exchanges % CHECK_EVERY == 0 {
+            ensure!(request.is(exchanges, 8), "request {exchanges} holds other bytes than were sent");
+        }
+        exchanges += 1;
+    }
+    report.totals.insert("exchanges".into(), exchanges as f64);
+    Ok(report)
+}
+
+/// Fills the buffer; false when the stream ended before its first byte.
+fn read_whole(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<bool> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match stream.read(&mut buffer[got..]) {
+            Ok(0) => {
+                ensure!(got == 0, "the stream ended inside a message");
+                return Ok(false);
+            }
+            Ok(n) => got += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context("cannot read"),
+        }
+    }
+    Ok(true)
+}
+
+fn ask(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    let mut stream = network::connect_one(task)?;
+    let (mut request, mut response) = messages(task)?;
+    let shown = request.head();
+    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    report.facts.extend(super::transfer::connection::facts(&stream));
+    let overhead_ns = batch::clock_overhead_ns();
+    stage.ready()?;
+    let mut exchanges = 0;
+    report.windows = batch::operations(task, overhead_ns, || {
+        request.number(exchanges);
+        let start = monotonic_ns();
+        stream.write_all(&request.bytes).context("cannot write")?;
+        let whole = read_whole(&mut stream, &mut response.bytes)?;
+        let end = monotonic_ns();
+        ensure!(whole, "the server closed the connection");
+        ensure!(response.is(exchanges, shown), "answer {exchanges} holds other bytes than expected");
+        exchanges += 1;
+        Ok(end - start)
+    })?;
+    let moved = (request.bytes.len() + response.bytes.len()) as f64;
+    report.windows.iter_mut().for_each(|window| window.bytes = window.ops * moved);
+    report.totals.insert("exchanges".into(), exchanges as f64);
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_known_by_its_number_and_its_bytes() {
+        for length in [1, 7, 8, 56, 64] {
+            let mut message = Message::new(length, REQUEST_SALT);
+            message.number(200);
+            assert!(message.is(200, 8), "{length}");
+            assert!(!message.is(201, 8), "{length}: another number");
+            let last = message.bytes.len() - 1;
+            message.bytes[last] ^= 1;
+            assert!(!message.is(200, 8), "{length}: another byte");
+        }
+        let mut answer = Message::new(64, RESPONSE_SALT);
+        answer.number(5);
+        assert!(answer.is(5, 1) && !Message::new(64, REQUEST_SALT).is(5, 1));
+    }
+
+    #[test]
+    fn two_sizes_exist_for_a_pair_only() {
+        let mut point = Point::default();
+        point.set("exchange", Value::text(PING));
+        assert_eq!(sizes(&point), Some((56, 64)));
+        assert!(!TcpRoundTrip.applies("request_bytes", &point));
+        point.set("exchange", Value::text(PAIR));
+        point.set("request_bytes", Value::Int(10));
+        assert!(TcpRoundTrip.applies("response_bytes", &point));
+        point.set("response_bytes", Value::Int(20));
+        assert_eq!(sizes(&point), Some((10, 20)));
+        assert!(exchange("veth").coordinates.contains(&("exchange", Value::text(PING))));
+    }
+}

@@ -1,0 +1,126 @@
+//! `thread_create`: making a thread and joining it, by the C library's pthread calls.
+//!
+//! The thread returns at once. Its stack's size is an axis, because the C library maps a new stack
+//! unless it kept one of that size; no thread library of a language is in between.
+//! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
+
+use super::prediction::{Account, Inputs};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, system_call};
+use anyhow::{Context, Result, ensure};
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_host::clock::monotonic_ns;
+use syscost_sys::pthread::{self, Attributes};
+
+/// What a thread gets on Linux unless it asks otherwise (RLIMIT_STACK of a login).
+const USUAL_STACK_BYTES: u64 = 8 << 20;
+/// Enough for any thread on any architecture.
+const SMALL_STACK_BYTES: u64 = 128 << 10;
+
+pub struct ThreadCreate;
+
+impl Probe for ThreadCreate {
+    fn about(&self) -> About {
+        About {
+            id: "thread_create",
+            title: "thread creation",
+            method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
+                     thread on one CPU. The thread adds one to a counter and returns; the counter is checked.",
+            source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "stack_bytes",
+            flag: "stack",
+            title: "stack",
+            help: "size of the thread's stack",
+            unit: Unit::Bytes,
+            kind: Kind::Bytes { min: SMALL_STACK_BYTES, max: 1 << 30 },
+            default: || [SMALL_STACK_BYTES, USUAL_STACK_BYTES].map(Value::Int).into(),
+            quick: || vec![Value::Int(USUAL_STACK_BYTES)],
+        }]
+    }
+
+    fn available(&self, _: &Point) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::SYSTEM.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["maker"]
+    }
+
+    fn timing(&self, _: &Point, base: Timing) -> Timing {
+        Timing { window_ns: base.window_ns * 3, ..base }
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+        let stack_bytes = task.point.int("stack_bytes").context("no size of stack")?;
+        let facts = batch::settle_on_one_cpu();
+        let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
+        let overhead_ns = batch::clock_overhead_ns();
+        let mut made = 0;
+        stage.ready()?;
+        let windows = batch::operations(task, overhead_ns, || {
+            let start = monotonic_ns();
+            let counted = pthread::create_and_join(&attributes, made);
+            let ns = monotonic_ns() - start;
+            made += 1;
+            ensure!(counted? == made, "the thread did not run");
+            Ok(ns)
+        })?;
+        Ok(RoleReport { windows, facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let stack_bytes = point.int("stack_bytes")?;
+        let row = Row::listed(format!(
+            "pthread_create and join; stack of {}",
+            Unit::Bytes.format(stack_bytes as f64)
+        ));
+        let usual = stack_bytes == USUAL_STACK_BYTES;
+        Some(if usual {
+            row.as_published("thread_create", "pthread").told_as("a thread created and joined")
+        } else {
+            row
+        })
+    }
+
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+        let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
+        let trap = inputs.row("trap", system_call::cost_of("getppid"));
+        let switch = inputs.row("switch", context_switch::switch("thread", "same", "futex"));
+        let calls = inputs.constant(
+            "calls",
+            6.0,
+            Unit::Count,
+            "mprotect or none, clone3, set_robust_list, rseq, madvise, exit: glibc's pthread_create and \
+             start_thread, and the wait of pthread_join",
+        );
+        let work = inputs.constant(
+            "task_instructions",
+            15_000.0,
+            Unit::Count,
+            "copy_process without its memory, do_exit, release_task: kernel/fork.c and exit.c, estimated",
+        );
+        let per_cycle = inputs.constant("instructions_per_cycle", 2.0, Unit::Ratio, "kernel code; 1 to 3");
+        let software = trap
+            .zip(switch)
+            .zip(hertz)
+            .map(|((trap, switch), hertz)| calls * trap + 2.0 * switch + work / per_cycle * 1e9 / hertz);
+        let formula = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
+        Some(inputs.sum(formula, Some(0.0), software))
+    }
+}

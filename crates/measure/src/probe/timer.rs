@@ -1,0 +1,247 @@
+//! `timer`: what reading each clock costs, and the loop that everything else is timed in.
+
+use super::prediction::{Account, Inputs, RowRef};
+use super::row::Row;
+use super::{About, Probe, RoleReport, Stage, Task, batch, cost, system_call};
+use std::hint::black_box;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_sys::clock::gettime;
+use syscost_sys::timer as clocks;
+
+pub struct Timer;
+
+/// One way to read the time: a body that reads it N times.
+struct Clock {
+    id: &'static str,
+    label: &'static str,
+    /// The CSE 221 table's row for it.
+    published: bool,
+    /// Reads it this often; `None`: not on this processor.
+    run: Option<fn(u64)>,
+    theory: Theory,
+}
+
+/// What a reading should cost.
+#[derive(Clone, Copy)]
+enum Theory {
+    /// Core cycles, and the document that says so.
+    Steps(f64, &'static str),
+    /// This clock behind a fence.
+    Fenced(&'static str),
+    /// The vDSO: the clock that it reads, if any, and its instructions.
+    Vdso {
+        reads: Option<&'static str>,
+        instructions: f64,
+    },
+    SystemCall,
+    Unpredicted,
+}
+
+fn repeat<T>(n: u64, read: impl Fn() -> T) {
+    for _ in 0..n {
+        black_box(read());
+    }
+}
+
+const CLOCKS: &[Clock] = &[
+    Clock {
+        id: "loop",
+        label: "empty loop, one iteration",
+        published: false,
+        run: Some(|n| repeat(n, || ())),
+        theory: Theory::Steps(1.0, "a predicted, taken branch a cycle"),
+    },
+    Clock {
+        id: "rdtsc",
+        label: "rdtsc",
+        published: true,
+        run: clocks::RDTSC,
+        theory: Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake"),
+    },
+    Clock {
+        id: "rdtscp",
+        label: "rdtscp",
+        published: false,
+        run: clocks::RDTSCP,
+        theory: Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake"),
+    },
+    Clock {
+        id: "lfence_rdtsc",
+        label: "lfence; rdtsc",
+        published: false,
+        run: clocks::LFENCE_RDTSC,
+        theory: Theory::Fenced("rdtsc"),
+    },
+    Clock {
+        id: "rdtscp_lfence",
+        label: "rdtscp; lfence",
+        published: false,
+        run: clocks::RDTSCP_LFENCE,
+        theory: Theory::Fenced("rdtscp"),
+    },
+    Clock {
+        id: "cntvct",
+        label: "cntvct_el0",
+        published: true,
+        run: clocks::CNTVCT,
+        theory: Theory::Unpredicted,
+    },
+    Clock {
+        id: "isb_cntvct",
+        label: "isb; cntvct_el0",
+        published: false,
+        run: clocks::ISB_CNTVCT,
+        theory: Theory::Unpredicted,
+    },
+    Clock {
+        id: "clock_gettime",
+        label: "clock_gettime(MONOTONIC)",
+        published: false,
+        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC))),
+        theory: Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 },
+    },
+    Clock {
+        id: "clock_gettime_coarse",
+        label: "clock_gettime(MONOTONIC_COARSE)",
+        published: false,
+        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE))),
+        theory: Theory::Vdso { reads: None, instructions: 16.0 },
+    },
+    Clock {
+        id: "clock_gettime_syscall",
+        label: "clock_gettime by system call",
+        published: false,
+        run: Some(|n| repeat(n, syscost_sys::clock::monotonic_ns_by_system_call)),
+        theory: Theory::SystemCall,
+    },
+];
+
+fn find(point: &Point) -> Option<&'static Clock> {
+    CLOCKS.iter().find(|c| Some(c.id) == point.text("clock"))
+}
+
+fn here() -> Vec<Value> {
+    CLOCKS.iter().filter(|c| c.run.is_some()).map(|c| Value::text(c.id)).collect()
+}
+
+/// The row of one clock, as an input of other rows' predictions.
+pub fn reading(clock: &'static str) -> RowRef {
+    RowRef { probe: "timer", coordinates: vec![("clock", Value::text(clock))], metric: "cost" }
+}
+
+impl Probe for Timer {
+    fn about(&self) -> About {
+        About {
+            id: "timer",
+            title: "reading the time",
+            method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
+                     the same loop without the reading. The loop itself is a row of its own, with nothing subtracted.",
+            source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
+        }
+    }
+
+    fn suite(&self) -> Option<&'static str> {
+        Some("os")
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        vec![Axis {
+            id: "clock",
+            flag: "clock",
+            title: "clock",
+            help: "how the time is read",
+            unit: Unit::Name,
+            kind: Kind::Name { names: || CLOCKS.iter().map(|c| c.id).collect(), aliases: Vec::new },
+            default: here,
+            quick: here,
+        }]
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        if find(point).is_some_and(|c| c.run.is_some()) {
+            return Ok(());
+        }
+        Err(Unavailable {
+            reason: format!("this is {}, which has no such instruction", std::env::consts::ARCH),
+            remedy: "none: syscost list names the clocks of this processor".into(),
+        })
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        cost::NANOSECOND.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        &["caller"]
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        let clock = find(&task.point).ok_or_else(|| anyhow::anyhow!("no clock at {}", task.point))?;
+        let run = clock.run.ok_or_else(|| anyhow::anyhow!("{} is not on this processor", clock.id))?;
+        let facts = batch::settle_on_one_cpu();
+        stage.ready()?;
+        // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
+        let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
+        Ok(RoleReport { windows: batch::batches(task, run, empty), facts, ..RoleReport::default() })
+    }
+
+    fn row(&self, point: &Point) -> Option<Row> {
+        let clock = find(point)?;
+        let row = Row::listed(clock.label);
+        let row = if clock.id == "clock_gettime" { row.told_as("clock_gettime") } else { row };
+        Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
+    }
+
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        match find(point)?.theory {
+            Theory::Steps(cycles, source) => Some(in_cycles(inputs, cycles, source)),
+            Theory::Fenced(of) => Some(fenced(inputs, of)),
+            Theory::Vdso { reads, instructions } => Some(by_vdso(inputs, reads, instructions)),
+            Theory::SystemCall => Some(by_system_call(inputs)),
+            Theory::Unpredicted => None,
+        }
+    }
+}
+
+/// So many core cycles, by a document.
+fn in_cycles(mut inputs: Inputs<'_>, cycles: f64, source: &str) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let cycles = inputs.constant("cycles", cycles, Unit::Count, source);
+    inputs.sum("cycles / core_hertz", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0))
+}
+
+/// Another clock, and a fence that waits for what came before it.
+fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let plain = inputs.row("plain", reading(of));
+    let fence = inputs.constant("fence", 4.0, Unit::Count, "Agner Fog, instruction tables: LFENCE, Skylake");
+    let base = plain.zip(hertz).map(|(ns, hz)| ns + fence * 1e9 / hz);
+    inputs.sum("plain + fence / core_hertz", base, Some(0.0))
+}
+
+/// The vDSO's code around a fenced reading of the counter.
+fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f64) -> Account {
+    let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
+    let source = "instructions of lib/vdso/gettimeofday.c on this path, two a cycle";
+    let instructions = inputs.constant("instructions", instructions, Unit::Count, source);
+    let counter = match reads {
+        Some(clock) => inputs.row("counter", reading(clock)),
+        None => Some(0.0),
+    };
+    let formula = if reads.is_some() {
+        "counter + instructions / 2 / core_hertz"
+    } else {
+        "instructions / 2 / core_hertz"
+    };
+    inputs.sum(formula, counter, hertz.map(|hz| instructions / 2.0 * 1e9 / hz))
+}
+
+/// The bare trap and, in the kernel, the same reading of the counter.
+fn by_system_call(mut inputs: Inputs<'_>) -> Account {
+    let counter = inputs.row("counter", reading("lfence_rdtsc"));
+    let trap = inputs.row("trap", system_call::cost_of("getppid"));
+    inputs.sum("counter + trap", counter, trap)
+}

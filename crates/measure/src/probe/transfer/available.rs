@@ -1,0 +1,72 @@
+//! What of a transfer this machine allows: tried, not guessed.
+
+use super::connection;
+use crate::mechanism::Mechanism;
+use crate::receiver::Receive;
+use syscost_host::namespaces::named;
+use syscost_host::remote::{self, target};
+use syscost_host::topology::{Placement, Topology};
+use syscost_host::{Unavailable, namespaces};
+
+/// Namespaces for the veth path, those that are named, another host that lets us in; loopback always is.
+pub fn path(path: &str) -> Result<(), Unavailable> {
+    match path {
+        VETH => namespaces::available().map(|_| ()),
+        path if named::is_meant(path) => named::open(path).map(|_| ()),
+        path if target::is_meant(path) => remote::open(path).map(|_| ()),
+        _ => Ok(()),
+    }
+}
+
+/// Is this text meant as a path to somewhere: namespaces or a host?
+pub fn leads_somewhere(text: &str) -> bool {
+    named::is_meant(text) || target::is_meant(text)
+}
+
+/// Can it be one?
+pub fn check_path(text: &str) -> Result<(), String> {
+    if target::is_meant(text) { target::check(text) } else { named::check(text) }
+}
+
+/// A stream that has to be decoded, and a receiver for which the kernel does that.
+pub fn together(mechanism: &dyn Mechanism, receiver: &dyn Receive) -> Result<(), Unavailable> {
+    if !mechanism.encoded() || receiver.decodes() {
+        return Ok(());
+    }
+    let (sent, taken) = (mechanism.about().id, receiver.about().id);
+    Err(Unavailable {
+        reason: format!("the kernel does not decode the stream of {sent} for {taken}"),
+        remedy: "use a receiver that reads into its own memory by recv(2) or recvmsg(2)".into(),
+    })
+}
+
+/// CPUs for the placement of one pair.
+pub fn placement(text: &str) -> Result<(), Unavailable> {
+    let placement = Placement::parse(text)
+        .map_err(|reason| Unavailable { reason, remedy: "syscost list names the placements".into() })?;
+    Topology::read().place(&placement, 1).map(|_| ())
+}
+
+/// The congestion control, on a socket of this namespace.
+pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
+    connection::try_congestion_control(name).map_err(|error| Unavailable {
+        reason: format!("the kernel refuses congestion control {name} ({error})"),
+        remedy: format!(
+            "modprobe tcp_{name}; an ordinary user may use those in net.ipv4.tcp_allowed_congestion_control"
+        ),
+    })
+}
+
+/// What is measured instead of a default that is refused.
+pub fn instead_of(axis: &str) -> Option<&'static str> {
+    match axis {
+        "path" => Some("loopback"),
+        "placement" => Some("same"),
+        // Compiled into every kernel.
+        "congestion_control" => Some("reno"),
+        _ => None,
+    }
+}
+
+/// The path that needs namespaces.
+pub const VETH: &str = "veth";

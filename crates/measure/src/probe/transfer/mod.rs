@@ -1,0 +1,194 @@
+//! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
+
+mod audit;
+pub mod available;
+pub mod axes;
+pub mod connection;
+pub mod metrics;
+mod queues;
+pub mod receiver;
+pub mod sender;
+
+use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
+use super::streaming::{self, RECEIVER, SENDER};
+use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
+use crate::mechanism::{CONNECTIONS, all_connections, connections};
+use crate::{mechanism, receiver as receivers};
+use std::time::Duration;
+use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_host::{Unavailable, uring};
+
+pub struct Transfer;
+
+impl Probe for Transfer {
+    fn about(&self) -> About {
+        About {
+            id: "transfer",
+            title: "moving a message over TCP",
+            method: "Each round starts a fresh sender and receiver process; after a warm-up, every thread streams \
+                     messages for a fixed time and stamps its own window, completions included. Throughput is what \
+                     the receiver got; CPU time is read from each data thread's own clock.",
+            source: "tcp(7), send(2), Documentation/networking/msg_zerocopy.rst",
+        }
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let mut axes = axes::COMMON.to_vec();
+        let own =
+            mechanism::ALL.iter().flat_map(|m| m.axes()).chain(receivers::ALL.iter().flat_map(|r| r.axes()));
+        for axis in own {
+            if !axes.iter().any(|a| a.id == axis.id) {
+                axes.push(*axis);
+            }
+        }
+        axes
+    }
+
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        if matches!(axis, "mtu" | "offloads") {
+            return point.text("path") == Some("veth");
+        }
+        if axes::COMMON.iter().any(|a| a.id == axis) {
+            return true;
+        }
+        let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
+        point.text("mechanism").and_then(mechanism::find).is_some_and(|m| has(m.axes()))
+            || point.text("receiver").and_then(receivers::find).is_some_and(|r| has(r.axes()))
+    }
+
+    fn available(&self, point: &Point) -> Result<(), Unavailable> {
+        let mechanism = point.text("mechanism").and_then(mechanism::find);
+        let receiver = point.text("receiver").and_then(receivers::find);
+        if let Some(m) = mechanism {
+            m.available()?;
+            m.fits(point)?;
+        }
+        if let Some(r) = receiver {
+            r.available()?;
+            if connections(point) > 1 {
+                r.one_of_many(point)?;
+            }
+        }
+        if let (Some(m), Some(r)) = (mechanism, receiver) {
+            available::together(m, r)?;
+        }
+        for (axis, check) in MACHINE_DECIDES {
+            point.text(axis).map_or(Ok(()), check)?;
+        }
+        Ok(())
+    }
+
+    /// Several connections cannot be waited for in every way.
+    fn decides(&self, axis: &str) -> bool {
+        axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
+    }
+
+    /// Each thread had one connection.
+    fn before(&self, axis: &str) -> Option<Value> {
+        (axis == CONNECTIONS.id).then_some(Value::Int(1))
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let (_, check) = MACHINE_DECIDES.iter().find(|(id, _)| *id == axis)?;
+        let why = check(value.as_text()?).err()?;
+        let instead = available::instead_of(axis)?;
+        Some((Value::text(instead), why))
+    }
+
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        point.text("receiver").and_then(receivers::find)?.wants(axis, point)
+    }
+
+    fn memory_bytes(&self, point: &Point) -> u64 {
+        let queues = if connections(point) > 1 { queues::bytes(point, all_connections(point)) } else { 0 };
+        messages_bytes(point).saturating_add(queues)
+    }
+
+    fn quantities(&self) -> Vec<Quantity> {
+        metrics::QUANTITIES.to_vec()
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        metrics::METRICS.to_vec()
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        streaming::ROLES
+    }
+
+    fn far(&self, role: &str) -> bool {
+        role == RECEIVER
+    }
+
+    fn compared(&self) -> bool {
+        true
+    }
+
+    /// A mechanism, a receiver, and the axes that they bring along.
+    fn chosen(&self, axis: &str) -> bool {
+        matches!(axis, "mechanism" | "receiver") || !axes::COMMON.iter().any(|a| a.id == axis)
+    }
+
+    fn whole(&self, point: &Point) -> bool {
+        point.text("receiver").and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
+    }
+
+    fn copies(&self) -> Option<&'static dyn Copies> {
+        Some(&audit::TransferCopies)
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        let always = [COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS];
+        Rights(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
+    }
+
+    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            RECEIVER => receiver::play(task, stage),
+            SENDER => sender::play(task, stage),
+            other => anyhow::bail!("a transfer has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        streaming::merge(reports)
+    }
+
+    fn decisive(&self) -> &'static [&'static str] {
+        &["throughput", "total_cpu_ns_per_byte"]
+    }
+
+    fn set_up(&self, point: &Point) -> Duration {
+        if connections(point) == 1 {
+            return Duration::ZERO;
+        }
+        let connecting = all_connections(point).saturating_mul(CONNECTING_NS);
+        Duration::from_nanos(connecting.saturating_add(messages_bytes(point) / FILLING_BYTES_PER_NS))
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        streaming::timing(point, base)
+    }
+}
+
+/// What each of many connections takes until it is made, welcomed, and gone again: 0.2 ms of CPU time here.
+const CONNECTING_NS: u64 = 200_000;
+/// How fast the memory of its messages is filled.
+const FILLING_BYTES_PER_NS: u64 = 1;
+
+/// The messages that both sides of all connections keep in memory.
+fn messages_bytes(point: &Point) -> u64 {
+    let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+    let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
+    let bytes = point.int("message_bytes").unwrap_or(0);
+    all_connections(point).saturating_mul(bytes.saturating_mul(sent + received))
+}
+
+/// The axes whose values the machine may not allow, and how to find out.
+type Check = fn(&str) -> Result<(), Unavailable>;
+const MACHINE_DECIDES: [(&str, Check); 3] = [
+    ("path", available::path),
+    ("placement", available::placement),
+    ("congestion_control", available::congestion_control),
+];

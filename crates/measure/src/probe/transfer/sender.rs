@@ -1,0 +1,50 @@
+//! The sender's side of a transfer: streams messages by the case's mechanism.
+
+use super::super::streaming::{many, sending, threads};
+use super::super::{RoleReport, Stage, Task};
+use super::connection;
+use crate::mechanism::{self, Sender, Setup};
+use anyhow::{Context, Result};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use syscost_sys::socket::{self, Segments};
+
+pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    let streams = connection::by_thread(task, connection::connect_all(task)?);
+    let mut report = threads::run(
+        task,
+        &streams,
+        stage,
+        |pinned| pinned.sender,
+        |streams| {
+            let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;
+            let sender = many::InTurn::of(senders, mechanism::per_call(&task.point))?;
+            Ok(Box::new(move || stream_messages(task, streams, sender)))
+        },
+    )?;
+    report.facts.extend(connection::facts(&streams[0][0]));
+    Ok(report)
+}
+
+/// The mechanism of the case on this connection, with a filled message of its own.
+pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
+    let id = task.point.text("mechanism").context("the point names no mechanism")?;
+    let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
+    let setup = Setup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
+    mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
+}
+
+fn stream_messages(task: &Task, streams: &[TcpStream], sender: Box<dyn Sender>) -> Result<threads::Done> {
+    let segments = || -> Result<Option<Segments>> {
+        let mut all = Segments::default();
+        for stream in streams {
+            all.add(socket::segments(stream.as_raw_fd()).context("cannot read TCP_INFO")?);
+        }
+        Ok(Some(all))
+    };
+    let done = sending::stream_messages(task, sender, &segments)?;
+    for stream in streams {
+        stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
+    }
+    Ok(done)
+}

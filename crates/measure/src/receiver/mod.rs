@@ -1,0 +1,124 @@
+//! Ways to receive a stream of messages over TCP: one file each, one visible list.
+
+pub use crate::mechanism::About;
+use std::io;
+use std::os::fd::RawFd;
+use syscost_core::axis::{Axis, Point, Value};
+use syscost_host::Unavailable;
+
+pub mod options;
+mod devmem;
+mod device;
+mod io_uring_recv;
+mod io_uring_recv_zc;
+mod recv;
+mod recv_trunc;
+mod recvmsg;
+mod splice_null;
+mod tcp_zerocopy_receive;
+
+/// What arrived in one call of [`Receiver::receive`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// 0 = the peer closed the stream.
+    pub bytes: usize,
+    pub system_calls: u32,
+}
+
+pub struct Setup<'a> {
+    /// A connected TCP socket, on which [`options::apply`] has set what the point asks; a blocking one, unless
+    /// it is one of many ([`Receive::one_of_many`]).
+    pub socket: RawFd,
+    pub message_bytes: usize,
+    pub point: &'a Point,
+}
+
+/// A receiver on one connection.
+pub trait Receiver {
+    /// Waits for the next piece of the stream; of a socket that does not wait, "would block" says that there
+    /// is none.
+    fn receive(&mut self) -> io::Result<Received>;
+
+    /// The bytes that the last call delivered, in the stream's order, one slice for each piece of memory
+    /// that they lie in; `None` for a receiver that cannot see them (one that truncates or splices). The
+    /// harness verifies them outside timed windows.
+    fn last(&self) -> Option<Vec<&[u8]>>;
+
+    /// Of all that was delivered so far: bytes that were not copied to this receiver's memory (dropped,
+    /// mapped, or moved on inside the kernel).
+    fn uncopied_bytes(&self) -> u64 {
+        0
+    }
+}
+
+pub trait Receive: Sync {
+    fn about(&self) -> About;
+
+    fn axes(&self) -> &'static [Axis] {
+        &[]
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    /// Does whoever receives get to see the data? One that does not shows what receiving costs without
+    /// that: an upper bound, and no advice to anybody.
+    fn delivers(&self) -> bool {
+        true
+    }
+
+    /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.
+    fn copies_because(&self) -> Option<Unavailable> {
+        None
+    }
+
+    /// Can one thread serve several connections by it? epoll(7) says which socket is ready, and a call on a
+    /// socket that does not wait takes what is there.
+    fn one_of_many(&self, point: &Point) -> Result<(), Unavailable> {
+        options::one_of_many(point)
+    }
+
+    /// Whole messages that one receiver keeps in memory, where that grows with the messages.
+    fn messages_held(&self, point: &Point) -> u64 {
+        let _ = point;
+        0
+    }
+
+    /// The value that it needs on an axis that nobody named (the MTU at which pages can be mapped).
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        let _ = (axis, point);
+        None
+    }
+
+    /// Does the kernel decode an encoded stream (kTLS) for it? It does for recv(2) and recvmsg(2) into
+    /// memory, without flags.
+    fn decodes(&self) -> bool {
+        false
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
+}
+
+/// Every receiver, in the order of reports.
+// One a line, whatever fits: two changes that add one each then meet without a conflict.
+#[rustfmt::skip]
+pub static ALL: &[&dyn Receive] = &[
+    &recv::Recv,
+    &recvmsg::RecvMsg,
+    &tcp_zerocopy_receive::TcpZerocopyReceive,
+    &recv_trunc::RecvTrunc,
+    &splice_null::SpliceNull,
+    &io_uring_recv::IoUringRecv,
+    &io_uring_recv_zc::IoUringRecvZc,
+    &devmem::Devmem,
+];
+
+/// recv(2) into one buffer: what the others are compared with.
+pub fn control() -> &'static dyn Receive {
+    &recv::Recv
+}
+
+pub fn find(id: &str) -> Option<&'static dyn Receive> {
+    ALL.iter().copied().find(|r| r.about().id == id)
+}

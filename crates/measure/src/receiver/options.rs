@@ -1,0 +1,199 @@
+//! Axes that receivers share: when the kernel wakes them, whether it polls the device for them, and
+//! whether they sleep at all.
+//!
+//! A receiver names those that it has in its own list of axes; [`apply`] sets every socket option that
+//! the point has a value for, and [`Waiting`] is how a receiver waits. Nothing here reads a byte.
+//! Sources: socket(7) (SO_RCVLOWAT, SO_BUSY_POLL, SO_INCOMING_NAPI_ID), recv(2) (MSG_DONTWAIT).
+
+use super::Received;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::RawFd;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_host::Unavailable;
+use syscost_sys::socket;
+
+/// SO_RCVLOWAT.
+pub const LOW_WATER: Axis = Axis {
+    id: "low_water_bytes",
+    flag: "low-water",
+    title: "low-water mark",
+    help: "SO_RCVLOWAT: a sleeping receiver is woken when this much has arrived; 1 is the kernel's default",
+    unit: Unit::Bytes,
+    kind: Kind::Bytes { min: 1, max: 1 << 26 },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+};
+
+/// SO_BUSY_POLL.
+pub const BUSY_POLL: Axis = Axis {
+    id: "busy_poll_us",
+    flag: "busy-poll",
+    title: "busy polling (us)",
+    help: "SO_BUSY_POLL: microseconds that the kernel polls the device's queue before the receiver sleeps; 0 leaves \
+           it to net.core.busy_read",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 0, max: 1_000_000 },
+    default: || vec![Value::Int(0)],
+    quick: || vec![Value::Int(0)],
+};
+
+/// Asleep in the kernel, or calling again and again.
+pub const WAITING: Axis = Axis {
+    id: "waiting",
+    flag: "waiting",
+    title: "waiting",
+    help: "how a receiver waits for data. sleep: in the kernel; spin: it calls again and again without blocking, and \
+           every empty call counts as a system call",
+    unit: Unit::Name,
+    kind: Kind::Name { names: || vec![SLEEP, SPIN], aliases: Vec::new },
+    default: || vec![Value::text(SLEEP)],
+    quick: || vec![Value::text(SLEEP)],
+};
+
+const SLEEP: &str = "sleep";
+const SPIN: &str = "spin";
+
+/// Axes of a receiver that waits inside recv(2) or recvmsg(2).
+pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING];
+
+/// Sets what the point asks of a receiver's socket. An error that is an [`Unavailable`] says that this
+/// machine, or this user, cannot have it.
+pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
+    if let Some(bytes) = point.int(LOW_WATER.id) {
+        socket::set_low_water(socket, bytes as libc::c_int)?;
+    }
+    let busy_poll_us = point.int(BUSY_POLL.id).unwrap_or(0);
+    if busy_poll_us > 0 {
+        socket::set_busy_poll(socket, busy_poll_us as libc::c_int)
+            .map_err(|error| busy_poll_refused(&error))?;
+    }
+    Ok(())
+}
+
+/// Can one thread serve several connections by this receiver? Not while it waits for one of them in a way of
+/// its own: of several it waits in epoll(7).
+pub fn one_of_many(point: &Point) -> Result<(), Unavailable> {
+    let alone = |what: &str, flag: &str| Unavailable {
+        reason: format!("{what} waits for one connection, and this thread has several"),
+        remedy: format!("--connections 1, or leave out --{flag}"),
+    };
+    if Waiting::of(point) == Waiting::Spin {
+        return Err(alone("a receiver that spins", WAITING.flag));
+    }
+    if point.int(BUSY_POLL.id).unwrap_or(0) > 0 {
+        return Err(alone("SO_BUSY_POLL", BUSY_POLL.flag));
+    }
+    Ok(())
+}
+
+fn busy_poll_refused(error: &io::Error) -> Unavailable {
+    let (reason, remedy) = match error.raw_os_error() {
+        Some(libc::EPERM) => (
+            "this kernel sets SO_BUSY_POLL above its present value only with CAP_NET_ADMIN".to_string(),
+            "run as root, or raise the value that every socket begins with: sysctl net.core.busy_read=50",
+        ),
+        _ => (
+            format!("the kernel refuses SO_BUSY_POLL ({error})"),
+            "use a kernel that is built with CONFIG_NET_RX_BUSY_POLL",
+        ),
+    };
+    Unavailable { reason, remedy: remedy.into() }
+}
+
+/// The receive queue behind a socket that was to be polled; 0: there is none, and nothing was polled.
+pub const NAPI_ID: &str = "incoming_napi_id";
+
+/// What came of the options, by a socket that has received: as the kernel reports them back.
+pub fn facts(socket: RawFd, point: &Point) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    if point.int(BUSY_POLL.id).unwrap_or(0) > 0 {
+        if let Ok(us) = socket::busy_poll(socket) {
+            facts.insert("busy_poll_us".into(), us.to_string());
+        }
+        if let Ok(id) = socket::incoming_napi_id(socket) {
+            facts.insert(NAPI_ID.into(), id.to_string());
+        }
+    }
+    facts
+}
+
+/// How a receiver waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    Sleep,
+    Spin,
+}
+
+impl Waiting {
+    pub fn of(point: &Point) -> Waiting {
+        if point.text(WAITING.id) == Some(SPIN) { Waiting::Spin } else { Waiting::Sleep }
+    }
+
+    /// One call that brings something, or the end of the stream. `call` is given the flags for it.
+    #[inline]
+    pub fn receive(self, mut call: impl FnMut(libc::c_int) -> io::Result<usize>) -> io::Result<Received> {
+        if self == Waiting::Sleep {
+            return Ok(Received { bytes: call(0)?, system_calls: 1 });
+        }
+        let mut system_calls = 0;
+        loop {
+            system_calls += 1;
+            match call(libc::MSG_DONTWAIT) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Ok(Received { bytes: result?, system_calls }),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(axis: &Axis, value: Value) -> Point {
+        let mut point = Point::default();
+        point.set(axis.id, value);
+        point
+    }
+
+    #[test]
+    fn a_spinner_counts_its_empty_calls_and_a_sleeper_makes_one() {
+        let spin = Waiting::of(&point(&WAITING, Value::text("spin")));
+        let mut empty = 3;
+        let got = spin.receive(|flags| {
+            assert_eq!(flags, libc::MSG_DONTWAIT);
+            empty -= 1;
+            if empty >= 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(7) }
+        });
+        assert_eq!(got.unwrap(), Received { bytes: 7, system_calls: 4 });
+        let failed = spin.receive(|_| Err(io::ErrorKind::ConnectionReset.into()));
+        assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(Waiting::of(&Point::default()), Waiting::Sleep);
+        assert_eq!(Waiting::Sleep.receive(|_| Ok(5)).unwrap(), Received { bytes: 5, system_calls: 1 });
+    }
+
+    #[test]
+    fn options_are_set_or_it_is_said_why_not() {
+        use std::os::fd::AsRawFd;
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let fd = socket.as_raw_fd();
+        apply(fd, &point(&LOW_WATER, Value::Int(4096))).unwrap();
+        assert_eq!(socket::low_water(fd).unwrap(), 4096);
+        assert!(facts(fd, &Point::default()).is_empty(), "nothing was asked");
+        let busy = point(&BUSY_POLL, Value::Int(50));
+        match apply(fd, &busy) {
+            Ok(()) => {
+                let facts = facts(fd, &busy);
+                assert_eq!(facts["busy_poll_us"], "50");
+                assert_eq!(facts[NAPI_ID], "0", "nothing has arrived");
+            }
+            Err(error) => {
+                let why = error.downcast::<Unavailable>().expect("a reason");
+                assert!(why.reason.contains("SO_BUSY_POLL") && !why.remedy.is_empty(), "{why:?}");
+                eprintln!("skipped: busy polling: {}", why.reason);
+            }
+        }
+    }
+}

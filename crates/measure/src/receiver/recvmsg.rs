@@ -1,0 +1,86 @@
+//! `recvmsg`: recvmsg(2) of eight iovecs, the fields of the message: the mirror of sending them by sendmsg(2).
+//!
+//! The data lies where its reader wants it, without a second copy. A call takes what has arrived and ends
+//! at the end of a message at the latest, the next one goes on where it ended: so it costs at least one
+//! system call a message, however small the message is. That is the price of fields; a reader of many
+//! small messages pays it once for several by naming the fields of several (messages per receive).
+//! Source: recvmsg(2), readv(2).
+
+use super::options::{BUSY_POLL, LOW_WATER, WAITING, Waiting};
+use super::{About, Receive, Received, Receiver, Setup};
+use crate::message::{self, Alignment, FIELDS};
+use std::io;
+use std::os::fd::RawFd;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::units::Unit;
+use syscost_sys::scatter::Scatter;
+
+/// Eight fields each: a call takes at most 1,024 iovecs (IOV_MAX).
+const MOST_MESSAGES: u64 = 1024 / FIELDS as u64;
+
+const MESSAGES: Axis = Axis {
+    id: "messages_per_receive",
+    flag: "receive-batch",
+    title: "messages per receive",
+    help: "messages whose fields one recvmsg(2) names: it takes at most so many, and does not wait for the last",
+    unit: Unit::Count,
+    kind: Kind::Int { min: 1, max: MOST_MESSAGES },
+    default: || vec![Value::Int(1)],
+    quick: || vec![Value::Int(1)],
+};
+
+pub struct RecvMsg;
+
+impl Receive for RecvMsg {
+    fn about(&self) -> About {
+        About {
+            id: "recvmsg",
+            title: "one-copy, into fields",
+            aliases: &[],
+            summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
+            source: "recvmsg(2)",
+            in_default: false,
+        }
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        const { &[LOW_WATER, BUSY_POLL, WAITING, MESSAGES] }
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        point.int(MESSAGES.id).unwrap_or(1)
+    }
+
+    fn decodes(&self) -> bool {
+        true
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
+        let page = setup.point.text("alignment") == Some("page");
+        let alignment = if page { Alignment::Page } else { Alignment::Heap };
+        let messages = self.messages_held(setup.point);
+        let fields =
+            (0..messages).flat_map(|_| message::empty_fields(setup.message_bytes, alignment)).collect();
+        Ok(Box::new(Fields {
+            socket: setup.socket,
+            waiting: Waiting::of(setup.point),
+            scatter: Scatter::into(fields),
+        }))
+    }
+}
+
+struct Fields {
+    socket: RawFd,
+    waiting: Waiting,
+    scatter: Scatter,
+}
+
+impl Receiver for Fields {
+    fn receive(&mut self) -> io::Result<Received> {
+        self.waiting.receive(|flags| self.scatter.receive(self.socket, flags))
+    }
+
+    fn last(&self) -> Option<Vec<&[u8]>> {
+        Some(self.scatter.last())
+    }
+}

@@ -1,0 +1,73 @@
+//! `splice_null`: splice(2) from the socket through a pipe to /dev/null; no byte reaches user memory.
+//!
+//! Nobody gets the data: it is what the kernel's own side of receiving costs where pages are moved on
+//! instead of copied, as to a file or another socket, and an upper bound for receivers that deliver. Bytes
+//! that a device put beside the headers of a packet the kernel copies to a page first.
+//! Source: splice(2).
+
+use super::options::{LOW_WATER, WAITING, Waiting};
+use super::{About, Receive, Received, Receiver, Setup};
+use std::io;
+use std::os::fd::RawFd;
+use syscost_core::axis::Axis;
+use syscost_sys::drain::{self, Drain};
+
+/// 64 pages, each of which may hold up to 32 KiB that were sent by one call. An ordinary user may have some
+/// hundred of them (fs.pipe-user-pages-soft).
+const PIPE_BYTES: usize = 256 << 10;
+
+pub struct SpliceNull;
+
+impl Receive for SpliceNull {
+    fn about(&self) -> About {
+        About {
+            id: "splice_null",
+            title: "moved on unseen: upper bound",
+            aliases: &[],
+            summary: "splice(2) from the socket through a pipe to /dev/null: pages are moved on and dropped",
+            source: "splice(2)",
+            in_default: false,
+        }
+    }
+
+    /// No busy polling: splice(2) waits without it.
+    fn axes(&self) -> &'static [Axis] {
+        const { &[LOW_WATER, WAITING] }
+    }
+
+    fn delivers(&self) -> bool {
+        false
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
+        let waiting = Waiting::of(setup.point);
+        if waiting == Waiting::Spin {
+            drain::never_wait(setup.socket)?;
+        }
+        Ok(Box::new(Splicer { socket: setup.socket, waiting, drain: Drain::of(PIPE_BYTES)?, moved: 0 }))
+    }
+}
+
+struct Splicer {
+    socket: RawFd,
+    waiting: Waiting,
+    drain: Drain,
+    moved: u64,
+}
+
+impl Receiver for Splicer {
+    fn receive(&mut self) -> io::Result<Received> {
+        let mut got = self.waiting.receive(|_| self.drain.fill(self.socket))?;
+        got.system_calls += self.drain.empty(got.bytes)?;
+        self.moved += got.bytes as u64;
+        Ok(got)
+    }
+
+    fn last(&self) -> Option<Vec<&[u8]>> {
+        None
+    }
+
+    fn uncopied_bytes(&self) -> u64 {
+        self.moved
+    }
+}

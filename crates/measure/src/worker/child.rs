@@ -1,0 +1,154 @@
+//! The worker's side: reads one task, plays its role, writes the report, ends.
+//!
+//! It ends when the harness does, whatever the harness died of: the kernel kills it with its
+//! parent, and its standard input closes.
+
+use super::protocol::{self, FromWorker, ToWorker};
+use crate::probe::rights::{LOW_PORTS, Rights};
+use crate::probe::{self, RoleReport, Stage, Task};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::mpsc::{self, Receiver};
+use syscost_host::{Unavailable, scarce, topology};
+use syscost_sys::capability::{self, Capability};
+use syscost_sys::{process, signals};
+
+/// A process did not run for a while: it was stopped, or all of the machine was.
+pub const STOPPED: &str = "stopped";
+/// A thread did not stay on the CPU that it was pinned to.
+const UNPINNED: &str = "unpinned";
+
+/// Exit status of a worker whose harness went away.
+const ORPHANED: i32 = 3;
+
+/// The whole life of a worker process; returns its exit status.
+pub fn main() -> i32 {
+    process::die_with_parent();
+    process::prefer_as_victim();
+    signals::note_continuations();
+    match play().map(marked) {
+        Ok(report) => said(FromWorker::Done { report: Box::new(report) }),
+        Err(error) => said(match error.downcast::<Unavailable>() {
+            Ok(why) => FromWorker::Unavailable { why },
+            Err(error) => FromWorker::Failed { causes: causes(&error), peer_lost: peer_lost(&error) },
+        }),
+    }
+}
+
+/// What happened to this process that no probe can see, and that makes the whole round suspect.
+fn marked(mut report: RoleReport) -> RoleReport {
+    let seen = [(STOPPED, signals::was_continued()), (UNPINNED, topology::was_moved())];
+    report.marks.extend(seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()));
+    report
+}
+
+/// From the outermost in, and the limit that was met, if it was one.
+fn causes(error: &anyhow::Error) -> Vec<String> {
+    error.chain().map(|cause| cause.to_string()).chain(scarce::of_chain(error)).collect()
+}
+
+/// Did a connection end that should not have?
+fn peer_lost(error: &anyhow::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof};
+    let lost = [BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof];
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|e| lost.contains(&e.kind()))
+}
+
+fn said(frame: FromWorker) -> i32 {
+    match protocol::write(&mut io::stdout().lock(), &frame) {
+        Ok(()) => 0,
+        Err(_) => ORPHANED,
+    }
+}
+
+fn play() -> Result<RoleReport> {
+    let mut task =
+        match protocol::read(&mut io::stdin().lock())?.context("the harness closed before giving a task")? {
+            ToWorker::Task { version, task } if version == protocol::VERSION => task,
+            ToWorker::Task { version, .. } => bail!(
+                "this worker speaks protocol {}, the harness {version}: use the same syscost on both sides",
+                protocol::VERSION
+            ),
+            ToWorker::Go => bail!("the harness said go before giving a task"),
+        };
+    let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
+    let _found = find_files(&mut task);
+    give_up_rights(probe.rights(&task.role), &task)?;
+    let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };
+    probe.play(&task, &mut Line { frames })
+}
+
+/// Finds the task's files while this process has the harness's rights: the kernel shows the descriptors of a
+/// process to nobody who holds fewer. From then on each is a descriptor of this process, which nothing can be
+/// read or written by, and which [`Task::files`] names. One that cannot be found stays for the role to say so.
+fn find_files(task: &mut Task) -> Vec<File> {
+    let mut found = Vec::new();
+    for path in &mut task.files {
+        let file = File::options().read(true).custom_flags(libc::O_PATH).open(&*path);
+        if let Ok(file) = file {
+            *path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            found.push(file);
+        }
+    }
+    found
+}
+
+/// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
+fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
+    let ports = task.ports.map(|_| LOW_PORTS);
+    let kept: Vec<Capability> = rights.0.into_iter().chain(ports).map(|right| right.capability).collect();
+    capability::keep_only(&kept).context("cannot give up rights that this role does not need")
+}
+
+/// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.
+fn listen_to_harness() -> Result<Receiver<ToWorker>> {
+    let (tell, frames) = mpsc::channel();
+    let listener = move || {
+        let mut input = io::stdin().lock();
+        while let Ok(Some(frame)) = protocol::read(&mut input) {
+            if tell.send(frame).is_err() {
+                return;
+            }
+        }
+        process::exit_now(ORPHANED);
+    };
+    std::thread::Builder::new()
+        .spawn(listener)
+        .map_err(|error| scarce::cannot_start("a thread that listens to the harness", error))?;
+    Ok(frames)
+}
+
+/// A role's line to the harness, over standard input and output.
+struct Line {
+    /// `None`: a role that plays alone stays the only thread of its process. A second thread makes
+    /// the kernel count references to every file that a call uses, a fifth of a one-byte read; only
+    /// the death signal of the parent then ends an orphan.
+    frames: Option<Receiver<ToWorker>>,
+}
+
+impl Line {
+    fn hear(&self) -> Option<ToWorker> {
+        match &self.frames {
+            Some(frames) => frames.recv().ok(),
+            None => protocol::read(&mut io::stdin().lock()).ok().flatten(),
+        }
+    }
+}
+
+impl Stage for Line {
+    fn offer(&mut self, offer: serde_json::Value) -> Result<()> {
+        protocol::write(&mut io::stdout().lock(), &FromWorker::Offer { offer })?;
+        Ok(())
+    }
+
+    fn ready(&mut self) -> Result<()> {
+        protocol::write(&mut io::stdout().lock(), &FromWorker::Ready)?;
+        match self.hear().context("the harness closed before the start")? {
+            ToWorker::Go => Ok(()),
+            ToWorker::Task { .. } => bail!("the harness gave a second task"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! From a run to its report: the sections in order. Nothing is measured, marked up or printed here.
+
+use super::material::{Material, state};
+use super::section;
+use super::{Block, CellRef, LINKED, LINKS, Report, Section, Statement};
+use std::time::Duration;
+use syscost_analyze::beside::Beside;
+use syscost_analyze::whole::Analysis;
+use syscost_core::units;
+use syscost_experiment::run::Run;
+
+/// The report of a run, from its analysis.
+pub fn report(run: &Run, analysis: &Analysis) -> Report {
+    report_beside(run, analysis, &[])
+}
+
+/// The same with figures from elsewhere beside the run's own.
+pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Report {
+    let material = Material::of(run, analysis, beside);
+    let verdict = section::verdict::statements(&material);
+    let mut sections: Vec<Section> = [
+        section::questions::section(&material),
+        section::machine::section(&material),
+        section::operations::section(&material),
+        section::copies::section(&material),
+        section::time::section(&material),
+        section::latency::section(&material),
+        section::plots::by_size(&material),
+        section::plots::by_threads(&material),
+        section::plots::by_connections(&material),
+        section::rulers::section(&material),
+        section::hardware::section(&material),
+        section::regions::section(&material),
+        section::maps::section(&material),
+        section::crossovers::section(&material),
+        section::verdict::findings(&material),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let careful = section::care::section(&material);
+    let linked = if run.record.plan.cases.len() > section::cases::ROWS { LINKS } else { LINKED };
+    let referenced = referenced(&verdict, sections.iter().chain(&careful), linked);
+    sections.extend(section::cases::section(&material, &referenced));
+    sections.extend(careful);
+    sections.extend(section::missing::section(&material));
+    sections.extend(section::problems::section(&material));
+    sections.push(section::method::section(&material));
+    sections.push(section::reproduce::section(&material));
+    Report {
+        title: title(run),
+        subtitle: subtitle(run),
+        verdict,
+        glance: section::glance::tables(&material),
+        errors: section::copies::errors(&material),
+        notices: section::problems::notices(&material),
+        sections,
+    }
+}
+
+/// The cells that sentences are linked to, so many of each: they must be found on the page.
+fn referenced<'s>(
+    verdict: &'s [Statement],
+    sections: impl Iterator<Item = &'s Section>,
+    linked: usize,
+) -> Vec<CellRef> {
+    let listed = sections.flat_map(|s| &s.blocks).flat_map(|block| match block {
+        Block::Statement(statement) => std::slice::from_ref(statement),
+        Block::Statements(list) => list,
+        _ => &[],
+    });
+    verdict.iter().chain(listed).flat_map(|s| s.cells.iter().take(linked).cloned()).collect()
+}
+
+fn title(run: &Run) -> String {
+    match (run.record.spec.title.as_str(), run.record.spec.name.as_str()) {
+        ("", "") => "A run of syscost".into(),
+        ("", name) => name.into(),
+        (title, _) => title.into(),
+    }
+}
+
+/// When, where and how complete: one line.
+fn subtitle(run: &Run) -> String {
+    let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+    let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()).count();
+    let mut parts: Vec<String> = [fact("cpu_model"), fact("kernel_release").map(|k| format!("Linux {k}"))]
+        .into_iter()
+        .flatten()
+        .collect();
+    parts.push(date(run.record.started_unix_ns));
+    parts.push(format!(
+        "{} in {}",
+        units::count(cases, "case"),
+        units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
+    ));
+    parts.push(state(run.record.state).into());
+    parts.join(" · ")
+}
+
+/// `2026-11-21 21:58 UTC`
+fn date(unix_ns: u64) -> String {
+    let [year, month, day, hour, minute, _] = units::utc(unix_ns / 1_000_000_000);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_300_000_000_000_000), "2026-11-21 22:26 UTC");
+        assert!(date(u64::MAX).starts_with("2554-"));
+    }
+}

@@ -1,0 +1,289 @@
+//! How a run's cases are laid out for reading: what varies, what is held constant, which values
+//! make lines of a plot and which make combinations of their own.
+
+use std::collections::BTreeSet;
+use syscost_analyze::CellRef;
+use syscost_analyze::cells::Cells;
+use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::sample::Metric;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::Probe;
+
+/// The axis whose values compete and the one along which they may cross: as the analysis has them.
+pub use syscost_analyze::study::{ALONG as SIZE, RIVALS as SERIES};
+/// The other axis that plots run along.
+pub const THREADS: &str = "threads";
+
+/// Most values that are drawn of sizes, of thread counts and of what competes: pages stay small.
+const SIZES: usize = 32;
+const COUNTS: usize = 8;
+const LINES: usize = 16;
+
+/// One combination of the axes that are neither plotted nor competing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facet {
+    pub point: Point,
+    /// `path veth, TCP_NODELAY on`; empty when there is one combination only.
+    pub title: String,
+}
+
+/// The cases of one probe.
+pub struct Layout<'a> {
+    pub probe: &'static dyn Probe,
+    pub cells: &'a Cells,
+    pub axes: Vec<Axis>,
+    /// Without the repeats that measure the noise floor.
+    pub cases: Vec<&'a Case>,
+    /// Ids of axes with several values, in column order.
+    pub varying: Vec<&'static str>,
+    pub facets: Vec<Facet>,
+    /// Names of the lines, in order of style.
+    pub series: Vec<String>,
+    /// Those that are drawn: all, or an even choice of very many.
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    /// What is not drawn, in a sentence.
+    pub left_out: Option<String>,
+    /// The cases at those sizes and thread counts.
+    pictured: Vec<&'a Case>,
+    /// Axes that only some of the competing values have, and that vary: part of a line's name.
+    bound: Vec<&'static str>,
+}
+
+impl<'a> Layout<'a> {
+    pub fn of(run: &'a Run, cells: &'a Cells, probe: &'static dyn Probe) -> Layout<'a> {
+        let id = probe.about().id;
+        let cases: Vec<&Case> =
+            run.record.plan.cases.iter().filter(|c| c.probe == id && c.twin_of.is_none()).collect();
+        let axes = probe.axes();
+        let varying: Vec<&'static str> =
+            axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
+        let bound = bound_axes(probe, &cases, &varying);
+        let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
+        let (sizes, threads) = (ints(SIZE), ints(THREADS));
+        let mut layout = Layout {
+            probe,
+            cells,
+            sizes: spread(&sizes, SIZES),
+            threads: spread(&threads, COUNTS),
+            left_out: None,
+            pictured: Vec::new(),
+            varying,
+            facets: Vec::new(),
+            series: Vec::new(),
+            bound,
+            axes,
+            cases,
+        };
+        layout.pictured = layout.cases.iter().filter(|c| layout.drawn(&c.point)).copied().collect();
+        layout.facets = layout.make_facets();
+        layout.series = layout.make_series();
+        let drawn = [
+            ("message sizes", layout.sizes.len(), sizes.len()),
+            ("thread counts", layout.threads.len(), threads.len()),
+            ("lines", layout.series.len().min(LINES), layout.series.len()),
+        ];
+        layout.series.truncate(LINES);
+        let fewer: Vec<String> = drawn
+            .iter()
+            .filter(|(_, shown, all)| shown < all)
+            .map(|(what, shown, all)| format!("{shown} of {all} {what}"))
+            .collect();
+        layout.left_out = (!fewer.is_empty()).then(|| {
+            format!("Plots, maps and tables of pairs show {}; results.csv has all.", fewer.join(", "))
+        });
+        layout
+    }
+
+    pub fn axis(&self, id: &str) -> Option<&Axis> {
+        self.axes.iter().find(|a| a.id == id)
+    }
+
+    pub fn metric(&self, id: &str) -> Option<Metric> {
+        self.probe.metrics().into_iter().find(|m| m.id == id)
+    }
+
+    /// Do values compete here, over sizes?
+    pub fn comparable(&self) -> bool {
+        !self.series.is_empty() && self.sizes.len() > 1
+    }
+
+    /// `mechanism send, threads 1` of the axes given, for people.
+    pub fn describe(&self, point: &Point, ids: &[&str]) -> String {
+        let part = |id: &&str| {
+            let axis = self.axis(id)?;
+            Some(format!("{} {}", axis.title, axis.show(point.get(id)?)))
+        };
+        ids.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What every case shares: `receiver recv, path veth`.
+    pub fn constants(&self) -> String {
+        let held = self.axes.iter().filter(|a| !self.varying.contains(&a.id));
+        let part = |axis: &Axis| {
+            let value = self.cases.iter().find_map(|c| c.point.get(axis.id))?;
+            Some(format!("{} {}", axis.title, axis.show(value)))
+        };
+        held.filter_map(part).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Axes that only some of what competes has, and that vary.
+    pub fn own_axes(&self) -> &[&'static str] {
+        &self.bound
+    }
+
+    /// The name of the line that a case belongs to.
+    pub fn series_name(&self, point: &Point) -> Option<String> {
+        let mut name = point.get(SERIES)?.to_string();
+        for axis in &self.bound {
+            if let Some(value) = point.get(axis) {
+                name.push_str(&format!(" {axis}={value}"));
+            }
+        }
+        Some(name)
+    }
+
+    /// The style of a name; the same in the whole report.
+    pub fn style(&self, name: &str) -> Option<usize> {
+        self.series.iter().position(|s| s == name)
+    }
+
+    /// The combination that a point belongs to.
+    pub fn facet_of(&self, point: &Point) -> Option<&Facet> {
+        self.facets.iter().find(|f| self.facet_axes().all(|a| f.point.get(a) == point.get(a)))
+    }
+
+    /// One of its cases by its index in the plan.
+    pub fn case(&self, index: usize) -> Option<&'a Case> {
+        let place = self.cases.binary_search_by_key(&index, |c| c.index).ok()?;
+        Some(self.cases[place])
+    }
+
+    /// The cases of one combination at one value of an axis, of those that are drawn.
+    pub fn slice<'s>(
+        &'s self,
+        facet: &'s Facet,
+        axis: &'s str,
+        value: u64,
+    ) -> impl Iterator<Item = &'a Case> + 's {
+        let in_facet = move |c: &&&Case| self.facet_axes().all(|a| facet.point.get(a) == c.point.get(a));
+        self.pictured.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
+    }
+
+    /// Is a case at a size and a thread count that is drawn?
+    pub fn drawn(&self, point: &Point) -> bool {
+        let among = |axis: &str, shown: &[u64]| point.int(axis).is_none_or(|n| shown.contains(&n));
+        among(SIZE, &self.sizes) && among(THREADS, &self.threads)
+    }
+
+    pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
+        let cell = self.cells.cell(case, metric)?;
+        Some((cell.estimate, CellRef { case, metric: cell.metric }))
+    }
+
+    /// A case's headline in cycles of the time-stamp counter, where its probe gives it so.
+    pub fn tsc_cycles(&self, case: usize) -> Option<f64> {
+        let metrics = self.probe.metrics();
+        let in_cycles = metrics.iter().find(|m| m.unit == Unit::TscCycles)?;
+        Some(self.estimate(case, in_cycles.id)?.0.value)
+    }
+
+    /// Was this metric measured anywhere?
+    pub fn has(&self, metric: &str) -> bool {
+        self.cases.iter().any(|c| self.cells.cell(c.index, metric).is_some())
+    }
+
+    fn facet_axes(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let plotted = |a: &&str| [SERIES, SIZE, THREADS].contains(a);
+        self.varying.iter().filter(move |a| !plotted(a) && !self.bound.contains(a)).copied()
+    }
+
+    fn make_facets(&self) -> Vec<Facet> {
+        let axes: Vec<&str> = self.facet_axes().collect();
+        let mut facets: Vec<Facet> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for case in &self.cases {
+            let mut point = Point::default();
+            for axis in &axes {
+                if let Some(value) = case.point.get(axis) {
+                    point.set(axis, value.clone());
+                }
+            }
+            if seen.insert(point.clone()) {
+                let title = self.describe(&point, &axes);
+                facets.push(Facet { point, title });
+            }
+        }
+        facets
+    }
+
+    fn make_series(&self) -> Vec<String> {
+        let order: Vec<&str> = self.axis(SERIES).map(|a| a.kind.names()).unwrap_or_default();
+        let mut names: Vec<(usize, Point, String)> = Vec::new();
+        for case in &self.cases {
+            let Some(name) = self.series_name(&case.point) else { continue };
+            if !names.iter().any(|n| n.2 == name) {
+                let wanted = case.point.text(SERIES);
+                let place = order.iter().position(|o| Some(*o) == wanted).unwrap_or(order.len());
+                let mut own = Point::default();
+                for axis in &self.bound {
+                    if let Some(value) = case.point.get(axis) {
+                        own.set(axis, value.clone());
+                    }
+                }
+                names.push((place, own, name));
+            }
+        }
+        names.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        names.into_iter().map(|n| n.2).collect()
+    }
+}
+
+/// At most so many values, evenly chosen, the first and the last among them.
+pub fn spread<T: Copy>(values: &[T], most: usize) -> Vec<T> {
+    if values.len() <= most || most == 0 {
+        return values.to_vec();
+    }
+    let last = values.len() - 1;
+    (0..most).map(|i| values[if most == 1 { 0 } else { i * last / (most - 1) }]).collect()
+}
+
+/// Every value of an axis, where it applies.
+fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
+    cases.iter().filter_map(|c| c.point.get(axis).cloned()).collect()
+}
+
+/// Axes that would not exist with another of the competing values (the reap batch of what reaps nothing).
+fn bound_axes(probe: &dyn Probe, cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
+    let competing = values(cases, SERIES);
+    let lacks = |axis: &str, case: &Case, other: &Value| {
+        let mut point = case.point.clone();
+        point.set(SERIES, other.clone());
+        !probe.applies(axis, &point)
+    };
+    // One case of each that has the axis stands for all.
+    let has = |axis: &str, own: &Value| {
+        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES) == Some(own))
+    };
+    let partial = |axis: &&str| {
+        let owners = competing.iter().filter_map(|own| has(axis, own));
+        owners.into_iter().any(|case| competing.iter().any(|other| lacks(axis, case, other)))
+    };
+    varying.iter().copied().filter(|a| *a != SERIES).filter(partial).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn a_choice_keeps_both_ends() {
+        let all: Vec<u32> = (0..100).collect();
+        assert_eq!(spread(&all, 4), [0, 33, 66, 99]);
+        assert_eq!(spread(&all[..3], 4), [0, 1, 2]);
+        assert_eq!(spread(&all, 1), [0]);
+    }
+}

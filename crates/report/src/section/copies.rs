@@ -1,0 +1,329 @@
+//! Where the copies happen: what was counted of each way to move data, its data path drawn, and what
+//! does not add up.
+//!
+//! Ways that moved the payload alike share a drawing, whatever they are called.
+
+use super::{capital, plural, unless_empty};
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{Area, Arrow, Block, CellRef, Diagram, Entry, Kind, Notice, Section, Stage, Table};
+use syscost_analyze::copies::{self, Claim};
+use syscost_analyze::data_path::{self, DataPath, Flow, Step};
+use syscost_analyze::words::{and, percent};
+use syscost_core::units::{Unit, significant};
+use syscost_experiment::run::Audit;
+use syscost_experiment::run::audit::TOLERANCE;
+use syscost_measure::ledger::{Counts, Tier};
+
+/// What is said once of all audits.
+const SHARED: &[&str] = &["message_bytes", "threads"];
+
+pub fn section(m: &Material) -> Option<Section> {
+    let told = data_path::data_paths(m.run);
+    if told.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(m, &told))];
+    blocks.extend(drawings(&told).into_iter().map(Block::Diagram));
+    blocks.extend(super::payers::blocks(m));
+    unless_empty("copies", "Where the copies happen", "Copies", blocks)
+}
+
+/// A ledger with a hole is an error of the report, and not a rounding.
+pub fn errors(m: &Material) -> Vec<Notice> {
+    let ways = data_path::data_paths(m.run);
+    ways.iter().filter_map(|way| imbalance(m, way)).collect()
+}
+
+fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
+    let what = copies::imbalance(way.audit)?;
+    let cases = m.run.record.plan.cases.iter();
+    let audited = cases.filter(|c| c.probe == way.audit.probe && c.point == way.audit.point);
+    Some(Notice {
+        title: format!("The count of copies of {} does not add up", way.name()),
+        text: format!(
+            "{}; more than {} % is an error. Nothing is claimed about its copies.",
+            capital(&what),
+            significant(TOLERANCE * 100.0)
+        ),
+        remedy: "`syscost audit` counts again; if it repeats, report it with the kernel's version".into(),
+        cases: audited.map(|c| c.index).collect(),
+    })
+}
+
+fn introduction(m: &Material, told: &[DataPath]) -> String {
+    let shared = data_path::shared(m.run, SHARED);
+    let at = if shared.is_empty() { String::new() } else { format!(", at {shared}") };
+    let counted = told.iter().filter(|c| c.audit.counts.is_some()).count();
+    let how = match counted {
+        0 => {
+            "The kernel's copies were not counted: what is known is what each side did itself, and what completions \
+             say."
+        }
+        n if n == told.len() && told.iter().all(|c| c.audit.tier == Tier::Agreed) => COUNTED_TWICE,
+        n if n == told.len() => COUNTED,
+        _ => "Counted in the kernel where the tier is not C; there, only what each side did itself is known.",
+    };
+    let orphan = if counted > 0 { ORPHAN } else { "" };
+    format!(
+        "Bytes copied per byte of payload, in an untimed round of {}{at}. {how}{orphan}",
+        plural(told.len(), "case")
+    )
+}
+
+const COUNTED: &str =
+    "Counted in the kernel, segment by segment; a copy in user space is the mechanism's own count.";
+const COUNTED_TWICE: &str = "Counted in the kernel twice, segment by segment and at the functions that copy, and both \
+                             agree (tier A); a copy in user space is the mechanism's own count.";
+const ORPHAN: &str = " The orphan copy is the one that the kernel makes of lent pages before a receiver on the same \
+                      machine may keep them.";
+
+const COLUMNS: [&str; 12] = [
+    "mechanism",
+    "path",
+    "user copied",
+    "copied in",
+    "orphan copied",
+    "copied out",
+    "copies in all",
+    "not copied in",
+    "not copied out",
+    "completions flagged",
+    "tier",
+    "balance",
+];
+
+fn table(m: &Material, told: &[DataPath]) -> Table {
+    let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
+    Table {
+        id: "copies-table".into(),
+        columns: COLUMNS.map(String::from).to_vec(),
+        rows: told.iter().map(|way| row(m, way)).collect(),
+        note: reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)),
+        ..Table::default()
+    }
+}
+
+fn row(m: &Material, told: &DataPath) -> Vec<Entry> {
+    let audit = told.audit;
+    let per = |bytes: u64| Entry::Number(audit.per_byte(bytes), Unit::Ratio);
+    let counted = |bytes: Option<u64>| bytes.map_or(Entry::Missing, per);
+    let counts = audit.counts;
+    // What did not ask for zero-copy has no completions to flag: not a missing figure.
+    let none = || Entry::Text("none".into());
+    let name = match CellRef::audit(m.run, audit) {
+        Some(cell) => Entry::Named { text: told.way.clone(), cell },
+        None => Entry::Text(told.way.clone()),
+    };
+    vec![
+        name,
+        Entry::Text(told.path.clone()),
+        per(audit.user_copied),
+        counted(counts.map(|c| c.copied_in)),
+        counted(counts.map(|c| c.orphan_copied)),
+        counted(counts.map(|c| c.copied_out + audit.decrypted_out())),
+        counted(counts.map(|c| copies_in_all(audit, &c))),
+        counted(counts.map(|c| c.uncopied_in)),
+        per(audit.uncopied_out),
+        audit.flagged().map_or_else(none, |share| Entry::Share { share, signed: false }),
+        Entry::Text(audit.tier.letter().into()),
+        Entry::Text(balanced(audit)),
+    ]
+}
+
+/// Encryption and decryption read and write every byte as a copy does.
+fn copies_in_all(audit: &Audit, counts: &Counts) -> u64 {
+    let decrypted = audit.decrypted_inside() + audit.decrypted_out();
+    audit.user_copied + counts.copied_in + counts.orphan_copied + decrypted + counts.copied_out
+}
+
+/// Nothing is rounded away: `exact` is to the byte.
+fn balanced(audit: &Audit) -> String {
+    match audit.unexplained() {
+        None => "not verified".into(),
+        Some(0.0) => "exact".into(),
+        Some(share) => difference(share),
+    }
+}
+
+/// `+0.3 %`
+fn difference(share: f64) -> String {
+    format!("{}{} %", if share > 0.0 { "+" } else { "" }, significant(share * 100.0))
+}
+
+/// One drawing for all that moved the payload alike, and of which as much is known.
+fn drawings(told: &[DataPath]) -> Vec<Diagram> {
+    let mut drawn: Vec<(Vec<&DataPath>, Diagram)> = Vec::new();
+    for way in told {
+        let diagram = drawing(way);
+        let known = |audit: &Audit| (audit.tier, audit.uncounted.clone(), audit.balanced());
+        let same = |(ways, other): &&mut (Vec<&DataPath>, Diagram)| {
+            other.arrows == diagram.arrows
+                && other.stages == diagram.stages
+                && other.claim == diagram.claim
+                && ways.first().is_some_and(|first| known(first.audit) == known(way.audit))
+        };
+        match drawn.iter_mut().find(same) {
+            Some(known) => known.0.push(way),
+            None => drawn.push((vec![way], diagram)),
+        }
+    }
+    drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect()
+}
+
+/// The names of those who share it: `send and sendmsg over loopback and veth`.
+fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
+    // Ways by the paths on which they are alike, in order of appearance.
+    let mut paths: Vec<(&str, Vec<String>)> = Vec::new();
+    for told in ways {
+        match paths.iter_mut().find(|known| known.0 == told.way) {
+            Some(known) => known.1.push(told.path.clone()),
+            None => paths.push((&told.way, vec![told.path.clone()])),
+        }
+    }
+    let mut groups: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for (way, paths) in paths {
+        match groups.iter_mut().find(|known| known.1 == paths) {
+            Some(known) => known.0.push(way.to_string()),
+            None => groups.push((vec![way.to_string()], paths)),
+        }
+    }
+    let name = |(ways, paths): &(Vec<String>, Vec<String>)| {
+        let over =
+            if paths.iter().all(String::is_empty) { String::new() } else { format!(" over {}", and(paths)) };
+        format!("{}{over}", and(ways))
+    };
+    diagram.title = groups.iter().map(name).collect::<Vec<_>>().join("; ");
+    let mut links: Vec<String> = ways.iter().map(|w| w.path.clone()).filter(|p| !p.is_empty()).collect();
+    links.sort();
+    links.dedup();
+    let link = diagram.stages.iter_mut().find(|s| s.area == Area::Between);
+    if let Some(link) = link.filter(|_| !links.is_empty()) {
+        link.name = format!("{}: {}", link.name, links.join(", "));
+    }
+    diagram.notes = notes(ways);
+    diagram.id = slug(&format!("data path {}", diagram.title));
+    diagram
+}
+
+fn drawing(told: &DataPath) -> Diagram {
+    let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
+    let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
+    let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
+    let mut stages = if told.flows.iter().any(|(step, _)| *step == Step::Gather) {
+        vec![stage(Area::User, "eight fields", "fields"), stage(Area::User, "sender's buffer", "buffer")]
+    } else {
+        vec![stage(Area::Kernel, "page cache", "file")]
+    };
+    let (end, at_end) = destination(told);
+    stages.extend([
+        stage(Area::Kernel, "sender's socket", "socket"),
+        stage(Area::Between, link, short),
+        stage(Area::Kernel, "receiver's socket", "socket"),
+        stage(Area::User, end, at_end),
+    ]);
+    Diagram {
+        id: String::new(),
+        title: String::new(),
+        claim: claim(told),
+        stages,
+        arrows: told.flows.iter().map(|(step, flow)| arrow(told, *step, *flow)).collect(),
+        notes: Vec::new(),
+    }
+}
+
+/// Where the payload ends, in full and in short.
+fn destination(told: &DataPath) -> (&'static str, &'static str) {
+    let audit = told.audit;
+    match audit.uncopied_out {
+        _ if !told.delivered => ("not delivered", "nobody"),
+        0 => ("receiver's buffer", "user"),
+        all if all == audit.delivered_bytes => ("receiver's mapping", "mapping"),
+        _ => ("receiver's memory", "user"),
+    }
+}
+
+/// What is said above the drawing; a count that does not add up before all else.
+fn claim(told: &DataPath) -> Option<(Option<bool>, String)> {
+    let said = told.claim.as_ref();
+    let hole = told.audit.unexplained().filter(|_| told.audit.balanced() == Some(false));
+    match hole {
+        None => said.map(|Claim { kept, text }| (*kept, text.clone())),
+        Some(share) => {
+            let what = said.map_or("the count of its copies does not add up", |claim| &claim.text);
+            Some((Some(false), format!("{what}: {} unexplained", difference(share))))
+        }
+    }
+}
+
+/// How it is known, and whether it adds up, of ways that share a drawing: the worst of them counts.
+fn notes(ways: &[&DataPath]) -> Vec<String> {
+    let Some(first) = ways.first().map(|way| way.audit) else { return Vec::new() };
+    let tier = first.tier.letter();
+    let mut notes = vec![match (&first.uncounted, first.counts) {
+        (Some(why), _) => format!("tier {tier}, not verified: {}", why.reason),
+        (None, None) => format!("tier {tier}, not verified"),
+        (None, Some(_)) => format!("counted in the kernel (tier {tier})"),
+    }];
+    let share = |way: &&DataPath| way.audit.unexplained();
+    let worst = ways.iter().filter_map(share).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    notes.extend(worst.filter(|share| share.abs() <= TOLERANCE).map(|share| match share {
+        0.0 => "adds up to the byte".into(),
+        _ => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
+    }));
+    notes.extend(ways.iter().find_map(|way| copies::dropped(way.audit)));
+    let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
+    let again = ways.iter().filter_map(again).fold(0.0, f64::max);
+    if again >= RETRANSMITTED {
+        let most = if ways.len() > 1 { "up to " } else { "" };
+        notes.push(format!("{most}{} was sent again", percent(again)));
+    }
+    notes
+}
+
+fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
+    let what = match step {
+        Step::Gather => "copied in user space",
+        Step::Send if told.encrypted => "encrypted",
+        Step::Send => "copied in",
+        Step::Leave => "copied on leaving",
+        Step::Arrive if told.encrypted => "decrypted",
+        Step::Arrive => "orphan copy",
+        Step::Receive if told.audit.decrypted_out() > 0 => "decrypted",
+        Step::Receive => "copied out",
+    };
+    let instead = match (step, told.delivered) {
+        (Step::Receive, true) => "mapped",
+        (Step::Receive, false) => "ends in the kernel",
+        _ => "by reference",
+    };
+    match flow {
+        Flow::Unknown => Arrow::new(Kind::Unknown, "?", "not verified"),
+        Flow::Device { fetched } => {
+            let amount = fetched.map_or("DMA".to_string(), |bytes| format!("{}x", figure(bytes)));
+            Arrow::new(Kind::Device, &amount, "by the device")
+        }
+        Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", instead),
+        Flow::Counted { copied, uncopied } => {
+            let mut arrow = Arrow::new(Kind::Copied(copied), &format!("{}x", figure(copied)), what);
+            if uncopied >= SHOWN {
+                arrow.rest = Some(format!("{} {instead}", figure(uncopied)));
+            }
+            arrow
+        }
+    }
+}
+
+/// Less than this is nothing to speak of, in a path that never is quite still.
+const RETRANSMITTED: f64 = 0.0005;
+
+/// Less than this of a part is not worth a word beside the other; the table has it.
+const SHOWN: f64 = 0.005;
+
+/// Two digits behind the point: the drawing is for the eye, the table has the rest.
+fn figure(bytes: f64) -> String {
+    if bytes < SHOWN {
+        return "<0.01".into();
+    }
+    significant((bytes * 100.0).round() / 100.0)
+}

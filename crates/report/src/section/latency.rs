@@ -1,0 +1,326 @@
+//! Latency: the distributions in figures and curves, over rates and over threads that share one load.
+
+use super::{capital, plural, unless_empty};
+use crate::context::{Layout, SERIES, SIZE, THREADS, spread};
+use crate::escape::slug;
+use crate::material::Material;
+use crate::section::glance::standing;
+use crate::{Block, Entry, Mark, Place, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
+use std::collections::BTreeMap;
+use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RATE};
+use syscost_analyze::study::Study;
+use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
+
+/// Rows of one table, and plots of one kind.
+const ROWS: usize = 120;
+const PLOTS: usize = 4;
+/// Depths of a curve: one in so many is slower.
+const DEPTHS: &[f64] = &[
+    2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
+];
+/// The quantiles of the table that belong to all rounds together.
+const POOLED: [f64; 2] = [0.99, 0.999];
+
+const METHOD: &str = "Every message, or round trip, was timed for itself. p50, p90 and p99 are medians over rounds with \
+    their intervals; \"all rounds\" is the quantile of all times of a case together, with an interval that draws whole rounds \
+    (bootstrap). A quantile is given only where at least ten times lie beyond it.";
+const OPEN: &str = "An open loop's latency runs from the moment at which a message was due by a schedule fixed in \
+    advance to its last byte at the receiver, so that waiting behind a late sender counts. Sender and receiver are on one \
+    host and read one clock (CLOCK_MONOTONIC), on every path of this run; between hosts only a round trip could be given. \
+    The rate is that of all threads together: each of n threads sends one n-th of it.";
+
+pub fn section(m: &Material) -> Option<Section> {
+    let latency = &m.analysis.latency;
+    if latency.cases.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Text(METHOD.into())];
+    if !latency.statements.is_empty() {
+        blocks.push(Block::Statements(latency.statements.clone()));
+    }
+    for layout in &m.layouts {
+        let view = View::of(layout, latency, m.run.record.spec.confidence);
+        if view.cases.is_empty() {
+            continue;
+        }
+        blocks.extend(view.table(false).map(Block::Table));
+        if view.cases.iter().any(|(case, _)| open(case)) {
+            blocks.push(Block::Text(OPEN.into()));
+            blocks.extend(view.table(true).map(Block::Table));
+        }
+        blocks.extend(view.curves().into_iter().map(Block::Plot));
+        blocks.extend(view.along(RATE, Scale::Log10).into_iter().map(Block::Plot));
+        blocks.extend(view.along(THREADS, Scale::Log2).into_iter().map(Block::Plot));
+    }
+    unless_empty("latency", "Latency", "Latency", blocks)
+}
+
+fn open(case: &Case) -> bool {
+    case.point.get(RATE).is_some()
+}
+
+struct View<'a> {
+    layout: &'a Layout<'a>,
+    studies: &'a [Study],
+    cases: Vec<(&'a Case, &'a Distribution)>,
+    confidence: f64,
+}
+
+impl<'a> View<'a> {
+    fn of(layout: &'a Layout<'a>, latency: &'a Latency, confidence: f64) -> View<'a> {
+        let mine = |case: &&'a Case| Some((*case, latency.cases.get(&case.index)?));
+        let cases = layout.cases.iter().filter_map(mine).collect();
+        View { layout, studies: &latency.studies, cases, confidence }
+    }
+
+    /// The figures of one kind of loop.
+    fn table(&self, of_open: bool) -> Option<Table> {
+        let cases: Vec<_> = self.cases.iter().filter(|(case, _)| open(case) == of_open).collect();
+        let axes: Vec<&str> = self.varying(&cases);
+        let mut columns: Vec<String> =
+            axes.iter().filter_map(|id| self.layout.axis(id)).map(|a| a.title.to_string()).collect();
+        if of_open {
+            columns.extend(["achieved", "kept up"].map(String::from));
+        }
+        columns.extend(["timed", "p50", "p90", "p99"].map(String::from));
+        columns.extend(["p99, all rounds", "p99.9, all rounds", "beyond p99.9", "longest"].map(String::from));
+        let row = |(case, times): &&(&Case, &Distribution)| {
+            let show = |id: &&str| {
+                let (axis, value) = self.layout.axis(id).zip(case.point.get(id))?;
+                Some(Entry::Text(axis.show(value)))
+            };
+            let mut row: Vec<Entry> =
+                axes.iter().map(|id| show(id).unwrap_or(Entry::Text(String::new()))).collect();
+            if of_open {
+                row.push(self.entry(case.index, ACHIEVED));
+                row.push(Entry::Text(if times.saturated.is_some() { "no: saturated" } else { "yes" }.into()));
+            }
+            row.push(Entry::Text(times.whole.count().to_string()));
+            row.extend(["latency_p50", "latency_p90", "latency_p99"].map(|id| self.entry(case.index, id)));
+            row.extend(times.quantiles(&POOLED, self.confidence).into_iter().map(pooled));
+            row.push(Entry::Text(times.whole.beyond(POOLED[1]).to_string()));
+            row.push(
+                times.whole.max().map_or(Entry::Missing, |ns| Entry::Number(ns as f64, Unit::Nanoseconds)),
+            );
+            row
+        };
+        let title = if of_open { "Open loop: from due to arrived" } else { "Closed loop: round trips" };
+        let left = cases.len().saturating_sub(ROWS);
+        (!cases.is_empty()).then(|| Table {
+            id: format!(
+                "latency-{}-{}",
+                self.layout.probe.about().id,
+                if of_open { "open" } else { "closed" }
+            ),
+            title: title.into(),
+            columns,
+            rows: cases.iter().take(ROWS).map(row).collect(),
+            shown_in: None,
+            note: (left > 0).then(|| format!("{} more in results.csv.", plural(left, "case"))),
+        })
+    }
+
+    fn entry(&self, case: usize, metric: &str) -> Entry {
+        let Some((estimate, _)) = self.layout.estimate(case, metric) else {
+            return Entry::Text("not enough".into());
+        };
+        let study = self.studies.iter().find(|s| s.comparisons.metric.id == metric);
+        let standing = study.map_or(Standing::None, |study| standing(study, case));
+        Entry::Estimate { estimate, cell: None, standing }
+    }
+
+    /// Axes on which these cases differ, in column order.
+    fn varying(&self, cases: &[&(&Case, &Distribution)]) -> Vec<&'static str> {
+        let differs = |id: &&&'static str| {
+            let first = cases.first().and_then(|(case, _)| case.point.get(id));
+            cases.iter().any(|(case, _)| case.point.get(id) != first)
+        };
+        self.layout.varying.iter().filter(differs).copied().collect()
+    }
+
+    /// Cases that differ in what competes, and in this axis, only.
+    fn sets(&self, along: Option<&str>) -> BTreeMap<Point, Vec<(&'a Case, &'a Distribution)>> {
+        let own = self.layout.own_axes();
+        let apart = |id: &&&str| **id != SERIES && Some(**id) != along && !own.contains(*id);
+        let axes: Vec<&str> = self.layout.varying.iter().filter(apart).copied().collect();
+        let mut sets: BTreeMap<Point, Vec<(&Case, &Distribution)>> = BTreeMap::new();
+        for (case, times) in &self.cases {
+            let mut key = Point::default();
+            for axis in &axes {
+                case.point.get(axis).into_iter().for_each(|value| key.set(axis, value.clone()));
+            }
+            sets.entry(key).or_default().push((case, times));
+        }
+        sets
+    }
+
+    fn title(&self, what: &str, key: &Point) -> String {
+        let ids: Vec<&str> = self.layout.axes.iter().map(|a| a.id).collect();
+        let place = self.layout.describe(key, &ids);
+        if place.is_empty() { what.to_string() } else { format!("{what}, {place}") }
+    }
+
+    /// How much slower one in so many is: closed loops at some sizes, open ones at some rates.
+    fn curves(&self) -> Vec<Plot> {
+        let plots = |of_open: bool| {
+            let sets = self.sets(None);
+            let kept = |set: &&(Point, Vec<(&Case, &Distribution)>)| {
+                let (_, cases) = set;
+                cases.iter().all(|(case, times)| open(case) == of_open && times.saturated.is_none())
+            };
+            let mut sets: Vec<(Point, Vec<_>)> = sets.into_iter().collect();
+            let order = |p: &Point| (p.int(THREADS), p.int(RATE), p.int(SIZE));
+            sets.sort_by_key(|(point, _)| order(point));
+            let kept: Vec<&(Point, Vec<_>)> = sets.iter().filter(kept).collect();
+            let chosen = spread(&kept, PLOTS / 2);
+            chosen.iter().filter_map(|(key, cases)| self.curve(key, cases)).collect::<Vec<Plot>>()
+        };
+        plots(false).into_iter().chain(plots(true)).collect()
+    }
+
+    fn curve(&self, key: &Point, cases: &[(&Case, &Distribution)]) -> Option<Plot> {
+        let quantiles: Vec<f64> = DEPTHS.iter().map(|depth| 1.0 - 1.0 / depth).collect();
+        let points = |times: &Distribution| {
+            let found = times.quantiles(&quantiles, self.confidence);
+            DEPTHS.iter().zip(found).filter_map(|(depth, e)| Some((*depth, e?))).collect::<Vec<_>>()
+        };
+        let series = self.series(cases, |(_, times)| points(times));
+        let title = self.title("Latency by quantile", key);
+        (!series.is_empty()).then(|| Plot {
+            id: slug(&format!("{} {title}", self.layout.probe.about().id)),
+            title,
+            x: PlotAxis { title: "one in so many is slower".into(), unit: Unit::Count, scale: Scale::Log10 },
+            y: PlotAxis { title: "latency".into(), unit: Unit::Nanoseconds, scale: Scale::Log10 },
+            series,
+            marks: Vec::new(),
+            note: Some(
+                "10 is p90, 100 is p99, 1000 is p99.9. All rounds together; the band is the interval from drawing whole \
+                 rounds."
+                    .into(),
+            ),
+        })
+    }
+
+    /// p99 and p50 along an axis, where it has several values; what is saturated ends the line.
+    fn along(&self, axis: &'static str, scale: Scale) -> Vec<Plot> {
+        let several = |cases: &[(&Case, &Distribution)]| {
+            let mut values: Vec<u64> = cases.iter().filter_map(|(c, _)| c.point.int(axis)).collect();
+            values.sort_unstable();
+            values.dedup();
+            values.len() > 1
+        };
+        let sets: Vec<(Point, Vec<_>)> =
+            self.sets(Some(axis)).into_iter().filter(|(_, cases)| several(cases)).collect();
+        let chosen = spread(&sets.iter().collect::<Vec<_>>(), PLOTS);
+        let plots = |(key, cases): &&(Point, Vec<(&'a Case, &'a Distribution)>)| {
+            RANKED.iter().filter_map(|id| self.line_plot(axis, scale, id, key, cases)).collect::<Vec<_>>()
+        };
+        chosen.iter().flat_map(plots).collect()
+    }
+
+    fn line_plot(
+        &self,
+        axis: &'static str,
+        scale: Scale,
+        metric: &str,
+        key: &Point,
+        cases: &[(&'a Case, &'a Distribution)],
+    ) -> Option<Plot> {
+        let metric = self.layout.metric(metric)?;
+        let along = self.layout.axis(axis)?;
+        let point = |case: &Case, times: &Distribution| {
+            let estimate = self.layout.estimate(case.index, metric.id)?.0;
+            times.saturated.is_none().then_some((case.point.int(axis)? as f64, estimate))
+        };
+        let series = self.series(cases, |(case, times)| point(case, times).into_iter().collect());
+        let (unit, x) =
+            if axis == RATE { (Unit::PerSecond, "asked rate") } else { (along.unit, along.title) };
+        let ends = self.ends(axis, cases);
+        let title = self.title(&format!("{} by {}", capital(metric.title), along.title), key);
+        (!series.is_empty()).then(|| Plot {
+            id: slug(&format!("{} {title}", self.layout.probe.about().id)),
+            title,
+            x: PlotAxis { title: x.into(), unit, scale },
+            y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: Scale::Log10 },
+            marks: saturated(axis, &ends, &series),
+            note: saturation(axis, &ends),
+            series,
+        })
+    }
+
+    /// A line for each that competes, from the points of its cases.
+    fn series(
+        &self,
+        cases: &[(&'a Case, &'a Distribution)],
+        points: impl Fn(&(&'a Case, &'a Distribution)) -> Vec<(f64, Estimate)>,
+    ) -> Vec<Series> {
+        let of = |(style, name): (usize, &String)| {
+            let mine = |(case, _): &&(&Case, &Distribution)| {
+                self.layout.series_name(&case.point).as_ref() == Some(name)
+            };
+            let mut points: Vec<(f64, Estimate)> = cases.iter().filter(mine).flat_map(&points).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            (!points.is_empty()).then(|| Series { name: name.clone(), style, points })
+        };
+        self.layout.series.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// The first value of the axis at which each that competes is saturated.
+    fn ends(
+        &self,
+        axis: &str,
+        cases: &[(&'a Case, &'a Distribution)],
+    ) -> Vec<(String, u64, &'a Distribution)> {
+        let end = |name: &String| {
+            let mine = cases.iter().filter(|(case, times)| {
+                times.saturated.is_some() && self.layout.series_name(&case.point).as_ref() == Some(name)
+            });
+            let first =
+                mine.filter_map(|(c, times)| Some((c.point.int(axis)?, *times))).min_by_key(|e| e.0)?;
+            Some((name.clone(), first.0, first.1))
+        };
+        self.layout.series.iter().filter_map(end).collect()
+    }
+}
+
+fn pooled(estimate: Option<Estimate>) -> Entry {
+    match estimate {
+        Some(estimate) => Entry::Estimate { estimate, cell: None, standing: Standing::None },
+        None => Entry::Text("not enough".into()),
+    }
+}
+
+/// Where along a ladder of rates each is saturated, as far as the plot goes.
+fn saturated(axis: &str, ends: &[(String, u64, &Distribution)], series: &[Series]) -> Vec<Mark> {
+    let last = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).fold(0.0, f64::max);
+    let within = ends.iter().filter(|(_, at, _)| axis == RATE && *at as f64 <= last);
+    let mark = |(name, at, _): &(String, u64, &Distribution)| Mark {
+        place: Place::At { x: *at as f64 },
+        style: None,
+        label: format!("{name} saturated"),
+    };
+    within.map(mark).collect()
+}
+
+/// Why lines end.
+fn saturation(axis: &str, ends: &[(String, u64, &Distribution)]) -> Option<String> {
+    let rate = |e: Estimate| Unit::PerSecond.format(e.value);
+    let said: Vec<String> = ends
+        .iter()
+        .filter_map(|(name, at, times)| {
+            let (asked, achieved) = times.saturated?;
+            let place = if axis == RATE { String::new() } else { format!(" at {at}") };
+            Some(format!("{name}{place}: asked {}, achieved {}", rate(asked), rate(achieved)))
+        })
+        .collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "A line ends where the rate is no longer reached within 1 %: latencies then grow with the length of the test \
+             and mean nothing but saturation. {}.",
+            said.join("; ")
+        )
+    })
+}

@@ -1,0 +1,125 @@
+//! How the figures were made: what each probe times, and which rules of measurement were kept.
+
+use super::cases::judge;
+use super::{capital, plural};
+use crate::context::Layout;
+use crate::material::{Material, state};
+use crate::{Block, Section};
+use std::time::Duration;
+use syscost_core::units;
+use syscost_experiment::run::Tally;
+
+pub fn section(m: &Material) -> Section {
+    let mut blocks = Vec::new();
+    // That of an operation stands beside its table.
+    let rows = |id: &str| m.analysis.operations.iter().any(|o| o.probe == id);
+    for layout in m.layouts.iter().filter(|l| !rows(l.probe.about().id)) {
+        let about = layout.probe.about();
+        blocks.push(Block::Heading(capital(about.title)));
+        blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source)));
+    }
+    blocks.push(Block::Heading("Rules kept".into()));
+    blocks.extend(
+        [replication(m), order(m), estimates(m), floor(m), precision(m), verification(m)].map(Block::Text),
+    );
+    Section { id: "method".into(), title: "Method".into(), short: "Method".into(), blocks }
+}
+
+fn replication(m: &Material) -> String {
+    let spec = &m.run.record.spec;
+    let duration = |ns| units::format_duration(Duration::from_nanos(ns));
+    format!(
+        "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
+         A case gets {} to {} until its interval is as narrow as asked; batches inside one process are \
+         not counted as independent.",
+        duration(spec.timing.warmup_ns),
+        plural(spec.timing.windows as usize, "sample"),
+        duration(spec.timing.window_ns),
+        if m.layouts.iter().any(|l| longer(m, l)) {
+            " (longer where a probe asks for it: slow operations)"
+        } else {
+            ""
+        },
+        spec.min_rounds,
+        plural(spec.max_rounds as usize, "round")
+    )
+}
+
+/// Does a probe ask for other windows than the specification?
+fn longer(m: &Material, layout: &Layout) -> bool {
+    let asked = m.run.record.spec.timing;
+    !layout.probe.compared() && layout.cases.iter().any(|c| layout.probe.timing(&c.point, asked) != asked)
+}
+
+fn order(m: &Material) -> String {
+    format!(
+        "Rounds are interleaved over all cases in a random order with seed {}, so that drift of the machine does \
+         not look like a difference between cases.",
+        m.run.record.spec.seed
+    )
+}
+
+fn estimates(m: &Material) -> String {
+    let ratios = if m.compared() { " Ratios are paired by round." } else { "" };
+    format!(
+        "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
+         statistics at {} % or the level that its rounds allow.{ratios} Outliers are kept.",
+        units::significant(m.run.record.spec.confidence * 100.0)
+    )
+}
+
+/// How far identical cases lie apart.
+fn floor(m: &Material) -> String {
+    let floors =
+        m.analysis.studies.iter().filter_map(|s| Some((s.comparisons.metric.title, s.comparisons.floor?)));
+    let said: Vec<String> = floors
+        .map(|(title, f)| {
+            format!(
+                "{} % in {title} ({})",
+                units::significant(f.relative * 100.0),
+                plural(f.twins as usize, "pair")
+            )
+        })
+        .collect();
+    if !m.compared() {
+        return "Rows are compared with their predictions, not with one another, so the noise floor (how far \
+                identical cases lie apart) was not measured: a difference between two rows is no finding of this \
+                run."
+            .into();
+    }
+    if said.is_empty() {
+        return "No case was measured twice, so the noise floor (how far identical cases lie apart) is not known; \
+                differences rest on their intervals and on tests adjusted for the number of comparisons."
+            .into();
+    }
+    format!(
+        "Noise floor: identical cases (A/A) lie up to {} apart. No smaller difference is claimed, and every claim \
+         also holds a Wilcoxon signed-rank test adjusted for the number of comparisons.",
+        said.join(", ")
+    )
+}
+
+fn precision(m: &Material) -> String {
+    let record = &m.run.record;
+    let cases: Vec<_> = record.plan.cases.iter().filter(|c| c.twin_of.is_none()).collect();
+    let reached = cases.iter().filter(|c| judge(m, c).is_some_and(|p| p.reached)).count();
+    format!(
+        "Asked: an interval within ±{} % of the median. {reached} of {} reached it. How the run ended: {}, after {} \
+         of a limit of {}. The case table states the precision of each.",
+        units::significant(record.spec.precision * 100.0),
+        plural(cases.len(), "case"),
+        state(record.state),
+        units::format_duration(Duration::from_nanos(record.elapsed_ns)),
+        units::format_duration(Duration::from_nanos(record.spec.time_limit_ns)),
+    )
+}
+
+fn verification(m: &Material) -> String {
+    let Tally { samples, verified, marked } = m.run.samples.tally();
+    format!(
+        "{verified} of {} were verified ({}); {marked} carry a mark of disturbance and are \
+         kept in samples.csv but not used.",
+        plural(samples, "sample"),
+        if m.compared() { "bytes, pattern, count" } else { "each operation's own check of its work" }
+    )
+}

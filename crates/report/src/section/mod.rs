@@ -1,0 +1,41 @@
+//! The sections of a report: one file each.
+
+pub mod care;
+pub mod cases;
+pub mod choice;
+pub mod copies;
+pub mod crossovers;
+pub mod drawings;
+pub mod glance;
+pub mod hardware;
+pub mod latency;
+pub mod machine;
+pub mod maps;
+pub mod method;
+pub mod missing;
+pub mod operations;
+pub mod payers;
+pub mod plots;
+pub mod problems;
+pub mod regions;
+pub mod questions;
+pub mod reproduce;
+pub mod time;
+pub mod rulers;
+pub mod verdict;
+
+pub use syscost_analyze::words::capital;
+pub use syscost_core::units::count as plural;
+
+use super::{Block, Section};
+
+/// A section, unless it would be empty.
+pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> Option<Section> {
+    let section = Section { id: id.into(), title: title.into(), short: short.into(), blocks };
+    (!section.blocks.is_empty()).then_some(section)
+}
+
+/// `1 thread`, `4 threads`.
+pub fn threads(count: u64) -> String {
+    plural(count as usize, "thread")
+}

@@ -1,0 +1,290 @@
+//! What the operations cost: a table for each probe, prediction beside measurement, its drawings,
+//! how it was timed, and (folded away) each formula with its inputs.
+//!
+//! The columns are those of a system-measurement report: base hardware, software overhead,
+//! predicted, measured; then how far the figure can be trusted.
+
+use super::{capital, drawings, plural, unless_empty};
+use crate::context::Layout;
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{Block, Entry, Section, Standing, Table};
+use syscost_analyze::accuracy::{self, Fit};
+use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::{Operation, Spread};
+use syscost_core::units::{Unit, significant};
+use syscost_measure::probe::prediction::Input;
+
+pub fn section(m: &Material) -> Option<Section> {
+    let blocks: Vec<Block> = m.layouts.iter().flat_map(|layout| probe(m, layout)).collect();
+    let blocks = if blocks.is_empty() { blocks } else { introduced(m, blocks) };
+    unless_empty("operations", "Operations", "Operations", blocks)
+}
+
+fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
+    let text = "Predicted is base hardware plus software overhead where both are known; each formula was recorded before the \
+         first sample of its row. Measured is the median over rounds with its interval; spread is the interquartile \
+         range within a round (median over rounds) and between rounds, as a share of the median; farthest is the \
+         window that lies farthest from the median.";
+    let mut all = vec![Block::Text(text.into())];
+    all.extend(m.beside.iter().map(|b| Block::Text(format!("{}: {}", b.name, b.about))));
+    all.extend(blocks);
+    all.extend(m.beside.iter().filter_map(|b| unmatched(m, b)));
+    all
+}
+
+/// Everything about one probe's rows.
+fn probe(m: &Material, layout: &Layout) -> Vec<Block> {
+    let about = layout.probe.about();
+    let mine: Vec<&Operation> = m.analysis.operations.iter().filter(|o| o.probe == about.id).collect();
+    if mine.is_empty() {
+        return Vec::new();
+    }
+    let listed: Vec<&Operation> = mine.iter().copied().filter(|o| o.row.listed).collect();
+    let mut blocks = vec![Block::Heading(capital(about.title))];
+    if !listed.is_empty() {
+        blocks.push(Block::Table(table(m, layout, &listed)));
+    }
+    blocks.extend(drawings::blocks(m, layout));
+    blocks.push(Block::Text(format!("{} Source: {}.", about.method, about.source.trim_end_matches('.'))));
+    blocks.extend(formulas(&mine, layout));
+    blocks
+}
+
+/// Columns before those of figures from elsewhere, and after them.
+const COLUMNS: &[&str] =
+    &["operation", "base hardware", "software overhead", "predicted", "measured", "measured / predicted"];
+const TRUST: &[&str] = &["TSC cycles", "spread within", "between", "farthest", "rounds x samples"];
+
+fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
+    let mut columns: Vec<String> = COLUMNS.iter().map(|c| c.to_string()).collect();
+    for beside in m.beside {
+        columns.extend([beside.name.clone(), format!("ours / {}", beside.name)]);
+    }
+    columns.extend(TRUST.iter().map(|c| c.to_string()));
+    let mut table = Table {
+        id: slug(&format!("operations {}", layout.probe.about().id)),
+        columns,
+        rows: listed.iter().map(|o| row(m, layout, o)).collect(),
+        ..Table::default()
+    };
+    without_empty_columns(&mut table);
+    table
+}
+
+/// A rate has no cycles, and its parts no sum: what applies to no row is no column.
+fn without_empty_columns(table: &mut Table) {
+    let says = |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|e| *e != none()));
+    let kept: Vec<bool> = (0..table.columns.len()).map(says).collect();
+    let keep = |column: &mut usize| {
+        *column += 1;
+        kept[*column - 1]
+    };
+    let mut column = 0;
+    table.columns.retain(|_| keep(&mut column));
+    for row in &mut table.rows {
+        let mut column = 0;
+        row.retain(|_| keep(&mut column));
+    }
+}
+
+fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
+    let account = o.prediction.as_ref().map(|p| &p.account);
+    let unit = o.metric.unit;
+    let part = |value: Option<f64>| value.map_or(none(), |v| Entry::Number(v, unit));
+    let label = if o.row.label.is_empty() { o.title } else { &o.row.label };
+    let mut row = vec![
+        Entry::Text(label.into()),
+        part(account.and_then(|a| a.base_hardware)),
+        part(account.and_then(|a| a.software_overhead)),
+        predicted(o),
+        o.measured.map_or(Entry::Missing, |estimate| Entry::Estimate {
+            estimate,
+            cell: Some(o.cell()),
+            standing: Standing::None,
+        }),
+        o.ratio.map_or(none(), |ratio| Entry::Estimate {
+            estimate: ratio,
+            cell: None,
+            standing: if accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside {
+                Standing::Off
+            } else {
+                Standing::None
+            },
+        }),
+    ];
+    for beside in m.beside {
+        let found = beside.find(o);
+        row.push(match &found {
+            Some(found) => found.estimate.map_or(Entry::Number(found.value, unit), plain),
+            None => none(),
+        });
+        row.push(found.and_then(|f| f.ratio).map_or(none(), plain));
+    }
+    row.push(layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
+    row.extend(spread(o.spread.as_ref()));
+    row
+}
+
+fn plain(estimate: syscost_core::stats::Estimate) -> Entry {
+    Entry::Estimate { estimate, cell: None, standing: Standing::None }
+}
+
+/// Does not apply, or nobody says.
+fn none() -> Entry {
+    Entry::Text("–".into())
+}
+
+/// The number, or which inputs it would need.
+pub fn predicted(o: &Operation) -> Entry {
+    match (o.predicted(), &o.prediction) {
+        (Some(value), _) => Entry::Number(value, o.metric.unit),
+        (None, None) => none(),
+        (None, Some(_)) if o.needs().is_empty() => Entry::Text("unknown".into()),
+        (None, Some(_)) => Entry::Text(format!("unknown: needs {}", o.needs().join(", "))),
+    }
+}
+
+fn spread(spread: Option<&Spread>) -> [Entry; 4] {
+    let Some(spread) = spread else { return [none(), none(), none(), none()] };
+    let part = |share: Option<f64>| share.map_or(none(), |share| Entry::Share { share, signed: false });
+    let each = match spread.samples.checked_rem(spread.rounds) {
+        Some(0) => format!("{} x {}", spread.rounds, spread.samples / spread.rounds),
+        // Some windows were marked and are not used.
+        _ => format!("{} ({})", spread.rounds, plural(spread.samples, "sample")),
+    };
+    [
+        part(spread.within),
+        part(spread.between),
+        Entry::Share { share: spread.largest, signed: true },
+        Entry::Text(each),
+    ]
+}
+
+/// Formulas with their inputs, and what was subtracted: a row each.
+fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
+    let mut rows = Vec::new();
+    for o in mine {
+        let account = o.prediction.as_ref().map(|p| &p.account);
+        let gross = |id: &str| layout.estimate(o.case, id).map(|(e, _)| Entry::Number(e.value, e.unit));
+        let (with, less) = (gross("gross"), gross("overhead"));
+        let worst = gross("worst");
+        if account.is_none() && with.is_none() {
+            continue;
+        }
+        rows.push(vec![
+            Entry::Text(if o.row.label.is_empty() { o.title.into() } else { o.row.label.clone() }),
+            account.map_or(none(), |a| Entry::Text(a.formula.clone())),
+            account
+                .map_or(none(), |a| Entry::Text(a.inputs.iter().map(input).collect::<Vec<_>>().join("; "))),
+            with.unwrap_or(none()),
+            less.unwrap_or(none()),
+            worst.unwrap_or(none()),
+        ]);
+    }
+    let table = Table {
+        id: slug(&format!("formulas {}", layout.probe.about().id)),
+        columns: ["operation", "formula", "inputs", "with overhead", "overhead subtracted", "slowest seen"]
+            .map(String::from)
+            .to_vec(),
+        rows,
+        ..Table::default()
+    };
+    (!table.rows.is_empty()).then(|| Block::Folded {
+        title: format!("Formulas, inputs and overhead of {}", plural(table.rows.len(), "row")),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+/// `frequency 3.7 GHz (fact core_hertz of this machine)`
+fn input(input: &Input) -> String {
+    let value = match input.value {
+        Some(value) if input.unit == Unit::Ratio => significant(value),
+        Some(value) => input.unit.format(value),
+        None => "unknown".into(),
+    };
+    format!("{} = {value} ({})", input.name, input.source)
+}
+
+/// Their rows that this run has nothing beside.
+fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
+    let rest = beside.unmatched(&m.analysis.operations);
+    let rows: Vec<Vec<Entry>> = rest
+        .iter()
+        .map(|t| {
+            let value = t.estimate.map_or(Entry::Number(t.value, t.unit), plain);
+            vec![Entry::Text(t.name.clone()), value, Entry::Text("not in this run".into())]
+        })
+        .collect();
+    let table = Table {
+        id: slug(&format!("only in {}", beside.name)),
+        columns: vec!["operation".into(), beside.name.clone(), "here".into()],
+        rows,
+        ..Table::default()
+    };
+    (!table.rows.is_empty()).then(|| Block::Folded {
+        title: format!("{} of {} not in this run", plural(table.rows.len(), "row"), beside.name),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+/// Rows of one probe in the glance: more are under Operations.
+const OF_ONE: usize = 3;
+/// The tables of the glance: times by magnitude.
+const GROUPS: &[(&str, f64)] =
+    &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];
+
+/// The rows in the least space: what a terminal shows.
+pub fn glance(m: &Material) -> Vec<Table> {
+    let listed: Vec<&Operation> =
+        m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
+    let mut shown: Vec<&Operation> = Vec::new();
+    for group in listed.chunk_by(|a, b| a.probe == b.probe) {
+        // Those that the probe holds to be most telling come first.
+        let (first, rest): (Vec<&Operation>, Vec<&Operation>) =
+            group.iter().copied().partition(|o| o.row.told_as.is_some());
+        shown.extend(first.into_iter().chain(rest).take(OF_ONE));
+    }
+    let time = |o: &Operation| o.measured.filter(|e| e.unit == Unit::Nanoseconds).map(|e| e.value);
+    let mut tables = Vec::new();
+    let mut from = f64::NEG_INFINITY;
+    for (title, to) in GROUPS {
+        let within = |o: &&&Operation| time(o).is_some_and(|ns| ns >= from && ns < *to);
+        tables.extend(glance_table(m, title, shown.iter().filter(within)));
+        from = *to;
+    }
+    tables.extend(glance_table(m, "Rates and sizes", shown.iter().filter(|o| time(o).is_none())));
+    let left = listed.len() - shown.len();
+    if let Some(last) = tables.last_mut().filter(|_| left > 0) {
+        last.note = Some(format!("{} under Operations in the report.", plural(left, "more row")));
+    }
+    tables
+}
+
+fn glance_table<'o>(
+    m: &Material,
+    title: &str,
+    operations: impl Iterator<Item = &'o &'o Operation>,
+) -> Option<Table> {
+    let rows: Vec<Vec<Entry>> = operations.map(|o| glance_row(m, o)).collect();
+    let columns = ["operation", "predicted", "measured", "ratio"].map(String::from).into_iter();
+    (!rows.is_empty()).then(|| Table {
+        id: slug(&format!("glance {title}")),
+        title: title.into(),
+        columns: columns.chain(m.beside.iter().map(|b| b.name.clone())).collect(),
+        rows,
+        ..Table::default()
+    })
+}
+
+fn glance_row(m: &Material, o: &Operation) -> Vec<Entry> {
+    let unit = o.metric.unit;
+    let mut row = vec![
+        Entry::Text(capital(&o.name())),
+        o.predicted().map_or(none(), |v| Entry::Number(v, unit)),
+        o.measured.map_or(Entry::Missing, plain),
+        o.ratio.map_or(none(), |r| Entry::Number(r.value, Unit::Ratio)),
+    ];
+    row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, unit))));
+    row
+}

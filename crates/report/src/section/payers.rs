@@ -1,0 +1,85 @@
+//! Who pays for CPU time: the sender's and the receiver's own work, and softirqs by where they ran.
+
+use crate::context::Layout;
+use crate::material::Material;
+use crate::{Block, Entry, Table};
+use syscost_core::axis::Axis;
+use syscost_core::units::Unit;
+use syscost_experiment::run::{Audit, Cpu};
+
+const COLUMNS: [&str; 8] = [
+    "sender's own",
+    "receiving in the sender",
+    "receiver's own",
+    "receiving in the receiver",
+    "receiving elsewhere",
+    "other softirqs",
+    "all",
+    "of receiving, in the sender",
+];
+
+const METHOD: &str = "CPU time by who ran it, from an untimed round of its own (one short round: a share, not a \
+    benchmark). The receive path runs in softirqs, on top of whatever thread is there, and the kernel charges that \
+    thread: on loopback and veth mostly the sender's. \"Elsewhere\" is the rest of the machine in that time, other \
+    work included; the figures of the study contain what ran in the sender and in the receiver, and not that.";
+
+/// The table, where any audit has the figures.
+pub fn blocks(m: &Material) -> Vec<Block> {
+    let found: Vec<(&Audit, &Cpu)> =
+        m.run.record.audits.iter().filter_map(|audit| Some((audit, audit.cpu.as_ref()?))).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let axes = axes(m, found.iter().map(|(audit, _)| *audit));
+    let titles = axes.iter().map(|axis| axis.title).chain(COLUMNS);
+    let row = |(audit, cpu): &(&Audit, &Cpu)| {
+        let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
+        names.map(Entry::Text).chain(figures(cpu)).collect()
+    };
+    let table = Table {
+        id: "who-pays".into(),
+        title: "Who pays for CPU time".into(),
+        columns: titles.map(String::from).collect(),
+        rows: found.iter().map(row).collect(),
+        shown_in: None,
+        note: charged(found.iter().map(|(_, cpu)| *cpu)),
+    };
+    vec![Block::Text(METHOD.into()), Block::Table(table)]
+}
+
+/// The axes that name an audit among others: the first of its probe, and each that varies.
+fn axes<'a>(m: &Material, audits: impl Iterator<Item = &'a Audit>) -> Vec<Axis> {
+    let audits: Vec<&Audit> = audits.collect();
+    let of = |l: &&Layout| audits.iter().any(|audit| audit.probe == l.probe.about().id);
+    let all = m.layouts.iter().filter(of).flat_map(|l| l.probe.axes().into_iter().enumerate());
+    let varies = |id: &str| {
+        let mut values = audits.iter().filter_map(|audit| audit.point.get(id));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    all.filter(|(position, axis)| *position == 0 || varies(axis.id)).map(|(_, axis)| axis).collect()
+}
+
+fn figures(cpu: &Cpu) -> [Entry; 8] {
+    let s = &cpu.softirqs;
+    let per = |ns: u64| Entry::Number(cpu.per_byte(ns), Unit::NanosecondsPerByte);
+    [
+        per(cpu.sender_process_ns()),
+        per(s.sender_net_rx_ns),
+        per(cpu.receiver_process_ns()),
+        per(s.receiver_net_rx_ns),
+        per(s.elsewhere_net_rx_ns),
+        per(s.sender_other_ns + s.receiver_other_ns + s.elsewhere_other_ns),
+        per(cpu.total_ns()),
+        cpu.net_rx_in_sender().map_or(Entry::Missing, |share| Entry::Share { share, signed: false }),
+    ]
+}
+
+/// Where the kernel's configuration leaves open what a thread's clock contains.
+fn charged<'a>(mut found: impl Iterator<Item = &'a Cpu>) -> Option<String> {
+    found.any(|cpu| cpu.softirqs_charged.is_none()).then(|| {
+        "This kernel does not say whether threads are charged for softirqs (CONFIG_IRQ_TIME_ACCOUNTING); as in most, \
+         it was taken that they are."
+            .to_string()
+    })
+}

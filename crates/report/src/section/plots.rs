@@ -1,0 +1,214 @@
+//! Throughput and CPU cost over message sizes, threads and connections, with interval bands.
+
+use super::{capital, threads, unless_empty};
+use crate::context::{Facet, Layout, SIZE, THREADS, spread};
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{Block, Plot, PlotAxis, Scale, Section, Series};
+use syscost_core::axis::{Name, Point, Value};
+use syscost_core::units::Unit;
+use syscost_experiment::plan::Case;
+use syscost_measure::mechanism::CONNECTIONS;
+
+/// Points that one section draws: each takes some hundred bytes of the page.
+const POINTS: usize = 900;
+
+/// What a section draws for each combination.
+pub struct Wanted<'a> {
+    pub metric: &'a str,
+    pub scale: Scale,
+}
+
+pub fn by_size(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "throughput", scale: Scale::Log10 },
+        Wanted { metric: "total_cpu_ns_per_byte", scale: Scale::Log10 },
+    ];
+    let mut blocks = Vec::new();
+    for layout in m.layouts.iter().filter(|l| l.comparable()) {
+        // One plot a metric and thread count, or as many as the page has room for.
+        let points = layout.sizes.len() * layout.series.len() * wanted.len();
+        let counts = spread(&layout.threads, (POINTS / points.max(1)).max(1));
+        let drawn = over_facets(layout, POINTS, |facet| {
+            let of = |count: &u64| wanted.iter().filter_map(|w| ruled(m, layout, facet, *count, w)).collect();
+            counts.iter().flat_map(|count| -> Vec<Plot> { of(count) }).collect()
+        });
+        if !drawn.is_empty() {
+            blocks.extend(layout.left_out.clone().map(Block::Text));
+        }
+        blocks.extend(drawn);
+    }
+    unless_empty("by-size", "By message size", "By size", blocks)
+}
+
+pub fn by_threads(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "throughput", scale: Scale::Linear },
+        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+    ];
+    let blocks = m.layouts.iter().filter(|l| !l.series.is_empty() && l.threads.len() > 1).flat_map(|l| {
+        over_facets(l, POINTS / 2, |facet| {
+            let mut plots = Vec::new();
+            for size in representative(&l.sizes) {
+                plots.extend(wanted.iter().filter_map(|w| thread_plot(l, facet, size, w)));
+            }
+            plots
+        })
+    });
+    unless_empty("by-threads", "By threads", "By threads", blocks.collect())
+}
+
+/// Over the connections of a thread, where they vary: the rest of what varies makes plots of its own.
+pub fn by_connections(m: &Material) -> Option<Section> {
+    let wanted = [
+        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+        Wanted { metric: "throughput", scale: Scale::Linear },
+    ];
+    let mut blocks = Vec::new();
+    for layout in m.layouts.iter().filter(|l| !l.series.is_empty() && l.varying.contains(&CONNECTIONS.id)) {
+        let mut seen: Vec<Point> = Vec::new();
+        for facet in &layout.facets {
+            // What the facets share that differ in the connections alone.
+            let rest = facet.point.without(CONNECTIONS.id);
+            if seen.contains(&rest) {
+                continue;
+            }
+            let ids: Vec<&str> = rest.names().map(Name::as_str).collect();
+            let title = layout.describe(&rest, &ids);
+            let mut plots = Vec::new();
+            for size in representative(&layout.sizes) {
+                for count in spread(&layout.threads, 2) {
+                    let here = |case: &&&Case| {
+                        let at = |axis: &str, n: u64| case.point.int(axis).is_none_or(|value| value == n);
+                        at(SIZE, size)
+                            && at(THREADS, count)
+                            && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
+                    };
+                    let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
+                    let at = format!("{}, {}", Unit::Bytes.format(size as f64), threads(count));
+                    let along = (CONNECTIONS.id, Scale::Log2);
+                    plots.extend(wanted.iter().filter_map(|w| lines(layout, &title, &cases, along, w, &at)));
+                }
+            }
+            seen.push(rest);
+            if !title.is_empty() && !plots.is_empty() {
+                blocks.push(Block::Heading(title));
+            }
+            blocks.extend(plots.into_iter().map(Block::Plot));
+            if seen.len() * representative(&layout.sizes).len() * layout.series.len() > POINTS / 20 {
+                blocks.push(Block::Text("Other combinations are not drawn; results.csv has them.".into()));
+                break;
+            }
+        }
+    }
+    unless_empty("by-connections", "By connections of a thread", "By connections", blocks)
+}
+
+/// The smallest, the middle and the largest.
+fn representative(sizes: &[u64]) -> Vec<u64> {
+    let mut chosen = Vec::new();
+    if let (Some(first), Some(last)) = (sizes.first(), sizes.last()) {
+        chosen = vec![*first, sizes[sizes.len() / 2], *last];
+        chosen.dedup();
+    }
+    chosen
+}
+
+/// The plots of each combination under its heading, up to a budget; the rest is said to be left out.
+pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec<Plot>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut used = 0;
+    for (done, facet) in layout.facets.iter().enumerate() {
+        let plots = plots(facet);
+        let points: usize = plots.iter().flat_map(|p| &p.series).map(|s| s.points.len()).sum();
+        if used > 0 && used + points > budget {
+            let left = layout.facets.len() - done;
+            blocks.push(Block::Text(format!(
+                "{left} more combinations of the other axes are not drawn here; results.csv has their figures."
+            )));
+            break;
+        }
+        used += points;
+        if !facet.title.is_empty() && !plots.is_empty() {
+            blocks.push(Block::Heading(facet.title.clone()));
+        }
+        blocks.extend(plots.into_iter().map(Block::Plot));
+    }
+    blocks
+}
+
+/// A metric over sizes at one thread count, with what moving the same bytes costs otherwise.
+fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+    let mut plot = size_plot(layout, facet, count, wanted)?;
+    let mut at = facet.point.clone();
+    at.set(THREADS, Value::Int(count));
+    let (first, last) = (*layout.sizes.first()? as f64, *layout.sizes.last()? as f64);
+    plot.marks = super::rulers::marks(m, wanted.metric, &at, first..=last);
+    Some(plot)
+}
+
+/// A metric over sizes at one thread count.
+pub fn size_plot(layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+    let at = if layout.threads.len() > 1 { threads(count) } else { String::new() };
+    draw(layout, facet, (THREADS, count), (SIZE, Scale::Log2), wanted, &at)
+}
+
+fn thread_plot(layout: &Layout, facet: &Facet, size: u64, wanted: &Wanted) -> Option<Plot> {
+    draw(layout, facet, (SIZE, size), (THREADS, Scale::Log2), wanted, &Unit::Bytes.format(size as f64))
+}
+
+/// A metric along one axis with another held, a line for each competing value. `None` where
+/// nothing was measured.
+fn draw(
+    layout: &Layout,
+    facet: &Facet,
+    (held, value): (&str, u64),
+    along: (&str, Scale),
+    wanted: &Wanted,
+    at: &str,
+) -> Option<Plot> {
+    let cases: Vec<&Case> = layout.slice(facet, held, value).collect();
+    lines(layout, &facet.title, &cases, along, wanted, at)
+}
+
+/// These cases along one axis, a line for each competing value.
+fn lines(
+    layout: &Layout,
+    combination: &str,
+    cases: &[&Case],
+    (along, scale): (&str, Scale),
+    wanted: &Wanted,
+    at: &str,
+) -> Option<Plot> {
+    let metric = layout.metric(wanted.metric)?;
+    let axis = layout.axis(along)?;
+    let mut series: Vec<Series> = Vec::new();
+    for (style, name) in layout.series.iter().enumerate() {
+        let mine = |c: &&&Case| layout.series_name(&c.point).as_ref() == Some(name);
+        let mut points: Vec<_> = cases
+            .iter()
+            .filter(mine)
+            .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if !points.is_empty() {
+            series.push(Series { name: name.clone(), style, points });
+        }
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let mut title = format!("{} by {}", capital(metric.title), axis.title);
+    if !at.is_empty() {
+        title.push_str(&format!(", {at}"));
+    }
+    Some(Plot {
+        id: slug(&format!("{} by {} {at} {combination}", metric.id, axis.title)),
+        title,
+        x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale },
+        y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale },
+        series,
+        marks: Vec::new(),
+        note: None,
+    })
+}

@@ -1,0 +1,166 @@
+//! Where each way is best: a map over size and threads for each metric that ranks, and sentences with
+//! the interval in which the answer changes.
+//!
+//! Shown where the run refined its grid or compared more than mechanisms; elsewhere the maps of winners
+//! say the same.
+
+use super::unless_empty;
+use crate::context::THREADS;
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{Block, CellRef, RegionMap, RegionPlace, RegionRow, Section, Statement};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_analyze::choice::Namer;
+use syscost_analyze::copies;
+use syscost_analyze::regions::{self, Line, Step};
+use syscost_analyze::study::{ALONG, RIVALS, Study};
+use syscost_analyze::words::{Words, and};
+use syscost_core::axis::{Point, Value};
+use syscost_core::units;
+use syscost_experiment::run::Run;
+
+/// Combinations of the other axes that are drawn.
+const COMBINATIONS: usize = 6;
+
+pub fn section(m: &Material) -> Option<Section> {
+    let refined = !m.run.record.plan.refinements.is_empty() || m.run.record.spec.refine.is_some();
+    if !refined && !m.analysis.ways_vary {
+        return None;
+    }
+    let words = Words::of(m.run);
+    let namer = Namer { run: m.run, words: &words };
+    let mut styles = Styles::of(m);
+    let mut maps = Vec::new();
+    let mut statements = Vec::new();
+    for study in &m.analysis.ways {
+        let lines = regions::lines(m.run, study, ALONG);
+        let mut grids: BTreeMap<Point, Vec<&Line>> = BTreeMap::new();
+        for line in lines.iter().filter(|l| l.steps.len() > 1) {
+            grids.entry(line.held.without(THREADS)).or_default().push(line);
+        }
+        for (rest, mut lines) in grids.into_iter().take(COMBINATIONS) {
+            lines.sort_by_key(|l| l.held.int(THREADS));
+            maps.push(Block::Regions(map(&namer, study, &rest, &lines, &mut styles)));
+        }
+        statements.extend(regions::statements(m.run, study));
+    }
+    if maps.is_empty() {
+        return None;
+    }
+    let mut blocks = maps;
+    blocks.push(Block::Statements(statements));
+    blocks.extend(copied_here(m.run).map(Block::Statement));
+    let plan = &m.run.record.plan;
+    if !plan.refinements.is_empty() {
+        blocks.push(Block::Text(format!(
+            "{} of {} cases were added in {} of refinement, each between two places with different answers; there only \
+             the ways that could be best by what was measured on either side were run.",
+            plan.refined(),
+            plan.cases.len(),
+            super::plural(plan.refinements.len(), "stage")
+        )));
+    }
+    unless_empty("regions", "Where each way is best", "Regions", blocks)
+}
+
+/// The style of each way: that of its mechanism's lines where it is one of them, else one of its own.
+struct Styles {
+    known: Vec<String>,
+}
+
+impl Styles {
+    fn of(m: &Material) -> Styles {
+        let series = m.layouts.iter().find(|l| l.comparable()).map(|l| l.series.clone());
+        Styles { known: series.unwrap_or_default() }
+    }
+
+    fn style(&mut self, name: &str) -> usize {
+        let known = self.known.iter().position(|n| n == name);
+        known.unwrap_or_else(|| {
+            self.known.push(name.to_string());
+            self.known.len() - 1
+        })
+    }
+}
+
+fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut Styles) -> RegionMap {
+    let metric = &study.comparisons.metric;
+    let mut names: Vec<(String, usize)> = Vec::new();
+    let mut index = |name: String| {
+        names.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            let style = styles.style(&name);
+            names.push((name, style));
+            names.len() - 1
+        })
+    };
+    let rows = lines.iter().map(|line| {
+        let places = line.steps.iter().map(|step| place(namer, study, step, &mut index)).collect();
+        let ranges = line.ranges();
+        let at = |step: usize| line.steps[step].at as f64;
+        let borders = ranges.windows(2).map(|pair| (at(pair[0].to), at(pair[1].from))).collect();
+        let label = line.held.get(THREADS).map_or_else(|| "all".into(), Value::to_string);
+        RegionRow { label, places, borders }
+    });
+    let rows = rows.collect();
+    let place = namer.words.place(rest, &namer.words.constant());
+    let title = format!("Best {}{}{place}", metric.title, if place.is_empty() { "" } else { " " });
+    RegionMap {
+        id: slug(&format!("regions {} {place}", metric.id)),
+        title,
+        x_title: "message size".into(),
+        y_title: THREADS.into(),
+        names,
+        rows,
+    }
+}
+
+fn place(namer: &Namer, study: &Study, step: &Step, index: &mut impl FnMut(String) -> usize) -> RegionPlace {
+    let case_of = |way| step.case(way);
+    let best: Vec<usize> = step.good.iter().filter_map(case_of).map(|case| index(namer.name(case))).collect();
+    let good: Vec<String> = step.good.iter().filter_map(case_of).map(|case| namer.name(case)).collect();
+    let claimed = step.claimed().is_some();
+    let size = units::short_bytes(step.at);
+    let title = study.comparisons.metric.title;
+    let detail = match claimed {
+        true => format!(
+            "{size}: {} is claimed to have the best {title} of {} ways",
+            and(&good),
+            step.measured.len()
+        ),
+        false => format!(
+            "{size}: {} of {} ways cannot be told apart in {title}: {}",
+            good.len(),
+            step.measured.len(),
+            and(&good)
+        ),
+    };
+    RegionPlace { x: step.at as f64, label: size, best, claimed, detail }
+}
+
+/// On which paths zero-copy was asked for and copied, by the audits; what that means elsewhere.
+fn copied_here(run: &Run) -> Option<Statement> {
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut cells = Vec::new();
+    for audit in run.record.audits.iter().filter(|audit| copies::zero_copy_asked(audit)) {
+        if copies::claim(audit).is_some_and(|claim| claim.kept == Some(false)) {
+            let path = audit.point.text("path").unwrap_or("this path").to_string();
+            told.entry(path).or_default().extend(audit.point.text(RIVALS).map(str::to_string));
+            cells.extend(CellRef::audit(run, audit));
+        }
+    }
+    if told.is_empty() {
+        return None;
+    }
+    let parts: Vec<String> = told
+        .into_iter()
+        .map(|(path, names)| format!("over {path} {}", and(&names.into_iter().collect::<Vec<_>>())))
+        .collect();
+    let text = format!(
+        "Zero-copy was asked for and copied here, by the audits of this run: {}. So these regions show what asking \
+         for it costs, not what it saves: a network device that gathers pages fetches them itself, and there the \
+         borders lie elsewhere. `syscost lab` counts the copies between two devices; for times, run this experiment \
+         on the path over the real device.",
+        parts.join("; ")
+    );
+    Some(Statement { text, cells })
+}

@@ -1,0 +1,98 @@
+//! What moving the same bytes costs without TCP, beside the best way over TCP: a table for each metric that
+//! ranks, and lines for the plots.
+
+use super::{capital, unless_empty};
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{Block, Entry, Mark, Place, Section, Standing, Table};
+use std::ops::RangeInclusive;
+use syscost_analyze::CellRef;
+use syscost_analyze::rulers::{self, Held, Line};
+use syscost_analyze::study::HEADLINES;
+use syscost_analyze::words::Words;
+use syscost_core::axis::Point;
+
+const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
+    kernel without TCP, without the kernel, and by one copy from core to core. That copy is the bound: a transfer \
+    that puts the bytes into memory of the receiver's own has to do as much. Beside each figure stands how many \
+    times worse the best way over TCP is, paired by round; the best is the one with the best median, of every \
+    path that was run. Ends of shared memory look again and again before they sleep, and pay CPU time for it: a ratio \
+    below 1 says that waiting cost more there than copying.";
+
+pub fn section(m: &Material) -> Option<Section> {
+    let held = &m.analysis.rulers;
+    let mut blocks = vec![Block::Text(METHOD.into())];
+    let said = rulers::statements(m.run, held);
+    if !said.is_empty() {
+        blocks.push(Block::Statements(said));
+    }
+    let tables: Vec<Block> = HEADLINES.iter().filter_map(|id| table(m, held, id)).map(Block::Table).collect();
+    if tables.is_empty() {
+        return None;
+    }
+    blocks.extend(tables);
+    unless_empty("rulers", "Beside paths without TCP", "Rulers", blocks)
+}
+
+fn table(m: &Material, held: &[Held], metric: &str) -> Option<Table> {
+    let mine: Vec<&Held> = held.iter().filter(|h| h.metric.id == metric).collect();
+    let first = mine.first()?;
+    let mut titles: Vec<&str> = Vec::new();
+    for reading in mine.iter().flat_map(|h| &h.readings) {
+        if !titles.contains(&reading.title) {
+            titles.push(reading.title);
+        }
+    }
+    let mut columns = vec!["messages".to_string(), "best over TCP".into(), first.metric.title.into()];
+    columns.extend(titles.iter().flat_map(|title| [title.to_string(), "times worse over TCP".into()]));
+    let words = Words::of(m.run);
+    Some(Table {
+        id: slug(&format!("rulers {metric}")),
+        title: capital(first.metric.title),
+        columns,
+        rows: mine.iter().map(|held| row(m, &words, held, &titles)).collect(),
+        ..Table::default()
+    })
+}
+
+fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> {
+    let id = held.metric.id;
+    let case = held.best.and_then(|case| m.run.case(case));
+    let name = case.map_or(Entry::Missing, |case| Entry::Text(rulers::name(words, case, &held.shared)));
+    let best = held.best.and_then(|case| m.analysis.cells.cell(case, id));
+    let mut row = vec![
+        Entry::Text(words.place(&held.shared, &[])),
+        name,
+        // The cell of a compared case has its place on the page already.
+        best.map_or(Entry::Missing, |cell| Entry::Estimate {
+            estimate: cell.estimate,
+            cell: None,
+            standing: Standing::None,
+        }),
+    ];
+    for title in titles {
+        let reading = held.readings.iter().find(|r| r.title == *title);
+        let figure = |estimate, cell| Entry::Estimate { estimate, cell, standing: Standing::None };
+        row.push(reading.map_or(Entry::Missing, |r| figure(r.figure, None::<CellRef>)));
+        row.push(reading.and_then(|r| r.worse).map_or(Entry::Missing, |worse| figure(worse, None)));
+    }
+    row
+}
+
+/// The rulers as lines of a plot of this metric along these sizes, at these coordinates.
+pub fn marks(m: &Material, metric: &str, at: &Point, sizes: RangeInclusive<f64>) -> Vec<Mark> {
+    let lines = rulers::lines(&m.analysis.rulers, metric, at).into_iter();
+    let mark = |line: Line| Mark {
+        label: line.name,
+        style: None,
+        place: Place::Line {
+            points: line
+                .points
+                .iter()
+                .filter(|(x, _)| sizes.contains(x))
+                .map(|(x, e)| (*x, e.value))
+                .collect(),
+        },
+    };
+    lines.map(mark).collect()
+}

@@ -1,0 +1,195 @@
+//! Where the time goes: each transfer's account, predicted against measured, and what is not explained.
+
+use super::{plural, unless_empty};
+use crate::escape::slug;
+use crate::material::Material;
+use crate::{
+    Block, CellRef, Entry, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Standing,
+    Statement, Table,
+};
+use std::collections::BTreeMap;
+use syscost_analyze::model::{self, Account, Group, Side};
+use syscost_analyze::words::{Words, percent};
+use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+
+/// Sizes that get bars: the smallest, the middle one, the largest.
+const DRAWN: usize = 3;
+const RIVALS: &str = "mechanism";
+const SIZE: &str = "message_bytes";
+
+pub fn section(m: &Material) -> Option<Section> {
+    let model = &m.analysis.model;
+    let mut blocks = Vec::new();
+    if let Some(why) = &model.lacking {
+        blocks.push(Block::Text(format!(
+            "Cannot be told from this run because {}. This would: {}",
+            why.reason, why.remedy
+        )));
+    }
+    blocks.extend(summary(m).map(Block::Statement));
+    blocks.extend(worst(m).map(Block::Statement));
+    if !model.accounts.is_empty() {
+        blocks.push(Block::Text(
+            "Each account is a sum of counts times unit costs. The unit costs are those of the steps of the path and of \
+             memory copies, measured in this run by other probes; no transfer's time is among them and nothing is \
+             fitted. \"Not explained\" is what was measured less the sum. `syscost explain CASE` prints one account."
+                .into(),
+        ));
+        blocks.extend(bars(m).into_iter().map(Block::Bars));
+        blocks.extend(plot(m).map(Block::Plot));
+        blocks.push(Block::Folded {
+            title: format!("Predicted against measured, {}", plural(model.accounts.len(), "case")),
+            blocks: vec![Block::Table(table(m))],
+        });
+    }
+    unless_empty("time", "Where the time goes", "Where time goes", blocks)
+}
+
+fn cell(account: &Account) -> Option<CellRef> {
+    Some(CellRef { case: account.case?, metric: model::TOTAL })
+}
+
+fn summary(m: &Material) -> Option<Statement> {
+    let accuracy = m.analysis.model.accuracy()?;
+    let text = format!(
+        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {} in half of {} \
+         and within {} in nine of ten.",
+        percent(accuracy.median),
+        plural(accuracy.cases, "case"),
+        percent(accuracy.ninth_decile)
+    );
+    Some(Statement { text, cells: m.analysis.model.accounts.iter().filter_map(cell).collect() })
+}
+
+/// The case that the sum is farthest from.
+fn worst(m: &Material) -> Option<Statement> {
+    let far = |a: &&Account| a.error().map_or(0.0, |error| (1.0 + error).ln().abs());
+    let account = m.analysis.model.accounts.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?;
+    let words = Words::of(m.run);
+    let (measured, error) = (account.measured?, account.error()?);
+    let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+    let text = format!(
+        "It is farthest off for {name} at {}: {} predicted, {} measured ({}).",
+        words.place(&account.point, &[RIVALS]),
+        Unit::Nanoseconds.format(account.predicted_ns()),
+        Unit::Nanoseconds.format(measured.total_ns),
+        Entry::share(error, true)
+    );
+    Some(Statement { text, cells: cell(account).into_iter().collect() })
+}
+
+/// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.
+fn bars(m: &Material) -> Vec<StackedBars> {
+    let mut places: BTreeMap<(u64, Point), Vec<&Account>> = BTreeMap::new();
+    for account in &m.analysis.model.accounts {
+        let Some(size) = account.point.int(SIZE) else { continue };
+        let shared = shared(&account.point);
+        places.entry((size, shared)).or_default().push(account);
+    }
+    let fewest = places.keys().filter_map(|(_, p)| p.int("threads")).min();
+    places.retain(|(_, point), _| point.int("threads") == fewest);
+    let drawn = [0, places.len() / 2, places.len().saturating_sub(1)];
+    let words = Words::of(m.run);
+    let mut all: Vec<StackedBars> = Vec::new();
+    for (at, ((_, point), accounts)) in places.iter().enumerate() {
+        if all.len() < DRAWN && drawn.contains(&at) {
+            let place = words.place(point, &[RIVALS]);
+            all.push(StackedBars {
+                id: slug(&format!("time {place}")),
+                title: format!("CPU time of a message, {place}"),
+                unit: Unit::Nanoseconds,
+                parts: Group::ALL.iter().map(|group| group.title().to_string()).collect(),
+                bars: accounts.iter().filter_map(|account| bar(&words, point, account)).collect(),
+            });
+        }
+    }
+    all
+}
+
+/// The point without what only some mechanisms have.
+fn shared(point: &Point) -> Point {
+    let common = syscost_measure::probe::transfer::axes::COMMON;
+    let mut bare = point.without(RIVALS);
+    bare.retain(|id| common.iter().any(|axis| axis.id == id));
+    bare
+}
+
+fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
+    let of = |group: &Group| {
+        let items = account.items.iter().filter(|item| item.about.group == *group);
+        items.map(|item| item.ns()).sum()
+    };
+    Some(StackedBar {
+        label: words.name(&account.point, RIVALS, place),
+        parts: Group::ALL.iter().map(of).collect(),
+        measured: account.measured?.total_ns,
+        cell: cell(account)?,
+    })
+}
+
+/// Predicted across, measured up: on the diagonal they agree.
+fn plot(m: &Material) -> Option<Plot> {
+    let layout = m.layouts.iter().find(|l| l.probe.compared())?;
+    let words = Words::of(m.run);
+    let mut series: BTreeMap<String, Vec<(f64, Estimate)>> = BTreeMap::new();
+    for account in &m.analysis.model.accounts {
+        let Some((estimate, _)) = account.case.and_then(|case| layout.estimate(case, model::TOTAL)) else {
+            continue;
+        };
+        let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+        series.entry(name).or_default().push((account.predicted_ns(), estimate));
+    }
+    let axis = |title: &str| PlotAxis { title: title.into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
+    let series: Vec<Series> = series
+        .into_iter()
+        .enumerate()
+        .map(|(style, (name, mut points))| {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Series { name, style, points }
+        })
+        .collect();
+    (!series.is_empty()).then(|| Plot {
+        id: "time-predicted-measured".into(),
+        title: "CPU time of a message: measured against predicted".into(),
+        x: axis("predicted, ns, log scale"),
+        y: axis("measured"),
+        series,
+        marks: Vec::new(),
+        note: None,
+    })
+}
+
+fn table(m: &Material) -> Table {
+    let words = Words::of(m.run);
+    let mut columns = vec!["case".to_string()];
+    columns.extend(
+        ["predicted", "measured", "predicted / measured - 1", "sender predicted", "sender measured"]
+            .map(String::from),
+    );
+    columns.extend(["receiver predicted", "receiver measured", model::NOT_EXPLAINED].map(String::from));
+    let number = |ns: f64| Entry::Number(ns, Unit::Nanoseconds);
+    let rows = m.analysis.model.accounts.iter().filter_map(|account| {
+        let measured = account.measured?;
+        let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+        let found = m.layouts.iter().find_map(|l| l.estimate(account.case?, model::TOTAL));
+        let total = found.map_or(number(measured.total_ns), |(estimate, _)| Entry::Estimate {
+            estimate,
+            cell: None,
+            standing: Standing::None,
+        });
+        Some(vec![
+            Entry::Text(format!("{name}, {}", words.place(&account.point, &[RIVALS]))),
+            number(account.predicted_ns()),
+            total,
+            Entry::Share { share: account.error()?, signed: true },
+            number(account.predicted_of(Side::Sender)),
+            number(measured.sender_ns),
+            number(account.predicted_of(Side::Receiver)),
+            number(measured.receiver_ns),
+            number(account.not_explained_ns()?),
+        ])
+    });
+    Table { id: "time-table".into(), columns, rows: rows.collect(), ..Table::default() }
+}

@@ -1,0 +1,72 @@
+//! Words in memory that a forked child shares with its parent, each on a cache line of its own.
+//!
+//! Source: mmap(2), MAP_SHARED | MAP_ANONYMOUS.
+
+use std::io;
+use std::sync::atomic::AtomicU32;
+
+/// No processor that runs Linux has longer lines between cores (Apple's and POWER's are 128).
+const LINE_BYTES: usize = 128;
+
+/// `N` words, all 0 at first; children forked later see the same ones.
+#[derive(Debug)]
+pub struct Words<const N: usize> {
+    start: *mut u8,
+}
+
+impl<const N: usize> Words<N> {
+    pub fn new() -> io::Result<Words<N>> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping wherever the kernel likes; nothing existing is touched.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), Self::bytes(), access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Words { start: start.cast() })
+    }
+
+    /// One word; panics beyond the last.
+    pub fn word(&self, index: usize) -> &AtomicU32 {
+        assert!(index < N, "word {index} of {N}");
+        // SAFETY: inside the mapping, aligned to a line, zeroed by the kernel, and mapped as long as
+        // `self`; shared access to it is through atomics only.
+        unsafe { &*self.start.add(index * LINE_BYTES).cast::<AtomicU32>() }
+    }
+
+    const fn bytes() -> usize {
+        N * LINE_BYTES
+    }
+}
+
+impl<const N: usize> Drop for Words<N> {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length; references to it cannot outlive `self`.
+        unsafe { libc::munmap(self.start.cast(), Self::bytes()) };
+    }
+}
+
+// SAFETY: the memory is reached through atomics only.
+unsafe impl<const N: usize> Send for Words<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for Words<N> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn a_child_writes_what_its_parent_reads() {
+        let words = Words::<2>::new().unwrap();
+        // SAFETY: the child only stores into an atomic.
+        let child = unsafe {
+            child::fork(|| {
+                words.word(1).store(41, Relaxed);
+                7
+            })
+        };
+        assert_eq!(child.unwrap().wait().unwrap(), 7);
+        assert_eq!((words.word(0).load(Relaxed), words.word(1).load(Relaxed)), (0, 41));
+    }
+}

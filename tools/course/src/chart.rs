@@ -1,0 +1,140 @@
+//! A figure of panels as a page of PDF: lines with interval bands, markers, one legend.
+//!
+//! Layout only: scales, ticks and colours are those of the report's own plots.
+
+use super::figure::{Figure, Panel, Series, rgb};
+use super::page::{self, Anchor, Face, INK, MUTED, Page, RULE, lines};
+use syscost_core::units;
+use syscost_report::Scale;
+use syscost_report::svg::{self, Ruler};
+
+const WIDTH: f64 = 640.0;
+const MARGIN: f64 = 22.0;
+const PANEL_HEIGHT: f64 = 215.0;
+/// Around the frame of a panel: left, right, top, bottom.
+const ROOM: [f64; 4] = [52.0, 12.0, 24.0, 40.0];
+const HEAD: f64 = 62.0;
+const CAPTION_LINE: f64 = 12.0;
+const SMALL: f64 = 8.0;
+const PLAIN: f64 = 9.5;
+
+pub fn pdf(figure: &Figure) -> Vec<u8> {
+    let columns = if figure.panels.len() > 1 { 2 } else { 1 };
+    let rows = figure.panels.len().div_ceil(columns);
+    let caption: Vec<String> =
+        figure.caption.iter().flat_map(|text| lines(text, SMALL, WIDTH - 2.0 * MARGIN)).collect();
+    let below = HEAD + rows as f64 * PANEL_HEIGHT;
+    let height = below + CAPTION_LINE * caption.len() as f64 + 16.0;
+    let mut page = Page::new(WIDTH, height);
+    page.text((MARGIN, 26.0), &figure.title, 13.0, Anchor::Start, Face::Bold, INK);
+    legend(&mut page, figure);
+    let width = (WIDTH - 2.0 * MARGIN) / columns as f64;
+    for (index, panel) in figure.panels.iter().enumerate() {
+        let at = (MARGIN + (index % columns) as f64 * width, HEAD + (index / columns) as f64 * PANEL_HEIGHT);
+        draw(&mut page, panel, at, width);
+    }
+    for (index, line) in caption.iter().enumerate() {
+        let y = below + CAPTION_LINE * (index as f64 + 0.7);
+        page.text((MARGIN, y), line, SMALL, Anchor::Start, Face::Plain, MUTED);
+    }
+    page.pdf(&figure.title)
+}
+
+fn legend(sheet: &mut Page, figure: &Figure) {
+    let mut x = MARGIN;
+    for (name, style) in figure.legend() {
+        let colour = rgb(style);
+        sheet.line(&[(x, 44.0), (x + 22.0, 44.0)], colour, 1.75);
+        marker(sheet, style, (x + 11.0, 44.0));
+        sheet.text((x + 28.0, 47.3), name, PLAIN, Anchor::Start, Face::Plain, INK);
+        x += 28.0 + page::width(name, PLAIN, Face::Plain) + 22.0;
+    }
+}
+
+/// One panel with its upper left corner at a point.
+fn draw(page: &mut Page, panel: &Panel, (left, top): (f64, f64), width: f64) {
+    let (from, to) = (left + ROOM[0], left + width - ROOM[1]);
+    let (ceiling, floor) = (top + ROOM[2], top + PANEL_HEIGHT - ROOM[3]);
+    let middle = (from + to) / 2.0;
+    page.text((from, top + 15.0), &panel.title, PLAIN, Anchor::Start, Face::Bold, INK);
+    page.text((middle, floor + 29.0), panel.x.title(), SMALL, Anchor::Middle, Face::Plain, MUTED);
+    page.upward((left + 9.0, (ceiling + floor) / 2.0), &panel.y, SMALL, MUTED);
+    let xs = panel.xs();
+    let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
+        let why = panel.missing.as_deref().unwrap_or("nothing was measured");
+        for (index, line) in lines(why, SMALL, to - from - 24.0).iter().enumerate() {
+            let at = (middle, ceiling + 40.0 + 12.0 * index as f64);
+            page.text(at, line, SMALL, Anchor::Middle, Face::Plain, MUTED);
+        }
+        frame(page, (from, to), (ceiling, floor));
+        return;
+    };
+    let x = Ruler { scale: Scale::Log2, low: *first, high: *last, from: from + 10.0, to: to - 10.0 };
+    let (ticks, y) = upright(panel, ceiling, floor);
+    for tick in &ticks {
+        let at = y.at(*tick);
+        page.line(&[(from, at), (to, at)], RULE, 0.75);
+        page.text((from - 5.0, at + 3.0), &units::significant(*tick), SMALL, Anchor::End, Face::Plain, MUTED);
+    }
+    frame(page, (from, to), (ceiling, floor));
+    for value in &xs {
+        let at = x.at(*value);
+        page.line(&[(at, floor), (at, floor + 4.0)], MUTED, 0.75);
+        page.text((at, floor + 15.0), &panel.x.label(*value), SMALL, Anchor::Middle, Face::Plain, MUTED);
+    }
+    for series in &panel.series {
+        band(page, series, &x, &y);
+    }
+    for series in &panel.series {
+        line(page, series, &x, &y);
+    }
+}
+
+/// The ticks and the scale of a panel's y axis.
+fn upright(panel: &Panel, ceiling: f64, floor: f64) -> (Vec<f64>, Ruler) {
+    let most = panel.estimates().map(|e| e.high).fold(0.0, f64::max);
+    let least = panel.estimates().map(|e| e.low).fold(f64::INFINITY, f64::min);
+    if panel.log_y && least > 0.0 {
+        let ticks = svg::log_ticks(least, most);
+        let (low, high) = (least / 1.12, most * 1.12);
+        return (ticks, Ruler { scale: Scale::Log10, low, high, from: floor, to: ceiling });
+    }
+    let ticks = svg::linear_ticks(most);
+    let high = ticks.last().copied().unwrap_or(1.0).max(most);
+    (ticks, Ruler { scale: Scale::Linear, low: 0.0, high, from: floor, to: ceiling })
+}
+
+fn frame(page: &mut Page, (from, to): (f64, f64), (ceiling, floor): (f64, f64)) {
+    page.line(&[(from, ceiling), (from, floor), (to, floor)], MUTED, 0.75);
+}
+
+fn band(page: &mut Page, series: &Series, x: &Ruler, y: &Ruler) {
+    if series.points.len() < 2 {
+        return;
+    }
+    let above = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.high)));
+    let below = series.points.iter().rev().map(|(at, e)| (x.at(*at), y.at(e.low)));
+    page.shape(&above.chain(below).collect::<Vec<_>>(), rgb(series.style), true);
+}
+
+fn line(page: &mut Page, series: &Series, x: &Ruler, y: &Ruler) {
+    let colour = rgb(series.style);
+    let points: Vec<(f64, f64)> = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))).collect();
+    page.line(&points, colour, 1.5);
+    for ((at, e), (px, py)) in series.points.iter().zip(points) {
+        page.line(&[(x.at(*at), y.at(e.low)), (x.at(*at), y.at(e.high))], colour, 0.9);
+        marker(page, series.style, (px, py));
+    }
+}
+
+/// A shape for each style, so that colour is never the only difference.
+fn marker(page: &mut Page, style: usize, (x, y): (f64, f64)) {
+    let corners: &[(f64, f64)] = match style % 4 {
+        0 => &[(-2.6, -2.6), (2.6, -2.6), (2.6, 2.6), (-2.6, 2.6)],
+        1 => &[(0.0, -3.6), (3.4, 2.6), (-3.4, 2.6)],
+        2 => &[(0.0, -3.8), (3.8, 0.0), (0.0, 3.8), (-3.8, 0.0)],
+        _ => &[(0.0, 3.6), (3.4, -2.6), (-3.4, -2.6)],
+    };
+    let colour = rgb(style);
+    page.shape(&corners.iter().map(|(dx, dy)| (x + dx, y + dy)).collect::<Vec<_>>(), colour, false);
+}

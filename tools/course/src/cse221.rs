@@ -1,0 +1,170 @@
+//! The layout of a system-measurement project (CSE 221): the machine, and for each operation base hardware,
+//! software overhead, predicted and measured with its spread.
+//!
+//! Predictions are those that were written down before the first sample; methodology and discussion are
+//! left to the student. Source: the project's page (cseweb.ucsd.edu, CSE 221), which asks for these columns.
+
+use super::{Artefact, Unsuitable, csv, markdown, number};
+use std::fmt::Write;
+use syscost_analyze::operations::Operation;
+use syscost_analyze::whole::Analysis;
+use syscost_core::units::Unit;
+use syscost_experiment::run::Run;
+use syscost_experiment::run::rows::Column;
+use syscost_report::material::Material;
+use syscost_report::section::{drawings, machine, operations};
+use syscost_report::{Block, Section, svg};
+
+/// The experiment whose run has everything.
+pub const COMMAND: &str = "syscost run cse221";
+
+const fn column(id: &'static str, help: &'static str) -> Column {
+    Column { id, help }
+}
+
+/// The columns of the table.
+pub const COLUMNS: &[Column] = &[
+    column("operation", "what was measured: the title of its probe"),
+    column("variant", "which of its rows"),
+    column("unit", "of the figures up to `standard_deviation`"),
+    column("base_hardware", "what the hardware alone would take"),
+    column("software_overhead", "what software adds"),
+    column("predicted", "what the formula says, written down before the first sample of the row"),
+    column("measured", "median over trials"),
+    column("measured_low", "lower end of the interval of the median"),
+    column("measured_high", "upper end"),
+    column("confidence", "that the interval really has"),
+    column("standard_deviation", "of the trials"),
+    column("trials", "fresh processes, each the median of its windows"),
+    column("measured_over_predicted", "`measured` over `predicted`"),
+    column("tsc_cycles", "`measured` in cycles of the time-stamp counter, where it is a time"),
+    column("formula", "of the prediction"),
+    column("not_predicted", "why there is no prediction: an input that is not known, or nobody can say"),
+];
+
+const TABLE: &str = "cse221_table.csv";
+const REPORT: &str = "cse221_report.md";
+
+/// Every file of the layout.
+pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuitable> {
+    let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
+    if let Some(emulator) = run.record.emulator() {
+        return unsuitable(format!(
+            "the run was made in an emulated machine ({emulator}), whose times mean nothing"
+        ));
+    }
+    let material = Material::of(run, analysis, &[]);
+    let listed: Vec<&Operation> =
+        analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
+    if listed.is_empty() {
+        return unsuitable("the run has no measured operation of the system".into());
+    }
+    let rows: Vec<Vec<String>> = listed.iter().map(|o| row(&material, o)).collect();
+    let mut files = vec![Artefact::made(
+        TABLE,
+        csv(&COLUMNS.iter().map(|c| c.id.to_string()).collect::<Vec<_>>(), &rows),
+    )];
+    let mut drawn = Vec::new();
+    for block in material.layouts.iter().flat_map(|layout| drawings::blocks(&material, layout)) {
+        for block in block.all() {
+            let named = match block {
+                Block::Plot(plot) => Some((&plot.id, &plot.title, svg::standalone(plot))),
+                Block::Heat(map) => Some((&map.id, &map.title, syscost_report::heat::standalone(map))),
+                _ => None,
+            };
+            if let Some((id, title, drawing)) = named {
+                files.push(Artefact::made(format!("cse221_{id}.svg"), drawing));
+                drawn.push((format!("cse221_{id}.svg"), title.clone()));
+            }
+        }
+    }
+    files.push(Artefact::to_write_in(REPORT, report(&material, &drawn)));
+    Ok(files)
+}
+
+/// Nanoseconds are shown by magnitude elsewhere; a table's cells are bare numbers in one unit.
+fn row(m: &Material, o: &Operation) -> Vec<String> {
+    let account = o.prediction.as_ref().map(|p| &p.account);
+    let part = |value: Option<f64>| number(value);
+    let measured = o.measured;
+    let cycles = m.layouts.iter().find(|l| l.probe.about().id == o.probe).and_then(|l| l.tsc_cycles(o.case));
+    let why = match (o.predicted(), o.prediction.is_some()) {
+        (Some(_), _) => String::new(),
+        (None, false) => "nobody can say".into(),
+        (None, true) if o.needs().is_empty() => "unknown".into(),
+        (None, true) => format!("needs {}", o.needs().join(", ")),
+    };
+    vec![
+        o.title.to_string(),
+        o.row.label.clone(),
+        if o.metric.unit == Unit::Ratio { "ratio".into() } else { o.metric.unit.symbol().to_string() },
+        part(account.and_then(|a| a.base_hardware)),
+        part(account.and_then(|a| a.software_overhead)),
+        part(o.predicted()),
+        part(measured.map(|e| e.value)),
+        part(measured.map(|e| e.low)),
+        part(measured.map(|e| e.high)),
+        part(measured.map(|e| e.level)),
+        part(deviation(m, o)),
+        measured.map_or(String::new(), |e| e.n.to_string()),
+        part(o.ratio.map(|r| r.value)),
+        part(cycles),
+        account.map_or(String::new(), |a| a.formula.clone()),
+        why,
+    ]
+}
+
+/// Of the trials, which are the rounds: fresh processes.
+fn deviation(m: &Material, o: &Operation) -> Option<f64> {
+    let rounds = m.analysis.cells.cell(o.case, o.metric.id)?.rounds.values();
+    let n = rounds.len() as f64;
+    if rounds.len() < 2 {
+        return None;
+    }
+    let mean = rounds.iter().sum::<f64>() / n;
+    Some((rounds.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
+}
+
+fn report(m: &Material, drawn: &[(String, String)]) -> String {
+    let mut out = String::from("# CSE 221: System measurement project\n\n## 1. Introduction\n\n");
+    out.push_str("*Goals, language, compiler and its options, how the work was divided, hours spent:*\n\n");
+    let tool = &m.run.record.tool;
+    let _ = writeln!(
+        out,
+        "Figures: run {} by syscost {} ({} build), `{}`. `{TABLE}` has every row with bare numbers.\n",
+        markdown::plain(&m.run.record.id),
+        tool.version,
+        tool.profile,
+        syscost_report::escape::visible(&m.run.record.command.join(" "))
+    );
+    out.push_str("## 2. Machine description\n\n");
+    if let Some(Section { blocks, .. }) = machine::section(m) {
+        out.push_str(&markdown::blocks(&blocks, 3));
+    }
+    out.push_str("## 3. Operations\n\n");
+    out.push_str(
+        "Predicted is base hardware plus software overhead where both are known, and was written down before the first \
+         sample of its row. Measured is the median over trials, which are fresh processes, with its interval.\n\n",
+    );
+    if let Some(Section { blocks, .. }) = operations::section(m) {
+        // The first block explains the columns of a page; what follows starts with a heading each.
+        for group in blocks[1..].chunk_by(|_, next| !matches!(next, Block::Heading(_))) {
+            out.push_str(&markdown::blocks(group, 3));
+            if matches!(group.first(), Some(Block::Heading(_))) {
+                out.push_str("*Methodology:*\n\n*Why the prediction is what it is:*\n\n*Discussion: measured against predicted:*\n\n");
+            }
+        }
+    }
+    if !drawn.is_empty() {
+        out.push_str("## 4. Curves and maps\n\n");
+        for (name, title) in drawn {
+            let _ = writeln!(out, "![{}]({name})\n", markdown::plain(title));
+        }
+    }
+    out.push_str("## 5. Summary\n\n");
+    for statement in m.analysis.costs.iter().chain(&m.analysis.findings) {
+        let _ = writeln!(out, "- {}", markdown::sentence(statement));
+    }
+    out.push_str("\n*Your conclusions:*\n");
+    out
+}

@@ -1,0 +1,88 @@
+//! Course layouts: the files that a course asks for, made from a recorded run. One file or folder per
+//! layout; what they share is beside them.
+//!
+//! Nothing is measured and nothing is explained here: figures and evidence are filled in, and what a
+//! student has to say is left as headings. A figure that the run does not have is an empty cell with
+//! its reason, never 0 and never derived from another (latency is not threads over throughput).
+
+use syscost_core::stats::Estimate;
+
+mod chart;
+mod figure;
+mod markdown;
+mod page;
+mod python;
+
+pub mod cse221;
+pub mod pa02;
+
+/// One file of a layout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artefact {
+    /// Without a directory.
+    pub name: String,
+    pub content: Vec<u8>,
+    /// Made to be written in by a person: one that exists is never replaced.
+    pub to_write_in: bool,
+}
+
+impl Artefact {
+    fn made(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Artefact {
+        Artefact { name: name.into(), content: content.into(), to_write_in: false }
+    }
+
+    fn to_write_in(name: impl Into<String>, content: impl Into<Vec<u8>>) -> Artefact {
+        Artefact { to_write_in: true, ..Artefact::made(name, content) }
+    }
+}
+
+/// What a run lacks for a layout, and what would have it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{lacks}; `{command}` makes a run that the layout can be made from")]
+pub struct Unsuitable {
+    pub lacks: String,
+    pub command: &'static str,
+}
+
+/// Six significant digits: more than any interval here is worth, and the same in every file.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// An estimate in another unit.
+fn scaled(e: Estimate, scale: f64) -> Estimate {
+    Estimate {
+        value: rounded(e.value * scale),
+        low: rounded(e.low * scale),
+        high: rounded(e.high * scale),
+        ..e
+    }
+}
+
+/// A field of a CSV file.
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |v| rounded(v).to_string())
+}
+
+/// Rows as CSV.
+fn csv(header: &[String], rows: &[Vec<String>]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Writing into memory cannot fail; every row has the header's length.
+    for row in std::iter::once(header).chain(rows.iter().map(Vec::as_slice)) {
+        writer.write_record(row).expect("in memory");
+    }
+    String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_six_digits_and_no_exponent() {
+        assert_eq!(number(Some(12.345678901)), "12.3457");
+        assert_eq!(number(Some(1.0 / 3e7)), "0.0000000333333");
+        assert_eq!(number(Some(94_200_000_000.0)), "94200000000");
+        assert_eq!(number(None), "");
+    }
+}

@@ -1,0 +1,148 @@
+//! Blocks of a report as Markdown, for a skeleton that a person goes on writing in.
+//!
+//! Plots and maps are files of their own and are left out; a sentence keeps the cells that it stands on.
+
+use std::fmt::Write;
+use syscost_analyze::finding::{Answer, Answered};
+use syscost_core::units;
+use syscost_report::escape::visible;
+use syscost_report::{Block, Entry, LINKS, Statement, Table, diagram};
+
+/// Blocks in order, headings at `level`.
+pub fn blocks(blocks: &[Block], level: usize) -> String {
+    let mut out = String::new();
+    for block in blocks {
+        write_block(&mut out, block, level);
+    }
+    out
+}
+
+fn write_block(out: &mut String, block: &Block, level: usize) {
+    let _ = match block {
+        Block::Heading(text) => writeln!(out, "{} {}\n", "#".repeat(level), plain(text)),
+        Block::Question(link) => writeln!(out, "{} {}\n", "#".repeat(level), plain(&link.text)),
+        // A text of headings needs no list of them.
+        Block::Contents(_) => Ok(()),
+        Block::Statement(statement) => writeln!(out, "{}\n", sentence(statement)),
+        Block::Statements(list) => {
+            let items: Vec<String> = list.iter().map(|s| format!("- {}\n", sentence(s))).collect();
+            writeln!(out, "{}", items.concat())
+        }
+        Block::Text(text) => writeln!(out, "{}\n", plain(text)),
+        Block::Command(command) => writeln!(out, "    {}\n", visible(command)),
+        Block::Facts { folded, facts } => {
+            let title = folded.as_ref().map_or(String::new(), |title| format!("{}:\n\n", plain(title)));
+            writeln!(out, "{title}{}", facts_table(facts))
+        }
+        Block::Table(table) => writeln!(out, "{}", self::table(table)),
+        Block::Notice(notice) => {
+            writeln!(out, "{}: {} {}\n", plain(&notice.title), plain(&notice.text), plain(&notice.remedy))
+        }
+        Block::Diagram(d) => writeln!(out, "{}: `{}`\n", plain(&d.title), diagram::line(d)),
+        // Each is a file of its own, or too wide for text.
+        Block::Plot(_) | Block::Map(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) => Ok(()),
+        Block::Folded { title, blocks } => {
+            let _ = writeln!(out, "{}:\n", plain(title));
+            out.push_str(&self::blocks(blocks, level + 1));
+            Ok(())
+        }
+    };
+}
+
+/// The answer of a run to a question, or why it has none.
+pub fn answer(answered: &Answered) -> String {
+    match &answered.answer {
+        Answer::Found { statements, caveats } => {
+            let found = statements.iter().map(|s| format!("- {}\n", sentence(s)));
+            let mind = caveats.iter().map(|c| format!("- Mind: {}\n", plain(c)));
+            format!("{}\n", found.chain(mind).collect::<String>())
+        }
+        Answer::CannotBeAnswered { because, command } => {
+            format!(
+                "- Cannot be answered from this run because {}. This would: {}\n\n",
+                plain(because),
+                visible(command)
+            )
+        }
+    }
+}
+
+/// A sentence with the cells that it stands on.
+pub fn sentence(statement: &Statement) -> String {
+    let cells = statement.cells.iter().take(LINKS).map(|c| format!("case {} {}", c.case, c.metric));
+    let cells: Vec<String> = cells.collect();
+    if cells.is_empty() {
+        return plain(&statement.text);
+    }
+    let more = statement.cells.len().saturating_sub(LINKS);
+    let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    format!("{} [{}{more}]", plain(&statement.text), cells.join("; "))
+}
+
+/// Text that is no markup: a stranger's run must not become a page.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '|' | '*' | '_' | '[' | ']' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn facts_table(facts: &[(String, String, String)]) -> String {
+    let header = ["property", "value", "where it was read"].map(String::from);
+    let rows: Vec<Vec<String>> =
+        facts.iter().map(|(a, b, c)| [a, b, c].map(|text| plain(text)).to_vec()).collect();
+    grid(&header, &rows)
+}
+
+fn table(table: &Table) -> String {
+    let header: Vec<String> = table.columns.iter().map(|c| plain(c)).collect();
+    let rows: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(|entry| shown(entry, table)).collect()).collect();
+    let note = table.note.as_ref().map_or(String::new(), |note| format!("\n{}\n", plain(note)));
+    format!("{}{note}", grid(&header, &rows))
+}
+
+fn shown(entry: &Entry, table: &Table) -> String {
+    match entry {
+        Entry::Text(text) | Entry::Named { text, .. } => plain(text),
+        Entry::Number(value, unit) => unit.format(*value),
+        Entry::Share { share, signed } => Entry::share(*share, *signed),
+        Entry::Missing => "-".into(),
+        Entry::Estimate { estimate, .. } => {
+            let figure = |value: f64| match &table.shown_in {
+                Some((scale, _)) => units::significant(value / scale),
+                None => estimate.unit.format(value),
+            };
+            format!("{} ({} to {})", figure(estimate.value), figure(estimate.low), figure(estimate.high))
+        }
+    }
+}
+
+/// A table; its fields are already escaped.
+pub fn grid(header: &[String], rows: &[Vec<String>]) -> String {
+    let line = |fields: &[String]| format!("| {} |\n", fields.join(" | "));
+    let rule: Vec<String> = header.iter().map(|_| "---".to_string()).collect();
+    let rows: String = rows.iter().map(|row| line(row)).collect();
+    format!("{}{}{rows}", line(header), line(&rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::CellRef;
+
+    #[test]
+    fn a_sentence_keeps_its_cells_and_recorded_text_is_no_markup() {
+        let cells = (0..8).map(|case| CellRef { case, metric: "throughput" }).collect();
+        let text = sentence(&Statement { text: "a <b> | c".into(), cells });
+        assert!(text.starts_with("a &lt;b> \\| c [case 0 throughput; case 1 throughput"), "{text}");
+        assert!(text.ends_with("; 2 more]"), "{text}");
+        let shown = blocks(&[Block::Heading("h".into()), Block::Command("x | y".into())], 3);
+        assert_eq!(shown, "### h\n\n    x | y\n\n");
+    }
+}

@@ -1,0 +1,124 @@
+//! The four plots that the assignment asks for, each with a panel for every value of what it does not plot.
+
+use super::column::{self, Column};
+use super::grid::{Grid, IMPLEMENTATIONS, Place};
+use crate::figure::{Along, Figure, Panel, Series};
+use syscost_core::units::Unit;
+use syscost_report::material::Material;
+use syscost_report::section::{capital, machine, threads};
+
+pub fn figures(grid: &Grid, material: &Material, roll: &str) -> Vec<Figure> {
+    let caption = caption(grid, material, roll);
+    let figure = |name: &str, title: &str, panels: Vec<Panel>| Figure {
+        name: format!("{roll}_Part_D_{name}"),
+        title: title.into(),
+        panels,
+        caption: caption.clone(),
+    };
+    let latency: Vec<Panel> = if column::LATENCY.anywhere(grid) {
+        grid.sizes.iter().map(|bytes| by_threads(grid, column::LATENCY, *bytes)).collect()
+    } else {
+        vec![empty(grid, column::LATENCY, Along::Threads)]
+    };
+    // Hardware counts cycles of the core; without it, reference cycles are still known.
+    let cycles = if column::CYCLES.anywhere(grid) { column::CYCLES } else { column::TSC };
+    vec![
+        figure("Throughput", "Throughput by message size", by_size(grid, column::THROUGHPUT)),
+        figure("Latency", "Latency by thread count", latency),
+        figure("Cache_Misses", "Cache misses by message size", cache_misses(grid)),
+        figure("Cycles_per_Byte", "CPU cycles per byte transferred, by message size", by_size(grid, cycles)),
+    ]
+}
+
+/// Each level that was counted; where none was, the two that are asked for, with the reason.
+fn cache_misses(grid: &Grid) -> Vec<Panel> {
+    let counted: Vec<&Column> =
+        [column::L1, column::LLC, column::CACHE].into_iter().filter(|c| c.anywhere(grid)).collect();
+    if counted.is_empty() {
+        return [column::L1, column::LLC].map(|c| empty(grid, c, Along::MessageBytes)).into();
+    }
+    counted.into_iter().flat_map(|c| by_size(grid, c)).collect()
+}
+
+fn by_size(grid: &Grid, column: &Column) -> Vec<Panel> {
+    if !column.anywhere(grid) {
+        return vec![empty(grid, column, Along::MessageBytes)];
+    }
+    let panel = |count: &u64| Panel {
+        title: threads(*count),
+        log_y: true,
+        series: series(grid, column, &grid.sizes, |implementation, bytes| Place {
+            implementation,
+            bytes,
+            threads: *count,
+        }),
+        ..blank(column, Along::MessageBytes)
+    };
+    grid.threads.iter().map(panel).map(|p| told(p, grid, column)).collect()
+}
+
+fn by_threads(grid: &Grid, column: &Column, bytes: u64) -> Panel {
+    let panel = Panel {
+        title: Unit::Bytes.format(bytes as f64),
+        series: series(grid, column, &grid.threads, |implementation, threads| Place {
+            implementation,
+            bytes,
+            threads,
+        }),
+        ..blank(column, Along::Threads)
+    };
+    told(panel, grid, column)
+}
+
+/// Without a figure the panel says why.
+fn told(panel: Panel, grid: &Grid, column: &Column) -> Panel {
+    let missing = panel.series.is_empty().then(|| column.why(grid));
+    Panel { missing, ..panel }
+}
+
+fn empty(grid: &Grid, column: &Column, x: Along) -> Panel {
+    Panel { missing: Some(column.why(grid)), ..blank(column, x) }
+}
+
+fn blank(column: &Column, x: Along) -> Panel {
+    let name = column.title.split(',').next().unwrap_or(column.title);
+    let title = capital(name);
+    Panel { title, x, y: column.title.into(), log_y: false, series: Vec::new(), missing: None }
+}
+
+/// A line for each implementation that has a figure.
+fn series(grid: &Grid, column: &Column, along: &[u64], place: impl Fn(usize, u64) -> Place) -> Vec<Series> {
+    let line = |(index, implementation): (usize, &super::grid::Implementation)| {
+        let point = |x: &u64| Some((*x as f64, column.estimate(grid, &place(index, *x)).ok()?));
+        let points: Vec<_> = along.iter().filter_map(point).collect();
+        (!points.is_empty()).then(|| Series { name: implementation.name.into(), style: index, points })
+    };
+    IMPLEMENTATIONS.iter().enumerate().filter_map(line).collect()
+}
+
+/// The system that was measured: the assignment wants it on every plot.
+fn caption(grid: &Grid, material: &Material, roll: &str) -> Vec<String> {
+    let record = &grid.run.record;
+    let fact = |id: &str| record.host.iter().find(|f| f.id == id).and_then(machine::value);
+    let part = |id: &str, before: &str| Some(format!("{before}{}", fact(id)?));
+    let system = [
+        part("cpu_model", ""),
+        part("cpus_allowed", "CPUs "),
+        part("memory_bytes", "memory "),
+        part("kernel_release", "Linux "),
+        part("hypervisor", "hypervisor "),
+    ];
+    let system: Vec<String> = system.into_iter().flatten().collect();
+    let constants = material.layouts.iter().find(|l| l.comparable()).map_or(String::new(), |l| l.constants());
+    vec![
+        format!("{roll}. System: {}.", system.join(", ")),
+        format!(
+            "Points: medians over fresh processes; bars and bands: their intervals, of {} % where there are runs enough (the \
+             table says). Run {} by syscost {}.",
+            syscost_core::units::significant(record.spec.confidence * 100.0),
+            record.id,
+            record.tool.version
+        ),
+        format!("Held constant: {constants}."),
+    ]
+}

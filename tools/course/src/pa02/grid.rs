@@ -1,0 +1,167 @@
+//! The cells of a run by implementation, message size and threads: which of its cases the layout shows.
+//!
+//! One case for each place: a run that varies anything else cannot be laid out, and says so.
+
+use super::{COMMAND, Unsuitable};
+use std::collections::BTreeMap;
+use syscost_analyze::cells::Cells;
+use syscost_core::axis::Name;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::mechanism;
+use syscost_measure::probe;
+
+/// What the assignment has implemented.
+pub struct Implementation {
+    pub part: &'static str,
+    /// Also the alias of the mechanism that is measured.
+    pub name: &'static str,
+}
+
+pub const IMPLEMENTATIONS: [Implementation; 3] = [
+    Implementation { part: "A1", name: "two-copy" },
+    Implementation { part: "A2", name: "one-copy" },
+    Implementation { part: "A3", name: "zero-copy" },
+];
+
+impl Implementation {
+    /// The mechanism that is measured for it.
+    pub fn mechanism(&self) -> &'static str {
+        let found = mechanism::ALL.iter().map(|m| m.about()).find(|about| about.aliases.contains(&self.name));
+        found.map_or("", |about| about.id)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Index in [`IMPLEMENTATIONS`].
+    pub implementation: usize,
+    pub bytes: u64,
+    pub threads: u64,
+}
+
+/// What a case is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A stream in one direction.
+    Transfer,
+    /// A closed loop, each exchange timed.
+    RoundTrip,
+}
+
+pub struct Grid<'a> {
+    pub run: &'a Run,
+    pub cells: &'a Cells,
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    cases: BTreeMap<(Kind, Place), usize>,
+    /// Why a place was not run.
+    skips: BTreeMap<(Kind, Place), String>,
+}
+
+impl<'a> Grid<'a> {
+    pub fn of(run: &'a Run, cells: &'a Cells) -> Result<Grid<'a>, Unsuitable> {
+        let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
+        if let Some(emulator) = run.record.emulator() {
+            return unsuitable(format!(
+                "the run was made in an emulated machine ({emulator}), whose times mean nothing"
+            ));
+        }
+        let mut grid = Grid {
+            run,
+            cells,
+            sizes: Vec::new(),
+            threads: Vec::new(),
+            cases: BTreeMap::new(),
+            skips: BTreeMap::new(),
+        };
+        for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
+            let Some(key) = key(&case.probe, &case.point) else { continue };
+            if let Some(other) = grid.cases.insert(key, case.index).and_then(|index| run.case(index)) {
+                return unsuitable(format!(
+                    "the run has several cases at one size and thread count (they differ in {}), and the layout shows one",
+                    difference(other, case)
+                ));
+            }
+        }
+        for skip in &run.record.plan.skips {
+            if let Some(key) = key(&skip.probe, &skip.point) {
+                grid.skips.insert(key, skip.why.reason.clone());
+            }
+        }
+        let transfers: Vec<Place> = grid.of_kind(Kind::Transfer).collect();
+        for (index, implementation) in IMPLEMENTATIONS.iter().enumerate() {
+            if !transfers.iter().any(|p| p.implementation == index) {
+                return unsuitable(format!(
+                    "the run has no transfer by {} ({})",
+                    implementation.name,
+                    implementation.mechanism()
+                ));
+            }
+        }
+        grid.sizes = distinct(transfers.iter().map(|p| p.bytes));
+        grid.threads = distinct(transfers.iter().map(|p| p.threads));
+        Ok(grid)
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = Place> + '_ {
+        self.cases.keys().chain(self.skips.keys()).filter(move |key| key.0 == kind).map(|key| key.1)
+    }
+
+    /// Every row of the table: by implementation, size and threads.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        (0..IMPLEMENTATIONS.len()).flat_map(move |implementation| {
+            self.sizes.iter().flat_map(move |bytes| {
+                self.threads.iter().map(move |threads| Place {
+                    implementation,
+                    bytes: *bytes,
+                    threads: *threads,
+                })
+            })
+        })
+    }
+
+    /// The case at a place, or why there is none.
+    pub fn case(&self, kind: Kind, place: &Place) -> Result<usize, String> {
+        let key = (kind, *place);
+        let absent = || match (self.skips.get(&key), kind) {
+            (Some(reason), _) => reason.clone(),
+            (None, Kind::Transfer) => "this place is not in the run".into(),
+            (None, Kind::RoundTrip) => format!(
+                "the run has no closed-loop round trips here, and latency is not threads over throughput; `{COMMAND}` has them"
+            ),
+        };
+        self.cases.get(&key).copied().ok_or_else(absent)
+    }
+}
+
+/// What a case is in the layout; `None`: it is not part of it.
+fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(Kind, Place)> {
+    let mechanism = point.text("mechanism")?;
+    let implementation = IMPLEMENTATIONS.iter().position(|i| i.mechanism() == mechanism)?;
+    let place = Place { implementation, bytes: point.int("message_bytes")?, threads: point.int("threads")? };
+    let probe = probe::find(probe_id).filter(|p| p.compared())?;
+    let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
+    let kind = match point.text("loop") {
+        Some("closed") if decided_by("latency_p50") => Kind::RoundTrip,
+        None if decided_by("throughput") && point.get("path").is_some() => Kind::Transfer,
+        _ => return None,
+    };
+    Some((kind, place))
+}
+
+/// `path`, or whatever else two cases differ in.
+fn difference(one: &Case, other: &Case) -> String {
+    let differs = |id: &&Name| one.point.get(id) != other.point.get(id);
+    let ids: Vec<&Name> = one.point.names().chain(other.point.names()).filter(differs).collect();
+    let mut names: Vec<&str> = ids.into_iter().map(Name::as_str).collect();
+    names.dedup();
+    if names.is_empty() { "nothing that is recorded".into() } else { names.join(", ") }
+}
+
+fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}

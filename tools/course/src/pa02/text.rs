@@ -1,0 +1,182 @@
+//! The report and the README of the assignment as skeletons: its headings with the evidence under them.
+//!
+//! Every explanation is the student's: each heading ends with a place to write one.
+
+use super::column::COLUMNS;
+use super::grid::Grid;
+use super::{COMMAND, Names};
+use crate::figure::Figure;
+use crate::markdown::{self, plain};
+use std::fmt::Write;
+use syscost_report::material::Material;
+use syscost_report::{Section, section};
+
+pub struct Told<'a> {
+    pub grid: &'a Grid<'a>,
+    pub material: &'a Material<'a>,
+    pub names: &'a Names<'a>,
+    pub figures: &'a [Figure],
+    /// File names of the data paths.
+    pub drawings: &'a [String],
+}
+
+const YOURS: &str = "*Your explanation:*\n\n";
+
+/// A question of the assignment, and what belongs under it.
+struct Question {
+    asks: &'static str,
+    /// Id of the analysis's own question whose answer is the evidence.
+    finding: &'static str,
+}
+
+const PART_A: &[Question] = &[
+    Question {
+        asks: "A1. Where do the copies of two-copy happen, are there only two, and what makes them?",
+        finding: "copies",
+    },
+    Question { asks: "A2. Which copy does one-copy do without?", finding: "scatter_gather" },
+    Question {
+        asks: "A3. What does the kernel do for zero-copy? Explain by the diagram.",
+        finding: "zero_copy",
+    },
+];
+
+const PART_E: &[Question] = &[
+    Question { asks: "1. Why does zero-copy not always give the best throughput?", finding: "not_fastest" },
+    Question {
+        asks: "2. Which cache level shows the most reduction in misses, and why?",
+        finding: "cache_levels",
+    },
+    Question { asks: "3. How does thread count interact with cache contention?", finding: "threads" },
+    Question {
+        asks: "4. At what message size does one-copy outperform two-copy on your system?",
+        finding: "one_copy",
+    },
+    Question {
+        asks: "5. At what message size does zero-copy outperform two-copy on your system?",
+        finding: "zero_copy_from",
+    },
+    Question {
+        asks: "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
+        finding: "unexpected",
+    },
+];
+
+/// The report to write in.
+pub fn report(told: &Told, copies: Option<&Section>) -> String {
+    let roll = told.names.roll;
+    let mut out = format!(
+        "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{}`). What stands \
+         in brackets names a case of the run and its metric. Every explanation is yours to write.\n\n",
+        plain(&told.grid.run.record.id),
+        told.names.results()
+    );
+    out.push_str("## System\n\n");
+    if let Some(machine) = section::machine::section(told.material) {
+        // The facts that decide figures; the rest is in the run's own report.
+        out.push_str(&markdown::blocks(&machine.blocks[..1.min(machine.blocks.len())], 3));
+    }
+    part_a(&mut out, told, copies);
+    parts_b_to_d(&mut out, told);
+    out.push_str("## Part E: analysis\n\n");
+    for question in PART_E {
+        ask(&mut out, told, question);
+    }
+    out.push_str("### What else the run says\n\n");
+    let used: Vec<&str> = PART_A.iter().chain(PART_E).map(|q| q.finding).collect();
+    for answered in told.material.analysis.answers.iter().filter(|a| !used.contains(&a.about.id)) {
+        let _ = write!(out, "**{}**\n\n{}", plain(answered.about.question), markdown::answer(answered));
+    }
+    out.push_str("## AI use\n\n*Your declaration: which tools, for which parts, with which prompts.*\n");
+    out
+}
+
+fn part_a(out: &mut String, told: &Told, copies: Option<&Section>) {
+    out.push_str("## Part A: where the copies happen\n\n");
+    match copies {
+        Some(section) => out.push_str(&markdown::blocks(&section.blocks, 3)),
+        None => out.push_str("This run counted no copies; a run as root counts them in the kernel.\n\n"),
+    }
+    for name in told.drawings {
+        let _ = writeln!(out, "![data path]({name})\n");
+    }
+    for question in PART_A {
+        ask(out, told, question);
+    }
+}
+
+/// A heading, the evidence, and room for what the student makes of it.
+fn ask(out: &mut String, told: &Told, question: &Question) {
+    let _ = writeln!(out, "### {}\n", question.asks);
+    let answers = told.material.analysis.answers.iter().filter(|a| a.about.id == question.finding);
+    out.extend(answers.map(markdown::answer));
+    out.push_str(YOURS);
+}
+
+fn parts_b_to_d(out: &mut String, told: &Told) {
+    let _ = writeln!(
+        out,
+        "## Parts B and C: measurements\n\n`{}` has a row for each cell:\n",
+        told.names.results()
+    );
+    for column in COLUMNS {
+        let why = if column.anywhere(told.grid) {
+            String::new()
+        } else {
+            format!(" {}", plain(&column.why(told.grid)))
+        };
+        let _ = writeln!(out, "- {}: {}.{why}", plain(column.id), plain(column.help));
+    }
+    out.push_str("\n*How you measured, and what you held constant:*\n\n## Part D: plots\n\n");
+    for figure in told.figures {
+        let _ = writeln!(
+            out,
+            "### {}\n\n[{}.pdf]({}.pdf)\n",
+            plain(&figure.title),
+            plain(&figure.name),
+            figure.name
+        );
+        out.push_str("*What it shows:*\n\n");
+    }
+}
+
+/// The README to write in.
+pub fn readme(told: &Told) -> String {
+    let roll = told.names.roll;
+    let mut out = format!("# {roll}: PA02, analysis of network I/O primitives\n\n## Files\n\n");
+    let _ = writeln!(out, "- `{}`: every cell with the interval of each figure", told.names.results());
+    let _ = writeln!(
+        out,
+        "- `{}`: the plots again, by matplotlib; its values are written in it",
+        told.names.plots()
+    );
+    for figure in told.figures {
+        let _ = writeln!(out, "- `{}.pdf`: {}", figure.name, plain(&figure.title));
+    }
+    for drawing in told.drawings {
+        let _ = writeln!(out, "- `{drawing}`: a data path through the kernel, as counted");
+    }
+    let _ = writeln!(out, "- `{}`: the report to write", told.names.report());
+    let _ = writeln!(
+        out,
+        "- *your code of parts A1, A2, A3 and your script of part C*\n\n## How the figures were made\n\n    {}\n\n`{COMMAND}` \
+         makes a run of the whole sweep, and `syscost course pa02 --roll {roll} RUN` these files from it.\n\n\
+         ## AI use\n\n*Your declaration.*\n",
+        syscost_report::escape::visible(&told.grid.run.record.command.join(" ")),
+    );
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_analyze::finding;
+
+    #[test]
+    fn every_question_has_evidence_that_is_looked_for() {
+        for question in PART_A.iter().chain(PART_E) {
+            let known = finding::ALL.iter().any(|f| f.about().id == question.finding);
+            assert!(known, "{} is no finding", question.finding);
+        }
+    }
+}

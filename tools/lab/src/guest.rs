@@ -1,0 +1,201 @@
+//! The guest's side: the first process of the emulated machine, which is this program.
+//!
+//! It mounts what a Linux program expects, loads the modules, puts each network device into a
+//! namespace of its own, runs the experiment, writes the run's directory to the outbox and turns the
+//! machine off. It must never run anywhere but as process 1 of a guest.
+//! Sources: bootparam(7), Documentation/filesystems/ramfs-rootfs-initramfs.rst.
+
+use super::outbox::{self, Brought};
+use super::{RECEIVER, SENDER};
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use syscost_host::namespaces::named;
+use syscost_sys::namespace;
+use syscost_sys::netlink::Netlink;
+use syscost_sys::sleep::sleep;
+use syscost_sys::{boot, mount, program};
+
+/// The hidden subcommand that makes this binary a guest's init.
+pub const SUBCOMMAND: &str = "lab-init";
+/// How a line of the console begins that is meant for who waits outside.
+pub const SAYS: &str = "lab: ";
+/// Modules that every guest needs: the driver of the outbox.
+pub const MODULES: &[&str] = &["virtio_blk"];
+/// Modules that are loaded where the kernel has them. TLS records need their cipher's mode, for which a
+/// kernel would otherwise call a modprobe that a guest has not.
+pub const OPTIONAL_MODULES: &[&str] = &["veth", "tcp_bbr", "gcm", "ghash_generic", "tls"];
+/// Folders of the first file system.
+pub const FOLDERS: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/lab/modules"];
+pub const SPEC: &str = "/lab/spec.toml";
+pub const ORDERS: &str = "/lab/orders.json";
+const OUT: &str = "/tmp/run";
+const OUTBOX: &str = "/dev/vda";
+const PATIENCE: Duration = Duration::from_secs(20);
+const PREFIX_BITS: u8 = 24;
+/// TEST-NET-2 (RFC 5737): not that of the veth pairs that a run makes itself.
+const ENDS: [(&str, Ipv4Addr); 2] =
+    [(SENDER, Ipv4Addr::new(198, 51, 100, 1)), (RECEIVER, Ipv4Addr::new(198, 51, 100, 2))];
+
+/// What the guest is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Orders {
+    /// In the order of loading.
+    pub modules: Vec<String>,
+    /// Network devices to wait for.
+    pub links: usize,
+}
+
+/// Where a module lies in the guest.
+pub fn module_path(name: &str) -> String {
+    format!("/lab/modules/{name}.ko")
+}
+
+/// The whole life of the guest. It returns only where it must not run.
+pub fn main() -> i32 {
+    if std::process::id() != 1 {
+        return 2;
+    }
+    let brought = match work() {
+        Ok(brought) => brought,
+        Err(error) => Brought { status: -1, failure: Some(format!("{error:#}")), files: Vec::new() },
+    };
+    if let Some(failure) = &brought.failure {
+        say(failure);
+    }
+    if let Err(error) = outbox::write(Path::new(OUTBOX), &brought) {
+        say(&format!("the outbox cannot be written: {error}"));
+    }
+    boot::restart();
+    1
+}
+
+/// To the console, which is this process's standard error.
+fn say(words: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{SAYS}{words}");
+}
+
+fn work() -> Result<Brought> {
+    mount_all()?;
+    let orders = fs::read(ORDERS).context("no orders")?;
+    let orders: Orders = serde_json::from_slice(&orders).context("the orders make no sense")?;
+    for module in &orders.modules {
+        let file = File::open(module_path(module)).with_context(|| format!("no module {module}"))?;
+        boot::load_module(&file).with_context(|| format!("cannot load module {module}"))?;
+    }
+    wait_for(|| Path::new(OUTBOX).exists()).context("there is no disk for the results")?;
+    connect(orders.links)?;
+    say("running");
+    let mut run = Command::new(program::path());
+    run.args(["run", SPEC, "--quiet", "--out", OUT]).current_dir("/tmp").env("HOME", "/tmp");
+    let status = run.status().context("cannot start the experiment")?;
+    let status = status.code().with_context(|| format!("the experiment was ended: {status}"))?;
+    let files = collect(Path::new(OUT))?;
+    if files.is_empty() {
+        bail!("the experiment ended with status {status} and wrote nothing: the console says why");
+    }
+    Ok(Brought { status, failure: None, files })
+}
+
+/// What programs expect; the tracing file system is for those that count inside the kernel.
+fn mount_all() -> Result<()> {
+    let mounts = [
+        ("devtmpfs", "/dev", true),
+        ("proc", "/proc", true),
+        ("sysfs", "/sys", true),
+        ("tmpfs", "/run", true),
+        ("tmpfs", "/tmp", true),
+        ("tracefs", "/sys/kernel/tracing", false),
+    ];
+    for (kind, target, needed) in mounts {
+        let mounted = mount::mount_new(kind, Path::new(target));
+        if needed {
+            mounted.with_context(|| format!("cannot mount {kind} on {target}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn wait_for(mut ready: impl FnMut() -> bool) -> Result<()> {
+    let start = Instant::now();
+    while !ready() {
+        if start.elapsed() > PATIENCE {
+            bail!("it did not come within {} s", PATIENCE.as_secs());
+        }
+        sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Network devices with hardware behind them, in the order of their names.
+fn devices() -> Vec<String> {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let hardware = entries.filter(|entry| entry.path().join("device").exists());
+    let mut names: Vec<String> =
+        hardware.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Puts the two devices into namespaces that have names, so that what goes between them leaves by
+/// one device and arrives by the other.
+fn connect(links: usize) -> Result<()> {
+    wait_for(|| devices().len() >= links).context("there are no network devices")?;
+    let mut here = Netlink::open()?;
+    here.set_up("lo")?;
+    for ((name, address), device) in ENDS.iter().zip(devices()) {
+        let namespace = keep_namespace(name).with_context(|| format!("cannot make the namespace {name}"))?;
+        here.move_to(&device, namespace.as_fd())
+            .with_context(|| format!("cannot move {device} into {name}"))?;
+        std::thread::scope(|scope| scope.spawn(|| furnish(&namespace, &device, *address)).join())
+            .map_err(|_| anyhow::anyhow!("a thread panicked"))?
+            .with_context(|| format!("cannot set up {device}"))?;
+    }
+    Ok(())
+}
+
+/// A namespace that a name holds, as `ip netns add` makes it: a device whose namespace dies comes
+/// back late.
+fn keep_namespace(name: &str) -> Result<OwnedFd> {
+    let file = Path::new(named::FOLDER).join(name);
+    fs::create_dir_all(named::FOLDER)?;
+    File::create_new(&file)?;
+    let make = || -> std::io::Result<OwnedFd> {
+        namespace::unshare_net()?;
+        mount::bind(Path::new("/proc/thread-self/ns/net"), &file)?;
+        namespace::current_net()
+    };
+    let made = std::thread::scope(|scope| scope.spawn(make).join());
+    Ok(made.map_err(|_| anyhow::anyhow!("a thread panicked"))??)
+}
+
+/// Addresses the device and sets it up. The calling thread stays in the namespace.
+fn furnish(namespace: &OwnedFd, device: &str, address: Ipv4Addr) -> Result<()> {
+    namespace::enter_net(namespace.as_fd())?;
+    let mut netlink = Netlink::open()?;
+    netlink.add_address(device, IpAddr::V4(address), PREFIX_BITS)?;
+    netlink.set_up("lo")?;
+    netlink.set_up(device)?;
+    wait_for(|| netlink.link(device).is_ok_and(|link| link.running))
+}
+
+/// The files of the run's directory.
+fn collect(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_file() && !name.starts_with('.') {
+            files.push((name, fs::read(entry.path())?));
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,183 @@
+//! The lab: a guest under software emulation in which this very program runs an experiment between
+//! two network devices, joined back to back.
+//!
+//! It needs no KVM, no root and nothing installed but qemu: a kernel package is downloaded and
+//! unpacked into a cache, and the guest's first process is this program ([`guest`]). There a device
+//! fetches the sender's pages itself, so that zero-copy is not copied; loopback and veth, where
+//! the receiver reads the same pages, must copy. Counts made there are right, times mean nothing.
+//! Sources: qemu-system(1), Documentation/networking/msg_zerocopy.rst.
+
+mod arch;
+mod archive;
+pub mod guest;
+mod image;
+mod kernel;
+mod libraries;
+mod machine;
+mod modules;
+mod nic;
+pub mod outbox;
+mod package;
+mod tool;
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use syscost_experiment::run::files;
+use syscost_experiment::spec::Spec;
+use syscost_host::Unavailable;
+use syscost_host::janitor::Kept;
+use syscost_host::namespaces::named;
+use syscost_sys::program;
+
+pub use arch::Arch;
+pub use nic::Nic;
+
+/// What is wanted of the lab.
+pub struct Order<'a> {
+    pub spec: &'a Spec,
+    pub nic: Nic,
+    pub arch: Arch,
+    /// The program that runs in the guest; this one, unless the guest is of another kind.
+    pub program: Option<&'a Path>,
+    /// Where the run's directory goes; new or empty.
+    pub out: &'a Path,
+    /// Where kernels are kept.
+    pub cache: &'a Path,
+    /// Use what the cache has, and nothing else.
+    pub offline: bool,
+    /// The guest is ended after this.
+    pub limit: Duration,
+    /// Has the user asked to stop?
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// What happens, for somebody who waits.
+pub enum Step<'a> {
+    Fetching(&'a str),
+    Unpacking(&'a str),
+    Booting {
+        release: &'a str,
+        nic: Nic,
+    },
+    /// The guest's own word.
+    Guest(&'a str),
+}
+
+/// What came back.
+pub struct Brought {
+    /// Exit status of the run inside.
+    pub status: i32,
+    /// The package that the kernel is from.
+    pub kernel: String,
+    /// The emulator as it names itself.
+    pub emulator: String,
+}
+
+/// The namespaces that hold the two devices in the guest.
+pub const SENDER: &str = "lab-sender";
+pub const RECEIVER: &str = "lab-receiver";
+
+/// What a spec is told to use where it names no path.
+pub fn path() -> String {
+    named::path(SENDER, RECEIVER)
+}
+
+/// Boots, runs the spec inside, and writes its run directory.
+pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought> {
+    let program = program_for(order)?;
+    let emulator = machine::find(order.arch)?;
+    refuse_used(order.out)?;
+    let kernel = kernel::get(order.cache, &order.nic.flavour(order.arch), order.offline, watch)?;
+    let modules = kernel.load_order(order.nic.modules(), guest::OPTIONAL_MODULES)?;
+    let folder = Kept::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
+    let orders = guest::Orders { modules: modules.clone(), links: nic::LINKS };
+    image::write(&image::Contents {
+        at: &folder.path().join(machine::INITRD),
+        program: &program,
+        arch: order.arch,
+        kernel: &kernel,
+        modules: &modules,
+        orders: &orders,
+        spec: &order.spec.to_toml(),
+    })
+    .context("cannot write the guest's file system")?;
+    watch(Step::Booting { release: &kernel.release, nic: order.nic });
+    let guest = machine::Guest {
+        emulator: &emulator,
+        folder: folder.path(),
+        vmlinuz: &kernel.vmlinuz(),
+        nic: order.nic,
+        arch: order.arch,
+    };
+    let mut heard = |line: &str| watch(Step::Guest(line));
+    let ended = guest.run(order.limit, order.interrupted, &mut heard);
+    let brought = ended.and_then(|()| Ok(outbox::read(&folder.path().join(machine::OUTBOX))?));
+    match brought {
+        Ok(brought) if brought.failure.is_none() => {
+            keep(order.out, &brought.files)?;
+            Ok(Brought {
+                status: brought.status,
+                kernel: kernel.package.clone(),
+                emulator: machine::version(&emulator)?,
+            })
+        }
+        Ok(brought) => Err(with_console(
+            anyhow::anyhow!("the guest says: {}", brought.failure.unwrap_or_default()),
+            folder.path(),
+            order.cache,
+        )),
+        Err(error) => Err(with_console(error, folder.path(), order.cache)),
+    }
+}
+
+fn program_for(order: &Order<'_>) -> Result<PathBuf, Unavailable> {
+    match order.program {
+        Some(program) => Ok(program.to_path_buf()),
+        None if Arch::here() == Some(order.arch) => Ok(program::path()),
+        None => Err(missing(
+            format!("a guest of {} cannot run this build of syscost", order.arch.name()),
+            format!("build one for it: {}", order.arch.build_command()),
+        )),
+    }
+}
+
+/// A run is never mixed with what is there.
+fn refuse_used(out: &Path) -> Result<()> {
+    if fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!("{} is not empty: name a new directory with --out", out.display())
+    }
+    Ok(())
+}
+
+fn keep(out: &Path, run: &[(String, Vec<u8>)]) -> Result<()> {
+    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    for (name, bytes) in run {
+        files::replace(out, name, bytes)?;
+    }
+    Ok(())
+}
+
+/// Lines of the console that an error shows.
+const TAIL_LINES: usize = 12;
+
+/// The error, where the whole console is kept, and its end.
+fn with_console(error: anyhow::Error, folder: &Path, cache: &Path) -> anyhow::Error {
+    let Ok(console) = fs::read(folder.join(machine::CONSOLE)) else { return error };
+    let text = String::from_utf8_lossy(&console);
+    let printable = |c: &char| !c.is_control() || *c == '\n';
+    let text: String = text.chars().filter(printable).collect();
+    let lines: Vec<&str> = text.lines().collect();
+    let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n  ");
+    let log: PathBuf = cache.join("console.log");
+    let kept = match fs::write(&log, text.as_bytes()) {
+        Ok(()) => format!("its console is kept in {}", log.display()),
+        Err(error) => format!("its console could not be kept in {}: {error}", log.display()),
+    };
+    error.context(format!("the guest brought no run back ({kept}, and ends with:\n  {tail}\n)"))
+}
+
+fn missing(reason: impl Into<String>, remedy: impl Into<String>) -> Unavailable {
+    Unavailable { reason: reason.into(), remedy: remedy.into() }
+}

@@ -1,0 +1,160 @@
+//! The emulated machine: qemu with two network devices on one hub, and waiting for its end.
+//!
+//! It emulates every instruction (no KVM, no right needed), so it is the same everywhere. It has no
+//! network but the two devices', and dies with us. Source: qemu-system(1).
+
+use super::nic::{LINKS, Nic};
+use super::{Arch, guest, missing, outbox, tool};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use syscost_host::settings::EMULATED_OPTION;
+use syscost_sys::sleep::sleep;
+
+pub const INITRD: &str = "initrd";
+pub const OUTBOX: &str = "outbox";
+pub const CONSOLE: &str = "console.log";
+const MEMORY_MIB: u32 = 1024;
+const CPUS: u32 = 2;
+/// How often the console is read.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The emulator's path.
+pub fn find(arch: Arch) -> Result<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let name = arch.emulator();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    Ok(found.ok_or_else(|| {
+        missing(
+            format!("there is no {name}"),
+            format!(
+                "install the emulator: apt-get install --no-install-recommends {} (Fedora: {0}-core)",
+                arch.package()
+            ),
+        )
+    })?)
+}
+
+/// `QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7)`
+pub fn version(emulator: &Path) -> Result<String> {
+    let text = tool::output(tool::command(emulator).arg("--version"), "qemu-system-x86 or -arm")?;
+    Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_string())
+}
+
+/// A guest that is ready to boot.
+pub struct Guest<'a> {
+    pub emulator: &'a Path,
+    /// Holds the initrd; the outbox and the console are written here.
+    pub folder: &'a Path,
+    pub vmlinuz: &'a Path,
+    pub nic: Nic,
+    pub arch: Arch,
+}
+
+impl Guest<'_> {
+    /// Boots and waits for the end. `heard` gets the lines in which the guest says how far it is.
+    pub fn run(
+        &self,
+        limit: Duration,
+        interrupted: &dyn Fn() -> bool,
+        heard: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        outbox::create(&self.folder.join(OUTBOX)).context("cannot make the guest's disk")?;
+        let mut console = Console { path: self.folder.join(CONSOLE), read: 0 };
+        let mut running = Running(self.command().spawn().context("cannot start the emulator")?);
+        let end = Instant::now() + limit;
+        loop {
+            let ended = running.0.try_wait()?;
+            console.each_new_line(heard);
+            match ended {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => bail!("the emulator failed ({status}): {}", running.last_words()),
+                None if interrupted() => bail!("interrupted"),
+                None if Instant::now() > end => {
+                    bail!("the guest was ended after {} s (--limit)", limit.as_secs())
+                }
+                None => sleep(LOOK),
+            }
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = tool::command(self.emulator);
+        // Relative names: a comma in a path would be syntax.
+        command.current_dir(self.folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args([
+            "-nodefaults",
+            "-no-user-config",
+            "-no-reboot",
+            "-display",
+            "none",
+            "-monitor",
+            "none",
+        ]);
+        command.args(self.arch.machine());
+        command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
+        command.args(["-serial", &format!("file:{CONSOLE}")]);
+        command.args(["-drive", &format!("file={OUTBOX},format=raw,if=none,id=outbox")]);
+        command.args(["-device", "virtio-blk-pci,drive=outbox"]);
+        for i in 0..LINKS {
+            command.args(["-netdev", &format!("hubport,id=link{i},hubid=1")]);
+            command.args(["-device", &format!("{},netdev=link{i}", self.nic.device())]);
+        }
+        command.arg("-kernel").arg(self.vmlinuz).args(["-initrd", INITRD, "-append"]);
+        command.arg(format!("console=ttyS0 quiet panic=-1 {EMULATED_OPTION}=TCG -- {}", guest::SUBCOMMAND));
+        command
+    }
+}
+
+/// The emulator; dropping it kills it.
+struct Running(Child);
+
+impl Running {
+    fn last_words(&mut self) -> String {
+        let mut words = String::new();
+        if let Some(errors) = self.0.stderr.as_mut() {
+            let _ = errors.take(2000).read_to_string(&mut words);
+        }
+        words.trim().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The guest's console, as it grows.
+struct Console {
+    path: PathBuf,
+    read: u64,
+}
+
+impl Console {
+    /// Whole lines that the guest's init wrote since the last call.
+    fn each_new_line(&mut self, heard: &mut dyn FnMut(&str)) {
+        use std::io::{Seek, SeekFrom};
+        let mut text = Vec::new();
+        let mut read = || -> std::io::Result<()> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::Start(self.read))?;
+            file.read_to_end(&mut text).map(drop)
+        };
+        if read().is_err() {
+            return;
+        }
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.read += whole as u64;
+        for line in String::from_utf8_lossy(&text[..whole]).lines() {
+            if let Some(said) = line.trim_end().strip_prefix(guest::SAYS) {
+                heard(said);
+            }
+        }
+    }
+}

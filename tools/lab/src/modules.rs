@@ -1,0 +1,122 @@
+//! Kernel modules: what each one needs, and the order to load them in.
+//!
+//! A package that is not installed has no modules.dep, so dependencies are read from the modules:
+//! `depends=` in their `.modinfo`. Source: Documentation/kbuild/modules.rst, modinfo(8).
+
+use super::missing;
+use serde::{Deserialize, Serialize};
+use syscost_host::Unavailable;
+
+/// A module of the cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    pub name: String,
+    pub depends: Vec<String>,
+    pub sha256: String,
+}
+
+/// The kernel writes `-` and `_` as the same letter.
+pub fn canonical(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// The name of a module's file: `veth` of `kernel/drivers/net/veth.ko.xz`.
+pub fn name_of(path: &str) -> Option<String> {
+    let file = path.rsplit('/').next()?;
+    let (stem, ending) = file.split_once(".ko")?;
+    matches!(ending, "" | ".xz").then(|| canonical(stem))
+}
+
+/// What this module needs, from its own words.
+pub fn depends(object: &[u8]) -> Vec<String> {
+    const KEY: &[u8] = b"\0depends=";
+    let Some(at) = object.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };
+    let text: Vec<u8> = object[at + KEY.len()..].iter().copied().take_while(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&text);
+    text.split(',').filter(|name| !name.is_empty()).map(canonical).collect()
+}
+
+/// Every wanted module after those that it needs, each once. What is built into the kernel needs no
+/// loading; an optional module that the kernel lacks is left out.
+pub fn load_order(
+    modules: &[Module],
+    builtin: &[String],
+    wanted: &[&str],
+    optional: &[&str],
+) -> Result<Vec<String>, Unavailable> {
+    let mut order = Vec::new();
+    for name in wanted {
+        visit(modules, builtin, &canonical(name), &mut order, &mut Vec::new())?;
+    }
+    for name in optional.iter().map(|name| canonical(name)) {
+        if modules.iter().any(|module| module.name == name) {
+            visit(modules, builtin, &name, &mut order, &mut Vec::new())?;
+        }
+    }
+    Ok(order)
+}
+
+fn visit(
+    modules: &[Module],
+    builtin: &[String],
+    name: &str,
+    order: &mut Vec<String>,
+    above: &mut Vec<String>,
+) -> Result<(), Unavailable> {
+    let done = |order: &[String]| order.iter().any(|known| known == name);
+    if done(order) || builtin.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let module =
+        modules.iter().find(|module| module.name == name).filter(|_| !above.iter().any(|a| a == name));
+    let module = module.ok_or_else(|| {
+        missing(
+            format!("this kernel has no module {name}"),
+            "choose another device with --nic, or remove the kernel from the cache, so that it is fetched again",
+        )
+    })?;
+    above.push(name.to_string());
+    for needed in &module.depends {
+        visit(modules, builtin, needed, order, above)?;
+    }
+    above.pop();
+    order.push(name.to_string());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(name: &str, depends: &[&str]) -> Module {
+        let depends = depends.iter().map(|name| name.to_string()).collect();
+        Module { name: name.into(), depends, sha256: String::new() }
+    }
+
+    #[test]
+    fn a_module_says_what_it_needs() {
+        let object = b"\x7fELF..license=GPL\0depends=net_failover,crc-t10dif\0retpoline=Y\0";
+        assert_eq!(depends(object), ["net_failover", "crc_t10dif"]);
+        assert_eq!(depends(b"license=GPL\0depends=\0name=veth\0"), [""; 0]);
+        assert_eq!(depends(b"no module"), [""; 0]);
+        assert_eq!(name_of("kernel/drivers/net/virtio-net.ko.xz").as_deref(), Some("virtio_net"));
+        assert_eq!(name_of("kernel/x.ko").as_deref(), Some("x"));
+        assert_eq!(name_of("modules.order"), None);
+    }
+
+    #[test]
+    fn needs_come_first_and_once() {
+        let modules = [
+            module("virtio_net", &["net_failover", "ring"]),
+            module("net_failover", &["failover"]),
+            module("failover", &[]),
+        ];
+        let builtin = ["ring".to_string()];
+        let order = load_order(&modules, &builtin, &["virtio-net", "failover"], &["veth"]).unwrap();
+        assert_eq!(order, ["failover", "net_failover", "virtio_net"]);
+        let why = load_order(&modules, &[], &["virtio_net"], &[]).unwrap_err();
+        assert!(why.reason.contains("ring"), "{why:?}");
+        let circle = [module("a", &["b"]), module("b", &["a"])];
+        assert!(load_order(&circle, &[], &["a"], &[]).is_err(), "a circle ends");
+    }
+}

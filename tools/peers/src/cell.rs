@@ -1,0 +1,109 @@
+//! A cell of the comparison: one path, message size, number of streams and TCP_NODELAY setting,
+//! the same for every tool.
+
+use std::fmt;
+use std::str::FromStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Path {
+    /// A veth pair between two network namespaces.
+    Veth,
+    /// The loopback of one private network namespace.
+    Loopback,
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Path::Veth => "veth",
+            Path::Loopback => "loopback",
+        })
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Path, String> {
+        match text {
+            "veth" => Ok(Path::Veth),
+            "loopback" | "lo" => Ok(Path::Loopback),
+            _ => Err("write veth or loopback".into()),
+        }
+    }
+}
+
+/// Which TCP_NODELAY settings to visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nodelay {
+    On,
+    Off,
+    Both,
+}
+
+impl Nodelay {
+    pub fn values(self) -> &'static [bool] {
+        match self {
+            Nodelay::On => &[true],
+            Nodelay::Off => &[false],
+            Nodelay::Both => &[false, true],
+        }
+    }
+}
+
+impl FromStr for Nodelay {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Nodelay, String> {
+        match text {
+            "on" => Ok(Nodelay::On),
+            "off" => Ok(Nodelay::Off),
+            "both" => Ok(Nodelay::Both),
+            _ => Err("write on, off or both".into()),
+        }
+    }
+}
+
+/// Field order is the order of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    pub path: Path,
+    pub nodelay: bool,
+    pub streams: u32,
+    pub message_bytes: u64,
+}
+
+impl Cell {
+    pub fn nodelay_text(&self) -> &'static str {
+        if self.nodelay { "on" } else { "off" }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = syscost_core::units::short_bytes(self.message_bytes);
+        write!(f, "{} {size} x{} nodelay {}", self.path, self.streams, self.nodelay_text())
+    }
+}
+
+/// Every combination, in table order.
+pub fn grid(paths: &[Path], nodelay: Nodelay, streams: &[u32], sizes: &[u64]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for path in paths {
+        for nodelay in nodelay.values() {
+            for streams in streams {
+                for message_bytes in sizes {
+                    cells.push(Cell {
+                        path: *path,
+                        nodelay: *nodelay,
+                        streams: *streams,
+                        message_bytes: *message_bytes,
+                    });
+                }
+            }
+        }
+    }
+    cells.sort();
+    cells.dedup();
+    cells
+}

@@ -1,0 +1,64 @@
+//! Compares syscost's `send` with other network benchmarks, alternately, on equal terms; and with
+//! the subcommand `os` its costs of operations with other benchmarks of operating systems, with `ways`
+//! each of its mechanisms with the programs that move data in the same way.
+//!
+//! `cargo run --release -p syscost-peers -- --help`. Each round visits every cell once in a seeded random
+//! order and, in each cell, every tool once in a random order; each visit is a fresh pair of
+//! processes in private network namespaces. docs/peers.md says what is equal and what is not.
+//! It measures tools as they come; it is not a test and draws its conclusion only from intervals.
+
+mod cell;
+mod compare;
+mod external;
+mod machine;
+mod namespace;
+mod options;
+mod os;
+mod ours;
+mod output;
+mod parse;
+mod peer;
+mod place;
+mod process;
+mod record;
+mod recorded;
+mod session;
+mod sink;
+#[cfg(test)]
+mod tests;
+mod ways;
+
+use anyhow::Result;
+use clap::Parser;
+use options::{CommandLine, Options, What};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let asked = CommandLine::parse();
+    let done = match &asked.what {
+        Some(What::Os(options)) => os::run(options),
+        Some(What::Ways(options)) => ways::run(options),
+        Some(What::Sink(options)) => sink::run(options),
+        None => run(&asked.transfers),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<session::Usage>() => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<()> {
+    let tools = session::Tools::find(options)?;
+    if options.list {
+        print!("{}", tools.list());
+        return Ok(());
+    }
+    session::run(options, &tools)
+}

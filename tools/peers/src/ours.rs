@@ -1,0 +1,182 @@
+//! Our side of a comparison: one round of a case, the built binary's own workers in the same
+//! namespaces and on the same CPUs as every other tool.
+//!
+//! Axes that a comparison does not name keep the study's defaults, so that a new axis is picked up
+//! here without a change.
+
+use crate::cell::Path;
+use crate::namespace::{self, Namespace};
+use crate::peer::{Found, Visit};
+use crate::place::{CONGESTION_CONTROL, Place};
+use crate::process::Interrupted;
+use anyhow::{Context, Result, anyhow, bail};
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use syscost_core::axis::Point;
+use syscost_core::sample::Sample;
+use syscost_core::stats;
+use syscost_experiment::plan::Case;
+use syscost_harness::worker::path::Paths;
+use syscost_harness::worker::{self, RoundError, Terms};
+use syscost_host::namespaces::{LinkSettings, Pair, Side};
+use syscost_host::scratch::Scratch;
+use syscost_measure::probe::{self, Timing};
+use syscost_sys::program;
+
+/// What a window of ours leaves out at its start; a receiver of ours that serves another tool's
+/// sender leaves out the same.
+pub const WARM_UP: Duration = Duration::from_millis(100);
+/// Beyond its own time; the same as for the other tools.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A case of ours: axes by id, values as on the command line.
+pub struct Asked<'a> {
+    pub probe: &'a str,
+    pub metric: &'a str,
+    pub at: &'a [(&'static str, String)],
+}
+
+/// The program that cargo built beside this one.
+pub fn beside() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let binary = own.with_file_name("syscost");
+    match binary.is_file() {
+        true => Ok(binary),
+        false => Err(format!("{} is missing: cargo build --release", binary.display())),
+    }
+}
+
+/// That program, as the comparison records it.
+pub fn find() -> Result<Found, String> {
+    let binary = beside()?;
+    program::set(&binary);
+    let profile = if cfg!(debug_assertions) { "debug build: compare nothing" } else { "release" };
+    let hash = program::sha256().map_err(|error| format!("{}: {error}", binary.display()))?;
+    let version = format!("{} {profile}, SHA-256 {}", env!("CARGO_PKG_VERSION"), &hash[..12]);
+    Ok(Found { version, programs: vec![binary] })
+}
+
+/// One round of fresh workers: the metric as reports compute it, over the verified samples.
+pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
+    let point = point(asked, visit)?;
+    let (mut paths, _inside) = paths(visit.cell.path, visit.place, &point)?;
+    let case = Case { index: 0, probe: asked.probe.into(), point, twin_of: None };
+    let terms = Terms {
+        timing: Timing {
+            warmup_ns: WARM_UP.as_nanos() as u64,
+            window_ns: u64::from(visit.seconds) * 1_000_000_000,
+            windows: 1,
+        },
+        tsc_hz: None,
+        verify_all: false,
+        patience: PATIENCE,
+        interrupted: &|| visit.stop.load(Ordering::Relaxed),
+    };
+    let round =
+        worker::round(&case, &terms, &mut paths, &mut Scratch::default()).map_err(|error| match error {
+            RoundError::Interrupted => anyhow!(Interrupted),
+            other => anyhow!(other),
+        })?;
+    metric(asked, &case.point, &round.samples)
+}
+
+/// The coordinates: what was asked, the place and the cell, else what the probe wants, else the
+/// study's first default.
+fn point(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<Point> {
+    let (sender, receiver) = visit.place.cpus();
+    let cell = visit.cell;
+    let common = [
+        ("message_bytes", cell.message_bytes.to_string()),
+        ("threads", cell.streams.to_string()),
+        ("path", cell.path.to_string()),
+        ("nodelay", cell.nodelay_text().to_string()),
+        ("congestion_control", CONGESTION_CONTROL.to_string()),
+        ("mtu", visit.place.mtu.clone()),
+        ("placement", format!("{sender}:{receiver}")),
+    ];
+    let probe = probe::find(asked.probe).with_context(|| format!("no probe {}", asked.probe))?;
+    let axes = probe.axes();
+    if let Some((id, _)) = asked.at.iter().find(|(id, _)| !axes.iter().any(|axis| axis.id == *id)) {
+        bail!("{} has no axis {id}", asked.probe);
+    }
+    let mut point = Point::default();
+    for axis in &axes {
+        if !probe.applies(axis.id, &point) {
+            continue;
+        }
+        let named = asked.at.iter().chain(&common).find(|(id, _)| *id == axis.id);
+        let value = match named {
+            Some((_, text)) => axis.parse(text)?,
+            None => (axis.default)()
+                .into_iter()
+                .next()
+                .with_context(|| format!("axis {} has no default", axis.id))?,
+        };
+        point.set(axis.id, value);
+    }
+    if let Some((id, _)) = asked.at.iter().find(|(id, _)| point.get(id).is_none()) {
+        bail!("{} has no axis {id} there", asked.probe);
+    }
+    if let Err(why) = probe.available(&point) {
+        bail!("{}: {}", why.reason, why.remedy);
+    }
+    Ok(point)
+}
+
+/// The links of this place, for the workers. Loopback workers inherit the namespace of this
+/// thread, which is inside the place for as long as the guard lives.
+fn paths(path: Path, place: &Place, point: &Point) -> Result<(Paths, Option<Inside>)> {
+    let mut paths = Paths::new("peers");
+    if path == Path::Loopback {
+        return Ok((paths, Some(Inside::enter(place.sender().namespace)?)));
+    }
+    let side = |namespace: RawFd, address: std::net::Ipv4Addr, interface: &str| -> Result<Side> {
+        Ok(Side {
+            user_ns: None,
+            net_ns: namespace::duplicate(namespace)?,
+            address: address.into(),
+            interface: interface.into(),
+        })
+    };
+    let pair = Pair {
+        sender: side(place.sender().namespace, place.sender_address, "sender")?,
+        receiver: side(place.receiver().namespace, place.receiver_address, "receiver")?,
+        facts: Default::default(),
+    };
+    let mtu = point.int("mtu").context("a veth point has an MTU")? as u32;
+    paths.lend(&LinkSettings { mtu, offloads: point.on("offloads") }, pair);
+    Ok((paths, None))
+}
+
+/// This thread is in another network namespace until this is dropped.
+struct Inside(Namespace);
+
+impl Inside {
+    fn enter(namespace: RawFd) -> Result<Inside> {
+        let back = Namespace::current()?;
+        namespace::enter(namespace)?;
+        Ok(Inside(back))
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        namespace::enter(self.0.fd()).expect("the way back is held open");
+    }
+}
+
+fn metric(asked: &Asked<'_>, point: &Point, samples: &[Sample]) -> Result<f64> {
+    let metrics = probe::find(asked.probe).context("no such probe")?.metrics();
+    let metric = metrics
+        .iter()
+        .find(|metric| metric.id == asked.metric)
+        .with_context(|| format!("{} has no metric {}", asked.probe, asked.metric))?;
+    let figures: Vec<f64> = samples
+        .iter()
+        .filter(|sample| sample.verified)
+        .filter_map(|sample| (metric.of)(sample, point))
+        .collect();
+    stats::median(&figures).context("no verified sample")
+}

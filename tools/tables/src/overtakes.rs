@@ -1,0 +1,185 @@
+//! From which size does one-copy, and zero-copy, beat two-copy? The answer of somebody's table, by its own
+//! figures: per thread count, by throughput and by cycles per byte.
+//!
+//! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
+
+use super::remark::{size, threads};
+use super::{Column, Row, Table};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_measure::mechanism::Class;
+
+/// Who beats whom along the sizes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overtake {
+    pub challenger: String,
+    pub incumbent: String,
+    pub metric: Column,
+    pub threads: Option<u64>,
+    /// Sizes at which both have a figure, and those at which the challenger's is better, beyond rounding.
+    pub compared: Vec<u64>,
+    pub better_at: Vec<u64>,
+    /// Sizes at which the two differ by less than the table's digits.
+    pub equal_at: Vec<u64>,
+    /// Lines of the file.
+    pub lines: Vec<usize>,
+}
+
+impl Overtake {
+    /// `zero-copy (msg_zerocopy) beats two-copy (pack_send) at no size ...`
+    pub fn sentence(&self) -> String {
+        let with = self.threads.map_or_else(String::new, |n| format!("With {}, by ", threads(n)));
+        let by = if with.is_empty() { "By " } else { &with };
+        let what = format!("{by}{}, {} beats {}", self.metric.title(), self.challenger, self.incumbent);
+        let mut text = match (self.better_at.len(), self.compared.len()) {
+            (0, n) => format!("{what} at no size ({})", tested(n, &self.compared)),
+            (b, n) if b == n => format!("{what} at every size ({})", tested(n, &self.compared)),
+            _ if self.from().is_some() => {
+                let at = self.from().expect("just asked");
+                let below = self.compared.iter().rev().find(|s| **s < at);
+                let from =
+                    below.map_or_else(|| size(at), |b| format!("between {} and {}", size(*b), size(at)));
+                format!("{what} from {from} up ({})", tested(self.compared.len(), &self.compared))
+            }
+            _ => format!(
+                "{what} only at {} ({})",
+                sizes(&self.better_at),
+                tested(self.compared.len(), &self.compared)
+            ),
+        };
+        if !self.equal_at.is_empty() {
+            text += &format!("; at {} the digits given do not tell them apart", sizes(&self.equal_at));
+        }
+        text + "."
+    }
+
+    /// The size from which on it is better at every larger one.
+    fn from(&self) -> Option<u64> {
+        let better: BTreeSet<u64> = self.better_at.iter().copied().collect();
+        let tail = self.compared.iter().rev().take_while(|s| better.contains(s)).count();
+        (tail == better.len() && tail > 0).then(|| self.compared[self.compared.len() - tail])
+    }
+}
+
+fn tested(n: usize, compared: &[u64]) -> String {
+    match (n, compared.first(), compared.last()) {
+        (1, Some(only), _) => format!("only {} has both", size(*only)),
+        (_, Some(first), Some(last)) => format!("{n} sizes, {} to {}", size(*first), size(*last)),
+        _ => "none".into(),
+    }
+}
+
+fn sizes(list: &[u64]) -> String {
+    syscost_analyze::words::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
+}
+
+const INCUMBENT: Class = Class::TwoCopy;
+const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
+
+/// Every answer that the table has figures for; empty where it lacks the columns or the ways.
+pub fn overtakes(table: &Table) -> Vec<Overtake> {
+    let mut found = Vec::new();
+    for metric in [Column::Throughput, Column::CyclesPerByte] {
+        for challenger in CHALLENGERS {
+            for (incumbent, rival) in pairs(table, challenger) {
+                found.extend(by_threads(table, metric, (challenger, &rival), &incumbent));
+            }
+        }
+    }
+    found
+}
+
+/// Each way of the incumbent's class with each of the challenger's.
+fn pairs(table: &Table, challenger: Class) -> Vec<(String, String)> {
+    let names: BTreeSet<&str> = table.rows.iter().filter_map(|r| r.text(Column::Mechanism)).collect();
+    let of = |class: Class| -> Vec<String> {
+        names.iter().filter(|n| class.holds(n)).map(|n| n.to_string()).collect()
+    };
+    let rivals = of(challenger);
+    of(INCUMBENT).into_iter().flat_map(|i| rivals.iter().map(move |r| (i.clone(), r.clone()))).collect()
+}
+
+fn by_threads(
+    table: &Table,
+    metric: Column,
+    (class, challenger): (Class, &str),
+    incumbent: &str,
+) -> Vec<Overtake> {
+    let mut counts: BTreeMap<Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>> = BTreeMap::new();
+    for row in table.rows.iter().filter(|row| row.figure(metric).is_some()) {
+        let Some(at) = row.count(Column::MessageBytes) else { continue };
+        let side = match row.text(Column::Mechanism) {
+            Some(name) if name == incumbent => 0,
+            Some(name) if name == challenger => 1,
+            _ => continue,
+        };
+        let slot = &mut counts.entry(row.count(Column::Threads)).or_default().entry(at).or_default()[side];
+        slot.get_or_insert(row);
+    }
+    let answer = |(threads, sizes): (Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>)| {
+        let mut overtake = Overtake {
+            challenger: format!("{} ({challenger})", class.word()),
+            incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
+            metric,
+            threads,
+            compared: Vec::new(),
+            better_at: Vec::new(),
+            equal_at: Vec::new(),
+            lines: Vec::new(),
+        };
+        for (at, rows) in sizes {
+            let [Some(old), Some(new)] = rows else { continue };
+            let (old_figure, new_figure) = (old.figure(metric)?, new.figure(metric)?);
+            let (worse, better) = if metric == Column::Throughput {
+                (old_figure, new_figure)
+            } else {
+                (new_figure, old_figure)
+            };
+            overtake.compared.push(at);
+            overtake.lines.extend([old.line, new.line]);
+            if better.low() > worse.high() {
+                overtake.better_at.push(at);
+            } else if better.high() >= worse.low() {
+                overtake.equal_at.push(at);
+            }
+        }
+        (!overtake.compared.is_empty()).then_some(overtake)
+    };
+    counts.into_iter().filter_map(answer).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::remark::table;
+    use super::*;
+
+    fn told(rows: &str) -> Vec<String> {
+        let text = format!("mechanism,message_bytes,threads,throughput_gbps\n{rows}");
+        overtakes(&table(&text)).iter().map(Overtake::sentence).collect()
+    }
+
+    #[test]
+    fn never_always_from_a_size_and_only_somewhere() {
+        let rows = |zero: [f64; 3]| {
+            let sizes = [1024, 4096, 16384];
+            let row = |(bytes, gbps): (i32, f64)| format!("A1,{bytes},4,5.0\nA3,{bytes},4,{gbps:.1}\n");
+            told(&sizes.into_iter().zip(zero).map(row).collect::<String>()).remove(0)
+        };
+        assert!(rows([1.0, 2.0, 3.0]).contains("at no size (3 sizes, 1 KiB to 16 KiB)"));
+        assert!(rows([6.0, 7.0, 8.0]).contains("at every size"));
+        assert!(rows([1.0, 7.0, 8.0]).contains("from between 1 KiB and 4 KiB up"));
+        assert!(rows([1.0, 7.0, 3.0]).contains("only at 4 KiB"));
+        assert!(rows([1.0, 2.0, 5.0]).contains("at 16 KiB the digits given do not tell them apart"));
+    }
+
+    #[test]
+    fn by_thread_count_and_only_where_both_have_figures() {
+        let all = told("A1,64,1,1\nA3,64,1,2\nA1,64,8,3\nA3,64,8,1\nA1,512,8,3\nA2,64,1,\n");
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(
+            all[0].starts_with("With 1 thread, by throughput, zero-copy")
+                && all[0].contains("only 64 B has both")
+        );
+        assert!(all[1].contains("With 8 threads") && all[1].contains("at no size"));
+    }
+}

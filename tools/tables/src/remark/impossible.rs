@@ -1,0 +1,86 @@
+//! Figures that no machine can give: more than memory can move, less than a system call, shares over the whole.
+//!
+//! The bounds are generous: what is beyond them is beyond any machine of today.
+
+use super::{Kind, Remark, place};
+use crate::{Column, Row, Table};
+use syscost_core::units::Unit;
+
+/// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
+const BITS_PER_THREAD: f64 = 8e11;
+/// A system call takes longer than this on every processor with protection.
+const SHORTEST_CALL_NS: f64 = 20.0;
+/// No core runs faster.
+const MOST_HERTZ: f64 = 7e9;
+
+pub fn look(table: &Table) -> Vec<Remark> {
+    table.rows.iter().filter_map(|row| Some(remark(row, why(row)?))).collect()
+}
+
+fn remark(row: &Row, why: String) -> Remark {
+    let text = format!("{} cannot be: {why}.", place(row));
+    Remark { id: "impossible", kind: Kind::Contradiction, text, lines: vec![row.line] }
+}
+
+fn why(row: &Row) -> Option<String> {
+    if let Some((column, _)) = row.figures.iter().find(|(_, figure)| figure.value < 0.0) {
+        return Some(format!("{} below zero", column.title()));
+    }
+    too_fast(row).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
+}
+
+fn too_fast(row: &Row) -> Option<String> {
+    let rate = row.figure(Column::Throughput)?.low();
+    let threads = row.value(Column::Threads).unwrap_or(1.0).max(1.0);
+    let each = rate / threads;
+    if each > BITS_PER_THREAD {
+        return Some(format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each)));
+    }
+    // One call at least for a message, unless several are packed into one: then the size is that of the pack.
+    let message_ns = row.value(Column::MessageBytes)? * 8e9 / each;
+    (message_ns < SHORTEST_CALL_NS).then(|| {
+        format!(
+            "a message every {} a thread is less than a system call takes",
+            Unit::Nanoseconds.format(message_ns)
+        )
+    })
+}
+
+fn too_many_cycles(row: &Row) -> Option<String> {
+    let cycles = row.figure(Column::CyclesPerByte)?.low() * row.figure(Column::Throughput)?.low() / 8.0;
+    // Sender and receiver may both be counted.
+    let threads = row.value(Column::Threads)?.max(1.0) * 2.0;
+    (cycles > threads * MOST_HERTZ).then(|| {
+        format!(
+            "its cycles per byte times its bytes per second are {} for {threads} threads",
+            Unit::Hertz.format(cycles)
+        )
+    })
+}
+
+fn too_short(row: &Row) -> Option<String> {
+    let latency = row.figure(Column::Latency)?;
+    (latency.high() < SHORTEST_CALL_NS).then(|| {
+        format!("a latency of {} is less than a system call takes", Unit::Nanoseconds.format(latency.value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table;
+    use super::*;
+
+    #[test]
+    fn only_what_no_machine_can_do() {
+        let told = |row: &str| {
+            let text = format!("mechanism,size,threads,throughput_gbps,latency_us,cycles_per_byte\n{row}\n");
+            look(&table(&text)).pop().map_or(String::new(), |r| r.text)
+        };
+        assert!(told("A1,1M,1,2000,1000,0.1").contains("more than a core can copy"));
+        assert!(told("A1,64,1,60,1000,0.1").contains("less than a system call takes"));
+        assert!(told("A1,64K,1,10,0.01,0.1").contains("latency of 10 ns"));
+        assert!(told("A1,64K,1,100,10,40").contains("cycles per byte"));
+        assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
+        assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
+    }
+}

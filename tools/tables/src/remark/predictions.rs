@@ -1,0 +1,128 @@
+//! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, what is
+//! better than its own hardware, and sums that do not add up.
+
+use super::{Kind, Remark, place};
+use crate::unit::{self, Dimension};
+use crate::{Column, Row, Table};
+use syscost_core::units::significant;
+
+const FACTOR: f64 = 2.0;
+/// A sum may miss by rounding, and by what authors round themselves.
+const SUM_SLACK: f64 = 0.05;
+
+pub fn look(table: &Table) -> Vec<Remark> {
+    if !table.has(Column::Measured) {
+        return Vec::new();
+    }
+    let mut remarks = Vec::new();
+    remarks.extend(off(table));
+    remarks.extend(table.rows.iter().filter_map(better_than_hardware));
+    remarks.extend(sums(table));
+    remarks
+}
+
+fn off(table: &Table) -> Option<Remark> {
+    let ratio = |row: &Row| {
+        let (measured, predicted) = (row.value(Column::Measured)?, row.value(Column::Predicted)?);
+        (measured > 0.0 && predicted > 0.0).then(|| measured / predicted)
+    };
+    let known: Vec<(&Row, f64)> = table.rows.iter().filter_map(|row| Some((row, ratio(row)?))).collect();
+    let mut off: Vec<&(&Row, f64)> = known.iter().filter(|(_, r)| r.ln().abs() > FACTOR.ln()).collect();
+    off.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+    if off.is_empty() {
+        return None;
+    }
+    let told: Vec<String> =
+        off.iter().map(|(row, r)| format!("{} {} times", place(row), significant(*r))).collect();
+    Some(Remark {
+        id: "off_prediction",
+        kind: Kind::Unexpected,
+        text: format!(
+            "{} of {} predictions are off by more than a factor of two (measured / predicted): {}.",
+            off.len(),
+            known.len(),
+            told.join("; ")
+        ),
+        lines: off.iter().map(|(row, _)| row.line).collect(),
+    })
+}
+
+/// Is more of this row's unit better?
+fn is_rate(row: &Row) -> Option<bool> {
+    let unit = row.text(Column::Unit)?.split('/').next().map(|first| unit::parse(first).ok());
+    let whole = unit::parse(row.text(Column::Unit)?).ok();
+    match whole.or(unit.flatten())?.dimension {
+        Dimension::Rate => Some(true),
+        Dimension::Time => Some(false),
+        _ => None,
+    }
+}
+
+fn better_than_hardware(row: &Row) -> Option<Remark> {
+    let (hardware, measured) = (row.figure(Column::BaseHardware)?, row.figure(Column::Measured)?);
+    let impossible = hardware.value > 0.0
+        && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
+    impossible.then(|| Remark {
+        id: "better_than_hardware",
+        kind: Kind::Contradiction,
+        text: format!(
+            "{} was measured at {} {unit}, better than the {} {unit} that its hardware is said to take alone.",
+            place(row),
+            significant(measured.value),
+            significant(hardware.value),
+            unit = row.text(Column::Unit).unwrap_or_default()
+        ),
+        lines: vec![row.line],
+    })
+}
+
+fn sums(table: &Table) -> Option<Remark> {
+    let wrong = |row: &&Row| {
+        let parts = row.value(Column::BaseHardware).zip(row.value(Column::SoftwareOverhead));
+        let Some(((hardware, software), predicted)) = parts.zip(row.value(Column::Predicted)) else {
+            return false;
+        };
+        let near = |sum: f64| (sum - predicted).abs() <= SUM_SLACK * predicted.abs();
+        !near(hardware + software) && !near(hardware - software)
+    };
+    let rows: Vec<&Row> = table.rows.iter().filter(wrong).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = rows.iter().map(|row| place(row)).collect();
+    Some(Remark {
+        id: "not_a_sum",
+        kind: Kind::Contradiction,
+        text: format!(
+            "A prediction is said to be base hardware and software overhead together; it is neither their sum nor \
+             their difference for {}.",
+            told.join(", ")
+        ),
+        lines: rows.iter().map(|row| row.line).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table;
+    use super::*;
+
+    #[test]
+    fn what_is_off_too_good_or_no_sum() {
+        let table = table(
+            "operation,unit,base_hardware,software_overhead,predicted,measured\n\
+             a,us,1,1,2,2.5\nb,us,1,1,2,9\nc,us,5.0,1,6,4.0\nd,Mb/s,400,0,400,900\ne,us,1,1,5,5\n",
+        );
+        let told = look(&table);
+        let ids: Vec<(&str, &[usize])> = told.iter().map(|r| (r.id, &r.lines[..])).collect();
+        assert_eq!(
+            ids,
+            [
+                ("off_prediction", &[3, 5][..]),
+                ("better_than_hardware", &[4]),
+                ("better_than_hardware", &[5]),
+                ("not_a_sum", &[6])
+            ]
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
+
+use super::{Kind, Remark, lines, threads};
+use crate::{Column, Row, Table};
+use syscost_analyze::words::percent;
+use syscost_core::units::Unit;
+
+/// Less than this may be noise of single runs.
+const NOISE: f64 = 0.2;
+
+pub fn look(table: &Table) -> Vec<Remark> {
+    lines(table, Column::Threads).iter().flat_map(|(name, line)| steps(name, line)).collect()
+}
+
+fn steps(name: &str, line: &[(u64, &Row)]) -> Vec<Remark> {
+    let with: Vec<(u64, &Row)> =
+        line.iter().filter(|(_, row)| row.figure(Column::Throughput).is_some()).copied().collect();
+    with.windows(2).filter_map(|pair| step(name, pair[0], pair[1])).collect()
+}
+
+fn step(name: &str, (few, before): (u64, &Row), (many, after): (u64, &Row)) -> Option<Remark> {
+    let (was, is) = (before.figure(Column::Throughput)?, after.figure(Column::Throughput)?);
+    let rates =
+        format!("{} to {}", Unit::BitsPerSecond.format(was.value), Unit::BitsPerSecond.format(is.value));
+    let remark =
+        |id, text| Some(Remark { id, kind: Kind::Unexpected, text, lines: vec![before.line, after.line] });
+    if is.high() < (1.0 - NOISE) * was.low() {
+        let cause = cause(before, after);
+        let fall = percent(1.0 - is.value / was.value);
+        return remark(
+            "falls_with_threads",
+            format!(
+                "{name}: from {} to {} the throughput falls by {fall} ({rates}){cause}.",
+                threads(few),
+                threads(many)
+            ),
+        );
+    }
+    if is.low() > (1.0 + NOISE) * was.high() * many as f64 / few as f64 {
+        return remark(
+            "faster_than_threads",
+            format!(
+                "{name}: from {} to {} the throughput rises more than the threads do ({rates}): the cell with fewer \
+                 threads was held back by something else.",
+                threads(few),
+                threads(many)
+            ),
+        );
+    }
+    None
+}
+
+/// What the table itself shows beside it.
+fn cause(before: &Row, after: &Row) -> String {
+    let rise = |column: Column| {
+        let (was, is) = (before.value(column)?, after.value(column)?);
+        (was > 0.0 && is > 3.0 * was).then(|| {
+            format!("{} rise from {} to {}", column.title(), Unit::Count.format(was), Unit::Count.format(is))
+        })
+    };
+    let seen: Vec<String> =
+        [Column::ContextSwitches, Column::CacheMisses].into_iter().filter_map(rise).collect();
+    if seen.is_empty() {
+        "; cause not shown by the data".into()
+    } else {
+        format!("; {} there", seen.join(" and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table;
+    use super::*;
+
+    #[test]
+    fn falls_name_what_rose_beside_them() {
+        let told = look(&table(
+            "mechanism,size,threads,throughput_gbps,context_switches\nA2,64K,1,75,1238\nA2,64K,4,286,1996\n\
+             A2,64K,8,107,28372\nA1,64,1,1.0,\nA1,64,2,0.5,\nA1,4K,1,1.0,\nA1,4K,2,5.0,\n",
+        ));
+        let texts: Vec<&str> = told.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(told.len(), 3, "{texts:?}");
+        let falls = texts.iter().find(|t| t.contains("64 KiB")).unwrap();
+        assert!(
+            falls.contains("falls by 63 %") && falls.contains("context switches rise from 1996"),
+            "{falls}"
+        );
+        assert!(texts.iter().any(|t| t.contains("cause not shown by the data")));
+        assert!(texts.iter().any(|t| t.contains("rises more than the threads do")));
+    }
+}
