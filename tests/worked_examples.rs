@@ -36,36 +36,32 @@ fn follow_the_guide(root: &Path, to: &Path) {
         copy(&root.join(name), &to.join(name));
     }
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    add(
-        &guide,
-        to,
-        "crates/measure/src/mechanism/sendto.rs",
-        "\nmod send;\n",
-        "pub static ALL: &[&dyn Mechanism] = &[\n",
-    );
+    add(&guide, to, "crates/measure/src/mechanism/sendto.rs", None, "pub static ALL: dyn Mechanism = [\n");
     add(
         &guide,
         to,
         "crates/measure/src/probe/yield_cpu.rs",
-        "\npub mod batch;\n",
+        Some("\npub mod batch;\n"),
         "pub static ALL: &[&dyn Probe] = &[\n",
     );
     let findings = "pub static ALL: &[&dyn Finding] = &[\n";
-    add(&guide, to, "crates/analyze/src/finding/repeats.rs", "\nmod trustworthy;\n", findings);
+    add(&guide, to, "crates/analyze/src/finding/repeats.rs", Some("\nmod trustworthy;\n"), findings);
 }
 
-/// One file, and two lines in its room's list.
-fn add(guide: &str, to: &Path, file: &str, after: &str, start: &str) {
+/// One file, and one line in its room's list, or two where modules are not declared by the list.
+fn add(guide: &str, to: &Path, file: &str, modules: Option<&str>, start: &str) {
     let (room, _) = file.rsplit_once('/').expect("a room");
     let [code] = blocks(guide, file).try_into().expect("one block");
     fs::write(to.join(file), code).expect("written");
     let list = format!("{room}/mod.rs");
-    let [module, entry] = blocks(guide, &list).try_into().expect("two blocks");
+    let lines = blocks(guide, &list);
+    let places = modules.into_iter().chain([start]);
     let list = to.join(list);
-    let text = fs::read_to_string(&list).expect("readable");
-    let text = text.replacen(after, &format!("{after}{module}"), 1);
-    let added = text.replacen(start, &format!("{start}{entry}"), 1);
-    assert!(added.contains(&module) && added.contains(&entry), "the list of {room} is where the guide says");
+    let mut added = fs::read_to_string(&list).expect("readable");
+    for (line, place) in lines.iter().zip(places) {
+        assert!(added.contains(place), "the list of {room} is where the guide says");
+        added = added.replacen(place, &format!("{place}{line}"), 1);
+    }
     fs::write(&list, added).expect("written");
 }
 

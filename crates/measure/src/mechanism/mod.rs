@@ -13,26 +13,9 @@ use syscost_host::Unavailable;
 mod calls;
 mod class;
 mod connections;
-mod io_uring_send;
-mod io_uring_send_zc;
-mod io_uring_sendmsg;
-mod io_uring_sendmsg_zc;
 mod ktls;
-mod ktls_send;
-mod ktls_sendfile;
 mod lent_ring;
-mod msg_zerocopy;
-mod msg_zerocopy_sleep;
-mod pack_send;
 mod page_cache;
-mod send;
-mod send_fields;
-mod send_zerocopy;
-mod sendfile;
-mod sendmsg;
-mod splice;
-mod vmsplice;
-mod writev;
 mod uring;
 mod zerocopy_ring;
 
@@ -177,28 +160,28 @@ pub trait Mechanism: Sync {
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;
 }
 
-/// Every mechanism, in the order of reports.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-pub static ALL: &[&dyn Mechanism] = &[
-    &send_fields::SendFields,
-    &pack_send::PackSend,
-    &send::Send,
-    &sendmsg::SendMsg,
-    &writev::WriteV,
-    &msg_zerocopy::MsgZerocopy,
-    &send_zerocopy::SendZerocopy,
-    &msg_zerocopy_sleep::MsgZerocopySleep,
-    &sendfile::SendFile,
-    &splice::Splice,
-    &io_uring_send::IoUringSend,
-    &io_uring_sendmsg::IoUringSendMsg,
-    &io_uring_send_zc::IoUringSendZc,
-    &io_uring_sendmsg_zc::IoUringSendMsgZc,
-    &vmsplice::VmSplice,
-    &ktls_send::KtlsSend,
-    &ktls_sendfile::KtlsSendFile,
-];
+syscost_core::registry! {
+    /// Every mechanism, in the order of reports.
+    pub static ALL: dyn Mechanism = [
+        send_fields::SendFields,
+        pack_send::PackSend,
+        send::Send,
+        sendmsg::SendMsg,
+        writev::WriteV,
+        msg_zerocopy::MsgZerocopy,
+        send_zerocopy::SendZerocopy,
+        msg_zerocopy_sleep::MsgZerocopySleep,
+        sendfile::SendFile,
+        splice::Splice,
+        io_uring_send::IoUringSend,
+        io_uring_sendmsg::IoUringSendMsg,
+        io_uring_send_zc::IoUringSendZc,
+        io_uring_sendmsg_zc::IoUringSendMsgZc,
+        vmsplice::VmSplice,
+        ktls_send::KtlsSend,
+        ktls_sendfile::KtlsSendFile,
+    ];
+}
 
 pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,

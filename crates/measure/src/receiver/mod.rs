@@ -7,15 +7,7 @@ use syscost_core::axis::{Axis, Point, Value};
 use syscost_host::Unavailable;
 
 pub mod options;
-mod devmem;
 mod device;
-mod io_uring_recv;
-mod io_uring_recv_zc;
-mod recv;
-mod recv_trunc;
-mod recvmsg;
-mod splice_null;
-mod tcp_zerocopy_receive;
 
 /// What arrived in one call of [`Receiver::receive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,19 +92,19 @@ pub trait Receive: Sync {
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
 }
 
-/// Every receiver, in the order of reports.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-pub static ALL: &[&dyn Receive] = &[
-    &recv::Recv,
-    &recvmsg::RecvMsg,
-    &tcp_zerocopy_receive::TcpZerocopyReceive,
-    &recv_trunc::RecvTrunc,
-    &splice_null::SpliceNull,
-    &io_uring_recv::IoUringRecv,
-    &io_uring_recv_zc::IoUringRecvZc,
-    &devmem::Devmem,
-];
+syscost_core::registry! {
+    /// Every receiver, in the order of reports.
+    pub static ALL: dyn Receive = [
+        recv::Recv,
+        recvmsg::RecvMsg,
+        tcp_zerocopy_receive::TcpZerocopyReceive,
+        recv_trunc::RecvTrunc,
+        splice_null::SpliceNull,
+        io_uring_recv::IoUringRecv,
+        io_uring_recv_zc::IoUringRecvZc,
+        devmem::Devmem,
+    ];
+}
 
 /// recv(2) into one buffer: what the others are compared with.
 pub fn control() -> &'static dyn Receive {
