@@ -275,7 +275,7 @@ fn completions_and_man_pages_hold_the_axes() {
 #[test]
 fn the_hidden_subcommands_are_not_offered() {
     let help = stdout(&["--help"]);
-    assert!(!help.contains("namespace-keeper") && !help.contains("worker"), "{help}");
+    assert!(!help.contains("namespace-holder") && !help.contains("worker"), "{help}");
 }
 
 #[test]

@@ -267,24 +267,24 @@ fn a_refusal_names_the_limit() {
     }
 }
 
-/// A keeper answers, waits, and ends by itself when its parent is gone.
+/// A holder answers, waits, and ends by itself when its parent is gone.
 #[test]
 fn the_keeper_ends_with_its_stdin() {
     let request =
         r#"{"sender_interface":"sckeeps","receiver_interface":"sckeepr","mtu_bytes":1500,"offloads":true}"#;
-    let mut keeper = Command::new(binary())
-        .args([namespaces::KEEPER_SUBCOMMAND, request])
+    let mut holder = Command::new(binary())
+        .args([namespaces::HOLDER_SUBCOMMAND, request])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("{\"Built\"") || line.starts_with("{\"Refused\""), "{line}");
-    assert_eq!(keeper.try_wait().unwrap(), None, "it waits while its parent holds its stdin");
-    drop(keeper.stdin.take());
-    assert!(keeper.wait().unwrap().success());
+    assert_eq!(holder.try_wait().unwrap(), None, "it waits while its parent holds its stdin");
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
 
-    let confused = Command::new(binary()).args([namespaces::KEEPER_SUBCOMMAND, "{}"]).status().unwrap();
+    let confused = Command::new(binary()).args([namespaces::HOLDER_SUBCOMMAND, "{}"]).status().unwrap();
     assert_eq!(confused.code(), Some(2));
 }

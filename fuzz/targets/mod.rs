@@ -6,7 +6,7 @@
 
 mod frames;
 mod guest;
-mod outpost;
+mod agent;
 mod path;
 mod record;
 mod samples;
@@ -46,7 +46,7 @@ fn cut<'a>(bytes: &'a [u8], line: &[u8]) -> (&'a [u8], Option<&'a [u8]>) {
 pub const ALL: &[(&str, Look)] = &[
     ("frames", frames::look),
     ("guest", guest::look),
-    ("outpost", outpost::look),
+    ("agent", agent::look),
     ("path", path::look),
     ("record", record::look),
     ("samples", samples::look),

@@ -1,5 +1,5 @@
 //! File servers: every case reads what is in the file, and whatever ends a run, no server, no
-//! janitor and no directory stays.
+//! cleaner and no directory stays.
 
 use crate::common::{self, SYSCOST};
 use std::fs;
@@ -94,7 +94,7 @@ fn kill_9_leaves_no_server_behind() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the binary starts");
-        // The janitor, the server and the directory.
+        // The cleaner, the server and the directory.
         soon("a running server", || left(directory.path()).len() >= 3);
         child.kill().expect("the run is still running");
         child.wait().expect("it was started here");

@@ -11,7 +11,7 @@ use crate::{
 use clap::FromArgMatches;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use syscost_host::remote::{self, Copy};
+use syscost_host::remote::{self, InstalledCopy};
 use syscost_sys::signals;
 
 /// What a subcommand has to say with its exit status, when nothing went wrong in running it.
@@ -52,7 +52,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     // A run has it among its warnings.
     if done.is_err() || !matches!(cli.command, Command::Run(_)) {
         for copy in remote::copies() {
-            let Copy { place, removal } = copy;
+            let InstalledCopy { place, removal } = copy;
             output::complain(&format!("copied syscost to {place}, where it stays; to remove it: {removal}"));
         }
     }

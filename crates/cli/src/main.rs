@@ -28,18 +28,18 @@ mod text_file;
 
 use std::process::ExitCode;
 use syscost_harness::worker::launch;
-use syscost_host::remote::outpost;
-use syscost_host::{janitor, namespaces};
+use syscost_host::remote::agent;
+use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::worker::child;
 
 fn main() -> ExitCode {
     match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
         Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
-        Some(namespaces::KEEPER_SUBCOMMAND) => exit_code(namespaces::keeper_main()),
+        Some(namespaces::HOLDER_SUBCOMMAND) => exit_code(namespaces::holder_main()),
         Some(guest::SUBCOMMAND) => exit_code(guest::main()),
-        Some(outpost::SUBCOMMAND) => exit_code(outpost::main(launch::WORKER_SUBCOMMAND)),
-        Some(janitor::SUBCOMMAND) => exit_code(janitor::main()),
+        Some(agent::SUBCOMMAND) => exit_code(agent::main(launch::WORKER_SUBCOMMAND)),
+        Some(cleaner::SUBCOMMAND) => exit_code(cleaner::main()),
         _ => dispatch::main(std::env::args_os()),
     }
 }

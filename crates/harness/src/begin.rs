@@ -9,14 +9,14 @@ use std::path::Path;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, Tool, Warning};
-use syscost_host::{fingerprint, janitor, remote};
+use syscost_host::{cleaner, fingerprint, remote};
 use syscost_measure::probe::directory;
 use syscost_sys::{program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
 pub fn sweep(plan: &Plan) {
     let named: BTreeSet<&str> = plan.cases.iter().filter_map(|case| case.point.text(directory::ID)).collect();
-    named.into_iter().for_each(|directory| janitor::sweep(Path::new(directory)));
+    named.into_iter().for_each(|directory| cleaner::sweep(Path::new(directory)));
 }
 
 pub fn create(options: &Options) -> Result<(RunDir, Run)> {
@@ -121,7 +121,7 @@ fn emulated(record: &Record) -> Option<Warning> {
 
 /// Planning may have put this program on other hosts: the only thing that stays there.
 fn copied_to_hosts() -> Vec<Warning> {
-    let warning = |copy: remote::Copy| Warning {
+    let warning = |copy: remote::InstalledCopy| Warning {
         id: "copied_to_host".into(),
         observed: format!("copied syscost to {}", copy.place),
         consequence: "it stays there, so that the next run need not copy it; no figure is touched by it"

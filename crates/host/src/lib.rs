@@ -3,11 +3,11 @@
 pub mod clock;
 pub mod counters;
 pub mod doctor;
-pub mod door;
+pub mod acceptor;
 pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;
-pub mod janitor;
+pub mod cleaner;
 pub mod link;
 pub mod memory;
 pub mod memory_limit;

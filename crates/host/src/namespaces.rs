@@ -7,7 +7,7 @@
 //! Source: network_namespaces(7), user_namespaces(7), veth(4).
 
 mod build;
-mod keeper;
+mod holder;
 pub mod named;
 mod refusal;
 
@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use syscost_sys::namespace;
 
 pub use build::tcp_settings;
-pub use keeper::{SUBCOMMAND as KEEPER_SUBCOMMAND, main as keeper_main};
+pub use holder::{SUBCOMMAND as HOLDER_SUBCOMMAND, main as holder_main};
 
 /// TEST-NET-1 (RFC 5737): no real peer has such an address.
 const SENDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -69,7 +69,7 @@ impl Pair {
         let (user_ns, built) = match available()? {
             Rights::Root => (None, build::in_thread(request).map_err(refusal::explain_here)?),
             Rights::UserNamespace => {
-                let (user_ns, built) = keeper::create(&request)?;
+                let (user_ns, built) = holder::create(&request)?;
                 (Some(user_ns), built)
             }
         };
@@ -114,7 +114,7 @@ fn try_once() -> Result<Rights, Unavailable> {
     let request = Request::new("try", &LinkSettings { mtu: 1500, offloads: false })?;
     match build::in_thread(request.clone()) {
         Ok(_) => Ok(Rights::Root),
-        Err(error) if error.is_permission() => keeper::create(&request).map(|_| Rights::UserNamespace),
+        Err(error) if error.is_permission() => holder::create(&request).map(|_| Rights::UserNamespace),
         Err(error) => Err(refusal::explain_here(error)),
     }
 }

@@ -1,4 +1,4 @@
-//! The path of this very binary, for re-execution as a worker or a namespace keeper.
+//! The path of this very binary, for re-execution as a worker or a namespace holder.
 //!
 //! It must not name another binary: a worker of another build would speak another protocol.
 //! Source: proc(5), /proc/PID/exe.

@@ -125,7 +125,7 @@ fn a_peer_that_says_anything_is_understood_or_refused() {
 
 #[test]
 fn a_far_host_that_says_anything_is_understood_or_refused() {
-    look("outpost", CHANGES);
+    look("agent", CHANGES);
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl Hosts {
     }
 
     pub fn far_syscost(&self) -> Vec<(u32, String)> {
-        let ours = |line: &str| line.ends_with(" outpost") || line.ends_with(" worker");
+        let ours = |line: &str| line.ends_with(" agent") || line.ends_with(" worker");
         self.far_processes().into_iter().filter(|(_, line)| ours(line)).collect()
     }
 

@@ -226,7 +226,7 @@ impl Lane {
     }
 
     /// Kills something that the tool started, whatever is there within a moment; half of the time, where
-    /// there are file servers, no worker but a server or its janitor.
+    /// there are file servers, no worker but a server or its cleaner.
     fn kill_a_child(&mut self, child: &mut Child, mark: &Marked, seen: &mut Seen) {
         std::thread::sleep(Duration::from_micros(self.random.below(LONGEST_US / 4) as u64));
         let no_worker = self.servers && self.random.below(2) == 0;
@@ -331,5 +331,5 @@ fn storms(test: &str, seed: u64) {
     let hit = |role: &str| seen.iter().any(|s| s.victims.contains_key(role));
     assert!(hit("worker"), "no worker was ever hit: {seen:?}");
     let servers = seen.iter().any(|s| s.file_servers);
-    assert!(!servers || hit("janitor"), "no janitor was ever hit: {seen:?}");
+    assert!(!servers || hit("cleaner"), "no cleaner was ever hit: {seen:?}");
 }

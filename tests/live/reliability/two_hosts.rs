@@ -270,8 +270,8 @@ fn a_network_that_is_gone_leaves_nothing_on_the_far_host() {
     hosts.near_ip(&["link", "set", &hosts.pair.sender.interface, "down"]);
     kill(harness.id());
     harness.wait().expect("it ends");
-    // Nothing was closed: the outpost hears nothing for half a minute.
-    until("the end of the outpost", Duration::from_secs(45), || hosts.far_syscost().is_empty());
+    // Nothing was closed: the agent hears nothing for half a minute.
+    until("the end of the agent", Duration::from_secs(45), || hosts.far_syscost().is_empty());
 }
 
 #[test]

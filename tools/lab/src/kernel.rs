@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use syscost_host::Unavailable;
-use syscost_host::janitor::Kept;
+use syscost_host::cleaner::OwnedDirectory;
 
 const VMLINUZ: &str = "vmlinuz";
 const DESCRIPTION: &str = "kernel.json";
@@ -69,7 +69,7 @@ pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(Ste
     if offline && !package.is_here() {
         return Err(package::by_hand(cache, flavour).into());
     }
-    let staging = Kept::create(cache).context("cannot make a directory in the cache")?;
+    let staging = OwnedDirectory::create(cache).context("cannot make a directory in the cache")?;
     if !package.is_here() {
         watch(Step::Fetching(&package.name));
     }

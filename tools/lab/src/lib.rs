@@ -27,7 +27,7 @@ use std::time::Duration;
 use syscost_experiment::run::files;
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
-use syscost_host::janitor::Kept;
+use syscost_host::cleaner::OwnedDirectory;
 use syscost_host::namespaces::named;
 use syscost_sys::program;
 
@@ -91,7 +91,8 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
     refuse_used(order.out)?;
     let kernel = kernel::get(order.cache, &order.nic.flavour(order.arch), order.offline, watch)?;
     let modules = kernel.load_order(order.nic.modules(), guest::OPTIONAL_MODULES)?;
-    let folder = Kept::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
+    let folder =
+        OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
     let orders = guest::Orders { modules: modules.clone(), links: nic::LINKS };
     image::write(&image::Contents {
         at: &folder.path().join(machine::INITRD),

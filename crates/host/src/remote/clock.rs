@@ -3,20 +3,20 @@
 //! The far time lies between our two; the true offset is within half the round trip of the middle.
 //! Source: RFC 5905, section 8 (with one far time stamp instead of two).
 
-use super::frame::{Answer, What};
-use super::line::Line;
-use super::outpost::unix_ns;
+use super::agent::unix_ns;
+use super::connection::Connection;
+use super::frame::{Question, Reply};
 use std::collections::BTreeMap;
 use std::io;
 
 const EXCHANGES: usize = 20;
 
 /// The offset, its uncertainty and the round trip of the control line, as settings.
-pub fn offset(line: &Line) -> io::Result<BTreeMap<String, String>> {
+pub fn offset(line: &Connection) -> io::Result<BTreeMap<String, String>> {
     let mut times = Vec::new();
     for _ in 0..EXCHANGES {
         let sent = unix_ns();
-        let Answer::Time { unix_ns: there } = line.ask(What::Time)? else {
+        let Reply::Time { unix_ns: there } = line.ask(Question::Time)? else {
             return Err(io::Error::other("it tells no time"));
         };
         times.push(Exchange { sent, there, back: unix_ns() });

@@ -1,14 +1,14 @@
 //! First contact with another host: finds the same syscost there, or copies this very binary.
 //!
-//! One script, of constants only, runs there: it says what the system is and becomes the outpost of a
+//! One script, of constants only, runs there: it says what the system is and becomes the agent of a
 //! syscost that was copied earlier or is installed. Whose checksum is another one is not used where ours
 //! can run. What is copied lies in one directory that only its user may enter, and nothing else is left.
 
+use super::agent::SUBCOMMAND;
+use super::connection::{Connection, Greeting, NotOpened, ssh};
 use super::frame::{Hello, PROTOCOL};
-use super::line::{Greeting, Line, NotOpened, ssh};
-use super::outpost::SUBCOMMAND;
 use super::target::Target;
-use super::{COPIES, Copy, plain, refusal};
+use super::{COPIES, InstalledCopy, plain, refusal};
 use crate::Unavailable;
 use std::fs::File;
 use std::io::{self, Read};
@@ -26,28 +26,28 @@ const KEPT: u32 = 2;
 const COPY_LIMIT: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How an outpost of the right build is started there.
+/// How an agent of the right build is started there.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct AgentBinary {
     /// Only the copy is used.
     copied: bool,
     sha256: String,
 }
 
-/// An outpost that is there, and how it came about.
+/// An agent that is there, and how it came about.
 pub struct Contact {
-    pub line: Arc<Line>,
+    pub line: Arc<Connection>,
     pub hello: Hello,
-    pub way: Way,
+    pub way: AgentBinary,
 }
 
-/// Finds or makes an outpost of this version there.
+/// Finds or makes an agent of this version there.
 pub fn first(target: &Target) -> Result<Contact, Unavailable> {
     let sha256 = program::sha256().map_err(|error| Unavailable {
         reason: format!("cannot read this program's own file: {error}"),
         remedy: "run it from a file that its user may read".into(),
     })?;
-    let mut way = Way { copied: false, sha256 };
+    let mut way = AgentBinary { copied: false, sha256 };
     let (found, greeting) = match open(target, &way) {
         Ok((line, greeting, hello)) => (Ok((line, hello)), greeting),
         Err(failed) if failed.greeting.system.is_none() => return Err(refusal::by_ssh(target, &failed)),
@@ -71,7 +71,7 @@ pub fn first(target: &Target) -> Result<Contact, Unavailable> {
     way.copied = true;
     copy(target, &way.sha256).map_err(|words| refusal::not_copied(target, &words))?;
     note(target, &way.sha256);
-    let (line, _, hello) = open(target, &way).map_err(|failed| refusal::by_outpost(target, &failed))?;
+    let (line, _, hello) = open(target, &way).map_err(|failed| refusal::by_agent(target, &failed))?;
     if hello.sha256 != way.sha256 {
         return Err(refusal::not_copied(target, "what arrived has another checksum"));
     }
@@ -82,35 +82,35 @@ pub fn first(target: &Target) -> Result<Contact, Unavailable> {
 fn note(target: &Target, sha256: &str) {
     let place = format!("{target}:~/.cache/{FOLDER}/{sha256}");
     let removal = format!("{} rm -r .cache/{FOLDER}", target.ssh_command());
-    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(Copy { place, removal });
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push(InstalledCopy { place, removal });
 }
 
 fn same_version(hello: &Hello) -> bool {
     hello.version == env!("CARGO_PKG_VERSION") && hello.protocol == PROTOCOL
 }
 
-/// A line to the outpost that was found before.
-pub fn again(target: &Target, way: &Way) -> Result<Arc<Line>, Unavailable> {
+/// A line to the agent that was found before.
+pub fn again(target: &Target, way: &AgentBinary) -> Result<Arc<Connection>, Unavailable> {
     match open(target, way) {
         Ok((line, _, _)) => Ok(line),
         Err(failed) if failed.greeting.system.is_none() => Err(refusal::by_ssh(target, &failed)),
-        Err(failed) => Err(refusal::by_outpost(target, &failed)),
+        Err(failed) => Err(refusal::by_agent(target, &failed)),
     }
 }
 
-fn open(target: &Target, way: &Way) -> Result<(Arc<Line>, Greeting, Hello), NotOpened> {
+fn open(target: &Target, way: &AgentBinary) -> Result<(Arc<Connection>, Greeting, Hello), NotOpened> {
     let mark = random::token().map_err(|error| NotOpened {
         greeting: Greeting::default(),
         status: None,
         words: format!("the kernel gives no random numbers: {error}"),
     })?;
     let mark = format!("syscost-{mark}");
-    Line::open(target, &script(way, &mark), &mark)
+    Connection::open(target, &script(way, &mark), &mark)
 }
 
 /// Holds no quote of its own kind, so that any login shell hands it on as it is.
-fn script(way: &Way, mark: &str) -> String {
-    let Way { copied, sha256 } = way;
+fn script(way: &AgentBinary, mark: &str) -> String {
+    let AgentBinary { copied, sha256 } = way;
     let installed = if *copied { "" } else { " \"$(command -v syscost)\"" };
     format!(
         "exec sh -c 'echo; echo {mark}; echo \"$(uname -s) $(uname -m)\"; \
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn scripts_hold_no_quote_that_a_login_shell_would_end_at() {
         for copied in [false, true] {
-            let script = script(&Way { copied, sha256: "ab12".into() }, "syscost-00");
+            let script = script(&AgentBinary { copied, sha256: "ab12".into() }, "syscost-00");
             assert!(is_handed_on(&script), "{script}");
             assert_eq!(script.contains("command -v"), !copied);
         }

@@ -1,4 +1,4 @@
-//! The frames between the harness and the outpost on another host: a channel and a length, both
+//! The frames between the harness and the agent on another host: a channel and a length, both
 //! little-endian u32, then so many bytes.
 //!
 //! Channel 0 carries what the two say to each other; every other one is a worker's standard input or
@@ -22,7 +22,7 @@ const LARGEST_GREETING: u64 = 64 << 10;
 /// How much of a worker's output is carried at once.
 pub const PIECE: usize = 64 << 10;
 
-/// The outpost's first frame: what it is and where.
+/// The agent's first frame: what it is and where.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Hello {
     pub protocol: u32,
@@ -35,16 +35,16 @@ pub struct Hello {
     pub tsc_hz: Option<f64>,
 }
 
-/// A question to the outpost, numbered so that a late answer is not taken for another's.
+/// A question to the agent, numbered so that a late answer is not taken for another's.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ask {
     pub number: u64,
-    pub what: What,
+    pub what: Question,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum Question {
     /// A fresh worker on this channel.
     Start { channel: u32 },
     /// The wall clock.
@@ -57,11 +57,11 @@ pub enum What {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
-    Answer {
+pub enum AgentMessage {
+    Reply {
         number: u64,
         #[serde(flatten)]
-        answer: Answer,
+        answer: Reply,
     },
     /// A worker is gone; its own last words.
     Ended { channel: u32, words: String },
@@ -69,7 +69,7 @@ pub enum Said {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum Reply {
     Started,
     Time { unix_ns: u64 },
     End { facts: BTreeMap<String, String> },
@@ -150,14 +150,17 @@ mod tests {
     fn frames_read_back() {
         let mut bytes = Vec::new();
         write(&mut bytes, 7, b"abc").unwrap();
-        say(&mut bytes, &Said::Answer { number: 3, answer: Answer::Time { unix_ns: 9 } }).unwrap();
+        say(&mut bytes, &AgentMessage::Reply { number: 3, answer: Reply::Time { unix_ns: 9 } }).unwrap();
         write(&mut bytes, 7, b"").unwrap();
         let mut input = bytes.as_slice();
         assert_eq!(read(&mut input).unwrap(), Some((7, b"abc".to_vec())));
         let (channel, payload) = read(&mut input).unwrap().unwrap();
         assert_eq!(channel, CONTROL);
-        let said = understand::<Said>(&payload).unwrap();
-        assert!(matches!(said, Said::Answer { number: 3, answer: Answer::Time { unix_ns: 9 } }), "{said:?}");
+        let said = understand::<AgentMessage>(&payload).unwrap();
+        assert!(
+            matches!(said, AgentMessage::Reply { number: 3, answer: Reply::Time { unix_ns: 9 } }),
+            "{said:?}"
+        );
         assert_eq!(read(&mut input).unwrap(), Some((7, Vec::new())));
         assert_eq!(read(&mut input).unwrap(), None);
     }
@@ -175,7 +178,7 @@ mod tests {
         #[test]
         fn garbage_is_an_error_not_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = read(&mut bytes.as_slice());
-            let _ = understand::<Said>(&bytes);
+            let _ = understand::<AgentMessage>(&bytes);
             let _ = understand::<Hello>(&bytes);
             let _ = understand::<Ask>(&bytes);
         }

@@ -1,22 +1,22 @@
 //! Another host, reached by ssh: where the far side of a path runs.
 //!
 //! The system's ssh client is the only way in: its keys, its known hosts, its configuration. One
-//! connection a run leads to an [`outpost`] there, which starts fresh workers. Nothing is left on the
+//! connection a run leads to an [`agent`] there, which starts fresh workers. Nothing is left on the
 //! other host but the program, in a directory that `docs/two-hosts.md` names. The other host is not
 //! trusted to be honest: what it says is cleaned, bounded, and never executed here.
 
 mod clock;
 mod contact;
 pub mod frame;
-mod line;
-pub mod outpost;
+mod connection;
+pub mod agent;
 pub mod reach;
 mod refusal;
 pub mod target;
 
 use super::{Fact, Unavailable, link};
-use frame::{Answer, What};
-use line::Line;
+use connection::Connection;
+use frame::{Question, Reply};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,15 +24,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use target::{Ports, Target};
 
-pub use line::FarWorker;
+pub use connection::FarWorker;
 
-/// An outpost that hears nothing for so long ends.
+/// An agent that hears nothing for so long ends.
 pub const SILENCE: Duration = Duration::from_secs(30);
 /// How often it hears at least an empty frame.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Of words from another host, so many characters.
 const LONGEST_WORDS: usize = 600;
-/// An honest outpost tells some twenty things of its end.
+/// An honest agent tells some twenty things of its end.
 const MOST_FACTS: usize = 64;
 
 /// What of the far host's fingerprint is kept with each case.
@@ -54,8 +54,8 @@ const FAR_FACTS: [&str; 12] = [
 /// Another host, with a path to it.
 pub struct Host {
     target: Target,
-    way: contact::Way,
-    line: Mutex<Arc<Line>>,
+    way: contact::AgentBinary,
+    line: Mutex<Arc<Connection>>,
     near: IpAddr,
     far: IpAddr,
     tsc_hz: Option<f64>,
@@ -75,17 +75,17 @@ pub fn open(path: &str) -> Result<Arc<Host>, Unavailable> {
 
 /// What this process left on another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Copy {
+pub struct InstalledCopy {
     /// Where the program was put.
     pub place: String,
     /// The command that removes it, and all others of its kind.
     pub removal: String,
 }
 
-static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+static COPIES: Mutex<Vec<InstalledCopy>> = Mutex::new(Vec::new());
 
 /// Where this process has put the program so far, whatever came of it.
-pub fn copies() -> Vec<Copy> {
+pub fn copies() -> Vec<InstalledCopy> {
     COPIES.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
@@ -129,7 +129,7 @@ impl Host {
         self.line()?.start()
     }
 
-    fn line(&self) -> io::Result<Arc<Line>> {
+    fn line(&self) -> io::Result<Arc<Connection>> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if line.is_gone() {
             *line = contact::again(&self.target, &self.way)
@@ -177,12 +177,12 @@ fn far_address(target: &Target, connection: &str) -> Result<IpAddr, Unavailable>
 /// The device there that has the address, its route to us, and the TCP settings around it.
 fn far_end(
     target: &Target,
-    line: &Line,
+    line: &Connection,
     far: IpAddr,
     near: Option<IpAddr>,
 ) -> Result<BTreeMap<String, String>, Unavailable> {
-    let there = match line.ask(What::End { address: far, toward: near }) {
-        Ok(Answer::End { facts }) => facts,
+    let there = match line.ask(Question::End { address: far, toward: near }) {
+        Ok(Reply::End { facts }) => facts,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
             return Err(Unavailable {
@@ -209,15 +209,20 @@ fn near_end(near: IpAddr, far: IpAddr) -> BTreeMap<String, String> {
 }
 
 /// One connection as data will go: the path's MTU, or why no figure can be had.
-fn try_data(target: &Target, line: &Line, near: IpAddr, far: IpAddr) -> Result<Option<u32>, Unavailable> {
+fn try_data(
+    target: &Target,
+    line: &Connection,
+    near: IpAddr,
+    far: IpAddr,
+) -> Result<Option<u32>, Unavailable> {
     let token = syscost_sys::random::token().map_err(|error| Unavailable {
         reason: format!("the kernel gives no random numbers: {error}"),
         remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
     })?;
     let ports = target.ports;
-    let listening = line.ask(What::Listen { address: far, ports, token: token.clone() });
+    let listening = line.ask(Question::Listen { address: far, ports, token: token.clone() });
     let port = match listening {
-        Ok(Answer::Listening { port }) => port,
+        Ok(Reply::Listening { port }) => port,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
             return Err(Unavailable {
@@ -230,7 +235,7 @@ fn try_data(target: &Target, line: &Line, near: IpAddr, far: IpAddr) -> Result<O
     reach::connect(near, to, &token).map_err(|error| refusal::no_data(target, near, to, ports, &error))
 }
 
-fn wrong_answer(target: &Target, answer: &Answer) -> Unavailable {
+fn wrong_answer(target: &Target, answer: &Reply) -> Unavailable {
     Unavailable {
         reason: format!("{target} answered out of turn: {}", plain(&format!("{answer:?}"))),
         remedy: "use the same syscost on both hosts".into(),

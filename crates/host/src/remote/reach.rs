@@ -4,7 +4,7 @@
 //! closed. Source: tcp(7), ip(7) on IP_MTU.
 
 use super::target::Ports;
-use crate::door::{self, Door};
+use crate::acceptor::{self, Acceptor};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -56,7 +56,7 @@ pub fn listen(address: IpAddr, ports: Option<Ports>, token: String) -> io::Resul
 
 /// The first who has the token; strangers hold up nobody.
 fn welcome_one(listener: &Socket, token: &str, end: Instant) -> Option<()> {
-    let (_, mut stream) = Door::open(listener, token).ok()?.next(end).ok()??;
+    let (_, mut stream) = Acceptor::new(listener, token).ok()?.next(end).ok()??;
     stream.write_all(&[WELCOME]).ok()
 }
 
@@ -67,7 +67,7 @@ pub fn connect(from: IpAddr, to: SocketAddr, token: &str) -> io::Result<Option<u
     socket.connect_timeout(&to.into(), PATIENCE)?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE))?;
-    stream.write_all(&door::said(token, 0))?;
+    stream.write_all(&acceptor::hello(token, 0))?;
     let mut answer = [0];
     stream.read_exact(&mut answer)?;
     if answer[0] != WELCOME {

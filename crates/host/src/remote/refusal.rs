@@ -3,7 +3,7 @@
 //! Words of ssh and of the far side are quoted, cleaned; nothing is decided by them but which remedy is
 //! named. Source: ssh(1), sshd(8), ld.so(8).
 
-use super::line::NotOpened;
+use super::connection::NotOpened;
 use super::target::{Ports, Target};
 use crate::Unavailable;
 use std::io;
@@ -47,8 +47,8 @@ fn known_as(target: &Target) -> String {
     target.port.map_or_else(|| target.host.clone(), |port| format!("'[{}]:{port}'", target.host))
 }
 
-/// The far side ran our command and no outpost came of it.
-pub fn by_outpost(target: &Target, failed: &NotOpened) -> Unavailable {
+/// The far side ran our command and no agent came of it.
+pub fn by_agent(target: &Target, failed: &NotOpened) -> Unavailable {
     let words = &failed.words;
     if failed.status == Some(SSH_FAILED) {
         return by_ssh(target, failed);
@@ -147,7 +147,7 @@ fn rules(from: IpAddr, to: IpAddr, (first, last): Ports) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::remote::line::Greeting;
+    use crate::remote::connection::Greeting;
 
     fn failed(status: i32, words: &str) -> NotOpened {
         NotOpened { greeting: Greeting::default(), status: Some(status), words: words.into() }
@@ -175,10 +175,10 @@ mod tests {
         let target = Target::parse("ssh://lab").unwrap();
         let words =
             "/root/.cache/syscost/bin/0: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.39' not found";
-        assert!(by_outpost(&target, &failed(1, words)).remedy.contains("crt-static"));
+        assert!(by_agent(&target, &failed(1, words)).remedy.contains("crt-static"));
         let musl = "sh: exec: /root/.cache/syscost/bin/0: not found";
-        assert!(by_outpost(&target, &failed(127, musl)).remedy.contains("crt-static"));
-        assert!(by_outpost(&target, &failed(126, "Permission denied")).remedy.contains("noexec"));
+        assert!(by_agent(&target, &failed(127, musl)).remedy.contains("crt-static"));
+        assert!(by_agent(&target, &failed(126, "Permission denied")).remedy.contains("noexec"));
     }
 
     #[test]

@@ -23,8 +23,8 @@ use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
+use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
 use syscost_host::clock::monotonic_ns;
-use syscost_host::door::{Door, SET_UP_LIMIT};
 use syscost_host::remote::reach::WELCOME;
 
 pub struct TcpConnect;
@@ -171,11 +171,11 @@ impl Probe for TcpConnect {
 fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let listener = network::offer_listener(task, stage)?;
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
-    let mut door = Door::open(&listener, &task.token)?;
+    let mut acceptor = Acceptor::new(&listener, &task.token)?;
     stage.ready()?;
     let mut connections = 0;
     loop {
-        let next = door.next(Instant::now() + SET_UP_LIMIT)?;
+        let next = acceptor.next(Instant::now() + SET_UP_LIMIT)?;
         let (_, mut stream) = next.context("the client stopped connecting")?;
         let welcomed = stream.write_all(&[WELCOME]);
         let mut byte = [0];

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use syscost_host::door::{self, SET_UP_LIMIT};
+use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::remote::reach::WELCOME;
 use syscost_sys::random;
 
@@ -21,7 +21,7 @@ pub fn listen() -> Result<(UnixListener, String)> {
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
 pub fn accept(listener: &UnixListener, token: &str, count: usize) -> Result<Vec<UnixStream>> {
-    door::gather(listener, token, count, |stream| {
+    acceptor::accept_all(listener, token, count, |stream| {
         stream.write_all(&[WELCOME]).context("cannot welcome a connection")
     })
 }
@@ -31,7 +31,7 @@ pub fn connect(name: &str, token: &str, number: u32) -> Result<UnixStream> {
     let address = SocketAddr::from_abstract_name(name)?;
     let mut stream = UnixStream::connect_addr(&address).context("cannot connect to the receiver")?;
     stream.set_read_timeout(Some(SET_UP_LIMIT))?;
-    stream.write_all(&door::said(token, number))?;
+    stream.write_all(&acceptor::hello(token, number))?;
     let mut answer = [0];
     stream.read_exact(&mut answer).context("the receiver closed the connection instead of welcoming it")?;
     ensure!(answer[0] == WELCOME, "something other than syscost answers");

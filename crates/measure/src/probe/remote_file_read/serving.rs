@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use syscost_host::Unavailable;
-use syscost_host::janitor::Kept;
+use syscost_host::cleaner::OwnedDirectory;
 use syscost_host::topology::{Placement, Topology, pin_this_thread};
 use syscost_sys::mount;
 use syscost_sys::sleep::sleep;
@@ -45,7 +45,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         pin_this_thread(cpu)?;
         report.facts.insert("cpus".into(), cpu.to_string());
     }
-    let kept = Kept::create(Path::new(directory::of(&task.point))).map_err(cannot_write)?;
+    let kept = OwnedDirectory::create(Path::new(directory::of(&task.point))).map_err(cannot_write)?;
     let site = furnish(&kept, task)?;
     let mut running = Running::start(server, &site)?;
     running.wait_until_listening(server)?;
@@ -76,7 +76,7 @@ fn cannot_write(error: std::io::Error) -> Unavailable {
 }
 
 /// The export with the file, and a place for the server's own files.
-fn furnish(kept: &Kept, task: &Task) -> Result<Site> {
+fn furnish(kept: &OwnedDirectory, task: &Task) -> Result<Site> {
     let site = Site {
         directory: kept.path().join("server"),
         export: kept.path().join("export"),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::mechanism::{all_connections, connections};
 use crate::probe::{Stage, Task};
 use syscost_core::axis::Point;
-use syscost_host::door::{self, SET_UP_LIMIT};
+use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::remote::reach::{self, WELCOME};
 use syscost_host::scarce;
 use syscost_sys::socket::wait_connected;
@@ -100,7 +100,7 @@ pub fn by_thread(task: &Task, streams: Vec<TcpStream>) -> Vec<Vec<TcpStream>> {
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
 pub fn accept(listener: &Socket, token: &str, point: &Point, count: usize) -> Result<Vec<TcpStream>> {
-    door::gather(listener, token, count, |stream| {
+    acceptor::accept_all(listener, token, count, |stream| {
         options(&socket2::SockRef::from(&*stream), point)?;
         stream.write_all(&[WELCOME]).context("cannot welcome a connection")?;
         leave_interactive_mode(stream).context("cannot set TCP_QUICKACK")
@@ -174,7 +174,7 @@ fn present(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<
 }
 
 fn say(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
-    stream.write_all(&door::said(token, number))
+    stream.write_all(&acceptor::hello(token, number))
 }
 
 fn hear_welcome(stream: &mut TcpStream) -> std::io::Result<()> {

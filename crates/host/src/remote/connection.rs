@@ -1,11 +1,11 @@
-//! The near end of one ssh connection to an outpost: questions, and workers' pipes.
+//! The near end of one ssh connection to an agent: questions, and workers' pipes.
 //!
 //! One connection carries everything, so a round pays for no handshake and nothing has to be found and
 //! removed later: when this process, ssh, sshd or the network ends, both ends see it. The system's ssh
 //! client authenticates and encrypts; it is never asked for anything (BatchMode).
 //! Source: ssh(1), ssh_config(5).
 
-use super::frame::{self, Answer, Ask, CONTROL, Hello, Said, What};
+use super::frame::{self, AgentMessage, Ask, CONTROL, Hello, Question, Reply};
 use super::target::Target;
 use super::{HEARTBEAT, plain};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use syscost_sys::sleep::sleep;
 use syscost_sys::{process, signals};
 
-/// Logging in, and the outpost's first words: a busy host may take seconds for its checksum.
+/// Logging in, and the agent's first words: a busy host may take seconds for its checksum.
 const HELLO_LIMIT: Duration = Duration::from_secs(40);
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const LAST_WORDS: usize = 4096;
@@ -71,13 +71,13 @@ pub struct NotOpened {
     pub words: String,
 }
 
-/// An open line. Dropping it ends the outpost and ssh.
-pub struct Line {
+/// An open line. Dropping it ends the agent and ssh.
+pub struct Connection {
     ssh: Mutex<Child>,
     /// `None` once the line is being closed: ssh then ends.
     input: Mutex<Option<ChildStdin>>,
     channels: Mutex<Channels>,
-    answers: Mutex<Receiver<(u64, Answer)>>,
+    answers: Mutex<Receiver<(u64, Reply)>>,
     numbers: AtomicU64,
     next_channel: AtomicU32,
     words: Arc<Mutex<Vec<u8>>>,
@@ -91,14 +91,14 @@ struct Channels {
     last_words: BTreeMap<u32, String>,
 }
 
-impl Line {
+impl Connection {
     /// Runs the command there, which greets with a line that is the mark, then one that names its system,
     /// and then speaks in frames.
     pub fn open(
         target: &Target,
         command: &str,
         mark: &str,
-    ) -> Result<(Arc<Line>, Greeting, Hello), NotOpened> {
+    ) -> Result<(Arc<Connection>, Greeting, Hello), NotOpened> {
         let failed = |words: String| NotOpened { greeting: Greeting::default(), status: None, words };
         let mut child = ssh(target, command).spawn().map_err(|error| failed(cannot_start(&error)))?;
         let input = child.stdin.take();
@@ -107,7 +107,7 @@ impl Line {
         let words = Arc::new(Mutex::new(Vec::new()));
         let listening = listen_to_errors(errors, words.clone());
         let (tell_answer, answers) = mpsc::channel();
-        let line = Arc::new(Line {
+        let line = Arc::new(Connection {
             ssh: Mutex::new(child),
             input: Mutex::new(input),
             channels: Mutex::default(),
@@ -151,7 +151,7 @@ impl Line {
     }
 
     /// One question and its answer.
-    pub fn ask(&self, what: What) -> io::Result<Answer> {
+    pub fn ask(&self, what: Question) -> io::Result<Reply> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let answers = lock(&self.answers);
         let question = serde_json::to_vec(&Ask { number, what }).map_err(io::Error::other)?;
@@ -159,7 +159,7 @@ impl Line {
         let end = Instant::now() + ANSWER_LIMIT;
         loop {
             match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
-                Ok((to, Answer::Refused { why })) if to == number => {
+                Ok((to, Reply::Refused { why })) if to == number => {
                     return Err(io::Error::other(plain(&why)));
                 }
                 Ok((to, answer)) if to == number => return Ok(answer),
@@ -172,7 +172,7 @@ impl Line {
     }
 
     /// A fresh worker there.
-    pub fn start(self: &Arc<Line>) -> io::Result<FarWorker> {
+    pub fn start(self: &Arc<Connection>) -> io::Result<FarWorker> {
         let channel = self.next_channel.fetch_add(1, Ordering::Relaxed);
         let (ours, theirs) = UnixStream::pair()?;
         {
@@ -183,7 +183,7 @@ impl Line {
             channels.streams.insert(channel, Arc::new(theirs));
         }
         let worker = FarWorker { line: self.clone(), channel, output: ours };
-        self.ask(What::Start { channel })?;
+        self.ask(Question::Start { channel })?;
         Ok(worker)
     }
 
@@ -211,14 +211,14 @@ impl Line {
         let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
         let words = match (said.as_str(), status) {
             ("", Some(status)) => format!("ssh ended ({status})"),
-            ("", None) => "the outpost ended".to_string(),
+            ("", None) => "the agent ended".to_string(),
             (said, _) => said.to_string(),
         };
         (status.and_then(|status| status.code()), words)
     }
 }
 
-impl Drop for Line {
+impl Drop for Connection {
     fn drop(&mut self) {
         drop(lock(&self.input).take());
         let mut ssh = lock(&self.ssh);
@@ -233,9 +233,9 @@ impl Drop for Line {
     }
 }
 
-/// A worker on the far host. Dropping it has the outpost kill it.
+/// A worker on the far host. Dropping it has the agent kill it.
 pub struct FarWorker {
-    line: Arc<Line>,
+    line: Arc<Connection>,
     channel: u32,
     output: UnixStream,
 }
@@ -297,11 +297,11 @@ enum Heard {
 fn read_all(
     output: ChildStdout,
     mark: &str,
-    line: &Weak<Line>,
+    line: &Weak<Connection>,
     tell: &Sender<Heard>,
-    answers: &Sender<(u64, Answer)>,
+    answers: &Sender<(u64, Reply)>,
 ) {
-    // What ends it is told by ssh's own words, or by those of the outpost.
+    // What ends it is told by ssh's own words, or by those of the agent.
     let _ = read_frames(BufReader::new(output), mark, line, tell, answers);
     if let Some(line) = line.upgrade() {
         let mut channels = line.channels();
@@ -314,9 +314,9 @@ fn read_all(
 fn read_frames(
     mut output: BufReader<ChildStdout>,
     mark: &str,
-    line: &Weak<Line>,
+    line: &Weak<Connection>,
     tell: &Sender<Heard>,
-    answers: &Sender<(u64, Answer)>,
+    answers: &Sender<(u64, Reply)>,
 ) -> io::Result<()> {
     let Some(system) = frame::greeting(&mut output, mark)? else { return Ok(()) };
     let _ = tell.send(Heard::System(plain(&system)));
@@ -336,8 +336,8 @@ fn read_frames(
             continue;
         }
         match frame::understand(&payload)? {
-            Said::Answer { number, answer } => drop(answers.send((number, answer))),
-            Said::Ended { channel, words } => {
+            AgentMessage::Reply { number, answer } => drop(answers.send((number, answer))),
+            AgentMessage::Ended { channel, words } => {
                 let mut channels = line.channels();
                 if channels.streams.contains_key(&channel) {
                     channels.last_words.insert(channel, plain(&words));
@@ -369,10 +369,10 @@ fn listen_to_errors(mut errors: impl Read + Send + 'static, words: Arc<Mutex<Vec
     std::thread::Builder::new().spawn(listen).map(drop)
 }
 
-/// Tells the outpost now and then that we live; ends with the line.
-fn beat(line: &Arc<Line>) {
+/// Tells the agent now and then that we live; ends with the line.
+fn beat(line: &Arc<Connection>) {
     let line = Arc::downgrade(line);
-    // Without it the outpost gives up after a silence: the round then fails and says so.
+    // Without it the agent gives up after a silence: the round then fails and says so.
     let _ = std::thread::Builder::new().spawn(move || {
         loop {
             sleep(HEARTBEAT);

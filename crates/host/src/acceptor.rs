@@ -26,7 +26,7 @@ const MOST_CALLERS: usize = 256;
 const NUMBER_BYTES: usize = 4;
 
 /// What a caller of ours says.
-pub fn said(token: &str, number: u32) -> Vec<u8> {
+pub fn hello(token: &str, number: u32) -> Vec<u8> {
     [token.as_bytes(), &number.to_le_bytes()].concat()
 }
 
@@ -78,12 +78,12 @@ impl Listener for UnixListener {
 }
 
 /// A listener and those who have come to it and not yet said who they are.
-pub struct Door<'a, L: Listener> {
+pub struct Acceptor<'a, L: Listener> {
     listener: &'a L,
     token: &'a [u8],
     /// The one that has waited longest first.
     callers: VecDeque<Caller<L::Stream>>,
-    shown_out: u64,
+    rejected: u64,
     patience: Duration,
 }
 
@@ -94,27 +94,27 @@ struct Caller<S> {
 }
 
 /// What is known of a caller.
-enum Who {
+enum Identity {
     Ours(u32),
     Stranger,
     NotYet,
 }
 
-impl<'a, L: Listener> Door<'a, L> {
-    pub fn open(listener: &'a L, token: &'a str) -> Result<Self> {
+impl<'a, L: Listener> Acceptor<'a, L> {
+    pub fn new(listener: &'a L, token: &'a str) -> Result<Self> {
         listener.set_waiting(false).context("cannot set a listener not to wait")?;
-        Ok(Door {
+        Ok(Acceptor {
             listener,
             token: token.as_bytes(),
             callers: VecDeque::new(),
-            shown_out: 0,
+            rejected: 0,
             patience: TOKEN_LIMIT,
         })
     }
 
     /// Callers so far who were not ours.
-    pub fn shown_out(&self) -> u64 {
-        self.shown_out
+    pub fn rejected(&self) -> u64 {
+        self.rejected
     }
 
     /// The next connection that has presented the token, and its number; `None` at `end`.
@@ -125,7 +125,7 @@ impl<'a, L: Listener> Door<'a, L> {
                 return Ok(None);
             }
             while self.callers.front().is_some_and(|caller| now - caller.since > self.patience) {
-                self.show_out_longest();
+                self.reject_longest();
             }
             let patience = self.callers.front().map_or(end, |c| end.min(c.since + self.patience));
             let fds: Vec<RawFd> = std::iter::once(self.listener.as_raw_fd())
@@ -134,26 +134,26 @@ impl<'a, L: Listener> Door<'a, L> {
             let ready = wait_for_any(&fds, patience - now).context("cannot wait for connections")?;
             // From the last one: those before keep their places.
             for place in (0..self.callers.len()).rev().filter(|place| ready[place + 1]) {
-                if let Some(found) = self.listen_to(place)? {
+                if let Some(found) = self.read_from(place)? {
                     return Ok(Some(found));
                 }
             }
             if ready[0] {
-                self.let_one_in()?;
+                self.accept_one()?;
             }
         }
     }
 
-    fn let_one_in(&mut self) -> Result<()> {
+    fn accept_one(&mut self) -> Result<()> {
         match self.listener.next() {
             Ok(stream) => {
                 self.callers.push_back(Caller { stream, said: Vec::new(), since: Instant::now() });
                 if self.callers.len() > MOST_CALLERS {
-                    self.show_out_longest();
+                    self.reject_longest();
                 }
             }
             // No descriptor or memory is left for it: those who keep the others waiting have both.
-            Err(error) if out_of_room(&error) && !self.callers.is_empty() => self.show_out_longest(),
+            Err(error) if out_of_room(&error) && !self.callers.is_empty() => self.reject_longest(),
             // It went away again, or another look is needed.
             Err(error) if transient(&error) => {}
             Err(error) => return Err(error).context("cannot accept a connection"),
@@ -161,19 +161,19 @@ impl<'a, L: Listener> Door<'a, L> {
         Ok(())
     }
 
-    fn show_out_longest(&mut self) {
-        self.shown_out += u64::from(self.callers.pop_front().is_some());
+    fn reject_longest(&mut self) {
+        self.rejected += u64::from(self.callers.pop_front().is_some());
     }
 
-    fn listen_to(&mut self, place: usize) -> Result<Option<(u32, L::Stream)>> {
+    fn read_from(&mut self, place: usize) -> Result<Option<(u32, L::Stream)>> {
         match self.callers[place].hear(self.token) {
-            Who::NotYet => Ok(None),
-            Who::Stranger => {
+            Identity::NotYet => Ok(None),
+            Identity::Stranger => {
                 self.callers.remove(place);
-                self.shown_out += 1;
+                self.rejected += 1;
                 Ok(None)
             }
-            Who::Ours(number) => {
+            Identity::Ours(number) => {
                 let caller = self.callers.remove(place).context("a caller has a place")?;
                 L::let_wait(&caller.stream).context("cannot let a connection wait")?;
                 Ok(Some((number, caller.stream)))
@@ -184,22 +184,22 @@ impl<'a, L: Listener> Door<'a, L> {
 
 impl<S: Read> Caller<S> {
     /// Reads what it has said, and nothing behind its number.
-    fn hear(&mut self, token: &[u8]) -> Who {
+    fn hear(&mut self, token: &[u8]) -> Identity {
         let whole = token.len() + NUMBER_BYTES;
         let mut buffer = vec![0; whole - self.said.len()];
         match self.stream.read(&mut buffer) {
-            Ok(0) => return Who::Stranger,
+            Ok(0) => return Identity::Stranger,
             Ok(length) => self.said.extend_from_slice(&buffer[..length]),
-            Err(error) if transient(&error) => return Who::NotYet,
-            Err(_) => return Who::Stranger,
+            Err(error) if transient(&error) => return Identity::NotYet,
+            Err(_) => return Identity::Stranger,
         }
         let heard = self.said.len().min(token.len());
         if self.said[..heard] != token[..heard] {
-            return Who::Stranger;
+            return Identity::Stranger;
         }
         match self.said[heard..].try_into() {
-            Ok(number) => Who::Ours(u32::from_le_bytes(number)),
-            Err(_) => Who::NotYet,
+            Ok(number) => Identity::Ours(u32::from_le_bytes(number)),
+            Err(_) => Identity::NotYet,
         }
     }
 }
@@ -213,17 +213,17 @@ fn out_of_room(error: &io::Error) -> bool {
 }
 
 /// Lets `count` connections of ours in, by number from 0, and says `welcome` to each.
-pub fn gather<L: Listener>(
+pub fn accept_all<L: Listener>(
     listener: &L,
     token: &str,
     count: usize,
     mut welcome: impl FnMut(&mut L::Stream) -> Result<()>,
 ) -> Result<Vec<L::Stream>> {
     let end = Instant::now() + SET_UP_LIMIT;
-    let mut door = Door::open(listener, token)?;
+    let mut acceptor = Acceptor::new(listener, token)?;
     let mut ours: BTreeMap<u32, L::Stream> = BTreeMap::new();
     while ours.len() < count {
-        let Some((number, mut stream)) = door.next(end)? else { break };
+        let Some((number, mut stream)) = acceptor.next(end)? else { break };
         if (number as usize) < count && !ours.contains_key(&number) {
             welcome(&mut stream)?;
             ours.insert(number, stream);
@@ -236,7 +236,7 @@ pub fn gather<L: Listener>(
         ours.len(),
         units::count(count, "connection"),
         SET_UP_LIMIT.as_secs(),
-        door.shown_out()
+        acceptor.rejected()
     );
     Ok(ours.into_values().collect())
 }
@@ -252,7 +252,7 @@ mod tests {
 
     /// A listener, and the address to call it at.
     fn listener() -> (UnixListener, SocketAddr) {
-        let name = format!("syscost-door-{}", syscost_sys::random::token().unwrap());
+        let name = format!("syscost-acceptor-{}", syscost_sys::random::token().unwrap());
         let address = SocketAddr::from_abstract_name(name).unwrap();
         (UnixListener::bind_addr(&address).unwrap(), address)
     }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_who_dribbles_is_shown_out_in_time_and_holds_nobody_up() {
+    fn a_caller_who_dribbles_is_rejected_in_time_and_holds_nobody_up() {
         let (listener, address) = listener();
         let token = "0123456789abcdef0123456789abcdef";
         let slow = std::thread::spawn({
@@ -282,15 +282,15 @@ mod tests {
                 start.elapsed()
             }
         });
-        let mut door = Door::open(&listener, token).unwrap();
-        door.patience = PATIENCE;
+        let mut acceptor = Acceptor::new(&listener, token).unwrap();
+        acceptor.patience = PATIENCE;
         std::thread::sleep(Duration::from_millis(50));
-        let caller = call(&address, &said(token, 7));
-        let (number, _) = door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
-        assert_eq!((number, door.shown_out()), (7, 0), "before the slow one has used up its time");
+        let caller = call(&address, &hello(token, 7));
+        let (number, _) = acceptor.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
+        assert_eq!((number, acceptor.rejected()), (7, 0), "before the slow one has used up its time");
         drop(caller);
-        assert!(door.next(Instant::now() + PATIENCE + Duration::from_secs(2)).unwrap().is_none());
-        assert_eq!(door.shown_out(), 1);
+        assert!(acceptor.next(Instant::now() + PATIENCE + Duration::from_secs(2)).unwrap().is_none());
+        assert_eq!(acceptor.rejected(), 1);
         assert!(slow.join().unwrap() < PATIENCE + Duration::from_secs(2));
     }
 
@@ -299,12 +299,12 @@ mod tests {
         let (listener, address) = listener();
         let crowd = std::thread::spawn(move || {
             let silent: Vec<UnixStream> = (0..2 * MOST_CALLERS).map(|_| call(&address, b"")).collect();
-            (silent, call(&address, &said("token", 3)))
+            (silent, call(&address, &hello("token", 3)))
         });
-        let mut door = Door::open(&listener, "token").unwrap();
-        let (number, _) = door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
+        let mut acceptor = Acceptor::new(&listener, "token").unwrap();
+        let (number, _) = acceptor.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
         assert_eq!(number, 3);
-        assert!(door.callers.len() <= MOST_CALLERS && door.shown_out() > 0);
+        assert!(acceptor.callers.len() <= MOST_CALLERS && acceptor.rejected() > 0);
         drop(crowd.join().unwrap());
     }
 
@@ -313,13 +313,13 @@ mod tests {
         let (listener, address) = listener();
         let half = call(&address, b"tok");
         drop(call(&address, b"token"));
-        let mut wrong = call(&address, &said("tokem", 0));
-        let mut door = Door::open(&listener, "token").unwrap();
-        let _ours = call(&address, &said("token", 1));
-        assert_eq!(door.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours").0, 1);
+        let mut wrong = call(&address, &hello("tokem", 0));
+        let mut acceptor = Acceptor::new(&listener, "token").unwrap();
+        let _ours = call(&address, &hello("token", 1));
+        assert_eq!(acceptor.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours").0, 1);
         let mut answer = Vec::new();
         wrong.read_to_end(&mut answer).unwrap();
-        assert_eq!((answer, door.shown_out()), (Vec::new(), 2));
+        assert_eq!((answer, acceptor.rejected()), (Vec::new(), 2));
         drop(half);
     }
 }

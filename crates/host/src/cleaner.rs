@@ -16,7 +16,7 @@ use syscost_sys::sleep::sleep;
 use syscost_sys::{lock, process, program, random};
 
 /// The hidden subcommand; the directory follows it.
-pub const SUBCOMMAND: &str = "janitor";
+pub const SUBCOMMAND: &str = "cleaner";
 const PREFIX: &str = ".syscost-served-";
 /// Long after its owner has taken the lock of a directory that it made: for directories whose maker
 /// cannot be asked for.
@@ -25,32 +25,32 @@ const SURELY_LOCKED: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The directory; dropping it removes it.
-pub struct Kept {
+pub struct OwnedDirectory {
     path: PathBuf,
-    janitor: Child,
+    cleaner: Child,
     line: Option<ChildStdin>,
     _lock: File,
 }
 
-impl Kept {
+impl OwnedDirectory {
     /// Makes a directory below `parent` that only this user may enter, and removes what others
     /// could not.
-    pub fn create(parent: &Path) -> io::Result<Kept> {
+    pub fn create(parent: &Path) -> io::Result<OwnedDirectory> {
         let parent = parent.canonicalize()?;
         sweep(&parent);
         let path = parent.join(format!("{PREFIX}{}-{}", process::identity(), random::token()?));
-        // The janitor first: from its start on nothing that is made can stay.
-        let mut janitor = Command::new(program::path());
-        janitor.arg(SUBCOMMAND).arg(&path).process_group(0);
-        janitor.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut janitor = janitor.spawn()?;
-        let line = janitor.stdin.take();
+        // The cleaner first: from its start on nothing that is made can stay.
+        let mut cleaner = Command::new(program::path());
+        cleaner.arg(SUBCOMMAND).arg(&path).process_group(0);
+        cleaner.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut cleaner = cleaner.spawn()?;
+        let line = cleaner.stdin.take();
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| File::open(&path));
         match made.and_then(|file| lock::exclusive(&file).map(|()| file)) {
-            Ok(lock) => Ok(Kept { path, janitor, line, _lock: lock }),
+            Ok(lock) => Ok(OwnedDirectory { path, cleaner, line, _lock: lock }),
             Err(error) => {
                 drop(line);
-                let _ = janitor.wait();
+                let _ = cleaner.wait();
                 Err(error)
             }
         }
@@ -61,15 +61,15 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for OwnedDirectory {
     fn drop(&mut self) {
         remove(&self.path);
         self.line.take();
-        let _ = self.janitor.wait();
+        let _ = self.cleaner.wait();
     }
 }
 
-/// The janitor's whole life: waits for the end of whoever started it; returns its exit status.
+/// The cleaner's whole life: waits for the end of whoever started it; returns its exit status.
 pub fn main() -> i32 {
     let Some(path) = std::env::args_os().nth(2).map(PathBuf::from).filter(|path| is_ours(path)) else {
         return 2;
@@ -105,7 +105,7 @@ fn maker_lives(path: &Path) -> Option<bool> {
 
 /// Removes directories below `parent` whose owner is no more: nobody holds their lock.
 pub fn sweep(parent: &Path) {
-    // A janitor that lives removes an absolute path only: so does this.
+    // A cleaner that lives removes an absolute path only: so does this.
     let Ok(parent) = parent.canonicalize() else { return };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_ours(path)) {

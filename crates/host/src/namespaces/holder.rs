@@ -1,7 +1,7 @@
-//! The namespace keeper: how an ordinary user makes a pair.
+//! The namespace holder: how an ordinary user makes a pair.
 //!
 //! Only a process with a single thread may enter a new user namespace, so this binary executes
-//! itself again with a hidden subcommand. The keeper builds everything, says on stdout which of
+//! itself again with a hidden subcommand. The holder builds everything, says on stdout which of
 //! its descriptors are which, waits until its parent has opened them through /proc, and ends: from
 //! then on only the parent's descriptors hold the namespaces. The kernel kills it with its parent.
 
@@ -19,22 +19,22 @@ use std::time::Duration;
 use syscost_sys::{namespace, program};
 
 /// The hidden subcommand; the request follows it as JSON.
-pub const SUBCOMMAND: &str = "namespace-keeper";
+pub const SUBCOMMAND: &str = "namespace-holder";
 
-/// Set for a keeper: a binary that does not know the subcommand (a test's, an example's) must not
+/// Set for a holder: a binary that does not know the subcommand (a test's, an example's) must not
 /// start keepers of its own, and these theirs, without end.
-const INSIDE: &str = "SYSCOST_INSIDE_KEEPER";
+const INSIDE: &str = "SYSCOST_INSIDE_HOLDER";
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The keeper's one line.
+/// The holder's one line.
 #[derive(Debug, Serialize, Deserialize)]
-enum Answer {
+enum HolderAnswer {
     Built { user_ns: RawFd, sender_ns: RawFd, receiver_ns: RawFd, facts: BTreeMap<String, String> },
     Refused(Refused),
 }
 
-/// Runs the keeper; the command line calls it when the first argument is [`SUBCOMMAND`]. Returns
+/// Runs the holder; the command line calls it when the first argument is [`SUBCOMMAND`]. Returns
 /// the exit code.
 pub fn main() -> i32 {
     let request = std::env::args().nth(2).and_then(|text| serde_json::from_str::<Request>(&text).ok());
@@ -43,13 +43,13 @@ pub fn main() -> i32 {
     };
     let kept = keep(request);
     let answer = match &kept {
-        Ok((user_ns, built)) => Answer::Built {
+        Ok((user_ns, built)) => HolderAnswer::Built {
             user_ns: user_ns.as_raw_fd(),
             sender_ns: built.sender_ns.as_raw_fd(),
             receiver_ns: built.receiver_ns.as_raw_fd(),
             facts: built.facts.clone(),
         },
-        Err(refused) => Answer::Refused(refused.clone()),
+        Err(refused) => HolderAnswer::Refused(refused.clone()),
     };
     match say(&answer) {
         // The byte or the end of stdin: the parent has what it needs, or is gone.
@@ -69,45 +69,45 @@ fn keep(request: Request) -> Result<(OwnedFd, Built), Refused> {
     Ok((user_ns, build::build(request)?))
 }
 
-fn say(answer: &Answer) -> io::Result<()> {
+fn say(answer: &HolderAnswer) -> io::Result<()> {
     let mut line = serde_json::to_string(answer)?;
     line.push('\n');
     io::stdout().write_all(line.as_bytes())
 }
 
-/// Has a keeper build a pair, and takes it over.
+/// Has a holder build a pair, and takes it over.
 pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
     let failed = |what: String| Unavailable {
         reason: format!("no network namespace for an ordinary user: {what}"),
         remedy: "run as root, or measure over loopback: --path loopback".into(),
     };
-    let mut keeper = start(request).map_err(|e| failed(format!("the keeper did not start: {e}")))?;
-    let answer = listen(&mut keeper);
+    let mut holder = start(request).map_err(|e| failed(format!("the holder did not start: {e}")))?;
+    let answer = listen(&mut holder);
     let taken = match answer {
-        Some(Answer::Refused(refused)) => Err(refusal::explain_here(refused)),
-        Some(Answer::Built { user_ns, sender_ns, receiver_ns, facts }) => {
-            let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", keeper.id())).map(OwnedFd::from);
+        Some(HolderAnswer::Refused(refused)) => Err(refusal::explain_here(refused)),
+        Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, facts }) => {
+            let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", holder.id())).map(OwnedFd::from);
             let take = || Ok((open(user_ns)?, open(sender_ns)?, open(receiver_ns)?));
             take()
-                .map_err(|e: io::Error| failed(format!("the keeper's descriptors cannot be opened: {e}")))
+                .map_err(|e: io::Error| failed(format!("the holder's descriptors cannot be opened: {e}")))
                 .map(|(user_ns, sender_ns, receiver_ns)| {
                     (user_ns, Built { request: request.clone(), sender_ns, receiver_ns, facts })
                 })
         }
-        None => Err(failed("the keeper gave no answer".into())),
+        None => Err(failed("the holder gave no answer".into())),
     };
-    // Dropping its stdin tells the keeper to end; one that hangs is killed. Errors mean it is gone.
-    drop(keeper.stdin.take());
+    // Dropping its stdin tells the holder to end; one that hangs is killed. Errors mean it is gone.
+    drop(holder.stdin.take());
     if taken.is_err() {
-        let _ = keeper.kill();
+        let _ = holder.kill();
     }
-    let _ = keeper.wait();
+    let _ = holder.wait();
     taken
 }
 
 fn start(request: &Request) -> io::Result<Child> {
     if std::env::var_os(INSIDE).is_some() {
-        return Err(io::Error::other("this process was started as a keeper itself"));
+        return Err(io::Error::other("this process was started as a holder itself"));
     }
     Command::new(program::path())
         .arg(SUBCOMMAND)
@@ -119,9 +119,9 @@ fn start(request: &Request) -> io::Result<Child> {
         .spawn()
 }
 
-/// The keeper's answer, unless it ends, writes something else, or takes too long.
-fn listen(keeper: &mut Child) -> Option<Answer> {
-    let stdout: ChildStdout = keeper.stdout.take()?;
+/// The holder's answer, unless it ends, writes something else, or takes too long.
+fn listen(holder: &mut Child) -> Option<HolderAnswer> {
+    let stdout: ChildStdout = holder.stdout.take()?;
     let (sender, receiver) = mpsc::channel();
     let read = move || {
         let mut line = String::new();
@@ -132,7 +132,7 @@ fn listen(keeper: &mut Child) -> Option<Answer> {
     let reader = std::thread::Builder::new().spawn(read).ok()?;
     let line = receiver.recv_timeout(PATIENCE);
     if line.is_err() {
-        let _ = keeper.kill();
+        let _ = holder.kill();
     }
     let _ = reader.join();
     serde_json::from_str(&line.ok()?).ok()

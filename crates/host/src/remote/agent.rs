@@ -1,10 +1,10 @@
-//! The outpost: what stands in for the harness on another host, behind ssh, for as long as a run.
+//! The agent: what stands in for the harness on another host, behind ssh, for as long as a run.
 //!
 //! It starts fresh workers there, carries their standard input and output, tells the time, and ends with
 //! everything that it started when its input ends, or when it has heard nothing for too long: a network
 //! that is gone closes nothing. It opens no port but the one that it is asked to try, and writes no file.
 
-use super::frame::{self, Answer, Ask, CONTROL, Hello, PIECE, PROTOCOL, Said, What};
+use super::frame::{self, AgentMessage, Ask, CONTROL, Hello, PIECE, PROTOCOL, Question, Reply};
 use super::{SILENCE, reach};
 use crate::{clock, fingerprint, link, namespaces};
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use syscost_sys::{process, program};
 
 /// The hidden subcommand.
-pub const SUBCOMMAND: &str = "outpost";
-/// Exit status of an outpost whose harness went away.
+pub const SUBCOMMAND: &str = "agent";
+/// Exit status of an agent whose harness went away.
 const ORPHANED: i32 = 3;
 const LAST_WORDS_BYTES: u64 = 4096;
 
-/// The outpost's whole life; `worker` is the subcommand that makes this binary a worker.
+/// The agent's whole life; `worker` is the subcommand that makes this binary a worker.
 pub fn main(worker: &'static str) -> i32 {
     // Its parent is a shell of sshd's, whose end says nothing that the end of the input does not.
     let ended = serve(worker);
@@ -34,17 +34,17 @@ pub fn main(worker: &'static str) -> i32 {
 
 fn serve(worker: &'static str) -> io::Result<()> {
     let mut input =
-        Patient { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), heard: Instant::now() };
-    let output = Output(Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?))));
+        AgentInput { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), heard: Instant::now() };
+    let output = AgentOutput(Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?))));
     output.say(&hello()?)?;
-    let mut outpost = Outpost { worker, output, workers: BTreeMap::new() };
+    let mut agent = Agent { worker, output, workers: BTreeMap::new() };
     while let Some((channel, payload)) = frame::read(&mut input)? {
         match channel {
             // The harness lives.
             CONTROL if payload.is_empty() => {}
-            CONTROL => outpost.answer(frame::understand(&payload)?)?,
-            channel if payload.is_empty() => drop(outpost.workers.remove(&channel)),
-            channel => outpost.pass(channel, &payload),
+            CONTROL => agent.answer(frame::understand(&payload)?)?,
+            channel if payload.is_empty() => drop(agent.workers.remove(&channel)),
+            channel => agent.pass(channel, &payload),
         }
     }
     Ok(())
@@ -63,12 +63,12 @@ fn hello() -> io::Result<Hello> {
 }
 
 /// Standard input, given up after a silence.
-struct Patient {
+struct AgentInput {
     input: File,
     heard: Instant,
 }
 
-impl Read for Patient {
+impl Read for AgentInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let left = SILENCE.saturating_sub(self.heard.elapsed());
@@ -85,9 +85,9 @@ impl Read for Patient {
 
 /// Standard output, which several threads write whole frames to.
 #[derive(Clone)]
-struct Output(Arc<Mutex<File>>);
+struct AgentOutput(Arc<Mutex<File>>);
 
-impl Output {
+impl AgentOutput {
     fn write(&self, channel: u32, payload: &[u8]) -> io::Result<()> {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         frame::write(&mut *file, channel, payload)
@@ -99,12 +99,12 @@ impl Output {
 }
 
 /// A worker. Dropping it kills and reaps it.
-struct Running {
+struct AgentWorker {
     child: Child,
     input: ChildStdin,
 }
 
-impl Drop for Running {
+impl Drop for AgentWorker {
     fn drop(&mut self) {
         process::kill_group(self.child.id());
         let _ = self.child.kill();
@@ -112,27 +112,27 @@ impl Drop for Running {
     }
 }
 
-struct Outpost {
+struct Agent {
     worker: &'static str,
-    output: Output,
-    workers: BTreeMap<u32, Running>,
+    output: AgentOutput,
+    workers: BTreeMap<u32, AgentWorker>,
 }
 
-impl Outpost {
+impl Agent {
     fn answer(&mut self, Ask { number, what }: Ask) -> io::Result<()> {
         let answer = match what {
-            What::Start { channel } => self.start(channel).map(|()| Answer::Started),
-            What::Time => Ok(Answer::Time { unix_ns: unix_ns() }),
-            What::End { address, toward } => end(address, toward).map(|facts| Answer::End { facts }),
-            What::Listen { address, ports, token } => {
-                reach::listen(address, ports, token).map(|port| Answer::Listening { port })
+            Question::Start { channel } => self.start(channel).map(|()| Reply::Started),
+            Question::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
+            Question::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
+            Question::Listen { address, ports, token } => {
+                reach::listen(address, ports, token).map(|port| Reply::Listening { port })
             }
         };
-        let answer = answer.unwrap_or_else(|error| Answer::Refused { why: error.to_string() });
-        self.output.say(&Said::Answer { number, answer })
+        let answer = answer.unwrap_or_else(|error| Reply::Refused { why: error.to_string() });
+        self.output.say(&AgentMessage::Reply { number, answer })
     }
 
-    /// From this thread, which lives as long as the outpost: a worker dies with the thread that started it.
+    /// From this thread, which lives as long as the agent: a worker dies with the thread that started it.
     fn start(&mut self, channel: u32) -> io::Result<()> {
         let mut command = Command::new(program::path());
         command.arg(self.worker).process_group(0);
@@ -152,10 +152,10 @@ impl Outpost {
             let mut words = Vec::new();
             let _ = errors.take(LAST_WORDS_BYTES).read_to_end(&mut words);
             let words = String::from_utf8_lossy(&words).trim().to_string();
-            let _ = output.say(&Said::Ended { channel, words });
+            let _ = output.say(&AgentMessage::Ended { channel, words });
             let _ = output.write(channel, &[]);
         })?;
-        self.workers.insert(channel, Running { child, input });
+        self.workers.insert(channel, AgentWorker { child, input });
         Ok(())
     }
 

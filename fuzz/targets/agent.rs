@@ -1,9 +1,9 @@
-//! What comes out of ssh: what a login shell prints, then the frames of an outpost on a host that may lie.
+//! What comes out of ssh: what a login shell prints, then the frames of an agent on a host that may lie.
 
 use super::Seen;
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
-use syscost_host::remote::frame::{self, Ask, CONTROL, Hello, Said};
+use syscost_host::remote::frame::{self, AgentMessage, Ask, CONTROL, Hello};
 
 const MARK: &str = "syscost-mark";
 
@@ -17,7 +17,7 @@ pub fn look(bytes: &[u8], _: &Path) -> Seen {
     while let Ok(Some((channel, payload))) = frame::read(&mut input) {
         assert!(payload.len() <= bytes.len(), "no more than was sent");
         if channel == CONTROL {
-            understood += again::<Hello>(&payload) + again::<Said>(&payload) + again::<Ask>(&payload);
+            understood += again::<Hello>(&payload) + again::<AgentMessage>(&payload) + again::<Ask>(&payload);
         }
     }
     Seen::of(understood > 0)
