@@ -1,6 +1,4 @@
 //! The command line as a person meets it: help, listings, and what bad input is answered.
-//!
-//! Snapshots are in tests/snapshots; `INSTA_UPDATE=always cargo test --test cli` rewrites them.
 
 use assert_cmd::Command;
 use std::collections::BTreeSet;
@@ -47,16 +45,10 @@ fn help() {
         let text = stdout(command);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
-    insta::assert_snapshot!("help", stdout(&["--help"]));
-    // The axes are the registries' business, and the same for every mechanism that is added.
     let run = stdout(&["run", "-h"]);
-    let (before, axes) = run.split_once("Axes of ").expect("axes");
-    let (_, after) = axes.split_once("Examples:").expect("examples");
-    insta::assert_snapshot!("help_run", format!("{before}Axes ...\n\nExamples:{after}"));
     for axis in syscost_measure::probe::ALL.iter().flat_map(|p| p.axes()) {
-        assert!(axes.contains(&format!("--{} <", axis.flag)), "{}", axis.flag);
+        assert!(run.contains(&format!("--{} <", axis.flag)), "{}", axis.flag);
     }
-    insta::assert_snapshot!("help_report", stdout(&["report", "-h"]));
 }
 
 #[test]
@@ -96,40 +88,6 @@ fn list_as_json_names_what_the_text_names() {
         let mentions = mechanism["available"] == true || mechanism["reason"].is_string();
         assert!(mentions, "{mechanism}");
     }
-}
-
-#[test]
-fn plan_of_a_small_experiment() {
-    let dir = TempDir::new().expect("temporary directory");
-    let file = dir.path().join("small.toml");
-    // Everything that a default could change is named.
-    let text = r#"
-        title = "A small experiment"
-        min_rounds = 6
-        max_rounds = 60
-        time_limit = "20s"
-        seed = 7
-        [timing]
-        warmup = "10ms"
-        window = "12ms"
-        windows = 4
-        [[probe]]
-        id = "transfer"
-        mechanism = ["pack_send", "two-copy", "send"]
-        message_bytes = [64, "4K"]
-        threads = 1
-        path = "loopback"
-        nodelay = ["on", "off"]
-        placement = "none"
-        congestion_control = "reno"
-    "#;
-    fs::write(&file, text).expect("written");
-    let plan = stdout(&["plan", file.to_str().expect("UTF-8")]);
-    // Which axes have one value is the registries' business.
-    let (before, fixed) = plan.split_once("  fixed ").expect("fixed axes");
-    let (fixed, after) = fixed.split_once("Rounds ").expect("rounds");
-    assert!(fixed.contains("path loopback") && fixed.contains("threads 1"), "{fixed}");
-    insta::assert_snapshot!("plan", format!("{before}  fixed ...\nRounds {after}"));
 }
 
 #[test]

@@ -23,29 +23,6 @@ fn answers(table: &Value) -> Vec<&str> {
     table["answers"].as_array().expect("a list").iter().map(|a| a.as_str().expect("text")).collect()
 }
 
-/// What a person is told of each table, to the letter. After a wanted change: INSTA_UPDATE=always cargo test --test
-/// published, and read the difference.
-#[test]
-fn what_is_told_of_every_published_table() {
-    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/published");
-    let entries = std::fs::read_dir(directory).expect("readable").map(|e| e.expect("an entry").file_name());
-    let mut files: Vec<String> = entries.map(|name| name.into_string().expect("UTF-8")).collect();
-    files.sort();
-    assert_eq!(files.len(), 3, "a table of its own snapshot each");
-    for file in files {
-        let mut command = Command::cargo_bin("syscost").unwrap();
-        command
-            .args(["analyse", &file])
-            .current_dir(directory)
-            .env("NO_COLOR", "1")
-            .env_remove("CLICOLOR_FORCE");
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let told = String::from_utf8(output.stdout).expect("UTF-8");
-        insta::assert_snapshot!(format!("analyse_{}", file.trim_end_matches(".csv")), told);
-    }
-}
-
 #[test]
 fn zero_copy_beats_two_copy_at_no_size_and_its_latency_was_divided() {
     let table = analysed("pa02-mt25057.csv");

@@ -1,0 +1,110 @@
+//! Documents with generated parts, which stand between two HTML comments.
+//!
+//! | first comment | what follows it, up to the last comment |
+//! |---|---|
+//! | `begin: TABLE` | a table of the registries, up to `end: TABLE` |
+//! | `result: RUN` | what the terminal shows of a recorded run, up to `result: end` |
+//! | `result: RUN beside OTHER...` | the same with the figures of other runs, named from docs/runs |
+//! | `section: RUN#ID` | the sentences of one section of its report, up to `result: end` |
+
+use crate::{Generated, Tree, tables};
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use syscost_analyze::beside::Beside;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
+use syscost_report::terminal::{self, Look};
+use syscost_report::{Block, build};
+
+/// Runs that documents show.
+const RUNS: &str = "docs/runs/";
+const END: &str = "<!-- result: end -->";
+
+pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
+    let mut files = Vec::new();
+    for folder in ["", "docs"] {
+        for entry in tree.root.join(folder).read_dir()? {
+            let path = Path::new(folder).join(entry?.file_name());
+            if path.extension().is_some_and(|ending| ending == "md") {
+                let text = std::fs::read_to_string(tree.root.join(&path))?;
+                let content = filled(tree, &text, folder).with_context(|| path.display().to_string())?.into();
+                files.push(Generated { path, content });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The document with every generated part made anew.
+fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) =
+        ["<!-- begin: ", "<!-- result: ", "<!-- section: "].iter().filter_map(|mark| rest.find(mark)).min()
+    {
+        let comment = &rest[at..];
+        let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
+        let name = name.split(" -->").next().context("a comment ends")?;
+        let (content, end) = match kind {
+            "begin" => {
+                let table = tables::of(name).with_context(|| format!("no table {name:?}"))?;
+                (table, format!("<!-- end: {name} -->"))
+            }
+            "result" => (result(tree, name, folder)?, END.into()),
+            _ => (section(tree, name, folder)?, END.into()),
+        };
+        let after = comment.find(&end).with_context(|| format!("{kind}: {name} lacks {end}"))?;
+        out += &format!("{}<!-- {kind}: {name} -->\n{content}{end}", &rest[..at]);
+        rest = &comment[after + end.len()..];
+    }
+    Ok(out + rest)
+}
+
+fn result(tree: &Tree, names: &str, folder: &str) -> Result<String> {
+    let mut names = names.split_whitespace().filter(|word| *word != "beside");
+    let dir = names.next().context("a result names a run")?;
+    let run = tree.load(dir)?;
+    let others = names.map(|other| {
+        let title = other.rsplit('/').next().unwrap_or(other);
+        Ok(Beside::run(title, &tree.load(&format!("{RUNS}{other}"))?))
+    });
+    let others: Vec<Beside> = others.collect::<Result<_>>()?;
+    let report = build::report_beside(&run, &Analysis::of(&run), &others);
+    let text = terminal::text(&report, None, Look { width: 80, colour: false });
+    Ok(format!("```text\n{}\n```\n\n{}", text.trim_end(), measured(&run, dir, folder)?))
+}
+
+fn section(tree: &Tree, place: &str, folder: &str) -> Result<String> {
+    let (dir, id) = place.split_once('#').context("a section is written RUN#ID")?;
+    let run = tree.load(dir)?;
+    let report = build::report(&run, &Analysis::of(&run));
+    let section = report.sections.iter().find(|s| s.id == id).context("the report lacks the section")?;
+    let sentences: Vec<String> = section
+        .blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Statement(statement) => Some(format!("> {}\n", statement.text)),
+            _ => None,
+        })
+        .collect();
+    ensure!(!sentences.is_empty(), "the section of {place} has no sentence");
+    Ok(format!("{}\n{}", sentences.join(">\n"), measured(&run, dir, folder)?))
+}
+
+/// Where and how a run was measured.
+fn measured(run: &Run, dir: &str, folder: &str) -> Result<String> {
+    let fact = |id: &str| {
+        let fact = run.record.host.iter().find(|fact| fact.id == id);
+        fact.and_then(|fact| fact.value.clone()).with_context(|| format!("the run does not record {id}"))
+    };
+    let command: Vec<&str> = run.record.command.iter().skip(1).map(String::as_str).collect();
+    let link = Path::new(dir).strip_prefix(folder).unwrap_or(Path::new(dir)).display();
+    Ok(format!(
+        "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `syscost {}`:\n[the recorded run]({link}).\n",
+        fact("cpu_model")?,
+        fact("cpus_online")?,
+        fact("hypervisor")?,
+        fact("kernel_release")?,
+        command.join(" "),
+    ))
+}

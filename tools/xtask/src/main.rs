@@ -1,0 +1,70 @@
+//! `cargo xtask TASK`: what those who work on syscost do more than once.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use xtask::{KINDS, Tree};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  regenerate   write every file that the code makes: tables of FORMAT.md, results in
+               README.md and docs, golden files of tests; names each file that changed";
+
+fn main() -> ExitCode {
+    match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["regenerate"] => regenerate(),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn regenerate() -> Result<()> {
+    let tree = built()?;
+    for files in KINDS {
+        for file in files(&tree)? {
+            if file.write(&tree)? {
+                println!("{}", file.path.display());
+            }
+        }
+    }
+    // The comparisons with other programs are tables of their records.
+    for (comparison, record, page) in [
+        ("os", "docs/runs/operations.csv", "docs/comparison.md"),
+        ("ways", "docs/runs/ways-peers.csv", "docs/ways-vs-peers.md"),
+    ] {
+        let arguments = ["--package", "syscost-peers", "--", comparison, "--rebuild", "--record", record];
+        finish(cargo(&tree.root, "run").args(arguments).args(["--page", page]))?;
+    }
+    Ok(())
+}
+
+/// The program of this tree, built by the profile that built this task.
+fn built() -> Result<Tree> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("tools/xtask has a root")?;
+    finish(cargo(root, "build").args(["--bin", "syscost"]))?;
+    let program: PathBuf = std::env::current_exe()?.with_file_name("syscost");
+    Ok(Tree { root: root.into(), program })
+}
+
+fn cargo(root: &Path, task: &str) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.current_dir(root).args([task, "--release", "--locked", "--quiet"]);
+    cargo
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
