@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
-use syscost_host::namespaces::{self, LinkSettings, Pair, Rights, Side};
+use syscost_host::namespaces::{self, NamespacePair, NamespaceRights, NamespaceSide, VethSettings};
 use syscost_sys::program;
 
 const ROLE: &str = "SYSCOST_TEST_ROLE";
@@ -29,7 +29,7 @@ fn payload() -> Vec<u8> {
 }
 
 /// This test binary again, playing one end inside a side.
-fn start_role(side: &Side, role: &str) -> Child {
+fn start_role(side: &NamespaceSide, role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "role", "--nocapture"]).env(ROLE, role).stdout(Stdio::null());
     side.enter_on_exec(&mut command);
@@ -67,7 +67,7 @@ fn role() {
 /// Makes a pair, says which namespaces it holds, and waits to be killed.
 fn hold_a_pair() {
     program::set(binary());
-    let pair = Pair::create("hold", &LinkSettings { mtu: 1500, offloads: true }).unwrap();
+    let pair = NamespacePair::create("hold", &VethSettings { mtu: 1500, offloads: true }).unwrap();
     for side in [&pair.sender, &pair.receiver] {
         let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
         eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
@@ -125,7 +125,7 @@ fn value(lines: &mut impl Iterator<Item = std::io::Result<String>>, key: &str) -
     panic!("the child never said {key}");
 }
 
-fn exchange(pair: &Pair) {
+fn exchange(pair: &NamespacePair) {
     let mut listener = start_role(&pair.receiver, &format!("listen {}", pair.receiver.address));
     let mut lines = BufReader::new(listener.stderr.take().unwrap()).lines();
     let port = value(&mut lines, "port ");
@@ -147,16 +147,16 @@ fn a_pair_carries_data_and_is_as_asked() {
         }
     };
     if std::env::var(ORDINARY).is_ok() {
-        assert_eq!(rights, Rights::UserNamespace);
+        assert_eq!(rights, NamespaceRights::UserNamespace);
     }
     let before = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     for (mtu, offloads) in [(1500, true), (9000, false), (65535, false)] {
-        let pair = Pair::create("0a1b2c3d4e5f6789", &LinkSettings { mtu, offloads }).unwrap();
+        let pair = NamespacePair::create("0a1b2c3d4e5f6789", &VethSettings { mtu, offloads }).unwrap();
         assert_eq!(pair.sender.interface, "sc0a1b2c3d4e5fs");
         assert_eq!(pair.facts["mtu"], mtu.to_string());
         assert_eq!(pair.facts["sender_offloads"].contains("tso on"), offloads, "{:?}", pair.facts);
         assert_eq!(pair.facts["receiver_offloads"].contains(" on"), offloads, "{:?}", pair.facts);
-        assert_eq!(pair.sender.user_ns.is_some(), rights == Rights::UserNamespace);
+        assert_eq!(pair.sender.user_ns.is_some(), rights == NamespaceRights::UserNamespace);
         exchange(&pair);
     }
     let after = std::fs::read_to_string("/proc/net/dev").unwrap().lines().count();
@@ -167,8 +167,9 @@ fn a_pair_carries_data_and_is_as_asked() {
 #[test]
 fn pairs_are_apart() {
     program::set(binary());
-    let settings = LinkSettings { mtu: 1500, offloads: true };
-    let (Ok(a), Ok(b)) = (Pair::create("same", &settings), Pair::create("same", &settings)) else {
+    let settings = VethSettings { mtu: 1500, offloads: true };
+    let (Ok(a), Ok(b)) = (NamespacePair::create("same", &settings), NamespacePair::create("same", &settings))
+    else {
         return eprintln!("skipped: no namespaces here");
     };
     std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
-    Audit, Cpu, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
+    Audit, CpuTimes, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::{Fact, Unavailable};
@@ -57,7 +57,7 @@ fn audits(plan: &Plan) -> Vec<Audit> {
             uncounted: None,
             functions: None,
             no_functions: None,
-            cpu: Some(Cpu {
+            cpu: Some(CpuTimes {
                 bytes: all,
                 sender_cpu_ns: 120_000,
                 receiver_cpu_ns: 100_000,

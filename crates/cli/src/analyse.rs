@@ -2,7 +2,7 @@
 
 use crate::args::{AnalyseArgs, Global};
 use crate::output::{self, Paint, entry};
-use crate::{dispatch::Verdict, text_file};
+use crate::{dispatch::CommandOutcome, text_file};
 use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Line numbers that one sentence shows.
 const LINES: usize = 8;
 
-pub fn run(args: &AnalyseArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &AnalyseArgs, global: &Global) -> Result<CommandOutcome> {
     let mapping = match &args.mapping {
         Some(path) => Mapping::from_toml(&text(path)?, &path.display().to_string())?,
         None => Mapping::default(),
@@ -39,7 +39,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<Verdict> {
     if global.json {
         output::print_json(&documents)?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// One table a file; the single runs of other tools (one row each) are one table together.

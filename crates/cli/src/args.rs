@@ -165,7 +165,7 @@ A report or README that exists is never replaced.";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]
-pub struct Asked {
+pub struct ExperimentArgs {
     /// A TOML file, or the name of a built-in experiment or probe (see `syscost list`)
     #[arg(value_name = "SPEC.toml|NAME")]
     pub experiment: Option<String>,
@@ -201,7 +201,7 @@ pub struct DoctorArgs {
 #[derive(Args, Debug)]
 pub struct PlanArgs {
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: ExperimentArgs,
     /// List every case
     #[arg(long)]
     pub cases: bool,
@@ -213,7 +213,7 @@ pub struct PlanArgs {
 #[derive(Args, Debug)]
 pub struct CheckArgs {
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: ExperimentArgs,
     /// A skipped case is a failure
     #[arg(long)]
     pub strict: bool,
@@ -233,7 +233,7 @@ pub struct AuditArgs {
 #[derive(Args, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: ExperimentArgs,
     /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
@@ -248,13 +248,13 @@ pub struct RunArgs {
 #[derive(Args, Debug)]
 pub struct LabArgs {
     #[command(flatten)]
-    pub asked: Asked,
+    pub asked: ExperimentArgs,
     /// The network device that the guest has two of
     #[arg(long, value_name = "MODEL", default_value = "vmxnet3")]
-    pub nic: Model,
+    pub nic: GuestNic,
     /// The guest's architecture [default: that of this build]
     #[arg(long)]
-    pub arch: Option<Machine>,
+    pub arch: Option<GuestArch>,
     /// A syscost built for the guest's architecture, statically linked
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
@@ -274,11 +274,12 @@ pub struct LabArgs {
 
 /// A network device by its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Model(pub Nic);
+pub struct GuestNic(pub Nic);
 
-impl ValueEnum for Model {
-    fn value_variants<'a>() -> &'a [Model] {
-        const ALL: [Model; Nic::ALL.len()] = [Model(Nic::ALL[0]), Model(Nic::ALL[1]), Model(Nic::ALL[2])];
+impl ValueEnum for GuestNic {
+    fn value_variants<'a>() -> &'a [GuestNic] {
+        const ALL: [GuestNic; Nic::ALL.len()] =
+            [GuestNic(Nic::ALL[0]), GuestNic(Nic::ALL[1]), GuestNic(Nic::ALL[2])];
         &ALL
     }
 
@@ -289,11 +290,11 @@ impl ValueEnum for Model {
 
 /// An architecture by its name.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine(pub Arch);
+pub struct GuestArch(pub Arch);
 
-impl ValueEnum for Machine {
-    fn value_variants<'a>() -> &'a [Machine] {
-        const ALL: [Machine; Arch::ALL.len()] = [Machine(Arch::ALL[0]), Machine(Arch::ALL[1])];
+impl ValueEnum for GuestArch {
+    fn value_variants<'a>() -> &'a [GuestArch] {
+        const ALL: [GuestArch; Arch::ALL.len()] = [GuestArch(Arch::ALL[0]), GuestArch(Arch::ALL[1])];
         &ALL
     }
 
@@ -348,11 +349,11 @@ pub struct AnalyseArgs {
 #[derive(Args, Debug)]
 pub struct CourseArgs {
     #[command(subcommand)]
-    pub layout: Layout,
+    pub layout: CourseLayout,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Layout {
+pub enum CourseLayout {
     /// Network I/O primitives: two-copy, one-copy and zero-copy by size and threads
     Pa02 {
         /// Your roll number: file names begin with it

@@ -1,6 +1,6 @@
 //! From the command line to a spec.
 
-use crate::args::Asked;
+use crate::args::ExperimentArgs;
 use crate::{axes, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
@@ -14,7 +14,7 @@ use syscost_measure::probe::{self, Probe};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The experiment asked for, with every flag applied.
-pub fn spec(asked: &Asked, matches: &ArgMatches) -> Result<Spec> {
+pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
     let mut spec = match &asked.experiment {
         None => Spec::named(spec::DEFAULT)?,
         Some(name) => experiment(name)?,

@@ -1,10 +1,10 @@
 //! `audit`: how often each way to move data copies it, counted and not claimed.
 
-use crate::args::{Asked, AuditArgs, Global};
+use crate::args::{AuditArgs, ExperimentArgs, Global};
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, dispatch::Verdict, plan as plan_command, run as run_command};
+use crate::{asked, dispatch::CommandOutcome, plan as plan_command, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use syscost_analyze::copies;
 use syscost_core::units::{count, short_bytes};
 use syscost_experiment::plan::{Case, Plan};
-use syscost_experiment::run::{Audit, Cpu, Record};
+use syscost_experiment::run::{Audit, CpuTimes, Record};
 use syscost_harness::{self as measure, audit::Audited};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
@@ -21,7 +21,7 @@ use syscost_measure::ledger::Tier;
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
 
-pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
     let plan = plan(args, matches)?;
     run_command::refuse_nothing(&plan)?;
     let mut progress = Progress::checking(&plan, global);
@@ -37,12 +37,12 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
     let wrong = found.audits.iter().any(|audit| audit.balanced() == Some(false));
     let missed = found.audits.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
     let skipped = args.strict && !found.skips.is_empty();
-    Ok(if wrong || missed || skipped { Verdict::Bad } else { Verdict::Good })
+    Ok(if wrong || missed || skipped { CommandOutcome::Bad } else { CommandOutcome::Good })
 }
 
 /// The cases asked for, without the ones that only repeat another.
 fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
-    let asked = Asked { experiment: args.experiment.clone(), ..Asked::default() };
+    let asked = ExperimentArgs { experiment: args.experiment.clone(), ..ExperimentArgs::default() };
     let mut spec = asked::spec(&asked, matches)?;
     if args.experiment.is_none() {
         for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag)) {
@@ -115,7 +115,7 @@ fn beside(names: &[String], index: usize, width: usize, text: &mut String) -> St
 
 /// Who paid for the CPU time, in nanoseconds per byte, where it could be seen.
 fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> String {
-    let rows: Vec<(&String, &Audit, &Cpu)> = names
+    let rows: Vec<(&String, &Audit, &CpuTimes)> = names
         .iter()
         .zip(&found.audits)
         .filter_map(|(name, audit)| Some((name, audit, audit.cpu.as_ref()?)))

@@ -30,7 +30,7 @@ pub fn add(mut command: Command) -> Command {
             .long(axis.flag)
             .value_name(value_name(&axis))
             .action(ArgAction::Append)
-            .value_parser(Names(axis.kind.names()))
+            .value_parser(AxisNames(axis.kind.names()))
             .hide_possible_values(true)
             .help(help(&axis))
             .help_heading(format!("Axes of {probe} (values separated by commas)"));
@@ -115,9 +115,9 @@ fn help(axis: &Axis) -> String {
 /// Takes any text (the axis itself judges it, with a better message), and tells completions the
 /// names there are.
 #[derive(Clone)]
-struct Names(Vec<&'static str>);
+struct AxisNames(Vec<&'static str>);
 
-impl TypedValueParser for Names {
+impl TypedValueParser for AxisNames {
     type Value = String;
 
     fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {

@@ -4,7 +4,7 @@ use crate::args::{CheckArgs, Global};
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, dispatch::Verdict, plan as plan_command, run as run_command};
+use crate::{asked, dispatch::CommandOutcome, plan as plan_command, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -13,7 +13,7 @@ use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Failure;
 use syscost_harness as measure;
 
-pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
     let spec = asked::spec(&args.asked, matches)?;
     let mut plan = Plan::make(&spec)?;
     run_command::refuse_nothing(&plan)?;
@@ -35,7 +35,7 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Ve
     let due = |case: &&Case| case.twin_of.is_none() && !given_up.contains(&case.index);
     let asked = plan.cases.iter().filter(due).count();
     let skipped = args.strict && !plan.skips.is_empty();
-    Ok(if verified < asked || skipped { Verdict::Bad } else { Verdict::Good })
+    Ok(if verified < asked || skipped { CommandOutcome::Bad } else { CommandOutcome::Good })
 }
 
 fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {

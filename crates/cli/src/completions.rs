@@ -1,12 +1,12 @@
 //! `completions SHELL`: a completion script, from the same definitions as the parser.
 
-use crate::{args, dispatch::Verdict, output};
+use crate::{args, dispatch::CommandOutcome, output};
 use anyhow::Result;
 use clap_complete::Shell;
 
-pub fn run(shell: Shell) -> Result<Verdict> {
+pub fn run(shell: Shell) -> Result<CommandOutcome> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "syscost", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }

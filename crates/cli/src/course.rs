@@ -2,8 +2,8 @@
 //!
 //! What a person writes in is never replaced: a report that exists stays as it is.
 
-use crate::args::{CourseArgs, Global, Layout};
-use crate::dispatch::Verdict;
+use crate::args::{CourseArgs, CourseLayout, Global};
+use crate::dispatch::CommandOutcome;
 use crate::output;
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -12,15 +12,15 @@ use syscost_analyze::whole::Analysis;
 use syscost_course::{Artefact, cse221, pa02};
 use syscost_experiment::run::files::{RunDir, replace};
 
-pub fn run(args: &CourseArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &CourseArgs, global: &Global) -> Result<CommandOutcome> {
     let (out, dir) = match &args.layout {
-        Layout::Pa02 { common, .. } | Layout::Cse221 { common } => (&common.out, &common.run),
+        CourseLayout::Pa02 { common, .. } | CourseLayout::Cse221 { common } => (&common.out, &common.run),
     };
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
-        Layout::Pa02 { roll, .. } => (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll)?),
-        Layout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
+        CourseLayout::Pa02 { roll, .. } => (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll)?),
+        CourseLayout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
     };
     run.samples.intact()?;
     let out = out.clone().unwrap_or_else(|| dir.join(name));
@@ -42,7 +42,7 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<Verdict> {
             .collect();
         output::print(&told)?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// False: it is there and belongs to whoever writes in it.

@@ -16,7 +16,7 @@ use syscost_sys::signals;
 
 /// What a subcommand has to say with its exit status, when nothing went wrong in running it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CommandOutcome {
     /// All that was asked was done.
     Good,
     /// A case failed, or --strict and one was skipped.
@@ -57,8 +57,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     }
     match done {
-        Ok(Verdict::Good) => ExitCode::SUCCESS,
-        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Ok(CommandOutcome::Good) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Bad) => ExitCode::FAILURE,
         Err(error) => {
             output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
             ExitCode::from(USAGE)
@@ -78,7 +78,7 @@ fn causes(error: &anyhow::Error) -> String {
     said
 }
 
-fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<Verdict> {
+fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<CommandOutcome> {
     let global = &cli.global;
     match &cli.command {
         Command::List(args) => list::run(args, global),

@@ -1,15 +1,15 @@
 //! `doctor`: will this machine give clean numbers? Judged in `host::doctor`; shown here.
 
 use crate::args::{DoctorArgs, Global};
-use crate::dispatch::Verdict;
+use crate::dispatch::CommandOutcome;
 use crate::output::{self, Paint, entry};
 use anyhow::{Result, anyhow};
 use syscost_core::units;
-use syscost_host::doctor::{self, Check, Status};
+use syscost_host::doctor::{self, HostCheck, Status};
 
 const INDENT: usize = 10;
 
-pub fn run(args: &DoctorArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &DoctorArgs, global: &Global) -> Result<CommandOutcome> {
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();
@@ -19,10 +19,10 @@ pub fn run(args: &DoctorArgs, global: &Global) -> Result<Verdict> {
     } else {
         output::print(&text(&checks, Paint::stdout(global.color)))?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
-fn text(checks: &[Check], paint: Paint) -> String {
+fn text(checks: &[HostCheck], paint: Paint) -> String {
     let mut text = String::new();
     for check in checks {
         text += &entry(&word(check.status, paint), INDENT, &format!("{}: {}", check.title, check.observed));
@@ -45,7 +45,7 @@ fn word(status: Status, paint: Paint) -> String {
     }
 }
 
-fn summary(checks: &[Check], paint: Paint) -> String {
+fn summary(checks: &[HostCheck], paint: Paint) -> String {
     let count = |status| checks.iter().filter(|c| c.status == status).count();
     let (bad, caution) = (count(Status::Bad), count(Status::Caution));
     let verdict = match (bad, caution) {

@@ -3,7 +3,7 @@
 //! A case that was not run is predicted, and says so. Everything is computed from the record.
 
 use crate::args::{ExplainArgs, Global};
-use crate::dispatch::Verdict;
+use crate::dispatch::CommandOutcome;
 use crate::output::{self, Paint, WIDTH, entry};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::json;
@@ -26,7 +26,7 @@ const THREADS: &str = "threads";
 const SHOWN: usize = 5;
 const INDENT: usize = 6;
 
-pub fn run(args: &ExplainArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &ExplainArgs, global: &Global) -> Result<CommandOutcome> {
     let dir = args.run.clone().map_or_else(newest, Ok)?;
     let run = RunDir::load(&dir)?;
     let cells = Cells::of(&run);
@@ -38,7 +38,7 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<Verdict> {
     } else {
         output::print(&text(&account, &words, Paint::stdout(global.color)))?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// The newest run: directories begin with their time.

@@ -3,7 +3,7 @@
 
 use crate::args::{Global, LabArgs};
 use crate::output::{self, Paint};
-use crate::{asked, audit, dispatch::Verdict, report, run as run_command};
+use crate::{asked, audit, dispatch::CommandOutcome, report, run as run_command};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -17,7 +17,12 @@ use syscost_host::{Fact, Unavailable};
 use syscost_lab::{self as lab, Arch, Brought, Order, Step};
 use syscost_sys::signals;
 
-pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
+pub fn run(
+    args: &LabArgs,
+    matches: &ArgMatches,
+    global: &Global,
+    command: Vec<String>,
+) -> Result<CommandOutcome> {
     let mut asked = args.asked.clone();
     asked.experiment.get_or_insert_with(|| LAB.to_string());
     let mut spec = asked::spec(&asked, matches)?;
@@ -56,7 +61,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
         output::print(&format!("\n{table}"))?;
     }
-    Ok(if brought.status == 0 { Verdict::Good } else { Verdict::Bad })
+    Ok(if brought.status == 0 { CommandOutcome::Good } else { CommandOutcome::Bad })
 }
 
 /// A measurement that the guest cannot end in time would bring nothing back.

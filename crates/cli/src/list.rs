@@ -2,7 +2,7 @@
 
 use crate::args::{Global, ListArgs};
 use crate::output::{self, Paint, entry};
-use crate::{axes, dispatch::Verdict};
+use crate::{axes, dispatch::CommandOutcome};
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
@@ -89,7 +89,7 @@ struct WayEntry {
     why: Option<Unavailable>,
 }
 
-pub fn run(args: &ListArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &ListArgs, global: &Global) -> Result<CommandOutcome> {
     let paint = Paint::stdout(global.color);
     match &args.probe {
         None if global.json => output::print_json(&listing()?)?,
@@ -99,7 +99,7 @@ pub fn run(args: &ListArgs, global: &Global) -> Result<Verdict> {
             if global.json { output::print_json(&entry)? } else { output::print(&probe_text(&entry, paint))? }
         }
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 fn named(id: &str) -> Result<&'static dyn Probe> {

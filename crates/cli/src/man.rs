@@ -1,11 +1,11 @@
 //! `man`: the manual, from the same definitions as the parser.
 
-use crate::{args, dispatch::Verdict, output};
+use crate::{args, dispatch::CommandOutcome, output};
 use anyhow::{Context, Result};
 use clap_mangen::Man;
 use std::path::Path;
 
-pub fn run(out: Option<&Path>) -> Result<Verdict> {
+pub fn run(out: Option<&Path>) -> Result<CommandOutcome> {
     let command = args::command();
     match out {
         Some(dir) => {
@@ -19,5 +19,5 @@ pub fn run(out: Option<&Path>) -> Result<Verdict> {
             output::print(&String::from_utf8_lossy(&page))?;
         }
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, PlanArgs};
 use crate::output::{self, Paint, entry};
-use crate::{asked, axes, dispatch::Verdict};
+use crate::{asked, axes, dispatch::CommandOutcome};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -16,11 +16,11 @@ use syscost_measure::probe;
 
 const INDENT: usize = 14;
 
-pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<Verdict> {
+pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
     let spec = asked::spec(&args.asked, matches)?;
     if args.toml {
         output::print(&spec.to_toml())?;
-        return Ok(Verdict::Good);
+        return Ok(CommandOutcome::Good);
     }
     let plan = Plan::make(&spec)?;
     let estimate = plan.estimate(&spec);
@@ -42,7 +42,7 @@ pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<Ver
         }
         output::print(&text)?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> String {

@@ -9,15 +9,15 @@ use syscost_analyze::refine;
 use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::Refine;
 use syscost_experiment::spec::Spec;
-use syscost_harness::{self as measure, Event, Options, Part};
+use syscost_harness::{self as measure, Event, Part, RunOptions};
 
 /// Below this a stage cannot bring a claim.
 const SHORTEST: Duration = Duration::from_secs(2);
 
 /// Measures the options; where their experiment does not refine, in one go.
-pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
+pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     match options.spec.refine.clone() {
-        Some(refine) => Stages {
+        Some(refine) => RefinementStages {
             end: Instant::now() + options.spec.time_limit(),
             refine,
             shown: Vec::new(),
@@ -29,7 +29,7 @@ pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Ru
     }
 }
 
-struct Stages<'w> {
+struct RefinementStages<'w> {
     end: Instant,
     refine: Refine,
     /// Warnings that were shown: each part would show those of the record again.
@@ -38,11 +38,11 @@ struct Stages<'w> {
     watch: &'w mut dyn FnMut(&Event<'_>),
 }
 
-impl Stages<'_> {
-    fn run(mut self, options: Options) -> Result<Run> {
-        let Options { out, spec, command, .. } = options;
+impl RefinementStages<'_> {
+    fn run(mut self, options: RunOptions) -> Result<Run> {
+        let RunOptions { out, spec, command, .. } = options;
         let part = self.part(&options.plan.refinements.last().map(|stage| stage.first_case));
-        let mut run = self.part_of(Options {
+        let mut run = self.part_of(RunOptions {
             out: out.clone(),
             resume: options.resume,
             spec: spec.clone(),
@@ -50,7 +50,7 @@ impl Stages<'_> {
             command: command.clone(),
             part: Some(part),
         })?;
-        let again = |run: &Run, part| Options {
+        let again = |run: &Run, part| RunOptions {
             out: out.clone(),
             resume: true,
             spec: spec.clone(),
@@ -122,7 +122,7 @@ impl Stages<'_> {
     }
 
     /// One part; the end of the whole run is told once.
-    fn part_of(&mut self, options: Options) -> Result<Run> {
+    fn part_of(&mut self, options: RunOptions) -> Result<Run> {
         let (watch, shown, started) = (&mut *self.watch, &mut self.shown, &mut self.started);
         let outcome = measure::measure(options, &mut |event| match event {
             Event::Finished { .. } => {}

@@ -3,7 +3,7 @@
 //! Everything here is computed from the record alone: the machine is not looked at.
 
 use crate::args::{Global, ReportArgs};
-use crate::{dispatch::Verdict, output, text_file};
+use crate::{dispatch::CommandOutcome, output, text_file};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ const LARGEST_TABLE: u64 = 4 << 20;
 const PAGE: &str = "report.html";
 
 /// A report and the files that hold it.
-pub struct Written {
+pub struct ReportFiles {
     report: Report,
     page: PathBuf,
     pub files: Vec<PathBuf>,
 }
 
-pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
+pub fn run(args: &ReportArgs, global: &Global) -> Result<CommandOutcome> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
@@ -43,7 +43,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<Verdict> {
     } else {
         show(&written, global)?;
     }
-    Ok(Verdict::Good)
+    Ok(CommandOutcome::Good)
 }
 
 /// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
@@ -61,7 +61,7 @@ fn figures(path: &Path) -> Result<Beside> {
 }
 
 /// Builds the report of a run and writes its files into a directory.
-pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Written> {
+pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<ReportFiles> {
     let analysis = Analysis::of(run);
     let report = build::report_beside(run, &analysis, beside);
     run.samples.intact()?;
@@ -76,11 +76,11 @@ pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<Wr
     }
     let names = std::iter::once(RESULTS).chain(contents.iter().map(|(name, _)| name.as_str()));
     let files = names.map(|name| out.join(name)).collect();
-    Ok(Written { report, page: out.join(PAGE), files })
+    Ok(ReportFiles { report, page: out.join(PAGE), files })
 }
 
 /// The report's end on the terminal.
-pub fn show(written: &Written, global: &Global) -> Result<()> {
+pub fn show(written: &ReportFiles, global: &Global) -> Result<()> {
     let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
     output::print(&terminal::text(&written.report, Some(&written.page), look))
 }

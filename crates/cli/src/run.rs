@@ -2,7 +2,7 @@
 
 use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
-use crate::{asked, axes, dispatch::Verdict, output, plan as plan_command, refine, report};
+use crate::{asked, axes, dispatch::CommandOutcome, output, plan as plan_command, refine, report};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
@@ -12,12 +12,17 @@ use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Run, State};
-use syscost_harness::Options;
+use syscost_harness::RunOptions;
 
 /// Where runs go when no directory is named.
 const RUNS: &str = "syscost-runs";
 
-pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<Verdict> {
+pub fn run(
+    args: &RunArgs,
+    matches: &ArgMatches,
+    global: &Global,
+    command: Vec<String>,
+) -> Result<CommandOutcome> {
     let options = match &args.resume {
         Some(dir) => resumed(dir, args, matches, command)?,
         None => fresh(args, matches, command)?,
@@ -44,16 +49,16 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     Ok(verdict(&run, args.strict))
 }
 
-fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<RunOptions> {
     let spec = asked::spec(&args.asked, matches)?;
     let plan = Plan::make(&spec)?;
     refuse_nothing(&plan)?;
     let out = args.out.clone().unwrap_or_else(|| default_dir(&spec.name));
-    Ok(Options { out, resume: false, spec, plan, command, part: None })
+    Ok(RunOptions { out, resume: false, spec, plan, command, part: None })
 }
 
 /// The recorded experiment again; only the time limit may differ.
-fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<Options> {
+fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<RunOptions> {
     if let Some(flag) = axes::any(matches) {
         bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
     }
@@ -63,7 +68,7 @@ fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String
         spec.time_limit_ns = asked::time_limit_ns(text)?;
         spec.validate()?;
     }
-    Ok(Options { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command, part: None })
+    Ok(RunOptions { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command, part: None })
 }
 
 /// A plan with nothing to run is an answer, but not a run.
@@ -79,13 +84,13 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
 }
 
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
-fn verdict(run: &Run, strict: bool) -> Verdict {
+fn verdict(run: &Run, strict: bool) -> CommandOutcome {
     let skipped = strict && !run.record.plan.skips.is_empty();
     let interrupted = run.record.state == State::Interrupted;
     if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {
-        return Verdict::Bad;
+        return CommandOutcome::Bad;
     }
-    Verdict::Good
+    CommandOutcome::Good
 }
 
 /// Cases that have no verified sample, and are not known to be impossible here.

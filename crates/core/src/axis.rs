@@ -46,8 +46,8 @@ impl Value {
 /// Without a detour: a record has a million of them, and what is neither a number nor a text is named as it is.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-        struct Read;
-        impl Visitor<'_> for Read {
+        struct ValueVisitor;
+        impl Visitor<'_> for ValueVisitor {
             type Value = Value;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +67,7 @@ impl<'de> Deserialize<'de> for Value {
                 Ok(Value::text(text))
             }
         }
-        deserializer.deserialize_any(Read)
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 

@@ -5,14 +5,14 @@
 
 use super::{Event, PATIENCE};
 use crate::worker::path::{self, Paths};
-use crate::worker::{self, Observer, RoundError, Standing, Terms};
+use crate::worker::{self, Observer, ReadyRound, RoundError, RoundOptions};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Audit, Cpu, Failure, State, Warning};
+use syscost_experiment::run::{Audit, CpuTimes, Failure, State, Warning};
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::scratch::Scratch;
@@ -22,7 +22,7 @@ use syscost_measure::probe::{self, Copies, Known, Timing};
 use syscost_sys::{random, signals};
 
 /// What a round found, and the marks of what disturbed it.
-type Round<T> = Result<(T, BTreeSet<String>), RoundError>;
+type AuditRound<T> = Result<(T, BTreeSet<String>), RoundError>;
 
 /// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
 const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, windows: 1 };
@@ -72,7 +72,8 @@ impl Auditor {
         let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
         let mut known = |observe: Observer<'_>| {
             let interrupted = &signals::caught;
-            let terms = Terms { timing: TIMING, tsc_hz: None, verify_all: false, patience, interrupted };
+            let terms =
+                RoundOptions { timing: TIMING, tsc_hz: None, verify_all: false, patience, interrupted };
             let round = worker::observed_round(case, &terms, paths, scratch, Some(observe))?;
             let marks: BTreeSet<String> =
                 round.samples.iter().flat_map(|s| s.marks.iter().cloned()).collect();
@@ -118,9 +119,9 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-        known: &mut dyn FnMut(Observer<'_>) -> Round<Known>,
+        known: &mut dyn FnMut(Observer<'_>) -> AuditRound<Known>,
         marks: &mut BTreeSet<String>,
-    ) -> Result<Option<Cpu>, RoundError> {
+    ) -> Result<Option<CpuTimes>, RoundError> {
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
         let unread = |error: io::Error| failed(&format!("cannot read the time of softirqs: {error}"));
         if let Ok(ledger) = &mut self.ledger {
@@ -135,7 +136,7 @@ impl Auditor {
             marks.extend(disturbed);
             return Ok(None);
         }
-        Ok(Some(Cpu {
+        Ok(Some(CpuTimes {
             bytes: known.delivered_bytes,
             sender_cpu_ns: known.sender_cpu_ns,
             receiver_cpu_ns: known.receiver_cpu_ns,
@@ -166,7 +167,7 @@ fn complete(mut once: impl FnMut() -> Result<Audit, RoundError>) -> Result<Audit
 
 /// Takes rounds until one was not disturbed, or that is enough of them: what the last one brought, and the marks
 /// on it.
-fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
+fn undisturbed<T>(mut round: impl FnMut() -> AuditRound<T>) -> AuditRound<T> {
     let mut last = round()?;
     for _ in 1..TRIES {
         if last.1.is_empty() {
@@ -178,7 +179,7 @@ fn undisturbed<T>(mut round: impl FnMut() -> Round<T>) -> Round<T> {
 }
 
 /// Watches the connections of a round that stands ready: what set them up is not payload.
-fn choose(ledger: &mut Ledger, copies: &dyn Copies, standing: &Standing<'_>) -> Result<(), RoundError> {
+fn choose(ledger: &mut Ledger, copies: &dyn Copies, standing: &ReadyRound<'_>) -> Result<(), RoundError> {
     let port =
         copies.port(standing.offers).ok_or_else(|| failed("the receiver did not say where it listens"))?;
     let receiver_namespace =

@@ -2,7 +2,7 @@
 //!
 //! It says what made the run and what weakens it before anything is measured.
 
-use super::{Options, unix_ns};
+use super::{RunOptions, unix_ns};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub fn sweep(plan: &Plan) {
     named.into_iter().for_each(|directory| cleaner::sweep(Path::new(directory)));
 }
 
-pub fn create(options: &Options) -> Result<(RunDir, Run)> {
+pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
     sweep(&options.plan);
     let host = fingerprint::facts();
     let mut record = Record {
@@ -50,7 +50,7 @@ pub fn create(options: &Options) -> Result<(RunDir, Run)> {
     Ok((dir, Run { record, samples }))
 }
 
-pub fn resume(options: &Options) -> Result<(RunDir, Run)> {
+pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
     sweep(&run.record.plan);
     let tool = tool()?;

@@ -2,7 +2,7 @@
 
 use super::{Event, PATIENCE};
 use crate::worker::path::Paths;
-use crate::worker::{self, RoundError, Terms};
+use crate::worker::{self, RoundError, RoundOptions};
 use anyhow::{Context, Result};
 use syscost_experiment::plan::{Plan, Skip};
 use syscost_experiment::run::{Failure, State};
@@ -18,7 +18,7 @@ pub fn check(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<(Vec<Fail
     let (mut failures, mut skips) = (Vec::new(), Vec::new());
     watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
     for case in plan.cases.iter().filter(|case| case.twin_of.is_none()) {
-        let terms = Terms {
+        let terms = RoundOptions {
             timing: syscost_measure::probe::Timing { warmup_ns: 1_000_000, window_ns: 2_000_000, windows: 1 },
             tsc_hz: None,
             verify_all: true,

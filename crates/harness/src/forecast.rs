@@ -39,7 +39,7 @@ pub fn stages(plan: &Plan) -> Vec<usize> {
 
 /// The cases that a case's prediction asks for.
 pub fn rows_needed(plan: &Plan, case: &Case) -> Vec<usize> {
-    let asked = Asked::default();
+    let asked = AskedRows::default();
     if let Some(probe) = probe::find(&case.probe) {
         probe.predict(&case.point, Inputs::new(&asked));
     }
@@ -54,11 +54,11 @@ fn find<'p>(plan: &'p Plan, row: &RowRef) -> Option<&'p Case> {
 
 /// Answers everything, to learn what is asked.
 #[derive(Default)]
-struct Asked {
+struct AskedRows {
     rows: RefCell<Vec<RowRef>>,
 }
 
-impl Known for Asked {
+impl Known for AskedRows {
     fn fact(&self, _: &str) -> Option<Found> {
         Some(Found { value: 1.0, unit: Unit::Count, source: String::new(), case: None })
     }

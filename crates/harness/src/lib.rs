@@ -15,7 +15,7 @@ pub use check::check;
 pub use event::Event;
 
 use crate::worker::path::Paths;
-use crate::worker::{Round, RoundError, Terms};
+use crate::worker::{RoundError, RoundOptions, RoundResult};
 use anyhow::{Context, Result};
 use audit::Auditor;
 use schedule::{MOST_VISITS_PER_ROUND, Schedule};
@@ -49,7 +49,7 @@ const STEAL_LIMIT: f64 = 0.10;
 const SUSPENDED_NS: u64 = 100_000_000;
 
 /// What to measure and where to keep it.
-pub struct Options {
+pub struct RunOptions {
     pub out: PathBuf,
     /// Continue the run in `out`; spec and plan are then the recorded ones.
     pub resume: bool,
@@ -74,7 +74,7 @@ pub struct Outcome {
 }
 
 /// Measures a plan into a run directory.
-pub fn measure(options: Options, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Outcome> {
+pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Outcome> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let started = Instant::now();
     let tsc_hz = tick_rate();
@@ -149,7 +149,7 @@ fn unix_ns() -> u64 {
 }
 
 /// A short run id that fits into the names of links.
-fn plan_id(options: &Options) -> String {
+fn plan_id(options: &RunOptions) -> String {
     let name = options.out.to_string_lossy();
     let hash =
         name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
@@ -343,8 +343,8 @@ impl Session<'_> {
     ) -> Result<bool> {
         let case = &plan.cases[index];
         self.forecast(plan, index)?;
-        let before = (Instant::now(), noise::Reading::now());
-        let terms = Terms {
+        let before = (Instant::now(), noise::NoiseReading::now());
+        let terms = RoundOptions {
             timing: spec.timing,
             tsc_hz: self.tsc_hz,
             verify_all: false,
@@ -354,7 +354,7 @@ impl Session<'_> {
         match worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples) {
             Ok(done) => {
                 let took = before.0.elapsed();
-                let noise = noise::Reading::now().since(&before.1);
+                let noise = noise::NoiseReading::now().since(&before.1);
                 self.note_quota(&noise, index);
                 let marks = marks(&noise);
                 let samples = self.keep(index, round, done, marks)?;
@@ -380,7 +380,13 @@ impl Session<'_> {
     }
 
     /// Appends a round's samples and notes what its workers reported.
-    fn keep(&mut self, case: usize, round: u32, done: Round, marks: Vec<String>) -> Result<Vec<Sample>> {
+    fn keep(
+        &mut self,
+        case: usize,
+        round: u32,
+        done: RoundResult,
+        marks: Vec<String>,
+    ) -> Result<Vec<Sample>> {
         let mut samples = done.samples;
         for sample in &mut samples {
             (sample.case, sample.round) = (case, round);
@@ -433,7 +439,7 @@ impl Session<'_> {
 
 /// A round in which nothing came to its end is a failure, not silence: a stream that stood still
 /// through every window must show in the report.
-fn with_samples(done: Round) -> Result<Round, RoundError> {
+fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
     if done.samples.is_empty() {
         return Err(RoundError::Failed("no window came to its end: the work stood still throughout".into()));
     }
@@ -476,7 +482,7 @@ mod tests {
 
     #[test]
     fn a_round_without_samples_is_a_failure() {
-        let round = |samples| Round {
+        let round = |samples| RoundResult {
             samples,
             settings: Default::default(),
             missing: Vec::new(),

@@ -17,7 +17,7 @@ pub const MOST_VISITS_PER_ROUND: usize = 2;
 
 /// What is known of one case so far.
 #[derive(Default)]
-struct Progress {
+struct CaseProgress {
     /// Round values of each decisive metric.
     values: Vec<Vec<f64>>,
     /// Rounds in which it ran.
@@ -36,7 +36,7 @@ pub struct Schedule<'a> {
     plan: &'a Plan,
     spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
-    cases: Vec<Progress>,
+    cases: Vec<CaseProgress>,
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
     /// plan is large.
     open: BTreeSet<usize>,
@@ -49,7 +49,10 @@ impl<'a> Schedule<'a> {
         let decisive: Vec<Vec<Metric>> = plan.cases.iter().map(decisive_metrics).collect();
         let cases = decisive
             .iter()
-            .map(|metrics| Progress { values: vec![Vec::new(); metrics.len()], ..Progress::default() })
+            .map(|metrics| CaseProgress {
+                values: vec![Vec::new(); metrics.len()],
+                ..CaseProgress::default()
+            })
             .collect();
         let mut schedule = Schedule { plan, spec, decisive, cases, open: BTreeSet::new(), first_case: 0 };
         (0..schedule.cases.len()).for_each(|case| schedule.look_at(case));
@@ -148,7 +151,7 @@ impl<'a> Schedule<'a> {
 
     /// How long the next visit may take.
     pub fn expected(&self, case: usize) -> Duration {
-        let Progress { first_visit, longest_visit, .. } = self.cases[case];
+        let CaseProgress { first_visit, longest_visit, .. } = self.cases[case];
         let seen = [longest_visit, first_visit].into_iter().find(|time| !time.is_zero());
         seen.unwrap_or_else(|| self.plan.visit_time(case, self.spec))
     }

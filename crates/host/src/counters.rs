@@ -14,7 +14,7 @@ use std::io;
 use std::sync::Mutex;
 
 #[derive(Clone, Copy)]
-enum Event {
+enum CounterEvent {
     Hardware(Hardware),
     Cache(CacheId, CacheResult),
     #[cfg(test)]
@@ -23,38 +23,38 @@ enum Event {
 
 /// One event, wanted twice.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct WantedEvent {
     user: &'static str,
     kernel: &'static str,
-    event: Event,
+    event: CounterEvent,
 }
 
-const fn wanted(user: &'static str, kernel: &'static str, event: Event) -> Wanted {
-    Wanted { user, kernel, event }
+const fn wanted(user: &'static str, kernel: &'static str, event: CounterEvent) -> WantedEvent {
+    WantedEvent { user, kernel, event }
 }
 
 /// Groups of four counters: few enough to be scheduled together on any processor, and each holds
 /// what a ratio is made of, so that both were counted over the same stretch of time.
-const GROUPS: [[Wanted; 2]; 4] = [
+const GROUPS: [[WantedEvent; 2]; 4] = [
     [
-        wanted("cycles_user", "cycles_kernel", Event::Hardware(Hardware::CPU_CYCLES)),
-        wanted("instructions_user", "instructions_kernel", Event::Hardware(Hardware::INSTRUCTIONS)),
+        wanted("cycles_user", "cycles_kernel", CounterEvent::Hardware(Hardware::CPU_CYCLES)),
+        wanted("instructions_user", "instructions_kernel", CounterEvent::Hardware(Hardware::INSTRUCTIONS)),
     ],
     [
         wanted(
             "cache_references_user",
             "cache_references_kernel",
-            Event::Hardware(Hardware::CACHE_REFERENCES),
+            CounterEvent::Hardware(Hardware::CACHE_REFERENCES),
         ),
-        wanted("cache_misses_user", "cache_misses_kernel", Event::Hardware(Hardware::CACHE_MISSES)),
+        wanted("cache_misses_user", "cache_misses_kernel", CounterEvent::Hardware(Hardware::CACHE_MISSES)),
     ],
     [
-        wanted("l1d_loads_user", "l1d_loads_kernel", Event::Cache(CacheId::L1D, CacheResult::ACCESS)),
-        wanted("l1d_misses_user", "l1d_misses_kernel", Event::Cache(CacheId::L1D, CacheResult::MISS)),
+        wanted("l1d_loads_user", "l1d_loads_kernel", CounterEvent::Cache(CacheId::L1D, CacheResult::ACCESS)),
+        wanted("l1d_misses_user", "l1d_misses_kernel", CounterEvent::Cache(CacheId::L1D, CacheResult::MISS)),
     ],
     [
-        wanted("llc_loads_user", "llc_loads_kernel", Event::Cache(CacheId::LL, CacheResult::ACCESS)),
-        wanted("llc_misses_user", "llc_misses_kernel", Event::Cache(CacheId::LL, CacheResult::MISS)),
+        wanted("llc_loads_user", "llc_loads_kernel", CounterEvent::Cache(CacheId::LL, CacheResult::ACCESS)),
+        wanted("llc_misses_user", "llc_misses_kernel", CounterEvent::Cache(CacheId::LL, CacheResult::MISS)),
     ],
 ];
 
@@ -66,10 +66,10 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 /// Open counters, counting since they were opened. They belong to the thread that opened them.
 #[derive(Default)]
 pub struct Counters {
-    groups: Vec<Group>,
+    groups: Vec<CounterGroup>,
 }
 
-struct Group {
+struct CounterGroup {
     leader: (&'static str, Counter),
     members: Vec<(&'static str, Counter)>,
 }
@@ -89,7 +89,7 @@ struct GroupSnapshot {
 
 /// Counts between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct EventCounts {
     /// By id, scaled up for the time in which the counter was not scheduled; absent where it
     /// never was, or is not available.
     pub values: BTreeMap<String, f64>,
@@ -112,12 +112,12 @@ impl Counters {
     }
 
     pub fn read(&mut self) -> Snapshot {
-        Snapshot { groups: self.groups.iter_mut().map(Group::read).collect() }
+        Snapshot { groups: self.groups.iter_mut().map(CounterGroup::read).collect() }
     }
 }
 
 fn open<'a>(
-    groups: impl Iterator<Item = &'a [Wanted]>,
+    groups: impl Iterator<Item = &'a [WantedEvent]>,
     refused: &mut BTreeMap<&'static str, Unavailable>,
 ) -> (Counters, Vec<(String, Unavailable)>) {
     let mut counters = Counters::default();
@@ -151,7 +151,13 @@ fn open<'a>(
 
 /// Adds a counter to the group at this position, or starts it, or stands alone where the
 /// processor has too few counters for the whole group.
-fn add(groups: &mut Vec<Group>, at: usize, id: &'static str, event: Event, kernel: bool) -> io::Result<()> {
+fn add(
+    groups: &mut Vec<CounterGroup>,
+    at: usize,
+    id: &'static str,
+    event: CounterEvent,
+    kernel: bool,
+) -> io::Result<()> {
     let builder = builder(event, kernel);
     if let Some(group) = groups.get_mut(at) {
         match builder.build_with_group(&mut group.leader.1) {
@@ -163,16 +169,16 @@ fn add(groups: &mut Vec<Group>, at: usize, id: &'static str, event: Event, kerne
             Err(error) => return Err(error),
         }
     }
-    groups.push(Group { leader: (id, builder.build()?), members: Vec::new() });
+    groups.push(CounterGroup { leader: (id, builder.build()?), members: Vec::new() });
     Ok(())
 }
 
-fn builder(event: Event, kernel: bool) -> Builder<'static> {
+fn builder(event: CounterEvent, kernel: bool) -> Builder<'static> {
     let mut builder = match event {
-        Event::Hardware(hardware) => Builder::new(hardware),
-        Event::Cache(which, result) => Builder::new(Cache { which, operation: CacheOp::READ, result }),
+        CounterEvent::Hardware(hardware) => Builder::new(hardware),
+        CounterEvent::Cache(which, result) => Builder::new(Cache { which, operation: CacheOp::READ, result }),
         #[cfg(test)]
-        Event::Software(software) => Builder::new(software),
+        CounterEvent::Software(software) => Builder::new(software),
     };
     builder.observe_self().any_cpu().exclude_user(kernel).exclude_kernel(!kernel).exclude_hv(true);
     builder.read_format(
@@ -181,7 +187,7 @@ fn builder(event: Event, kernel: bool) -> Builder<'static> {
     builder
 }
 
-impl Group {
+impl CounterGroup {
     /// A group that cannot be read has no counts: its ids are then absent.
     fn read(&mut self) -> GroupSnapshot {
         let Ok(data) = self.leader.1.read_group() else {
@@ -199,8 +205,8 @@ impl Group {
 
 impl Snapshot {
     /// Both snapshots must come from the same counters.
-    pub fn since(&self, earlier: &Snapshot) -> Counts {
-        let mut counts = Counts::default();
+    pub fn since(&self, earlier: &Snapshot) -> EventCounts {
+        let mut counts = EventCounts::default();
         for (now, then) in self.groups.iter().zip(&earlier.groups) {
             let enabled = now.enabled_ns.saturating_sub(then.enabled_ns) as f64;
             let running = now.running_ns.saturating_sub(then.running_ns) as f64;
@@ -300,9 +306,9 @@ mod tests {
 
     #[test]
     fn no_counters_give_no_counts() {
-        assert_eq!(Snapshot::default().since(&Snapshot::default()), Counts::default());
+        assert_eq!(Snapshot::default().since(&Snapshot::default()), EventCounts::default());
         let same = snapshot(&[(500, 500, 9)]);
-        assert_eq!(same.since(&same), Counts::default(), "no time passed");
+        assert_eq!(same.since(&same), EventCounts::default(), "no time passed");
     }
 
     #[test]
@@ -335,9 +341,9 @@ mod tests {
     /// Software events go the same way as hardware events, and exist everywhere.
     #[test]
     fn a_real_group_counts_this_thread() {
-        const GROUP: [Wanted; 2] = [
-            wanted("faults_user", "faults_kernel", Event::Software(Software::PAGE_FAULTS_MIN)),
-            wanted("switches_user", "switches_kernel", Event::Software(Software::CONTEXT_SWITCHES)),
+        const GROUP: [WantedEvent; 2] = [
+            wanted("faults_user", "faults_kernel", CounterEvent::Software(Software::PAGE_FAULTS_MIN)),
+            wanted("switches_user", "switches_kernel", CounterEvent::Software(Software::CONTEXT_SWITCHES)),
         ];
         let mut refused = BTreeMap::new();
         let (mut counters, missing) = open([&GROUP[..]].into_iter(), &mut refused);

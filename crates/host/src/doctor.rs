@@ -11,8 +11,8 @@ mod system;
 
 use super::counters::{self, Counters};
 use super::files::Root;
-use super::namespaces::{self, Rights};
-use super::noise::{NoiseBetween, Reading};
+use super::namespaces::{self, NamespaceRights};
+use super::noise::{NoiseBetween, NoiseReading};
 use super::topology::Topology;
 use super::{Unavailable, clock, scratch};
 pub use path::path;
@@ -41,7 +41,7 @@ pub enum Status {
 
 /// One judged point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
+pub struct HostCheck {
     /// `frequency_governor`
     pub id: String,
     pub title: String,
@@ -64,7 +64,7 @@ pub struct Live {
     tick_difference: Option<f64>,
     counters_wanted: usize,
     counters_missing: Vec<(String, Unavailable)>,
-    namespaces: Result<Rights, Unavailable>,
+    namespaces: Result<NamespaceRights, Unavailable>,
     zerocopy: Result<(), String>,
     debug_build: bool,
     directory: PathBuf,
@@ -75,9 +75,9 @@ pub struct Live {
 impl Live {
     /// Takes a quarter of a second, most of it asleep.
     pub fn measure() -> Live {
-        let before = Reading::now();
+        let before = NoiseReading::now();
         sleep(WATCH);
-        let noise = Reading::now().since(&before);
+        let noise = NoiseReading::now().since(&before);
         let counter = clock::tick_counter();
         let directory = std::env::current_dir().unwrap_or_else(|_| ".".into());
         Live {
@@ -105,13 +105,13 @@ fn tcp_zerocopy() -> io::Result<()> {
 }
 
 /// Every check of this machine, in the order of a report.
-pub fn checks() -> Vec<Check> {
+pub fn checks() -> Vec<HostCheck> {
     checks_of(&Root::here(), &Live::measure())
 }
 
 /// A machine as its files tell, with what was found by running on it.
-pub fn checks_of(root: &Root, live: &Live) -> Vec<Check> {
-    let judge: &[fn(&Root, &Live) -> Check] = &[
+pub fn checks_of(root: &Root, live: &Live) -> Vec<HostCheck> {
+    let judge: &[fn(&Root, &Live) -> HostCheck] = &[
         system::build,
         processor::count,
         processor::governor,
@@ -139,8 +139,8 @@ pub fn checks_of(root: &Root, live: &Live) -> Vec<Check> {
 }
 
 /// All is well.
-fn good(id: &str, title: &str, observed: impl Into<String>) -> Check {
-    Check {
+fn good(id: &str, title: &str, observed: impl Into<String>) -> HostCheck {
+    HostCheck {
         id: id.into(),
         title: title.into(),
         status: Status::Good,
@@ -150,24 +150,29 @@ fn good(id: &str, title: &str, observed: impl Into<String>) -> Check {
     }
 }
 
-impl Check {
+impl HostCheck {
     /// The same point, with a caveat.
-    fn worse(mut self, status: Status, consequence: impl Into<String>, remedy: impl Into<String>) -> Check {
+    fn worse(
+        mut self,
+        status: Status,
+        consequence: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> HostCheck {
         self.status = status;
         self.consequence = consequence.into();
         self.remedy = remedy.into();
         self
     }
 
-    fn caution(self, consequence: impl Into<String>, remedy: impl Into<String>) -> Check {
+    fn caution(self, consequence: impl Into<String>, remedy: impl Into<String>) -> HostCheck {
         self.worse(Status::Caution, consequence, remedy)
     }
 
-    fn bad(self, consequence: impl Into<String>, remedy: impl Into<String>) -> Check {
+    fn bad(self, consequence: impl Into<String>, remedy: impl Into<String>) -> HostCheck {
         self.worse(Status::Bad, consequence, remedy)
     }
 
-    fn unknown(self, consequence: impl Into<String>) -> Check {
+    fn unknown(self, consequence: impl Into<String>) -> HostCheck {
         self.worse(Status::Unknown, consequence, "")
     }
 }

@@ -29,7 +29,7 @@ const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
 /// What is asked of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkSettings {
+pub struct VethSettings {
     /// In bytes, 1280 to 65535.
     pub mtu: u32,
     /// `true` leaves the kernel's defaults; `false` turns TSO, GSO and GRO off on both ends.
@@ -38,7 +38,7 @@ pub struct LinkSettings {
 
 /// One end: a network namespace with one address on one interface (and its own loopback).
 #[derive(Debug)]
-pub struct Side {
+pub struct NamespaceSide {
     /// Where an ordinary user made the pair: the user namespace that owns it.
     pub user_ns: Option<OwnedFd>,
     pub net_ns: OwnedFd,
@@ -46,7 +46,7 @@ pub struct Side {
     pub interface: String,
 }
 
-impl Side {
+impl NamespaceSide {
     /// Makes the command start inside this side.
     pub fn enter_on_exec(&self, command: &mut Command) {
         namespace::enter_on_exec(command, self.user_ns.as_ref().map(AsFd::as_fd), self.net_ns.as_fd());
@@ -55,39 +55,39 @@ impl Side {
 
 /// Both ends. Dropping it (and ending what runs inside) removes everything.
 #[derive(Debug)]
-pub struct Pair {
-    pub sender: Side,
-    pub receiver: Side,
+pub struct NamespacePair {
+    pub sender: NamespaceSide,
+    pub receiver: NamespaceSide,
     /// MTU, offloads and names as the kernel reports them back.
     pub facts: BTreeMap<String, String>,
 }
 
-impl Pair {
+impl NamespacePair {
     /// Makes a pair whose links carry the run's id in their names.
-    pub fn create(run_id: &str, settings: &LinkSettings) -> Result<Pair, Unavailable> {
+    pub fn create(run_id: &str, settings: &VethSettings) -> Result<NamespacePair, Unavailable> {
         let request = Request::new(run_id, settings)?;
         let (user_ns, built) = match available()? {
-            Rights::Root => (None, build::in_thread(request).map_err(refusal::explain_here)?),
-            Rights::UserNamespace => {
+            NamespaceRights::Root => (None, build::in_thread(request).map_err(refusal::explain_here)?),
+            NamespaceRights::UserNamespace => {
                 let (user_ns, built) = holder::create(&request)?;
                 (Some(user_ns), built)
             }
         };
-        Pair::assemble(user_ns, built)
+        NamespacePair::assemble(user_ns, built)
     }
 
-    fn assemble(user_ns: Option<OwnedFd>, built: Built) -> Result<Pair, Unavailable> {
+    fn assemble(user_ns: Option<OwnedFd>, built: Built) -> Result<NamespacePair, Unavailable> {
         let again = user_ns.as_ref().map(OwnedFd::try_clone).transpose().map_err(|e| Unavailable {
             reason: format!("a namespace's descriptor cannot be duplicated: {e}"),
             remedy: "raise the limit of open files: ulimit -n 4096".into(),
         })?;
-        let side = |user_ns, net_ns, address, interface| Side {
+        let side = |user_ns, net_ns, address, interface| NamespaceSide {
             user_ns,
             net_ns,
             address: IpAddr::V4(address),
             interface,
         };
-        Ok(Pair {
+        Ok(NamespacePair {
             sender: side(user_ns, built.sender_ns, SENDER, built.request.sender_interface),
             receiver: side(again, built.receiver_ns, RECEIVER, built.request.receiver_interface),
             facts: built.facts,
@@ -97,7 +97,7 @@ impl Pair {
 
 /// By which right pairs can be made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rights {
+pub enum NamespaceRights {
     /// CAP_SYS_ADMIN and CAP_NET_ADMIN are ours.
     Root,
     /// The kernel lets an ordinary user own namespaces.
@@ -105,16 +105,18 @@ pub enum Rights {
 }
 
 /// Can pairs be made? One is really made, the first time.
-pub fn available() -> Result<Rights, Unavailable> {
-    static ANSWER: OnceLock<Result<Rights, Unavailable>> = OnceLock::new();
+pub fn available() -> Result<NamespaceRights, Unavailable> {
+    static ANSWER: OnceLock<Result<NamespaceRights, Unavailable>> = OnceLock::new();
     ANSWER.get_or_init(try_once).clone()
 }
 
-fn try_once() -> Result<Rights, Unavailable> {
-    let request = Request::new("try", &LinkSettings { mtu: 1500, offloads: false })?;
+fn try_once() -> Result<NamespaceRights, Unavailable> {
+    let request = Request::new("try", &VethSettings { mtu: 1500, offloads: false })?;
     match build::in_thread(request.clone()) {
-        Ok(_) => Ok(Rights::Root),
-        Err(error) if error.is_permission() => holder::create(&request).map(|_| Rights::UserNamespace),
+        Ok(_) => Ok(NamespaceRights::Root),
+        Err(error) if error.is_permission() => {
+            holder::create(&request).map(|_| NamespaceRights::UserNamespace)
+        }
         Err(error) => Err(refusal::explain_here(error)),
     }
 }

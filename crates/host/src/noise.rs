@@ -31,9 +31,9 @@ impl Sources {
         Sources { thermal, cgroup_stat, root }
     }
 
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> NoiseReading {
         let (throttled_periods, throttled_ns) = self.cgroup();
-        Reading {
+        NoiseReading {
             at_ns: monotonic_ns(),
             busy_ns: self.busy(),
             steal_ns: self.steal(),
@@ -91,7 +91,7 @@ impl Sources {
 
 /// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct NoiseReading {
     pub at_ns: u64,
     /// Work of all processes on all CPUs since boot.
     pub busy_ns: Option<u64>,
@@ -126,13 +126,13 @@ pub struct NoiseBetween {
     pub suspended_ns: u64,
 }
 
-impl Reading {
-    pub fn now() -> Reading {
+impl NoiseReading {
+    pub fn now() -> NoiseReading {
         static SOURCES: OnceLock<Sources> = OnceLock::new();
         SOURCES.get_or_init(|| Sources::at(Root::here())).read()
     }
 
-    pub fn since(&self, earlier: &Reading) -> NoiseBetween {
+    pub fn since(&self, earlier: &NoiseReading) -> NoiseBetween {
         // A CPU that went offline takes its count with it: what cannot be a difference is left out.
         let between = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         let empty = BTreeMap::new();
@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn counters_that_went_backwards_are_unknown() {
-        let later = Reading { throttle_events: Some(1), ..Reading::default() };
-        let earlier = Reading { throttle_events: Some(5), ..Reading::default() };
+        let later = NoiseReading { throttle_events: Some(1), ..NoiseReading::default() };
+        let earlier = NoiseReading { throttle_events: Some(5), ..NoiseReading::default() };
         assert_eq!(later.since(&earlier).throttle_events, None);
     }
 
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let before = Reading::now();
-        let noise = Reading::now().since(&before);
+        let before = NoiseReading::now();
+        let noise = NoiseReading::now().since(&before);
         assert!(noise.load_average.is_some_and(|load| load >= 0.0), "{noise:?}");
     }
 }

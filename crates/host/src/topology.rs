@@ -44,7 +44,7 @@ impl Placement {
 
 /// A logical CPU that this process may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cpu {
+pub struct LogicalCpu {
     pub id: usize,
     /// The lowest CPU of its physical core: equal for SMT siblings.
     pub core: usize,
@@ -66,7 +66,7 @@ pub struct Pinned {
 /// The CPUs that this process may use, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    cpus: Vec<Cpu>,
+    cpus: Vec<LogicalCpu>,
     /// CPUs of this machine that were taken out of use.
     offline: Vec<usize>,
 }
@@ -95,7 +95,7 @@ impl Topology {
             let before = siblings.entry(core).or_default();
             let sibling = *before;
             *before += 1;
-            Cpu {
+            LogicalCpu {
                 id,
                 core,
                 sibling,
@@ -107,7 +107,7 @@ impl Topology {
         Topology { cpus: allowed.iter().map(cpu).collect(), offline: offline(root) }
     }
 
-    pub fn cpus(&self) -> &[Cpu] {
+    pub fn cpus(&self) -> &[LogicalCpu] {
         &self.cpus
     }
 
@@ -129,11 +129,11 @@ impl Topology {
         self.distinct(|cpu| usize::from(cpu.fast)) > 1
     }
 
-    fn distinct(&self, of: fn(&Cpu) -> usize) -> usize {
+    fn distinct(&self, of: fn(&LogicalCpu) -> usize) -> usize {
         self.cpus.iter().map(of).collect::<BTreeSet<_>>().len()
     }
 
-    fn get(&self, id: usize) -> Option<&Cpu> {
+    fn get(&self, id: usize) -> Option<&LogicalCpu> {
         self.cpus.iter().find(|cpu| cpu.id == id)
     }
 
@@ -156,7 +156,7 @@ impl Topology {
 
     /// One CPU a pair, cores before siblings, fast cores before slow ones.
     fn place_same(&self, threads: usize) -> Vec<Pinned> {
-        let mut order: Vec<&Cpu> = self.cpus.iter().collect();
+        let mut order: Vec<&LogicalCpu> = self.cpus.iter().collect();
         order.sort_by_key(|cpu| (cpu.sibling, !cpu.fast, cpu.node, cpu.id));
         (0..threads)
             .map(|i| Some(order[i % order.len()].id))
@@ -314,7 +314,7 @@ pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
         let why = unpinned(&e, cpu, &offline(&Root::here()));
         io::Error::new(e.kind(), format!("cannot pin a thread to CPU {cpu}: {why}"))
     })?;
-    PIN.set(Some(Pin::of(affinity::CALLER, cpu)));
+    PIN.set(Some(PinnedThread::of(affinity::CALLER, cpu)));
     Ok(())
 }
 
@@ -340,11 +340,11 @@ pub fn was_moved() -> bool {
 static MOVED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static PIN: Cell<Option<Pin>> = const { Cell::new(None) };
+    static PIN: Cell<Option<PinnedThread>> = const { Cell::new(None) };
 }
 
 /// Where a thread was put; whether it stayed there is noted when this is dropped.
-pub struct Pin {
+pub struct PinnedThread {
     thread: u32,
     cpu: usize,
     /// A thread that was moved and put back (by whoever did it, or by a cpuset that has its CPU again) looks as if it
@@ -352,11 +352,11 @@ pub struct Pin {
     migrations: Option<u64>,
 }
 
-impl Pin {
+impl PinnedThread {
     /// Watches another thread, or a process of one thread, that was pinned when it was made; it has to
     /// live as long as this.
-    pub fn of(thread: u32, cpu: usize) -> Pin {
-        Pin { thread, cpu, migrations: affinity::migrations(thread) }
+    pub fn of(thread: u32, cpu: usize) -> PinnedThread {
+        PinnedThread { thread, cpu, migrations: affinity::migrations(thread) }
     }
 
     fn has_moved(&self) -> bool {
@@ -366,7 +366,7 @@ impl Pin {
     }
 }
 
-impl Drop for Pin {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         if self.has_moved() {
             MOVED.store(true, Ordering::Relaxed);

@@ -8,21 +8,21 @@ use std::io;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::{copies, operations};
 use syscost_core::axis::Axis;
-use syscost_experiment::run::rows::Column;
+use syscost_experiment::run::rows::CsvColumn;
 use syscost_experiment::run::{Audit, Run};
 use syscost_measure::probe;
 use syscost_measure::probe::prediction::Account;
 
-const fn column(id: &'static str, help: &'static str) -> Column {
-    Column { id, help }
+const fn column(id: &'static str, help: &'static str) -> CsvColumn {
+    CsvColumn { id, help }
 }
 
 /// Columns before those of the axes.
-pub const BEFORE: &[Column] =
+pub const BEFORE: &[CsvColumn] =
     &[column("case", "index of the case in `plan.cases` of `run.json`"), column("probe", "the probe's id")];
 
 /// Columns after those of the axes.
-pub const AFTER: &[Column] = &[
+pub const AFTER: &[CsvColumn] = &[
     column("metric", "id of the metric"),
     column("unit", "unit of `value`, `ci_low` and `ci_high`"),
     column("value", "median over rounds of the round's median over its usable samples"),

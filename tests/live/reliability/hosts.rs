@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use syscost_host::namespaces::{LinkSettings, Pair, Side};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings};
 use syscost_sys::{namespace, process, random};
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -18,7 +18,7 @@ pub const FAR_IPV6: &str = "fd00:77::2";
 
 /// Dropping it ends the server; the namespaces go with their last holder.
 pub struct Hosts {
-    pub pair: Pair,
+    pub pair: NamespacePair,
     pub directory: tempfile::TempDir,
     sshd: Child,
 }
@@ -38,7 +38,8 @@ impl Hosts {
             return None;
         }
         let name = random::token().expect("random numbers");
-        let pair = Pair::create(&name[..8], &LinkSettings { mtu: 1500, offloads: true }).expect("a pair");
+        let pair =
+            NamespacePair::create(&name[..8], &VethSettings { mtu: 1500, offloads: true }).expect("a pair");
         let _ = std::fs::DirBuilder::new().mode(0o755).create(PRIVILEGE_SEPARATION);
         let directory = tempfile::tempdir().expect("a scratch directory");
         configure(directory.path());
@@ -204,7 +205,7 @@ pub fn known_hosts(public: &str) -> String {
     format!("[{FAR}]:{PORT} {key}\n[{FAR_IPV6}]:{PORT} {key}\n")
 }
 
-fn serve(far: &Side, directory: &Path) -> Child {
+fn serve(far: &NamespaceSide, directory: &Path) -> Child {
     let mut sshd = Command::new(SSHD);
     sshd.args(["-D", "-f"]).arg(directory.join("sshd_config")).arg("-E").arg(directory.join("sshd.log"));
     sshd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -218,7 +219,7 @@ fn script(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
 }
 
-fn ip(side: &Side, arguments: &[&str]) {
+fn ip(side: &NamespaceSide, arguments: &[&str]) {
     let mut command = Command::new("ip");
     command.args(arguments);
     side.enter_on_exec(&mut command);
@@ -226,7 +227,7 @@ fn ip(side: &Side, arguments: &[&str]) {
     assert!(output.status.success(), "ip {arguments:?}: {}", common::said(&output));
 }
 
-fn processes_in(side: &Side) -> Vec<(u32, String)> {
+fn processes_in(side: &NamespaceSide) -> Vec<(u32, String)> {
     let number = namespace::number(side.net_ns.as_fd()).expect("a number");
     let inside = |pid: &u32| {
         let link = std::fs::read_link(format!("/proc/{pid}/ns/net"));

@@ -14,7 +14,7 @@ use syscost_experiment::plan::Plan;
 use syscost_experiment::run::State;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::Spec;
-use syscost_harness::{self as measure, Options};
+use syscost_harness::{self as measure, RunOptions};
 use syscost_measure::worker::protocol;
 use syscost_sys::program;
 
@@ -81,7 +81,7 @@ fn measure_with_it(worker: PathBuf, out: PathBuf) {
     spec.set_axis("clock", &["clock_gettime"]).expect("a clock of every machine");
     spec.time_limit_ns = LIMIT.as_nanos() as u64;
     let plan = Plan::make(&spec).expect("a plan");
-    let options = Options { out, resume: false, spec, plan, command: Vec::new(), part: None };
+    let options = RunOptions { out, resume: false, spec, plan, command: Vec::new(), part: None };
     measure::measure(options, &mut |_| {}).expect("rounds fail, the run does not");
 }
 

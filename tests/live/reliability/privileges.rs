@@ -9,7 +9,7 @@ use std::time::Duration;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::spec::Spec;
 use syscost_harness::worker::path::Paths;
-use syscost_harness::worker::{RoundError, Terms, observed_round};
+use syscost_harness::worker::{RoundError, RoundOptions, observed_round};
 use syscost_host::namespaces;
 use syscost_host::scratch::Scratch;
 use syscost_measure::probe::rights::{Right, Rights};
@@ -68,7 +68,7 @@ fn a_worker_holds_what_its_probe_declares_and_no_more() {
             common::skipped(id, "no case of it can run here");
             continue;
         };
-        let terms = Terms {
+        let terms = RoundOptions {
             timing: TIMING,
             tsc_hz: None,
             verify_all: false,
@@ -76,7 +76,7 @@ fn a_worker_holds_what_its_probe_declares_and_no_more() {
             interrupted: &|| false,
         };
         let last = |far: bool| probe.roles().iter().rfind(|role| probe.far(role) == far);
-        let mut observe = |standing: &syscost_harness::worker::Standing<'_>| {
+        let mut observe = |standing: &syscost_harness::worker::ReadyRound<'_>| {
             for (role, pid) in [(last(false), standing.near_pid), (last(true), standing.far_pid)] {
                 if let Some(role) = role {
                     assert_confined(*probe, role, pid);

@@ -10,7 +10,7 @@ use syscost_analyze::operations::Operation;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::Column;
+use syscost_experiment::run::rows::CsvColumn;
 use syscost_report::material::Material;
 use syscost_report::section::{drawings, machine, operations};
 use syscost_report::{Block, Section, svg};
@@ -18,12 +18,12 @@ use syscost_report::{Block, Section, svg};
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run cse221";
 
-const fn column(id: &'static str, help: &'static str) -> Column {
-    Column { id, help }
+const fn column(id: &'static str, help: &'static str) -> CsvColumn {
+    CsvColumn { id, help }
 }
 
 /// The columns of the table.
-pub const COLUMNS: &[Column] = &[
+pub const COLUMNS: &[CsvColumn] = &[
     column("operation", "what was measured: the title of its probe"),
     column("variant", "which of its rows"),
     column("unit", "of the figures up to `standard_deviation`"),

@@ -19,8 +19,8 @@ use syscost_core::sample::Sample;
 use syscost_core::stats;
 use syscost_experiment::plan::Case;
 use syscost_harness::worker::path::Paths;
-use syscost_harness::worker::{self, RoundError, Terms};
-use syscost_host::namespaces::{LinkSettings, Pair, Side};
+use syscost_harness::worker::{self, RoundError, RoundOptions};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings};
 use syscost_host::scratch::Scratch;
 use syscost_measure::probe::{self, Timing};
 use syscost_sys::program;
@@ -63,7 +63,7 @@ pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
     let point = point(asked, visit)?;
     let (mut paths, _inside) = paths(visit.cell.path, visit.place, &point)?;
     let case = Case { index: 0, probe: asked.probe.into(), point, twin_of: None };
-    let terms = Terms {
+    let terms = RoundOptions {
         timing: Timing {
             warmup_ns: WARM_UP.as_nanos() as u64,
             window_ns: u64::from(visit.seconds) * 1_000_000_000,
@@ -132,21 +132,21 @@ fn paths(path: Path, place: &Place, point: &Point) -> Result<(Paths, Option<Insi
     if path == Path::Loopback {
         return Ok((paths, Some(Inside::enter(place.sender().namespace)?)));
     }
-    let side = |namespace: RawFd, address: std::net::Ipv4Addr, interface: &str| -> Result<Side> {
-        Ok(Side {
+    let side = |namespace: RawFd, address: std::net::Ipv4Addr, interface: &str| -> Result<NamespaceSide> {
+        Ok(NamespaceSide {
             user_ns: None,
             net_ns: namespace::duplicate(namespace)?,
             address: address.into(),
             interface: interface.into(),
         })
     };
-    let pair = Pair {
+    let pair = NamespacePair {
         sender: side(place.sender().namespace, place.sender_address, "sender")?,
         receiver: side(place.receiver().namespace, place.receiver_address, "receiver")?,
         facts: Default::default(),
     };
     let mtu = point.int("mtu").context("a veth point has an MTU")? as u32;
-    paths.lend(&LinkSettings { mtu, offloads: point.on("offloads") }, pair);
+    paths.lend(&VethSettings { mtu, offloads: point.on("offloads") }, pair);
     Ok((paths, None))
 }
 

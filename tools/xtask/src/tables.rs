@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use syscost_course::{cse221, pa02};
 use syscost_experiment::run::histograms;
-use syscost_experiment::run::rows::{Column, FIXED};
+use syscost_experiment::run::rows::{CsvColumn, FIXED};
 use syscost_measure::probe;
 use syscost_report::csv;
 
@@ -27,7 +27,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-fn columns(columns: &[Column]) -> String {
+fn columns(columns: &[CsvColumn]) -> String {
     let mut out = String::from("| column | meaning |\n|---|---|\n");
     for column in columns {
         let _ = writeln!(out, "| `{}` | {} |", column.id, cell(column.help));

@@ -152,13 +152,13 @@ impl<V: Serialize> Serialize for Few<V> {
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Few<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Few<V>, D::Error> {
-        deserializer.deserialize_map(Read(PhantomData))
+        deserializer.deserialize_map(FewVisitor(PhantomData))
     }
 }
 
-struct Read<V>(PhantomData<V>);
+struct FewVisitor<V>(PhantomData<V>);
 
-impl<'de, V: Deserialize<'de>> Visitor<'de> for Read<V> {
+impl<'de, V: Deserialize<'de>> Visitor<'de> for FewVisitor<V> {
     type Value = Few<V>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

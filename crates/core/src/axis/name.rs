@@ -186,13 +186,13 @@ impl Serialize for Name {
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
-        deserializer.deserialize_str(Read)
+        deserializer.deserialize_str(NameVisitor)
     }
 }
 
-struct Read;
+struct NameVisitor;
 
-impl Visitor<'_> for Read {
+impl Visitor<'_> for NameVisitor {
     type Value = Name;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -108,19 +108,19 @@ fn noise(points: &[(f64, f64)]) -> f64 {
 }
 
 /// A straight line through points, by least squares.
-struct Line {
+struct FittedLine {
     slope: f64,
     /// Sum of squared residuals.
     residuals: f64,
 }
 
-fn line(points: &[(f64, f64)]) -> Line {
+fn line(points: &[(f64, f64)]) -> FittedLine {
     let n = points.len() as f64;
     let (mx, my) = points.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
     let sum = |of: fn(f64, f64) -> f64| points.iter().map(|(x, y)| of(x - mx, y - my)).sum::<f64>();
     let (xx, xy, yy) = (sum(|x, _| x * x), sum(|x, y| x * y), sum(|_, y| y * y));
     let slope = if xx > 0.0 { xy / xx } else { 0.0 };
-    Line { slope, residuals: (yy - slope * xy).max(0.0) }
+    FittedLine { slope, residuals: (yy - slope * xy).max(0.0) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use syscost_core::axis::{Axis, Kind, Name, Point, Value};
 use syscost_measure::probe::Probe;
 
 /// The points of one probe of a spec.
-pub struct Grid {
+pub struct PointGrid {
     /// Each with the number of its combination of words; the first axis slowest.
     pub points: Vec<(usize, Point)>,
     /// How many combinations of words there are.
@@ -19,7 +19,12 @@ pub struct Grid {
 
 /// Every point of one probe of a spec. An axis that does not apply to a point is absent from it and multiplies
 /// nothing.
-pub fn grid(probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) -> Result<Grid, PlanError> {
+pub fn grid(
+    probe: &dyn Probe,
+    axes: &[Axis],
+    entry: &ProbeSpec,
+    quick: bool,
+) -> Result<PointGrid, PlanError> {
     let values: Vec<Vec<Value>> = axes.iter().map(|axis| values(axis, entry, quick)).collect();
     let too_many = |count| too_many(probe, axes, entry, quick, count);
     let mut making = Making { probe, axes, entry, values: &values, words: 0 };
@@ -28,16 +33,16 @@ pub fn grid(probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) ->
     if words > MOST_CASES {
         return Err(too_many(words));
     }
-    let mut grid = Grid { points: Vec::new(), words };
+    let mut grid = PointGrid { points: Vec::new(), words };
     grid.fill(&tree, &mut Vec::new());
     if grid.points.len() > MOST_CASES { Err(too_many(grid.points.len())) } else { Ok(grid) }
 }
 
 /// What follows the values of the axes before.
-enum Tree {
+enum AxisTree {
     /// Whatever the number is, the same follows.
-    Numbers(Name, Vec<Value>, Box<Tree>),
-    Words(Name, Vec<(Value, Tree)>),
+    Numbers(Name, Vec<Value>, Box<AxisTree>),
+    Words(Name, Vec<(Value, AxisTree)>),
     /// The number of this combination of words, and the axes on the way here in the order of their names.
     End(usize, Vec<usize>),
 }
@@ -54,19 +59,19 @@ struct Making<'a> {
 
 impl Making<'_> {
     /// The axes from this one on, after a point that holds those before it.
-    fn below(&mut self, from: usize, point: &Point) -> Tree {
+    fn below(&mut self, from: usize, point: &Point) -> AxisTree {
         let next = (from..self.axes.len()).find(|at| self.probe.applies(self.axes[*at].id, point));
         let Some(at) = next else {
             self.words += 1;
-            return Tree::End(self.words - 1, order(&self.axes[..from], point));
+            return AxisTree::End(self.words - 1, order(&self.axes[..from], point));
         };
         let (axis, name) = (&self.axes[at], Name::from(self.axes[at].id));
         let values = self.wanted(axis, point).map_or_else(|| self.values[at].clone(), |value| vec![value]);
         let numeric = matches!(axis.kind, Kind::Bytes { .. } | Kind::Int { .. });
         if numeric && !self.probe.decides(axis.id) {
-            let Some(first) = values.first() else { return Tree::Words(name, Vec::new()) };
+            let Some(first) = values.first() else { return AxisTree::Words(name, Vec::new()) };
             let rest = self.below(at + 1, &with(point, axis, first));
-            return Tree::Numbers(name, values, Box::new(rest));
+            return AxisTree::Numbers(name, values, Box::new(rest));
         }
         let mut branches = Vec::new();
         for value in values {
@@ -76,7 +81,7 @@ impl Making<'_> {
                 break;
             }
         }
-        Tree::Words(name, branches)
+        AxisTree::Words(name, branches)
     }
 
     /// What the point needs on an axis of which the experiment says nothing.
@@ -97,24 +102,24 @@ fn order(axes: &[Axis], point: &Point) -> Vec<usize> {
     point.names().filter_map(|axis| applying.iter().position(|id| axis == id)).collect()
 }
 
-impl Grid {
+impl PointGrid {
     /// Every point of a tree, until there are too many.
-    fn fill(&mut self, tree: &Tree, before: &mut Vec<(Name, Value)>) {
+    fn fill(&mut self, tree: &AxisTree, before: &mut Vec<(Name, Value)>) {
         match tree {
-            Tree::Numbers(axis, values, rest) => {
+            AxisTree::Numbers(axis, values, rest) => {
                 values.iter().for_each(|value| self.branch(axis, value, rest, before));
             }
-            Tree::Words(axis, branches) => {
+            AxisTree::Words(axis, branches) => {
                 branches.iter().for_each(|(value, rest)| self.branch(axis, value, rest, before));
             }
-            Tree::End(words, order) => {
+            AxisTree::End(words, order) => {
                 let point = order.iter().map(|place| before[*place].clone()).collect();
                 self.points.push((*words, point));
             }
         }
     }
 
-    fn branch(&mut self, axis: &Name, value: &Value, rest: &Tree, before: &mut Vec<(Name, Value)>) {
+    fn branch(&mut self, axis: &Name, value: &Value, rest: &AxisTree, before: &mut Vec<(Name, Value)>) {
         if self.points.len() <= MOST_CASES {
             before.push((axis.clone(), value.clone()));
             self.fill(rest, before);

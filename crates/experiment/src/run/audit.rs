@@ -38,7 +38,7 @@ pub struct Audit {
     pub no_functions: Option<Unavailable>,
     /// Who paid for the CPU time, from a round of its own.
     #[serde(default)]
-    pub cpu: Option<Cpu>,
+    pub cpu: Option<CpuTimes>,
     /// What disturbed its rounds however often they were tried: bytes are counted right all the same, but CPU
     /// times are then not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,7 @@ fn none(count: &u32) -> bool {
 
 /// CPU time of a whole round, and what of it was work of softirqs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
+pub struct CpuTimes {
     /// Payload that this time was spent on.
     pub bytes: u64,
     /// CPU time of each side's data threads, by their own clocks.
@@ -66,7 +66,7 @@ pub struct Cpu {
     pub softirqs_charged: Option<bool>,
 }
 
-impl Cpu {
+impl CpuTimes {
     /// The threads' own part: without softirqs.
     fn process_ns(&self, cpu_ns: u64, softirqs_ns: u64) -> u64 {
         if self.softirqs_charged == Some(false) { cpu_ns } else { cpu_ns.saturating_sub(softirqs_ns) }
@@ -257,13 +257,13 @@ mod tests {
         };
         let (sender_cpu_ns, receiver_cpu_ns) = (100, 50);
         let charged =
-            Cpu { bytes: 10, sender_cpu_ns, receiver_cpu_ns, softirqs, softirqs_charged: Some(true) };
+            CpuTimes { bytes: 10, sender_cpu_ns, receiver_cpu_ns, softirqs, softirqs_charged: Some(true) };
         assert_eq!((charged.sender_process_ns(), charged.receiver_process_ns()), (65, 40));
         assert_eq!(charged.total_ns(), 100 + 50 + 20);
         assert_eq!(charged.net_rx_in_sender(), Some(0.5));
-        let apart = Cpu { softirqs_charged: Some(false), ..charged };
+        let apart = CpuTimes { softirqs_charged: Some(false), ..charged };
         assert_eq!(apart.total_ns(), 100 + 50 + 65, "clocks that leave softirqs out");
-        let none = Cpu { softirqs: Spent::default(), ..charged };
+        let none = CpuTimes { softirqs: Spent::default(), ..charged };
         assert_eq!(none.net_rx_in_sender(), None);
     }
 

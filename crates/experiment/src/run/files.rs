@@ -5,11 +5,11 @@
 //! with a warning and [`RunDir::resume`] cuts off. Files of the directory are never followed
 //! through symbolic links, and nothing that is found in one makes the reader panic.
 
+use super::directory::{OpenDirectory, one_name};
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
-use super::held::{Held, one_name};
 use super::rows::{self, BadField};
-use super::samples::{self, Place, Samples, Written};
+use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ const LARGEST_RECORD: u64 = 256 << 20;
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    held: Held,
+    held: OpenDirectory,
     samples: File,
     /// Bytes of whole rows in `samples.csv`.
     length: u64,
@@ -54,7 +54,7 @@ impl RunDir {
             }
             _ => write_error(path, e),
         })?;
-        let held = Held::open(path)?;
+        let held = OpenDirectory::open(path)?;
         let begun = leftovers::only_a_beginning(&held.way).map_err(|e| write_error(path, e))?;
         if !begun && fs::read_dir(&held.way).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
@@ -91,7 +91,7 @@ impl RunDir {
     /// Opens a run to continue it, and reads it. A torn last row is cut off with the rest of its
     /// round, which is to be measured again.
     pub fn resume(path: &Path) -> Result<(RunDir, Run), ResumeError> {
-        let held = Held::open(path).map_err(|error| match error {
+        let held = OpenDirectory::open(path).map_err(|error| match error {
             WriteError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ResumeError::Load(LoadError::NotARun { path: path.into(), missing: RECORD })
             }
@@ -190,7 +190,7 @@ impl RunDir {
     }
 
     /// Appends whole rows with one write; all of them, or none.
-    pub fn append(&mut self, samples: &[Sample]) -> Result<Written, WriteError> {
+    pub fn append(&mut self, samples: &[Sample]) -> Result<WrittenRows, WriteError> {
         self.in_place()?;
         let histograms = super::histograms::append(&self.held.way, samples)
             .map_err(|error| self.held.named(error, &self.path))?;
@@ -206,11 +206,11 @@ impl RunDir {
             })?;
             let before = lines.len() as u64;
             rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
-            places.push(Place { offset: self.length + before, bytes: lines.len() as u64 - before });
+            places.push(RowPlace { offset: self.length + before, bytes: lines.len() as u64 - before });
         }
         self.write_rows(lines.as_bytes())?;
         self.rows += samples.len();
-        Ok(Written { rows: places, histograms })
+        Ok(WrittenRows { rows: places, histograms })
     }
 
     fn write_rows(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
@@ -406,7 +406,7 @@ mod tests {
         let samples = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut dir = RunDir {
             path: "/somewhere".into(),
-            held: Held::open(Path::new("/")).unwrap(),
+            held: OpenDirectory::open(Path::new("/")).unwrap(),
             samples,
             length: 0,
             rows: 0,

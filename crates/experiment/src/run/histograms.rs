@@ -4,11 +4,11 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
+use super::directory::one_name;
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::{open_file, options};
-use super::held::one_name;
-use super::rows::{BadField, Column, column};
-use super::samples::Place;
+use super::rows::{BadField, CsvColumn, column};
+use super::samples::RowPlace;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ use syscost_core::stats::histogram::Histogram;
 
 pub const HISTOGRAMS: &str = "histograms.csv";
 
-pub const COLUMNS: &[Column] = &[
+pub const COLUMNS: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("round", "that of the sample in `samples.csv`"),
     column("sample", "that of the sample in `samples.csv`"),
@@ -36,12 +36,12 @@ const LONGEST_ROW: u64 = 2 << 20;
 /// Appends the rows of those samples that have a histogram, with one write.
 pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> {
     let mut rows = String::new();
-    let mut places: Vec<(Key, Place)> = Vec::new();
+    let mut places: Vec<(HistogramKey, RowPlace)> = Vec::new();
     for sample in samples {
         if let Some(histogram) = &sample.histogram {
             let (key, offset) = ((sample.case, sample.round, sample.index), rows.len() as u64);
             rows.push_str(&format!("{},{},{},{histogram}\n", sample.case, sample.round, sample.index));
-            places.push((key, Place { offset, bytes: rows.len() as u64 - offset }));
+            places.push((key, RowPlace { offset, bytes: rows.len() as u64 - offset }));
         }
     }
     let mut written = Histograms::default();
@@ -50,7 +50,7 @@ pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> 
     }
     let path = dir.join(HISTOGRAMS);
     let start = append_rows(&path, rows).map_err(|error| write_error(&path, error))?;
-    places.into_iter().for_each(|(key, at)| written.saw(key, Place { offset: start + at.offset, ..at }));
+    places.into_iter().for_each(|(key, at)| written.saw(key, RowPlace { offset: start + at.offset, ..at }));
     Ok(written)
 }
 
@@ -96,17 +96,17 @@ fn header() -> String {
 }
 
 /// Which sample: case, round, position within it.
-type Key = (usize, u32, u32);
+type HistogramKey = (usize, u32, u32);
 
 /// Where the histogram of each sample stands: they are large, and read when they are needed.
 #[derive(Clone, Debug, Default)]
 pub struct Histograms {
     /// By case.
-    places: HashMap<usize, BTreeMap<(u32, u32), Place>>,
+    places: HashMap<usize, BTreeMap<(u32, u32), RowPlace>>,
 }
 
 impl Histograms {
-    fn saw(&mut self, (case, round, index): Key, place: Place) {
+    fn saw(&mut self, (case, round, index): HistogramKey, place: RowPlace) {
         self.places.entry(case).or_default().insert((round, index), place);
     }
 
@@ -165,7 +165,7 @@ pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
             // The end, or half a row that a crash left.
             break;
         }
-        let place = Place { offset, bytes: length as u64 };
+        let place = RowPlace { offset, bytes: length as u64 };
         offset += length as u64;
         if line == 1 {
             if bytes != header().trim_end().as_bytes() {
@@ -185,7 +185,7 @@ pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
     Ok(found)
 }
 
-fn parts(line: &str) -> Option<(Key, &str)> {
+fn parts(line: &str) -> Option<(HistogramKey, &str)> {
     let mut fields = line.splitn(4, ',');
     let key = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some((key, fields.next()?))

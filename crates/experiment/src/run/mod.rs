@@ -7,7 +7,7 @@
 pub mod audit;
 mod errors;
 pub mod files;
-mod held;
+mod directory;
 pub mod histograms;
 pub mod leftovers;
 pub mod rows;
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::probe::prediction::Prediction;
 
-pub use audit::{Audit, Cpu};
+pub use audit::{Audit, CpuTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
-pub use samples::{Samples, Tally};
+pub use samples::{SampleTally, Samples};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;

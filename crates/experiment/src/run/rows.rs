@@ -12,17 +12,17 @@ use syscost_core::units::count;
 use syscost_measure::probe;
 
 /// A column of every row, and what it means (for FORMAT.md).
-pub struct Column {
+pub struct CsvColumn {
     pub id: &'static str,
     pub help: &'static str,
 }
 
-pub(super) const fn column(id: &'static str, help: &'static str) -> Column {
-    Column { id, help }
+pub(super) const fn column(id: &'static str, help: &'static str) -> CsvColumn {
+    CsvColumn { id, help }
 }
 
 /// The columns before the quantities of the run's probes.
-pub const FIXED: &[Column] = &[
+pub const FIXED: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("probe", "the probe's id; repeats the plan so that the file can be read alone"),
     column("round", "which visit of the case, from 0: a fresh worker or pair of workers"),

@@ -20,14 +20,14 @@ use syscost_core::sample::Sample;
 
 /// How many there are, and of what kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct SampleTally {
     pub samples: usize,
     pub verified: usize,
     /// With a mark of disturbance.
     pub marked: usize,
 }
 
-impl Tally {
+impl SampleTally {
     fn count(&mut self, sample: &Sample) {
         self.samples += 1;
         self.verified += usize::from(sample.verified);
@@ -43,12 +43,12 @@ pub struct Samples {
 }
 
 /// The samples of one case, in the order of the file.
-pub struct OfCase<'a> {
+pub struct CaseSamples<'a> {
     read: Vec<Sample>,
     held: Vec<&'a Sample>,
 }
 
-impl OfCase<'_> {
+impl CaseSamples<'_> {
     pub fn iter(&self) -> impl Iterator<Item = &Sample> {
         self.read.iter().chain(self.held.iter().copied())
     }
@@ -61,7 +61,7 @@ struct Stored {
     file: Arc<File>,
     columns: Columns,
     /// By case, in the order of the file.
-    pieces: Vec<Vec<Piece>>,
+    pieces: Vec<Vec<RoundRows>>,
     histograms: Histograms,
     /// The first thing that could not be read again.
     trouble: Arc<OnceLock<String>>,
@@ -69,7 +69,7 @@ struct Stored {
 
 /// Rows of one round that stand together.
 #[derive(Clone, Debug)]
-struct Piece {
+struct RoundRows {
     round: u32,
     offset: u64,
     bytes: u64,
@@ -80,13 +80,13 @@ struct Piece {
 
 /// Where a row stands in its file, its newline included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RowPlace {
     pub offset: u64,
     pub bytes: u64,
 }
 
 /// What was found in the file beside its samples.
-pub(super) struct Found {
+pub(super) struct ReadSamples {
     pub samples: Samples,
     /// Bytes up to the end of the last whole row.
     pub whole: u64,
@@ -110,15 +110,15 @@ impl Samples {
     }
 
     /// Those of one case.
-    pub fn of_case(&self, case: usize) -> OfCase<'_> {
+    pub fn of_case(&self, case: usize) -> CaseSamples<'_> {
         match &self.stored {
-            Some(stored) => OfCase { read: stored.of_case(case), held: Vec::new() },
-            None => OfCase { read: Vec::new(), held: self.iter().filter(|s| s.case == case).collect() },
+            Some(stored) => CaseSamples { read: stored.of_case(case), held: Vec::new() },
+            None => CaseSamples { read: Vec::new(), held: self.iter().filter(|s| s.case == case).collect() },
         }
     }
 
-    pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
+    pub fn tally(&self) -> SampleTally {
+        let mut tally = SampleTally::default();
         match &self.stored {
             Some(stored) => stored.pieces.iter().flatten().for_each(|piece| {
                 tally.samples += piece.samples as usize;
@@ -155,7 +155,7 @@ impl Samples {
     }
 
     /// Takes in samples that were appended to the files.
-    pub fn written(&mut self, samples: &[Sample], places: Written) {
+    pub fn written(&mut self, samples: &[Sample], places: WrittenRows) {
         let Some(stored) = &mut self.stored else {
             self.extend(samples.iter().cloned());
             return;
@@ -176,7 +176,7 @@ impl Samples {
     /// Drops the rows of the last round in the file; where they began.
     pub(super) fn drop_last_round(&mut self) -> Option<u64> {
         let stored = self.stored.as_mut()?;
-        let start = |pieces: &Vec<Piece>| pieces.last().map(|piece| piece.offset);
+        let start = |pieces: &Vec<RoundRows>| pieces.last().map(|piece| piece.offset);
         let last = stored.pieces.iter_mut().max_by_key(|pieces| start(pieces))?;
         Some(last.pop()?.offset)
     }
@@ -184,18 +184,18 @@ impl Samples {
 
 /// Where appended samples stand.
 #[derive(Debug, Default)]
-pub struct Written {
-    pub rows: Vec<Place>,
+pub struct WrittenRows {
+    pub rows: Vec<RowPlace>,
     pub histograms: Histograms,
 }
 
 impl Stored {
-    fn saw(&mut self, sample: &Sample, place: Place) {
+    fn saw(&mut self, sample: &Sample, place: RowPlace) {
         if self.pieces.len() <= sample.case {
             self.pieces.resize_with(sample.case + 1, Vec::new);
         }
         let pieces = &mut self.pieces[sample.case];
-        let follows = |p: &&mut Piece| p.round == sample.round && p.offset + p.bytes == place.offset;
+        let follows = |p: &&mut RoundRows| p.round == sample.round && p.offset + p.bytes == place.offset;
         let (verified, marked) = (u32::from(sample.verified), u32::from(!sample.marks.is_empty()));
         match pieces.last_mut().filter(follows) {
             Some(piece) => {
@@ -204,7 +204,7 @@ impl Stored {
                 piece.verified += verified;
                 piece.marked += marked;
             }
-            None => pieces.push(Piece {
+            None => pieces.push(RoundRows {
                 round: sample.round,
                 offset: place.offset,
                 bytes: place.bytes,
@@ -232,7 +232,7 @@ impl Stored {
         samples
     }
 
-    fn read(&self, case: usize, piece: &Piece, into: &mut Vec<Sample>) -> Result<(), String> {
+    fn read(&self, case: usize, piece: &RoundRows, into: &mut Vec<Sample>) -> Result<(), String> {
         let at = |what: String| format!("{SAMPLES}, from byte {}: {what}", piece.offset);
         let mut bytes = vec![0; piece.bytes as usize];
         self.file.read_exact_at(&mut bytes, piece.offset).map_err(|e| at(e.to_string()))?;
@@ -251,7 +251,7 @@ impl Stored {
     }
 
     fn whole(&self) -> Vec<Sample> {
-        let mut order: Vec<(u64, usize, &Piece)> = Vec::new();
+        let mut order: Vec<(u64, usize, &RoundRows)> = Vec::new();
         for (case, pieces) in self.pieces.iter().enumerate() {
             order.extend(pieces.iter().map(|piece| (piece.offset, case, piece)));
         }
@@ -271,14 +271,14 @@ impl Stored {
 }
 
 /// Reads every row once: what is wrong in one is told with its place.
-pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Found, LoadError> {
+pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<ReadSamples, LoadError> {
     let path = dir.join(SAMPLES);
     file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
     let again = file.try_clone().map_err(|e| read_error(dir, SAMPLES, e))?;
     let mut reader = BufReader::with_capacity(1 << 18, file);
     let quantities = rows::quantity_columns(&record.plan);
     let samples = Samples::none_of(dir, again, &quantities);
-    let mut found = Found { samples, whole: 0, torn: false, quantities };
+    let mut found = ReadSamples { samples, whole: 0, torn: false, quantities };
     let mut bytes = Vec::new();
     for line in 1u64.. {
         bytes.clear();
@@ -306,7 +306,7 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Fo
             stored.columns = Columns::new(&found.quantities);
         } else {
             let sample = rows::parse_row(text, &record.plan, &stored.columns).map_err(bad)?;
-            stored.saw(&sample, Place { offset: found.whole, bytes: length as u64 });
+            stored.saw(&sample, RowPlace { offset: found.whole, bytes: length as u64 });
         }
         found.whole += length as u64;
     }

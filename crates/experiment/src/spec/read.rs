@@ -34,12 +34,12 @@ const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
 const REFINE_KEYS: &[&str] = &["axes", "stages", "most_cases", "time_share"];
 
 /// The text and its name: what turns a span into a place.
-struct Source<'a> {
+struct SpecSource<'a> {
     text: &'a str,
     origin: &'a str,
 }
 
-impl Source<'_> {
+impl SpecSource<'_> {
     fn error(&self, span: Range<usize>, message: impl Into<String>) -> SpecError {
         let mut start = span.start.min(self.text.len());
         while !self.text.is_char_boundary(start) {
@@ -113,7 +113,7 @@ impl Source<'_> {
 }
 
 pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
-    let source = Source { text, origin };
+    let source = SpecSource { text, origin };
     let document = DeTable::parse(text)
         .map_err(|e| source.error(e.span().unwrap_or(0..0), format!("this is not TOML: {}", e.message())))?;
     let stem = Path::new(origin).file_stem().and_then(|s| s.to_str()).unwrap_or("spec");
@@ -134,7 +134,7 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
 }
 
 /// Every probe of a collection, with its default axes.
-fn suite(source: &Source<'_>, key: &str, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+fn suite(source: &SpecSource<'_>, key: &str, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
     let name = source.string(key, item)?;
     let members = probe::ALL.iter().filter(|p| p.suite() == Some(name.as_str()));
     let probes: Vec<ProbeSpec> =
@@ -161,7 +161,12 @@ fn name_first(spec: &mut Spec, mut named: Vec<ProbeSpec>) {
 }
 
 /// One key of the document; `None`: there is no such key.
-fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Option<Result<(), SpecError>> {
+fn set(
+    source: &SpecSource<'_>,
+    spec: &mut Spec,
+    key: &str,
+    item: &Item<'_>,
+) -> Option<Result<(), SpecError>> {
     let result = match key {
         "name" => source.string(key, item).map(|v| spec.name = v),
         "title" => source.string(key, item).map(|v| spec.title = v),
@@ -183,7 +188,7 @@ fn set(source: &Source<'_>, spec: &mut Spec, key: &str, item: &Item<'_>) -> Opti
     Some(result)
 }
 
-fn timing(source: &Source<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, SpecError> {
+fn timing(source: &SpecSource<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, SpecError> {
     let mut timing = base;
     for (key, item) in source.table("timing", item)? {
         match key.get_ref().as_ref() {
@@ -196,7 +201,7 @@ fn timing(source: &Source<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, 
     Ok(timing)
 }
 
-fn refine(source: &Source<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
+fn refine(source: &SpecSource<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
     let mut refine = Refine::default();
     for (key, item) in source.table("refine", item)? {
         match key.get_ref().as_ref() {
@@ -215,13 +220,13 @@ fn refine(source: &Source<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
     Ok(refine)
 }
 
-fn probes(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+fn probes(source: &SpecSource<'_>, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
     let wanted = "probe must be a list of tables, each written as [[probe]]";
     let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted))?;
     list.iter().map(|entry| one_probe(source, entry)).collect()
 }
 
-fn one_probe(source: &Source<'_>, item: &Item<'_>) -> Result<ProbeSpec, SpecError> {
+fn one_probe(source: &SpecSource<'_>, item: &Item<'_>) -> Result<ProbeSpec, SpecError> {
     let table = source.table("[probe]", item)?;
     let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
     let (_, id_item) = table.iter().find(|(key, _)| key.get_ref() == "id").ok_or_else(|| {
@@ -240,7 +245,7 @@ fn one_probe(source: &Source<'_>, item: &Item<'_>) -> Result<ProbeSpec, SpecErro
 }
 
 fn axis_values(
-    source: &Source<'_>,
+    source: &SpecSource<'_>,
     probe: &dyn Probe,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     item: &Item<'_>,

@@ -1,6 +1,6 @@
 //! Starts workers: on this host, in a network namespace, or on another host.
 
-use super::path::Place;
+use super::path::WorkerPlace;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -28,10 +28,10 @@ pub enum Worker {
 
 impl Worker {
     /// Starts this binary as a worker in `place`.
-    pub fn start(place: &Place<'_>) -> io::Result<Worker> {
+    pub fn start(place: &WorkerPlace<'_>) -> io::Result<Worker> {
         match place {
-            Place::Remote(host) => host.start_worker().map(Worker::Far),
-            Place::Here | Place::Namespace(_) => Near::start(place).map(Worker::Near),
+            WorkerPlace::Remote(host) => host.start_worker().map(Worker::Far),
+            WorkerPlace::Here | WorkerPlace::Namespace(_) => Near::start(place).map(Worker::Near),
         }
     }
 
@@ -112,12 +112,12 @@ pub struct Near {
 }
 
 impl Near {
-    fn start(place: &Place<'_>) -> io::Result<Near> {
+    fn start(place: &WorkerPlace<'_>) -> io::Result<Near> {
         let mut command = Command::new(program::path());
         // A process group of its own: Ctrl-C reaches the harness alone, which then ends its workers.
         command.arg(WORKER_SUBCOMMAND).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Place::Namespace(side) = place {
+        if let WorkerPlace::Namespace(side) = place {
             side.enter_on_exec(&mut command);
         }
         let mut child = command.spawn()?;

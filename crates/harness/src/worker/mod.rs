@@ -9,4 +9,4 @@ pub mod launch;
 pub mod path;
 mod round;
 
-pub use round::{Observer, Round, RoundError, Standing, Terms, observed_round, round};
+pub use round::{Observer, ReadyRound, RoundError, RoundOptions, RoundResult, observed_round, round};

@@ -6,42 +6,42 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use syscost_core::axis::Point;
 use syscost_host::Unavailable;
-use syscost_host::namespaces::{LinkSettings, Pair, Side, named};
+use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings, named};
 use syscost_host::remote::{self, Host, target};
 use syscost_sys::namespace;
 
 /// Where a worker runs.
 #[derive(Clone, Copy)]
-pub enum Place<'a> {
+pub enum WorkerPlace<'a> {
     /// This host, this namespace.
     Here,
-    Namespace(&'a Side),
+    Namespace(&'a NamespaceSide),
     /// Another host.
     Remote(&'a Host),
 }
 
-impl Place<'_> {
+impl WorkerPlace<'_> {
     /// The number by which this kernel tells its network namespace from others; none on another host.
     pub fn net_namespace(&self) -> io::Result<Option<u32>> {
         match self {
-            Place::Here => namespace::number(namespace::current_net()?.as_fd()).map(Some),
-            Place::Namespace(side) => namespace::number(side.net_ns.as_fd()).map(Some),
-            Place::Remote(_) => Ok(None),
+            WorkerPlace::Here => namespace::number(namespace::current_net()?.as_fd()).map(Some),
+            WorkerPlace::Namespace(side) => namespace::number(side.net_ns.as_fd()).map(Some),
+            WorkerPlace::Remote(_) => Ok(None),
         }
     }
 
     /// The rate of the time-stamp counter there, where that of this host is known.
     pub fn tsc_hz(&self, here: Option<f64>) -> Option<f64> {
         match self {
-            Place::Here | Place::Namespace(_) => here,
-            Place::Remote(host) => here.and(host.tsc_hz()),
+            WorkerPlace::Here | WorkerPlace::Namespace(_) => here,
+            WorkerPlace::Remote(host) => here.and(host.tsc_hz()),
         }
     }
 }
 
 /// The place and address of a role.
-pub struct Seat<'a> {
-    pub place: Place<'a>,
+pub struct RoleAddress<'a> {
+    pub place: WorkerPlace<'a>,
     pub address: String,
     /// Ports that a listener there has to be on.
     pub ports: Option<(u16, u16)>,
@@ -51,13 +51,13 @@ pub struct Seat<'a> {
 /// a namespace that nothing holds).
 pub struct Paths {
     run_id: String,
-    pairs: BTreeMap<Link, Pair>,
+    pairs: BTreeMap<PathLink, NamespacePair>,
     hosts: BTreeMap<String, Arc<Host>>,
 }
 
 /// What tells the links of a run apart.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Link {
+enum PathLink {
     /// Made by us.
     Veth { mtu: u32, offloads: bool },
     /// Two namespaces that were there before us.
@@ -70,34 +70,38 @@ impl Paths {
     }
 
     /// Uses a link that was made elsewhere for points with these settings.
-    pub fn lend(&mut self, settings: &LinkSettings, pair: Pair) {
-        self.pairs.insert(Link::Veth { mtu: settings.mtu, offloads: settings.offloads }, pair);
+    pub fn lend(&mut self, settings: &VethSettings, pair: NamespacePair) {
+        self.pairs.insert(PathLink::Veth { mtu: settings.mtu, offloads: settings.offloads }, pair);
     }
 
     /// Where a role of a case at this point runs, on this side of the path or the far one. A point
     /// without a path runs here.
-    pub fn seat(&mut self, point: &Point, far: bool) -> Result<Seat<'_>, Unavailable> {
+    pub fn seat(&mut self, point: &Point, far: bool) -> Result<RoleAddress<'_>, Unavailable> {
         if let Some(path) = another_host(point) {
             return self.seat_at(path, far);
         }
         let Some(link) = link(point) else {
-            return Ok(Seat { place: Place::Here, address: "127.0.0.1".into(), ports: None });
+            return Ok(RoleAddress { place: WorkerPlace::Here, address: "127.0.0.1".into(), ports: None });
         };
         let pair = self.pair(link)?;
         let side = if far { &pair.receiver } else { &pair.sender };
-        Ok(Seat { place: Place::Namespace(side), address: side.address.to_string(), ports: None })
+        Ok(RoleAddress {
+            place: WorkerPlace::Namespace(side),
+            address: side.address.to_string(),
+            ports: None,
+        })
     }
 
     /// The near role runs here, with the address that leads to the other host.
-    fn seat_at(&mut self, path: &str, far: bool) -> Result<Seat<'_>, Unavailable> {
+    fn seat_at(&mut self, path: &str, far: bool) -> Result<RoleAddress<'_>, Unavailable> {
         if !self.hosts.contains_key(path) {
             self.hosts.insert(path.to_string(), remote::open(path)?);
         }
         let host = &self.hosts[path];
         let (near_address, far_address) = host.addresses();
         let (place, address) =
-            if far { (Place::Remote(host), far_address) } else { (Place::Here, near_address) };
-        Ok(Seat { place, address: address.to_string(), ports: host.ports() })
+            if far { (WorkerPlace::Remote(host), far_address) } else { (WorkerPlace::Here, near_address) };
+        Ok(RoleAddress { place, address: address.to_string(), ports: host.ports() })
     }
 
     /// The link of this point as the kernel reports it back.
@@ -107,13 +111,13 @@ impl Paths {
         host.map(|host| host.facts()).or(pair.map(|pair| &pair.facts)).cloned().unwrap_or_default()
     }
 
-    fn pair(&mut self, link: Link) -> Result<&Pair, Unavailable> {
+    fn pair(&mut self, link: PathLink) -> Result<&NamespacePair, Unavailable> {
         if !self.pairs.contains_key(&link) {
             let pair = match &link {
-                Link::Veth { mtu, offloads } => {
-                    Pair::create(&self.run_id, &LinkSettings { mtu: *mtu, offloads: *offloads })?
+                PathLink::Veth { mtu, offloads } => {
+                    NamespacePair::create(&self.run_id, &VethSettings { mtu: *mtu, offloads: *offloads })?
                 }
-                Link::Named(path) => named::open(path)?,
+                PathLink::Named(path) => named::open(path)?,
             };
             self.pairs.insert(link.clone(), pair);
         }
@@ -127,12 +131,12 @@ pub fn another_host(point: &Point) -> Option<&str> {
 }
 
 /// The link of this point, if its roles are not both here.
-fn link(point: &Point) -> Option<Link> {
+fn link(point: &Point) -> Option<PathLink> {
     match point.text("path")? {
         "veth" => {
             let mtu = point.int("mtu").unwrap_or(1500) as u32;
-            Some(Link::Veth { mtu, offloads: point.text("offloads") != Some("off") })
+            Some(PathLink::Veth { mtu, offloads: point.text("offloads") != Some("off") })
         }
-        path => named::is_meant(path).then(|| Link::Named(path.to_string())),
+        path => named::is_meant(path).then(|| PathLink::Named(path.to_string())),
     }
 }

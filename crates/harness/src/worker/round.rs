@@ -26,7 +26,7 @@ pub enum RoundError {
 }
 
 /// What a round brings: samples (case and round not yet filled in) and what the roles said.
-pub struct Round {
+pub struct RoundResult {
     pub samples: Vec<Sample>,
     /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
     pub settings: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub struct Round {
 }
 
 /// The moment when every role is set up and none has begun: what an observer may want to know.
-pub struct Standing<'a> {
+pub struct ReadyRound<'a> {
     /// What the roles offered, in their order.
     pub offers: &'a [serde_json::Value],
     /// Inode numbers of the network namespaces on both sides of the path.
@@ -49,7 +49,7 @@ pub struct Standing<'a> {
 }
 
 /// What is the same for every round of a run.
-pub struct Terms<'a> {
+pub struct RoundOptions<'a> {
     pub timing: Timing,
     pub tsc_hz: Option<f64>,
     pub verify_all: bool,
@@ -59,26 +59,26 @@ pub struct Terms<'a> {
 }
 
 /// Called between setting up and beginning; its error ends the round.
-pub type Observer<'a> = &'a mut dyn FnMut(&Standing<'_>) -> Result<(), RoundError>;
+pub type Observer<'a> = &'a mut dyn FnMut(&ReadyRound<'_>) -> Result<(), RoundError>;
 
 /// Runs one round of a case.
 pub fn round(
     case: &Case,
-    terms: &Terms<'_>,
+    terms: &RoundOptions<'_>,
     paths: &mut Paths,
     scratch: &mut Scratch,
-) -> Result<Round, RoundError> {
+) -> Result<RoundResult, RoundError> {
     observed_round(case, terms, paths, scratch, None)
 }
 
 /// Runs one round of a case, and calls `observe` when all is set up and nothing has begun.
 pub fn observed_round(
     case: &Case,
-    terms: &Terms<'_>,
+    terms: &RoundOptions<'_>,
     paths: &mut Paths,
     scratch: &mut Scratch,
     observe: Option<Observer<'_>>,
-) -> Result<Round, RoundError> {
+) -> Result<RoundResult, RoundError> {
     let probe = probe::find(&case.probe)
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
     let timing = probe.timing(&case.point, terms.timing);
@@ -86,7 +86,7 @@ pub fn observed_round(
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.files(&case.point))?;
     let mut stage =
-        Direction { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
+        RoundDriver { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
     let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
     let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
@@ -111,7 +111,7 @@ pub fn observed_round(
             why: m.why,
         }));
     }
-    Ok(Round { samples, settings, missing, totals })
+    Ok(RoundResult { samples, settings, missing, totals })
 }
 
 /// A probe records what it declares: a file of samples has no column for anything else.
@@ -173,13 +173,13 @@ fn possible(samples: &[Sample]) -> Result<(), RoundError> {
     Ok(())
 }
 
-struct Direction<'a> {
+struct RoundDriver<'a> {
     case: &'a Case,
-    terms: &'a Terms<'a>,
+    terms: &'a RoundOptions<'a>,
     deadline: Deadline,
 }
 
-impl Direction<'_> {
+impl RoundDriver<'_> {
     /// Starts every role's process first: their start-up overlaps.
     fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
         let mut workers = Vec::new();
@@ -215,7 +215,7 @@ impl Direction<'_> {
             for (role, worker) in probe.roles().iter().zip(workers.iter()) {
                 *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
             }
-            observe(&Standing { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
+            observe(&ReadyRound { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
         }
         self.perform(probe, workers)
     }

@@ -1,16 +1,16 @@
 //! Judgements about namespaces and TCP.
 
-use super::{Check, Live, good};
+use super::{HostCheck, Live, good};
 use crate::files::Root;
-use crate::namespaces::Rights;
+use crate::namespaces::NamespaceRights;
 use crate::settings;
 use syscost_core::units::Unit;
 
-pub fn namespaces(_: &Root, live: &Live) -> Check {
+pub fn namespaces(_: &Root, live: &Live) -> HostCheck {
     let title = "network namespaces and veth";
     match &live.namespaces {
-        Ok(Rights::Root) => good("namespaces", title, "allowed to this process itself"),
-        Ok(Rights::UserNamespace) => good("namespaces", title, "allowed inside a user namespace"),
+        Ok(NamespaceRights::Root) => good("namespaces", title, "allowed to this process itself"),
+        Ok(NamespaceRights::UserNamespace) => good("namespaces", title, "allowed inside a user namespace"),
         Err(why) => good("namespaces", title, why.reason.clone()).caution(
             "the veth path is skipped; only loopback can be measured, where sender and receiver share one network",
             why.remedy.clone(),
@@ -18,7 +18,7 @@ pub fn namespaces(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn zerocopy(root: &Root, live: &Live) -> Check {
+pub fn zerocopy(root: &Root, live: &Live) -> HostCheck {
     /// The kernel's own default since 6.7; the one before filled up after some tens of sends.
     const ENOUGH_BYTES: u64 = 131_072;
     let title = "MSG_ZEROCOPY";
@@ -41,7 +41,7 @@ pub fn zerocopy(root: &Root, live: &Live) -> Check {
     )
 }
 
-pub fn locked_memory(root: &Root, _: &Live) -> Check {
+pub fn locked_memory(root: &Root, _: &Live) -> HostCheck {
     /// In flight at once: a few megabytes a connection.
     const ENOUGH_BYTES: u64 = 8 << 20;
     let limit = settings::soft_limit(root, "Max locked memory");
@@ -64,7 +64,7 @@ pub fn locked_memory(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn congestion_control(root: &Root, _: &Live) -> Check {
+pub fn congestion_control(root: &Root, _: &Live) -> HostCheck {
     let title = "TCP congestion control";
     let words = |file: &str| root.text(&format!("proc/sys/net/ipv4/{file}"));
     let (Some(available), Some(default)) =

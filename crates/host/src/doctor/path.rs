@@ -1,13 +1,13 @@
 //! Judgement about one path that the user names: can the far side run there, and what lies between?
 
-use super::{Check, good};
+use super::{HostCheck, good};
 use crate::Unavailable;
 use crate::namespaces::named;
 use crate::remote::{self, target};
 use std::collections::BTreeMap;
 
 /// Tries the path; an error says how one is written.
-pub fn path(path: &str) -> Result<Check, String> {
+pub fn path(path: &str) -> Result<HostCheck, String> {
     let facts = if target::is_meant(path) {
         target::check(path)?;
         remote::open(path).map(|host| host.facts().clone())
@@ -18,7 +18,7 @@ pub fn path(path: &str) -> Result<Check, String> {
     Ok(judged(path, facts))
 }
 
-fn judged(path: &str, facts: Result<BTreeMap<String, String>, Unavailable>) -> Check {
+fn judged(path: &str, facts: Result<BTreeMap<String, String>, Unavailable>) -> HostCheck {
     let title = format!("path {path}");
     match facts {
         Ok(facts) => good("path", &title, described(&facts)),

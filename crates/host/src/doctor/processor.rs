@@ -1,11 +1,11 @@
 //! Judgements about CPUs, their clocks and their counters.
 
-use super::{Check, Live, good};
+use super::{HostCheck, Live, good};
 use crate::files::Root;
 use crate::settings;
 use syscost_core::units;
 
-pub fn count(_: &Root, live: &Live) -> Check {
+pub fn count(_: &Root, live: &Live) -> HostCheck {
     let (cpus, cores) = (live.topology.cpus().len(), live.topology.cores());
     let observed = format!(
         "{} on {} may be used ({})",
@@ -31,7 +31,7 @@ pub fn count(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn governor(root: &Root, _: &Live) -> Check {
+pub fn governor(root: &Root, _: &Live) -> HostCheck {
     let governors = settings::governors(root);
     let check = good("frequency_governor", "frequency governor", governors.as_deref().unwrap_or("not told"));
     match governors.as_deref() {
@@ -44,7 +44,7 @@ pub fn governor(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn turbo(root: &Root, _: &Live) -> Check {
+pub fn turbo(root: &Root, _: &Live) -> HostCheck {
     let turbo = settings::turbo(root);
     let observed = match turbo {
         Some(true) => "on",
@@ -62,7 +62,7 @@ pub fn turbo(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn smt(root: &Root, _: &Live) -> Check {
+pub fn smt(root: &Root, _: &Live) -> HostCheck {
     let smt = settings::smt(root);
     let observed = match smt {
         Some(true) => "on",
@@ -80,7 +80,7 @@ pub fn smt(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn clock(_: &Root, live: &Live) -> Check {
+pub fn clock(_: &Root, live: &Live) -> HostCheck {
     let reading = &live.clock;
     let source = reading.clocksource.as_deref().unwrap_or("not told");
     let way = if reading.by_vdso { "without a system call" } else { "by a system call" };
@@ -100,7 +100,7 @@ pub fn clock(_: &Root, live: &Live) -> Check {
 /// Two constant clocks of one machine differ by parts in a million.
 const TICK_TOLERANCE: f64 = 0.01;
 
-pub fn tick_counter(_: &Root, live: &Live) -> Check {
+pub fn tick_counter(_: &Root, live: &Live) -> HostCheck {
     let rate = match live.tick_invariant {
         Some(true) => "of constant rate",
         Some(false) => "not of constant rate",
@@ -128,7 +128,7 @@ pub fn tick_counter(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn counters(root: &Root, live: &Live) -> Check {
+pub fn counters(root: &Root, live: &Live) -> HostCheck {
     let missing = &live.counters_missing;
     let wanted = live.counters_wanted;
     let paranoid = root.number_or_negative("proc/sys/kernel/perf_event_paranoid");

@@ -1,6 +1,6 @@
 //! Judgements about the kernel, its other work, and this process's place in it.
 
-use super::{Check, Live, good};
+use super::{HostCheck, Live, good};
 use crate::files::Root;
 use crate::{noise, settings, storage};
 use syscost_core::units::{Unit, count};
@@ -9,7 +9,7 @@ use syscost_core::units::{Unit, count};
 const IDLE_SHARE: f64 = 0.05;
 const BUSY_SHARE: f64 = 0.3;
 
-pub fn build(_: &Root, live: &Live) -> Check {
+pub fn build(_: &Root, live: &Live) -> HostCheck {
     let check = good("build", "build of syscost", if live.debug_build { "debug" } else { "release" });
     if live.debug_build {
         check.bad("loops cost several times too much: no figure may be used", "cargo build --release")
@@ -18,7 +18,7 @@ pub fn build(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn steal(_: &Root, live: &Live) -> Check {
+pub fn steal(_: &Root, live: &Live) -> HostCheck {
     let Some(share) = live.noise.steal_fraction(&[]) else {
         return good("steal", "stolen time", "not told").unknown("time taken by a hypervisor cannot be seen");
     };
@@ -33,7 +33,7 @@ pub fn steal(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn other_load(_: &Root, live: &Live) -> Check {
+pub fn other_load(_: &Root, live: &Live) -> HostCheck {
     let cpus = live.noise.steal_ns_by_cpu.len().max(live.topology.cpus().len());
     let load = live.noise.load_average.map_or("not told".into(), |load| format!("{load:.2}"));
     let Some(busy_ns) = live.noise.busy_ns.filter(|_| live.noise.elapsed_ns > 0) else {
@@ -51,7 +51,7 @@ pub fn other_load(_: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn hypervisor(root: &Root, _: &Live) -> Check {
+pub fn hypervisor(root: &Root, _: &Live) -> HostCheck {
     match settings::hypervisor(root) {
         None => good("virtual_machine", "virtual machine", "none seen"),
         Some(kind) => good("virtual_machine", "virtual machine", kind).caution(
@@ -61,7 +61,7 @@ pub fn hypervisor(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn quota(root: &Root, live: &Live) -> Check {
+pub fn quota(root: &Root, live: &Live) -> HostCheck {
     let Some(quota) = noise::cpu_quota(root) else {
         return good("cpu_quota", "CPU quota", "none");
     };
@@ -75,7 +75,7 @@ pub fn quota(root: &Root, live: &Live) -> Check {
     if quota < 2.0 { check.bad(consequence, remedy) } else { check.caution(consequence, remedy) }
 }
 
-pub fn memory(root: &Root, _: &Live) -> Check {
+pub fn memory(root: &Root, _: &Live) -> HostCheck {
     const CAUTION: u64 = 1 << 30;
     const BAD: u64 = 256 << 20;
     let Some(bytes) = settings::memory_bytes(root, "MemAvailable") else {
@@ -90,7 +90,7 @@ pub fn memory(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn huge_pages(root: &Root, _: &Live) -> Check {
+pub fn huge_pages(root: &Root, _: &Live) -> HostCheck {
     let mode = settings::huge_pages(root);
     let check = good("huge_pages", "transparent huge pages", mode.as_deref().unwrap_or("not told"));
     match mode.as_deref() {
@@ -104,7 +104,7 @@ pub fn huge_pages(root: &Root, _: &Live) -> Check {
 }
 
 /// Can file rows run in the current directory, and is a disk what they would measure?
-pub fn directory(root: &Root, live: &Live) -> Check {
+pub fn directory(root: &Root, live: &Live) -> HostCheck {
     /// Scratch files of the largest default size, with as much left free.
     const ENOUGH: u64 = 512 << 20;
     let mount = storage::mount_of(root, &live.directory);
@@ -131,7 +131,7 @@ pub fn directory(root: &Root, live: &Live) -> Check {
     }
 }
 
-pub fn softirq_time(root: &Root, _: &Live) -> Check {
+pub fn softirq_time(root: &Root, _: &Live) -> HostCheck {
     let title = "softirq time (IRQ_TIME_ACCOUNTING)";
     match settings::irq_time_accounting(root) {
         Some((false, file)) => {
@@ -151,7 +151,7 @@ pub fn softirq_time(root: &Root, _: &Live) -> Check {
     }
 }
 
-pub fn rights(root: &Root, _: &Live) -> Check {
+pub fn rights(root: &Root, _: &Live) -> HostCheck {
     let uid = settings::effective_uid(root);
     let capabilities = settings::capabilities(root);
     let (Some(uid), Some(capabilities)) = (uid, capabilities) else {
@@ -171,7 +171,7 @@ pub fn rights(root: &Root, _: &Live) -> Check {
     )
 }
 
-pub fn open_files(root: &Root, _: &Live) -> Check {
+pub fn open_files(root: &Root, _: &Live) -> HostCheck {
     /// Sixteen counters and a connection for each of eight threads, with room to spare.
     const ENOUGH: u64 = 512;
     let limit = settings::soft_limit(root, "Max open files");

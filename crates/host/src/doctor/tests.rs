@@ -46,7 +46,7 @@ fn quiet() -> (Machine, Live) {
         tick_difference: Some(12e-6),
         counters_wanted: 16,
         counters_missing: Vec::new(),
-        namespaces: Ok(Rights::Root),
+        namespaces: Ok(NamespaceRights::Root),
         zerocopy: Ok(()),
         debug_build: false,
         directory: "/home/me".into(),
@@ -56,7 +56,7 @@ fn quiet() -> (Machine, Live) {
     (machine, live)
 }
 
-fn judged(machine: &Machine, live: &Live, id: &str) -> Check {
+fn judged(machine: &Machine, live: &Live, id: &str) -> HostCheck {
     let checks = checks_of(&machine.root(), live);
     checks.into_iter().find(|check| check.id == id).unwrap_or_else(|| panic!("no check {id}"))
 }
@@ -64,7 +64,7 @@ fn judged(machine: &Machine, live: &Live, id: &str) -> Check {
 #[test]
 fn a_quiet_machine_is_good_in_everything() {
     let (machine, live) = quiet();
-    let not_good: Vec<Check> =
+    let not_good: Vec<HostCheck> =
         checks_of(&machine.root(), &live).into_iter().filter(|c| c.status != Status::Good).collect();
     assert!(not_good.is_empty(), "{not_good:#?}");
 }
@@ -199,7 +199,7 @@ fn every_check_explains_itself() {
 fn this_machine_is_judged_and_written_as_json() {
     let checks = checks();
     let json = serde_json::to_string(&checks).unwrap();
-    assert_eq!(serde_json::from_str::<Vec<Check>>(&json).unwrap(), checks);
+    assert_eq!(serde_json::from_str::<Vec<HostCheck>>(&json).unwrap(), checks);
     let build = checks.iter().find(|c| c.id == "build").unwrap();
     assert_eq!(build.status == Status::Bad, cfg!(debug_assertions));
 }

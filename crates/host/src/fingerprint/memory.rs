@@ -64,7 +64,7 @@ impl Facts {
     }
 
     fn modules(&mut self) {
-        let modules = Module::all(&self.root);
+        let modules = MemoryModule::all(&self.root);
         let source = "/sys/firmware/dmi/entries/17-*";
         let count = (!modules.is_empty()).then(|| modules.len().to_string());
         self.add("memory_modules", "memory modules", source, count);
@@ -76,28 +76,30 @@ impl Facts {
 }
 
 /// A memory module of the firmware's table (SMBIOS type 17), which only root may read.
-struct Module {
+struct MemoryModule {
     transfers_per_second: Option<u64>,
     data_bits: Option<u64>,
 }
 
-impl Module {
+impl MemoryModule {
     /// The modules that are plugged in.
-    fn all(root: &Root) -> Vec<Module> {
+    fn all(root: &Root) -> Vec<MemoryModule> {
         let folder = "sys/firmware/dmi/entries";
         let devices = root.names(folder).into_iter().filter(|name| name.starts_with("17-"));
-        devices.filter_map(|name| Module::parse(&root.bytes(&format!("{folder}/{name}/raw"))?)).collect()
+        devices
+            .filter_map(|name| MemoryModule::parse(&root.bytes(&format!("{folder}/{name}/raw"))?))
+            .collect()
     }
 
     /// Source: DMTF DSP0134, System Management BIOS, 7.18; `None` for an empty socket.
-    fn parse(table: &[u8]) -> Option<Module> {
+    fn parse(table: &[u8]) -> Option<MemoryModule> {
         let word = |at: usize| Some(u16::from_le_bytes(table.get(at..at + 2)?.try_into().ok()?));
         let known = |at: usize| word(at).filter(|n| *n != 0 && *n != 0xffff).map(u64::from);
         let length = *table.get(1)? as usize;
         known(0x0c)?;
         // The configured speed is what the machine runs it at; older tables have the highest only.
         let speed = known(0x20).filter(|_| length > 0x21).or_else(|| known(0x15));
-        Some(Module { transfers_per_second: speed.map(|n| n * 1_000_000), data_bits: known(0x0a) })
+        Some(MemoryModule { transfers_per_second: speed.map(|n| n * 1_000_000), data_bits: known(0x0a) })
     }
 }
 
@@ -109,15 +111,15 @@ mod tests {
     fn a_module_runs_at_its_configured_speed() {
         let mut table = [0u8; 0x28];
         (table[0], table[1]) = (17, 0x28);
-        assert!(Module::parse(&table).is_none(), "an empty socket");
+        assert!(MemoryModule::parse(&table).is_none(), "an empty socket");
         table[0x0a] = 64;
         table[0x0c..0x0e].copy_from_slice(&16384u16.to_le_bytes());
         table[0x15..0x17].copy_from_slice(&3200u16.to_le_bytes());
-        let speed = |table: &[u8]| Module::parse(table).unwrap().transfers_per_second;
+        let speed = |table: &[u8]| MemoryModule::parse(table).unwrap().transfers_per_second;
         assert_eq!(speed(&table), Some(3_200_000_000));
         table[0x20..0x22].copy_from_slice(&2933u16.to_le_bytes());
         assert_eq!(speed(&table), Some(2_933_000_000));
-        assert_eq!(Module::parse(&table).unwrap().data_bits, Some(64));
+        assert_eq!(MemoryModule::parse(&table).unwrap().data_bits, Some(64));
         assert_eq!(speed(&table[..0x17]), Some(3_200_000_000), "a table that ends early");
     }
 }

@@ -3,7 +3,7 @@
 //! The thread moves from namespace to namespace and must end afterwards: nothing else may run on
 //! it. It must hold CAP_SYS_ADMIN and CAP_NET_ADMIN over the namespaces it makes.
 
-use super::{LinkSettings, RECEIVER, SENDER};
+use super::{RECEIVER, SENDER, VethSettings};
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn new(run_id: &str, settings: &LinkSettings) -> Result<Request, Unavailable> {
+    pub fn new(run_id: &str, settings: &VethSettings) -> Result<Request, Unavailable> {
         if !MTU_BYTES.contains(&settings.mtu) {
             return Err(Unavailable {
                 reason: format!("an MTU of {} bytes is not possible on a veth pair", settings.mtu),
@@ -62,7 +62,7 @@ pub struct Built {
 /// Which step the kernel refused: reasons and remedies differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum BuildStep {
     UserNamespace,
     NetworkNamespace,
     Veth,
@@ -72,13 +72,13 @@ pub enum Step {
 /// A refused step, in a form that crosses a process boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
-    pub step: Step,
+pub struct RefusedStep {
+    pub step: BuildStep,
     pub errno: Option<i32>,
     pub message: String,
 }
 
-impl Refused {
+impl RefusedStep {
     pub fn is_permission(&self) -> bool {
         matches!(self.errno, Some(libc::EPERM | libc::EACCES))
     }
@@ -86,43 +86,43 @@ impl Refused {
 
 pub trait At<T> {
     /// Names the step in which an error happened.
-    fn at(self, step: Step, doing: &str) -> Result<T, Refused>;
+    fn at(self, step: BuildStep, doing: &str) -> Result<T, RefusedStep>;
 }
 
 impl<T> At<T> for io::Result<T> {
-    fn at(self, step: Step, doing: &str) -> Result<T, Refused> {
-        self.map_err(|e| Refused { step, errno: e.raw_os_error(), message: format!("{doing}: {e}") })
+    fn at(self, step: BuildStep, doing: &str) -> Result<T, RefusedStep> {
+        self.map_err(|e| RefusedStep { step, errno: e.raw_os_error(), message: format!("{doing}: {e}") })
     }
 }
 
 /// Builds in a thread of its own.
-pub fn in_thread(request: Request) -> Result<Built, Refused> {
+pub fn in_thread(request: Request) -> Result<Built, RefusedStep> {
     let thread = std::thread::Builder::new().name("namespaces".into());
-    let handle = thread.spawn(move || build(request)).at(Step::Configure, "start a thread")?;
+    let handle = thread.spawn(move || build(request)).at(BuildStep::Configure, "start a thread")?;
     handle.join().unwrap_or_else(|_| {
-        Err(io::Error::other("the thread panicked")).at(Step::Configure, "build the namespaces")
+        Err(io::Error::other("the thread panicked")).at(BuildStep::Configure, "build the namespaces")
     })
 }
 
 /// Builds in this thread, which ends up in the receiver's namespace.
-pub fn build(request: Request) -> Result<Built, Refused> {
+pub fn build(request: Request) -> Result<Built, RefusedStep> {
     let receiver_ns = fresh_namespace()?;
     let sender_ns = fresh_namespace()?;
     let (near, far) = (&request.sender_interface, &request.receiver_interface);
-    let mut sender = Netlink::open().at(Step::Configure, "open a netlink socket")?;
+    let mut sender = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
     sender
         .create_veth(near, far, receiver_ns.as_fd(), request.mtu_bytes)
-        .at(Step::Veth, "make a veth pair")?;
+        .at(BuildStep::Veth, "make a veth pair")?;
     configure(&mut sender, near, SENDER, request.offloads)?;
 
-    namespace::enter_net(receiver_ns.as_fd()).at(Step::NetworkNamespace, "enter a network namespace")?;
-    let mut receiver = Netlink::open().at(Step::Configure, "open a netlink socket")?;
+    namespace::enter_net(receiver_ns.as_fd()).at(BuildStep::NetworkNamespace, "enter a network namespace")?;
+    let mut receiver = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
     configure(&mut receiver, far, RECEIVER, request.offloads)?;
 
     let links = [wait_until_running(&mut sender, near)?, wait_until_running(&mut receiver, far)?];
     let receiver_offloads = read_offloads(far)?;
     let tcp = tcp_settings();
-    namespace::enter_net(sender_ns.as_fd()).at(Step::NetworkNamespace, "enter a network namespace")?;
+    namespace::enter_net(sender_ns.as_fd()).at(BuildStep::NetworkNamespace, "enter a network namespace")?;
     let sender_offloads = read_offloads(near)?;
     verify(&request, &links, &[&sender_offloads, &receiver_offloads])?;
 
@@ -135,59 +135,66 @@ pub fn build(request: Request) -> Result<Built, Refused> {
     Ok(Built { request, sender_ns, receiver_ns, facts })
 }
 
-fn fresh_namespace() -> Result<OwnedFd, Refused> {
-    namespace::unshare_net().at(Step::NetworkNamespace, "make a network namespace")?;
-    namespace::current_net().at(Step::Configure, "open the new network namespace")
+fn fresh_namespace() -> Result<OwnedFd, RefusedStep> {
+    namespace::unshare_net().at(BuildStep::NetworkNamespace, "make a network namespace")?;
+    namespace::current_net().at(BuildStep::Configure, "open the new network namespace")
 }
 
 /// Settings that a device takes only while it is down come before it is set up.
-fn configure(netlink: &mut Netlink, name: &str, address: Ipv4Addr, offloads: bool) -> Result<(), Refused> {
+fn configure(
+    netlink: &mut Netlink,
+    name: &str,
+    address: Ipv4Addr,
+    offloads: bool,
+) -> Result<(), RefusedStep> {
     if !offloads {
         for offload in Offload::ALL {
             ethtool::set(name, offload, false)
-                .at(Step::Configure, &format!("turn {} off on {name}", offload.name()))?;
+                .at(BuildStep::Configure, &format!("turn {} off on {name}", offload.name()))?;
         }
     }
-    netlink.add_address(name, IpAddr::V4(address), 24).at(Step::Configure, &format!("address {name}"))?;
+    netlink
+        .add_address(name, IpAddr::V4(address), 24)
+        .at(BuildStep::Configure, &format!("address {name}"))?;
     for link in ["lo", name] {
-        netlink.set_up(link).at(Step::Configure, &format!("set {link} up"))?;
+        netlink.set_up(link).at(BuildStep::Configure, &format!("set {link} up"))?;
     }
     Ok(())
 }
 
 /// Until a link's queue is started the kernel drops what is sent: a first SYN would be repeated a
 /// whole second later, inside somebody's measurement.
-fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<Link, Refused> {
+fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<Link, RefusedStep> {
     let start = Instant::now();
     loop {
-        let link = netlink.link(name).at(Step::Configure, &format!("read {name} back"))?;
+        let link = netlink.link(name).at(BuildStep::Configure, &format!("read {name} back"))?;
         if link.running {
             return Ok(link);
         }
         if start.elapsed() > LINK_PATIENCE {
             return Err(io::Error::from(io::ErrorKind::TimedOut))
-                .at(Step::Configure, &format!("wait for {name} to come up"));
+                .at(BuildStep::Configure, &format!("wait for {name} to come up"));
         }
         sleep(Duration::from_micros(500));
     }
 }
 
-pub fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, Refused> {
+pub fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
     let read = |offload| ethtool::get(name, offload).map(|on| (offload, on));
     let all: io::Result<Vec<_>> = Offload::ALL.into_iter().map(read).collect();
-    all.at(Step::Configure, &format!("read the offloads of {name} back"))
+    all.at(BuildStep::Configure, &format!("read the offloads of {name} back"))
 }
 
 /// What was asked must be what the kernel says: a figure under another MTU would be a lie.
-fn verify(request: &Request, links: &[Link], offloads: &[&[(Offload, bool)]]) -> Result<(), Refused> {
+fn verify(request: &Request, links: &[Link], offloads: &[&[(Offload, bool)]]) -> Result<(), RefusedStep> {
     if let Some(link) = links.iter().find(|l| l.mtu_bytes != request.mtu_bytes) {
         let error = format!("asked for {} bytes, the kernel set {}", request.mtu_bytes, link.mtu_bytes);
-        return Err(io::Error::other(error)).at(Step::Configure, "set the MTU");
+        return Err(io::Error::other(error)).at(BuildStep::Configure, "set the MTU");
     }
     let still_on = offloads.iter().flat_map(|side| side.iter()).find(|(_, on)| *on);
     if let (false, Some((offload, _))) = (request.offloads, still_on) {
         return Err(io::Error::other("the device keeps it on"))
-            .at(Step::Configure, &format!("turn {} off", offload.name()));
+            .at(BuildStep::Configure, &format!("turn {} off", offload.name()));
     }
     Ok(())
 }
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn names_fit_the_kernel_and_carry_the_run() {
-        let settings = LinkSettings { mtu: 1500, offloads: true };
+        let settings = VethSettings { mtu: 1500, offloads: true };
         let request = Request::new("20261121-2150-4f/a9c2e1", &settings).unwrap();
         assert_eq!(request.sender_interface, "sc202611212150s");
         assert_eq!(request.receiver_interface, "sc202611212150r");
@@ -227,14 +234,14 @@ mod tests {
     #[test]
     fn an_impossible_mtu_is_refused_with_the_range() {
         for mtu in [0, 1279, 65536] {
-            let error = Request::new("x", &LinkSettings { mtu, offloads: true }).unwrap_err();
+            let error = Request::new("x", &VethSettings { mtu, offloads: true }).unwrap_err();
             assert!(error.remedy.contains("1280 to 65535"), "{error:?}");
         }
     }
 
     #[test]
     fn a_setting_that_did_not_take_is_an_error() {
-        let request = Request::new("x", &LinkSettings { mtu: 1500, offloads: false }).unwrap();
+        let request = Request::new("x", &VethSettings { mtu: 1500, offloads: false }).unwrap();
         let link = |mtu_bytes| Link { index: 2, mtu_bytes, running: true };
         let off: Vec<_> = Offload::ALL.into_iter().map(|o| (o, false)).collect();
         let on = [(Offload::Gso, true)];

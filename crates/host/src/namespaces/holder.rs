@@ -5,7 +5,7 @@
 //! its descriptors are which, waits until its parent has opened them through /proc, and ends: from
 //! then on only the parent's descriptors hold the namespaces. The kernel kills it with its parent.
 
-use super::build::{self, At, Built, Refused, Request, Step};
+use super::build::{self, At, BuildStep, Built, RefusedStep, Request};
 use super::refusal;
 use crate::Unavailable;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[derive(Debug, Serialize, Deserialize)]
 enum HolderAnswer {
     Built { user_ns: RawFd, sender_ns: RawFd, receiver_ns: RawFd, facts: BTreeMap<String, String> },
-    Refused(Refused),
+    RefusedStep(RefusedStep),
 }
 
 /// Runs the holder; the command line calls it when the first argument is [`SUBCOMMAND`]. Returns
@@ -49,7 +49,7 @@ pub fn main() -> i32 {
             receiver_ns: built.receiver_ns.as_raw_fd(),
             facts: built.facts.clone(),
         },
-        Err(refused) => HolderAnswer::Refused(refused.clone()),
+        Err(refused) => HolderAnswer::RefusedStep(refused.clone()),
     };
     match say(&answer) {
         // The byte or the end of stdin: the parent has what it needs, or is gone.
@@ -58,14 +58,14 @@ pub fn main() -> i32 {
     }
 }
 
-fn keep(request: Request) -> Result<(OwnedFd, Built), Refused> {
-    namespace::die_with_parent().at(Step::UserNamespace, "ask to end with the parent")?;
-    namespace::allow_inspection().at(Step::UserNamespace, "allow the parent to look")?;
-    namespace::unshare_user().at(Step::UserNamespace, "make a user namespace")?;
+fn keep(request: Request) -> Result<(OwnedFd, Built), RefusedStep> {
+    namespace::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
+    namespace::unshare_user().at(BuildStep::UserNamespace, "make a user namespace")?;
     // A change of credentials takes both back.
-    namespace::die_with_parent().at(Step::UserNamespace, "ask to end with the parent")?;
-    namespace::allow_inspection().at(Step::UserNamespace, "allow the parent to look")?;
-    let user_ns = namespace::current_user().at(Step::UserNamespace, "open the user namespace")?;
+    namespace::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
+    let user_ns = namespace::current_user().at(BuildStep::UserNamespace, "open the user namespace")?;
     Ok((user_ns, build::build(request)?))
 }
 
@@ -84,7 +84,7 @@ pub fn create(request: &Request) -> Result<(OwnedFd, Built), Unavailable> {
     let mut holder = start(request).map_err(|e| failed(format!("the holder did not start: {e}")))?;
     let answer = listen(&mut holder);
     let taken = match answer {
-        Some(HolderAnswer::Refused(refused)) => Err(refusal::explain_here(refused)),
+        Some(HolderAnswer::RefusedStep(refused)) => Err(refusal::explain_here(refused)),
         Some(HolderAnswer::Built { user_ns, sender_ns, receiver_ns, facts }) => {
             let open = |fd: RawFd| File::open(format!("/proc/{}/fd/{fd}", holder.id())).map(OwnedFd::from);
             let take = || Ok((open(user_ns)?, open(sender_ns)?, open(receiver_ns)?));

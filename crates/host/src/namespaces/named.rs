@@ -5,8 +5,8 @@
 //! is changed or removed. The addresses by which they reach each other are read from their links.
 //! Source: ip-netns(8), network_namespaces(7).
 
-use super::build::{self, At, Refused, Step};
-use super::{Pair, Side};
+use super::build::{self, At, BuildStep, RefusedStep};
+use super::{NamespacePair, NamespaceSide};
 use crate::{Unavailable, link};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -54,7 +54,7 @@ fn names(text: &str) -> Result<(Option<&str>, &str), String> {
 }
 
 /// Opens both and finds the link between them.
-pub fn open(path: &str) -> Result<Pair, Unavailable> {
+pub fn open(path: &str) -> Result<NamespacePair, Unavailable> {
     let (sender, receiver) = names(path).map_err(|reason| Unavailable {
         reason: format!("{path:?} names no path between two namespaces"),
         remedy: reason,
@@ -66,9 +66,17 @@ pub fn open(path: &str) -> Result<Pair, Unavailable> {
     let mut facts = near.tcp;
     describe(&mut facts, "sender", &near.namespace, &near_end)?;
     describe(&mut facts, "receiver", &far.namespace, &far_end)?;
-    let side =
-        |net_ns, end: End| Side { user_ns: None, net_ns, address: end.address, interface: end.interface };
-    Ok(Pair { sender: side(near.namespace, near_end), receiver: side(far.namespace, far_end), facts })
+    let side = |net_ns, end: LinkEnd| NamespaceSide {
+        user_ns: None,
+        net_ns,
+        address: end.address,
+        interface: end.interface,
+    };
+    Ok(NamespacePair {
+        sender: side(near.namespace, near_end),
+        receiver: side(far.namespace, far_end),
+        facts,
+    })
 }
 
 fn not_joined(sender: Option<&str>, receiver: &str) -> Unavailable {
@@ -88,43 +96,43 @@ fn not_joined(sender: Option<&str>, receiver: &str) -> Unavailable {
 
 /// One end of the link between the two.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct End {
+struct LinkEnd {
     interface: String,
     address: IpAddr,
 }
 
-struct Looked {
+struct NamespaceView {
     namespace: OwnedFd,
     links: Vec<Addressed>,
     tcp: BTreeMap<String, String>,
 }
 
 /// The namespace that we run in: its interfaces are not changed either.
-fn look_here() -> Result<Looked, Unavailable> {
+fn look_here() -> Result<NamespaceView, Unavailable> {
     let look = || Ok((namespace::current_net()?, Netlink::open()?.addresses()?));
     let (namespace, links) = look().map_err(|error: io::Error| Unavailable {
         reason: format!("cannot read the addresses of this network namespace: {error}"),
         remedy: "look at them with `ip address`, or use --path veth".into(),
     })?;
-    Ok(Looked { namespace, links, tcp: build::tcp_settings() })
+    Ok(NamespaceView { namespace, links, tcp: build::tcp_settings() })
 }
 
-fn look_into(name: &str) -> Result<Looked, Unavailable> {
+fn look_into(name: &str) -> Result<NamespaceView, Unavailable> {
     let file: PathBuf = Path::new(FOLDER).join(name);
     let namespace: OwnedFd = File::open(&file).map(OwnedFd::from).map_err(|error| Unavailable {
         reason: format!("there is no network namespace {name} ({}: {error})", file.display()),
         remedy: format!("sudo ip netns add {name}; `ip netns list` shows those there are"),
     })?;
     let looked = inside(&namespace, || {
-        let mut netlink = Netlink::open().at(Step::Configure, "open a netlink socket")?;
-        let links = netlink.addresses().at(Step::Configure, "read the addresses")?;
+        let mut netlink = Netlink::open().at(BuildStep::Configure, "open a netlink socket")?;
+        let links = netlink.addresses().at(BuildStep::Configure, "read the addresses")?;
         Ok((links, build::tcp_settings()))
     });
     let (links, tcp) = looked.map_err(|refused| entering_failed(name, &refused))?;
-    Ok(Looked { namespace, links, tcp })
+    Ok(NamespaceView { namespace, links, tcp })
 }
 
-fn entering_failed(name: &str, refused: &Refused) -> Unavailable {
+fn entering_failed(name: &str, refused: &RefusedStep) -> Unavailable {
     let remedy = if refused.is_permission() {
         "run as root (or with CAP_SYS_ADMIN), or use --path veth"
     } else {
@@ -139,26 +147,27 @@ fn entering_failed(name: &str, refused: &Refused) -> Unavailable {
 /// What `look` sees in the namespace, from a thread that ends there.
 fn inside<T: Send>(
     namespace: &OwnedFd,
-    look: impl FnOnce() -> Result<T, Refused> + Send,
-) -> Result<T, Refused> {
+    look: impl FnOnce() -> Result<T, RefusedStep> + Send,
+) -> Result<T, RefusedStep> {
     let enter_and_look = || {
-        namespace::enter_net(namespace.as_fd()).at(Step::NetworkNamespace, "enter a network namespace")?;
+        namespace::enter_net(namespace.as_fd())
+            .at(BuildStep::NetworkNamespace, "enter a network namespace")?;
         look()
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, enter_and_look);
-        thread.at(Step::Configure, "start a thread")?.join().unwrap_or_else(|_| {
-            Err(io::Error::other("the thread panicked")).at(Step::Configure, "look into the namespace")
+        thread.at(BuildStep::Configure, "start a thread")?.join().unwrap_or_else(|_| {
+            Err(io::Error::other("the thread panicked")).at(BuildStep::Configure, "look into the namespace")
         })
     })
 }
 
 /// The first addresses of the two sides that share a subnet.
-fn common_link(near: &[Addressed], far: &[Addressed]) -> Option<(End, End)> {
-    let ends = |links: &[Addressed]| -> Vec<(End, u8)> {
-        let of_link = |link: &Addressed| -> Vec<(End, u8)> {
+fn common_link(near: &[Addressed], far: &[Addressed]) -> Option<(LinkEnd, LinkEnd)> {
+    let ends = |links: &[Addressed]| -> Vec<(LinkEnd, u8)> {
+        let of_link = |link: &Addressed| -> Vec<(LinkEnd, u8)> {
             let end = |(address, bits): &(IpAddr, u8)| {
-                (End { interface: link.name.clone(), address: *address }, *bits)
+                (LinkEnd { interface: link.name.clone(), address: *address }, *bits)
             };
             link.addresses.iter().filter(|(address, _)| usable(address)).map(end).collect()
         };
@@ -195,11 +204,11 @@ fn describe(
     facts: &mut BTreeMap<String, String>,
     role: &str,
     namespace: &OwnedFd,
-    end: &End,
+    end: &LinkEnd,
 ) -> Result<(), Unavailable> {
     let name = end.interface.as_str();
     let told =
-        inside(namespace, || link::describe(name).at(Step::Configure, &format!("read the link {name}")));
+        inside(namespace, || link::describe(name).at(BuildStep::Configure, &format!("read the link {name}")));
     for (fact, value) in told.map_err(|refused| entering_failed(name, &refused))? {
         if fact == "mtu" {
             facts.entry(fact).or_insert(value);

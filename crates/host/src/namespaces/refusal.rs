@@ -3,7 +3,7 @@
 //! It only reads. Source: user_namespaces(7), namespaces(7), and the documentation of the settings
 //! that it names.
 
-use super::build::{Refused, Step};
+use super::build::{BuildStep, RefusedStep};
 use crate::Unavailable;
 use std::fs;
 use std::path::Path;
@@ -38,11 +38,11 @@ impl Policy {
     }
 }
 
-pub fn explain_here(refused: Refused) -> Unavailable {
+pub fn explain_here(refused: RefusedStep) -> Unavailable {
     explain(&refused, &Policy::read(Path::new("/")))
 }
 
-pub fn explain(refused: &Refused, policy: &Policy) -> Unavailable {
+pub fn explain(refused: &RefusedStep, policy: &Policy) -> Unavailable {
     let (why, remedy) = cause(refused, policy);
     Unavailable {
         reason: format!("no network namespaces here: {why} ({refused})"),
@@ -50,12 +50,12 @@ pub fn explain(refused: &Refused, policy: &Policy) -> Unavailable {
     }
 }
 
-fn cause(refused: &Refused, policy: &Policy) -> (String, String) {
+fn cause(refused: &RefusedStep, policy: &Policy) -> (String, String) {
     let text = |why: &str, remedy: &str| (why.to_string(), remedy.to_string());
     match refused.errno {
         Some(libc::ENOSPC | libc::EUSERS) => {
             let (setting, limit) = match refused.step {
-                Step::UserNamespace => ("user.max_user_namespaces", policy.max_user_namespaces),
+                BuildStep::UserNamespace => ("user.max_user_namespaces", policy.max_user_namespaces),
                 _ => ("user.max_net_namespaces", policy.max_net_namespaces),
             };
             let limit = limit.map_or("unknown".into(), |n| n.to_string());
@@ -76,13 +76,13 @@ fn cause(refused: &Refused, policy: &Policy) -> (String, String) {
             "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN",
         ),
         Some(libc::EPERM | libc::EACCES) => text("the kernel does not permit it", "run as root"),
-        Some(libc::EINVAL | libc::ENOSYS) if refused.step == Step::UserNamespace => {
+        Some(libc::EINVAL | libc::ENOSYS) if refused.step == BuildStep::UserNamespace => {
             text("this kernel has no user namespaces (CONFIG_USER_NS)", "run as root")
         }
-        Some(libc::EINVAL | libc::ENOSYS) if refused.step == Step::NetworkNamespace => {
+        Some(libc::EINVAL | libc::ENOSYS) if refused.step == BuildStep::NetworkNamespace => {
             text("this kernel has none (CONFIG_NET_NS)", "use another kernel")
         }
-        Some(libc::EOPNOTSUPP) if refused.step == Step::Veth => {
+        Some(libc::EOPNOTSUPP) if refused.step == BuildStep::Veth => {
             text("this kernel has no veth devices (CONFIG_VETH)", "sudo modprobe veth")
         }
         Some(libc::EMFILE) => {
@@ -96,9 +96,9 @@ fn cause(refused: &Refused, policy: &Policy) -> (String, String) {
 mod tests {
     use super::*;
 
-    fn refused(step: Step, errno: i32) -> Refused {
+    fn refused(step: BuildStep, errno: i32) -> RefusedStep {
         let message = std::io::Error::from_raw_os_error(errno).to_string();
-        Refused { step, errno: Some(errno), message }
+        RefusedStep { step, errno: Some(errno), message }
     }
 
     #[test]
@@ -106,37 +106,37 @@ mod tests {
         let free = Policy::default();
         let cases = [
             (
-                refused(Step::UserNamespace, libc::ENOSPC),
+                refused(BuildStep::UserNamespace, libc::ENOSPC),
                 Policy { max_user_namespaces: Some(0), ..free.clone() },
                 "user.max_user_namespaces=15000",
             ),
             (
-                refused(Step::NetworkNamespace, libc::ENOSPC),
+                refused(BuildStep::NetworkNamespace, libc::ENOSPC),
                 Policy { max_net_namespaces: Some(4), ..free.clone() },
                 "user.max_net_namespaces=15000",
             ),
             (
-                refused(Step::UserNamespace, libc::EPERM),
+                refused(BuildStep::UserNamespace, libc::EPERM),
                 Policy { unprivileged_userns_clone: Some(0), ..free.clone() },
                 "unprivileged_userns_clone=1",
             ),
             (
-                refused(Step::Veth, libc::EPERM),
+                refused(BuildStep::Veth, libc::EPERM),
                 Policy { apparmor_restricts: Some(1), ..free.clone() },
                 "apparmor_restrict_unprivileged_userns=0",
             ),
             (
-                refused(Step::UserNamespace, libc::EPERM),
+                refused(BuildStep::UserNamespace, libc::EPERM),
                 Policy { seccomp_filter: true, ..free.clone() },
                 "--cap-add SYS_ADMIN",
             ),
             (
-                refused(Step::NetworkNamespace, libc::ENOSYS),
+                refused(BuildStep::NetworkNamespace, libc::ENOSYS),
                 Policy { seccomp_filter: true, ..free.clone() },
                 "--cap-add SYS_ADMIN",
             ),
-            (refused(Step::UserNamespace, libc::EINVAL), free.clone(), "run as root"),
-            (refused(Step::Veth, libc::EOPNOTSUPP), free.clone(), "modprobe veth"),
+            (refused(BuildStep::UserNamespace, libc::EINVAL), free.clone(), "run as root"),
+            (refused(BuildStep::Veth, libc::EOPNOTSUPP), free.clone(), "modprobe veth"),
         ];
         for (refused, policy, remedy) in cases {
             let answer = explain(&refused, &policy);

@@ -64,8 +64,8 @@ pub struct Host {
 }
 
 /// Where one place's answer is kept for the life of the process.
-type Known = BTreeMap<String, Result<Arc<Host>, Unavailable>>;
-static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+type KnownHosts = BTreeMap<String, Result<Arc<Host>, Unavailable>>;
+static KNOWN: Mutex<KnownHosts> = Mutex::new(BTreeMap::new());
 
 /// The host of this path. The first call makes contact; its answer, good or bad, is kept.
 pub fn open(path: &str) -> Result<Arc<Host>, Unavailable> {

@@ -204,7 +204,7 @@ fn a_thread_that_was_elsewhere_for_a_while_has_moved() {
         if first == last || affinity::migrations(affinity::CALLER).is_none() {
             return eprintln!("skipped: one CPU only, or a kernel without /proc/PID/sched");
         }
-        let pin = Pin::of(affinity::CALLER, first);
+        let pin = PinnedThread::of(affinity::CALLER, first);
         assert!(!pin.has_moved());
         affinity::restrict(&[last]).unwrap();
         affinity::restrict(&[first]).unwrap();
@@ -238,7 +238,7 @@ proptest! {
     /// two, and no CPU used more than fairly (one more than another) where all are alike.
     #[test]
     fn any_machine_is_used_fairly(cores in 2usize..20, smt in 1usize..3, threads in 1usize..50) {
-        let cpu = |id| Cpu { id, core: id % cores, package: 0, node: 0, sibling: id / cores, fast: true };
+        let cpu = |id| LogicalCpu { id, core: id % cores, package: 0, node: 0, sibling: id / cores, fast: true };
         let topology = Topology { cpus: (0..cores * smt).map(cpu).collect(), offline: Vec::new() };
         let pairs = place(&topology, threads);
         prop_assert_eq!(pairs.len(), threads);

@@ -7,7 +7,7 @@ use crate::material::{Material, state};
 use crate::{Block, Section};
 use std::time::Duration;
 use syscost_core::units;
-use syscost_experiment::run::Tally;
+use syscost_experiment::run::SampleTally;
 
 pub fn section(m: &Material) -> Section {
     let mut blocks = Vec::new();
@@ -115,7 +115,7 @@ fn precision(m: &Material) -> String {
 }
 
 fn verification(m: &Material) -> String {
-    let Tally { samples, verified, marked } = m.run.samples.tally();
+    let SampleTally { samples, verified, marked } = m.run.samples.tally();
     format!(
         "{verified} of {} were verified ({}); {marked} carry a mark of disturbance and are \
          kept in samples.csv but not used.",

@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::{Block, Entry, Table};
 use syscost_core::axis::Axis;
 use syscost_core::units::Unit;
-use syscost_experiment::run::{Audit, Cpu};
+use syscost_experiment::run::{Audit, CpuTimes};
 
 const COLUMNS: [&str; 8] = [
     "sender's own",
@@ -25,14 +25,14 @@ const METHOD: &str = "CPU time by who ran it, from an untimed round of its own (
 
 /// The table, where any audit has the figures.
 pub fn blocks(m: &Material) -> Vec<Block> {
-    let found: Vec<(&Audit, &Cpu)> =
+    let found: Vec<(&Audit, &CpuTimes)> =
         m.run.record.audits.iter().filter_map(|audit| Some((audit, audit.cpu.as_ref()?))).collect();
     if found.is_empty() {
         return Vec::new();
     }
     let axes = axes(m, found.iter().map(|(audit, _)| *audit));
     let titles = axes.iter().map(|axis| axis.title).chain(COLUMNS);
-    let row = |(audit, cpu): &(&Audit, &Cpu)| {
+    let row = |(audit, cpu): &(&Audit, &CpuTimes)| {
         let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
         names.map(Entry::Text).chain(figures(cpu)).collect()
     };
@@ -60,7 +60,7 @@ fn axes<'a>(m: &Material, audits: impl Iterator<Item = &'a Audit>) -> Vec<Axis> 
     all.filter(|(position, axis)| *position == 0 || varies(axis.id)).map(|(_, axis)| axis).collect()
 }
 
-fn figures(cpu: &Cpu) -> [Entry; 8] {
+fn figures(cpu: &CpuTimes) -> [Entry; 8] {
     let s = &cpu.softirqs;
     let per = |ns: u64| Entry::Number(cpu.per_byte(ns), Unit::NanosecondsPerByte);
     [
@@ -76,7 +76,7 @@ fn figures(cpu: &Cpu) -> [Entry; 8] {
 }
 
 /// Where the kernel's configuration leaves open what a thread's clock contains.
-fn charged<'a>(mut found: impl Iterator<Item = &'a Cpu>) -> Option<String> {
+fn charged<'a>(mut found: impl Iterator<Item = &'a CpuTimes>) -> Option<String> {
     found.any(|cpu| cpu.softirqs_charged.is_none()).then(|| {
         "This kernel does not say whether threads are charged for softirqs (CONFIG_IRQ_TIME_ACCOUNTING); as in most, \
          it was taken that they are."

@@ -15,19 +15,19 @@ use column::COLUMNS;
 use grid::Grid;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::Column;
+use syscost_experiment::run::rows::CsvColumn;
 use syscost_report::material::Material;
 use syscost_report::{diagram, section};
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
 
-const fn described(id: &'static str, help: &'static str) -> Column {
-    Column { id, help }
+const fn described(id: &'static str, help: &'static str) -> CsvColumn {
+    CsvColumn { id, help }
 }
 
 /// Columns before the figures.
-const BEFORE: &[Column] = &[
+const BEFORE: &[CsvColumn] = &[
     described("implementation", "the part of the assignment: `A1`, `A2`, `A3`"),
     described(
         "name",
@@ -37,7 +37,7 @@ const BEFORE: &[Column] = &[
     described("threads", "sending threads, each with a connection and a receiving thread"),
 ];
 /// Columns after them.
-const AFTER: &[Column] = &[
+const AFTER: &[CsvColumn] = &[
     described("runs", "fresh processes behind the row's weakest figure"),
     described("confidence", "of the row's weakest interval"),
     described("not_measured", "the figures that are empty, and why"),
@@ -91,9 +91,9 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
 }
 
 /// The columns of the table; each figure also has its `_low` and `_high`.
-pub fn columns() -> Vec<Column> {
+pub fn columns() -> Vec<CsvColumn> {
     let figures = COLUMNS.iter().map(|c| described(c.id, c.help));
-    let of = |columns: &'static [Column]| columns.iter().map(|c| described(c.id, c.help));
+    let of = |columns: &'static [CsvColumn]| columns.iter().map(|c| described(c.id, c.help));
     of(BEFORE).chain(figures).chain(of(AFTER)).collect()
 }
 

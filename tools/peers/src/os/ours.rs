@@ -10,7 +10,7 @@ use syscost_core::sample::{Sample, round_value};
 use syscost_core::stats;
 use syscost_experiment::plan::Case;
 use syscost_harness::worker::path::Paths;
-use syscost_harness::worker::{self, RoundError, Terms};
+use syscost_harness::worker::{self, RoundError, RoundOptions};
 use syscost_host::clock;
 use syscost_host::scratch::Scratch;
 use syscost_measure::probe::{self, Timing};
@@ -46,7 +46,7 @@ impl Ours {
         let probe = probe::find(row.probe).context("resolved above")?;
         probe.available(&point)?;
         let case = Case { index: 0, probe: row.probe.into(), point, twin_of: None };
-        let terms = Terms {
+        let terms = RoundOptions {
             timing: TIMING,
             tsc_hz: self.tsc_hz,
             verify_all: false,

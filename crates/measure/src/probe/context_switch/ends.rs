@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 use syscost_host::clock::{monotonic_ns, thread_usage};
-use syscost_host::topology::{Pin, Pinned, pin_this_thread, was_moved};
+use syscost_host::topology::{Pinned, PinnedThread, pin_this_thread, was_moved};
 use syscost_sys::{affinity, child, shared::Words};
 
 /// Ends the answering end; every other token is below it.
@@ -86,13 +86,13 @@ pub fn between<W: Wire, T>(
             })
         };
         let partner = partner.context("cannot fork")?;
-        let told = drive(&wire, &board, here, Some(Pin::of(partner.id(), there)), timed)?;
+        let told = drive(&wire, &board, here, Some(PinnedThread::of(partner.id(), there)), timed)?;
         partner.wait().context("the other end")?;
         checked(told, &board, here, there)
     } else {
         std::thread::scope(|scope| {
             let partner = std::thread::Builder::new().spawn_scoped(scope, || {
-                let _watched = Pin::of(affinity::CALLER, there);
+                let _watched = PinnedThread::of(affinity::CALLER, there);
                 answer(&wire, &board);
             });
             partner.context("cannot start a thread")?;
@@ -129,7 +129,7 @@ fn drive<W: Wire, T>(
     wire: &W,
     board: &Board,
     here: usize,
-    partner: Option<Pin>,
+    partner: Option<PinnedThread>,
     timed: impl FnOnce(&mut Ends<'_, W>) -> Result<T>,
 ) -> Result<Told<T>> {
     let mut ends = Ends { wire, token: 0, round_trips: 0, failed: false };

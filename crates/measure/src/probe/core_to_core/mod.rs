@@ -21,7 +21,7 @@ use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
-use syscost_host::topology::{Pin, Topology, pin_this_thread, was_moved};
+use syscost_host::topology::{PinnedThread, Topology, pin_this_thread, was_moved};
 use syscost_sys::affinity;
 
 /// Ends the answering thread; never reached by counting.
@@ -106,7 +106,7 @@ fn between(task: &Task, here: usize, there: usize, stage: &mut dyn Stage) -> Res
     pin_this_thread(there)?;
     std::thread::scope(|scope| {
         let partner = std::thread::Builder::new().spawn_scoped(scope, || {
-            let _watched = Pin::of(affinity::CALLER, there);
+            let _watched = PinnedThread::of(affinity::CALLER, there);
             answer(&line)
         });
         let partner = partner.context("cannot start a thread")?;

@@ -2,7 +2,7 @@
 //!
 //! It decides from the topology alone and measures nothing.
 
-use syscost_host::topology::{Cpu, Topology};
+use syscost_host::topology::{LogicalCpu, Topology};
 
 /// CPUs of the default choice: 28 pairs.
 const MOST_CPUS: usize = 8;
@@ -38,8 +38,8 @@ fn pairs(cpus: &[usize]) -> Vec<String> {
 
 /// All CPUs, or so many that every kind of neighbour is there: the first CPU, its sibling on the same
 /// core, the next core, and the rest evenly over nodes and packages.
-fn chosen(cpus: &[Cpu]) -> Vec<usize> {
-    let mut order: Vec<&Cpu> = cpus.iter().collect();
+fn chosen(cpus: &[LogicalCpu]) -> Vec<usize> {
+    let mut order: Vec<&LogicalCpu> = cpus.iter().collect();
     order.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.sibling, cpu.core, cpu.id));
     let mut chosen: Vec<usize> = Vec::new();
     if order.len() <= MOST_CPUS {
@@ -62,8 +62,8 @@ fn chosen(cpus: &[Cpu]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn cpu(id: usize, core: usize, package: usize, sibling: usize) -> Cpu {
-        Cpu { id, core, package, node: package, sibling, fast: true }
+    fn cpu(id: usize, core: usize, package: usize, sibling: usize) -> LogicalCpu {
+        LogicalCpu { id, core, package, node: package, sibling, fast: true }
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_small_machine_has_every_pair() {
-        let cpus: Vec<Cpu> = (0..4).map(|id| cpu(id, id, 0, 0)).collect();
+        let cpus: Vec<LogicalCpu> = (0..4).map(|id| cpu(id, id, 0, 0)).collect();
         assert_eq!(pairs(&chosen(&cpus)), ["0-1", "0-2", "0-3", "1-2", "1-3", "2-3"]);
         assert!(pairs(&chosen(&cpus[..1])).is_empty());
     }

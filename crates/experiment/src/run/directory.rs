@@ -13,16 +13,16 @@ use syscost_sys::process;
 
 /// The directory that was opened first: what is written goes there, whatever has its name by then.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct OpenDirectory {
     _directory: File,
     /// A path that leads to it as long as it is held; its name, where there is no /proc.
     pub(super) way: PathBuf,
 }
 
-impl Held {
+impl OpenDirectory {
     /// Not through a link that somebody else has put there: in a folder that all may write to (/tmp) it would
     /// decide where our files go.
-    pub(super) fn open(path: &Path) -> Result<Held, WriteError> {
+    pub(super) fn open(path: &Path) -> Result<OpenDirectory, WriteError> {
         let fail = |e| write_error(path, e);
         let link = fs::symlink_metadata(path).map_err(fail)?;
         let strange = link.is_symlink() && ![0, process::effective_uid()].contains(&link.uid());
@@ -36,7 +36,7 @@ impl Held {
             .map_err(fail)?;
         let way = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
         let way = if way.exists() { way } else { path.into() };
-        Ok(Held { _directory: directory, way })
+        Ok(OpenDirectory { _directory: directory, way })
     }
 
     /// The error with the name that people know.
