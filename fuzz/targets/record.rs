@@ -2,7 +2,7 @@
 
 use super::{HISTOGRAMS_FOLLOW, SAMPLES_FOLLOW, Seen, cut};
 use std::path::Path;
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
 use syscost_experiment::run::histograms::HISTOGRAMS;

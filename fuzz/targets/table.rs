@@ -3,7 +3,7 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_tables::{self as table, Mapping, overtakes::overtakes, remark::remarks};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {

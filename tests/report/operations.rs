@@ -3,7 +3,7 @@
 
 use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::operations::{headline, operations};
 use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Point;

@@ -2,17 +2,17 @@
 //!
 //! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the
 //! rate it asked for, with its whole interval below it, is saturated: its latencies grow with the length of the test, so it competes with
-//! nothing. Claims are those of [`super::compare`]: medians over rounds, paired, above the noise floor.
+//! nothing. Claims are those of [`crate::compare`]: medians over rounds, paired, above the noise floor.
 
-use super::cells::Cells;
-use super::compare::Comparisons;
-use super::groups::Groups;
-use super::sanity::Limits;
-use super::study::{RIVALS, Study};
-use super::verdict;
-use super::winners::winners;
-use super::words::{self, Words, and, count};
-use super::{CellRef, Statement};
+use crate::cells::Cells;
+use crate::cells::sanity::Limits;
+use crate::compare::Comparisons;
+use crate::compare::groups::Groups;
+use crate::compare::study::{RIVALS, Study};
+use crate::compare::winners::winners;
+use crate::recommend::verdict;
+use crate::words::{self, Words, and, count};
+use crate::{CellRef, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;

@@ -1,44 +1,21 @@
 //! From a [`syscost_experiment::run::Run`] to estimates, comparisons and findings. Pure and offline.
 //!
 //! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
-//! and names them.
+//! and names them. A module imports only modules above it in this list.
 
-pub mod accuracy;
-pub mod advice;
-pub mod beside;
-pub mod batching;
+pub mod words;
+pub mod parallel;
 pub mod cells;
-pub mod choice;
 pub mod compare;
 pub mod copies;
-pub mod costs;
-pub mod crossover;
-pub mod curves;
-pub mod data_path;
-pub mod finding;
-pub mod groups;
-pub mod latency;
-pub mod levels;
-pub mod limiter;
-pub mod model;
-pub mod noise_floor;
+pub mod limits;
 pub mod operations;
-pub mod parallel;
-pub mod quality;
-pub mod refine;
-pub mod regions;
-pub mod received;
-pub mod reference;
-pub mod rounds;
-pub mod rulers;
-pub mod sanity;
-pub mod seen;
-pub mod study;
-pub mod verdict;
+pub mod model;
+pub mod recommend;
+pub mod latency;
+pub mod finding;
 pub mod whole;
-pub mod winners;
-pub mod words;
-pub mod zero_copy;
+pub mod refine;
 
 #[cfg(test)]
 pub mod synthetic;

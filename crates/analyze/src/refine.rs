@@ -5,9 +5,9 @@
 //! the log scale, rounded so that a person would type it. Only ways that could be best there by what was
 //! measured on either side are measured. Pure: it reads claims and plans nothing.
 
-use super::regions::{Line, Step, Way, lines};
-use super::study::Study;
-use super::whole::Analysis;
+use crate::compare::study::Study;
+use crate::recommend::regions::{Line, Step, Way, lines};
+use crate::whole::Analysis;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Kind, Name, Point, Value};
 use syscost_experiment::run::Run;
@@ -113,7 +113,7 @@ fn contenders(studies: &[Study], step: &Step) -> BTreeSet<usize> {
         .filter(|w| w.probe == step.winner.probe && w.shared == step.winner.shared);
     here.flat_map(|winner| {
         let tied: &[usize] = match &winner.outcome {
-            super::winners::Outcome::Tied(cases) => cases,
+            crate::compare::winners::Outcome::Tied(cases) => cases,
             _ => &[],
         };
         winner.candidates.iter().take(2).chain(tied).copied().collect::<Vec<_>>()
@@ -142,7 +142,7 @@ fn rounded(bytes: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regions;
+    use crate::recommend::regions;
     use crate::synthetic::{self, Synthetic};
     use syscost_experiment::plan::Case;
 

@@ -3,7 +3,7 @@
 //! Samples carry the quantities that a transfer records, made from a model of CPU time per message
 //! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
 
-use super::cells::{Cell, Cells};
+use crate::cells::{Cell, Cells};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Sample;

@@ -1,17 +1,24 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
-use super::cells::Cells;
-use super::finding::{self, Answered, Evidence};
-use super::groups::Groups;
-use super::latency::Latency;
-use super::limiter::{Limiter, limiters};
-use super::model::Model;
-use super::operations::{self, Operation};
-use super::rulers::{self, Held};
-use super::seen::{Judged, Seen};
-use super::study::{HEADLINES, RIVALS, Study};
-use super::words::Words;
-use super::{Problem, Statement, accuracy, costs, levels, quality, received, sanity, verdict};
+use crate::cells::Cells;
+use crate::cells::quality;
+use crate::cells::sanity;
+use crate::cells::seen::{Judged, Seen};
+use crate::compare::groups::Groups;
+use crate::compare::study::{HEADLINES, RIVALS, Study};
+use crate::copies::received;
+use crate::finding::{self, Answered, Evidence};
+use crate::latency::Latency;
+use crate::limits::limiter::{Limiter, limiters};
+use crate::limits::rulers::{self, Held};
+use crate::model::Model;
+use crate::operations::accuracy;
+use crate::operations::costs;
+use crate::operations::levels;
+use crate::operations::{self, Operation};
+use crate::recommend::verdict;
+use crate::words::Words;
+use crate::{Problem, Statement};
 use syscost_core::sample::Metric;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;

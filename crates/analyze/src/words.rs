@@ -3,7 +3,9 @@
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, significant};
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::row::Row;
 use syscost_measure::probe::{self, Probe};
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -176,6 +178,17 @@ impl Words {
     pub fn ordered(&self, axis: &str) -> bool {
         self.axes.iter().any(|a| a.id == axis && matches!(a.kind, Kind::Bytes { .. } | Kind::Int { .. }))
     }
+}
+
+/// What a case is called, where it is an operation.
+pub fn operation_name(case: &Case) -> Option<String> {
+    let probe = probe::find(&case.probe)?;
+    Some(row_name(probe.about().title, &probe.row(&case.point)?))
+}
+
+/// `reading the time (rdtsc)`
+pub fn row_name(title: &str, row: &Row) -> String {
+    if row.label.is_empty() { title.to_string() } else { format!("{title} ({})", row.label) }
 }
 
 /// The first letter in upper case.

@@ -7,7 +7,7 @@ use crate::{dispatch::CommandOutcome, output, text_file};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::{RunDir, replace, replace_with};

@@ -4,7 +4,7 @@ use super::material::{Material, state};
 use super::section;
 use super::{Block, CellRef, LINKED, LINKS, Report, Section, Statement};
 use std::time::Duration;
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units;
 use syscost_experiment::run::Run;

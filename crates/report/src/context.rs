@@ -13,7 +13,7 @@ use syscost_experiment::run::Run;
 use syscost_measure::probe::Probe;
 
 /// The axis whose values compete and the one along which they may cross: as the analysis has them.
-pub use syscost_analyze::study::{ALONG as SIZE, RIVALS as SERIES};
+pub use syscost_analyze::compare::study::{ALONG as SIZE, RIVALS as SERIES};
 /// The other axis that plots run along.
 pub const THREADS: &str = "threads";
 

@@ -1,7 +1,7 @@
 //! What every section of a report is made from.
 
 use super::context::Layout;
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::{Run, State};
 use syscost_measure::probe;

@@ -8,7 +8,7 @@ use super::escape::visible;
 use super::{Block, CellRef, Entry, LINKED, LINKS, Report, Statement};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashSet};
-use syscost_analyze::reference::CASE;
+use syscost_analyze::cells::reference::CASE;
 
 /// Places in tables of the page that sentences may be linked to.
 pub struct Targets(HashSet<(usize, &'static str)>);

@@ -10,7 +10,7 @@
 use crate::{Generated, Tree, tables};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_report::terminal::{self, Look};

@@ -6,7 +6,7 @@
 use super::Evidence;
 use super::pairs::refs;
 use crate::compare::{Comparison, Comparisons};
-use crate::verdict::from_side;
+use crate::recommend::verdict::from_side;
 use crate::words::{Words, and, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Point;

@@ -5,9 +5,9 @@
 
 use super::pairs::known;
 use super::{About, Answer, Evidence, Finding};
+use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
-use crate::study::RIVALS;
-use crate::verdict::from_side;
+use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@
 //! Only counts that add up are told; see [`syscost_experiment::run::audit`] for what they are.
 
 use super::{About, Answer, Evidence, Finding};
+use crate::copies::data_path::{self, DataPath};
 use crate::copies::{contradiction, disturbed, dropped, imbalance};
-use crate::data_path::{self, DataPath};
 use crate::words::{and, count, percent};
 use crate::{CellRef, Statement};
 use syscost_core::units::significant;

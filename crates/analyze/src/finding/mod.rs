@@ -3,15 +3,15 @@
 //! A finding has a question that a reader would ask and an answer made of statements, each with the
 //! cells it stands on; or it says why this run cannot answer it, and which command's run could. It
 //! computes from cells, claims and audits that others made ([`Evidence`]); it measures nothing, and
-//! it claims a difference only where [`super::compare`] does.
+//! it claims a difference only where [`crate::compare`] does.
 
-use super::cells::Cells;
-use super::groups::Groups;
-use super::limiter::Limiter;
-use super::model::Model;
-use super::operations::Operation;
-use super::study::Study;
-use super::{Problem, Statement};
+use crate::cells::Cells;
+use crate::compare::groups::Groups;
+use crate::compare::study::Study;
+use crate::limits::limiter::Limiter;
+use crate::model::Model;
+use crate::operations::Operation;
+use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
 
 mod along;

@@ -6,9 +6,9 @@
 
 use super::pairs::{self, Pair};
 use super::{About, Answer, Evidence, Finding};
+use crate::compare::crossover::Step;
+use crate::compare::study::{ALONG, HEADLINES};
 use crate::copies;
-use crate::crossover::Step;
-use crate::study::{ALONG, HEADLINES};
 use crate::words::{Words, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Value;

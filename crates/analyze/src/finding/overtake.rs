@@ -1,14 +1,15 @@
 //! From which size does one class of mechanisms beat two-copy? What the two questions that ask so share.
 //!
-//! It reads the crossovers that [`crate::crossover`] made of claims, and claims nothing itself: an
+//! It reads the crossovers that [`crate::compare::crossover`] made of claims, and claims nothing itself: an
 //! answer is an interval between two tested sizes, a set of them, or none, for every pair of mechanisms
 //! that differ in nothing else, by every headline metric. Places with the same answer are told together.
 
 use super::{Answer, Evidence};
-use crate::crossover::{Crossover, Outcome, Side, Step};
-use crate::study::{ALONG, RIVALS, Study};
+use crate::compare::crossover::{Crossover, Outcome, Side, Step};
+use crate::compare::study::{ALONG, RIVALS, Study};
+use crate::copies::zero_copy;
 use crate::words::{self, Words, and, count};
-use crate::{CellRef, Statement, zero_copy};
+use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;

@@ -4,10 +4,10 @@
 //! It claims nothing: every comparison is one that [`crate::compare`] judged.
 
 use super::Evidence;
+use crate::compare::crossover::{Crossover, Side, Step};
+use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::{TieReason, Verdict};
-use crate::crossover::{Crossover, Side, Step};
-use crate::study::{ALONG, RIVALS, Study};
-use crate::verdict::from_side;
+use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, capital, count};
 use crate::{CellRef, Statement, copies};
 use std::collections::BTreeSet;

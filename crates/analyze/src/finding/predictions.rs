@@ -1,14 +1,14 @@
 //! Predicted against measured: what is off by more than a factor of two, the farthest first.
 //!
-//! It reads what [`crate::accuracy`] makes of predictions that were written down before the
+//! It reads what [`crate::operations::accuracy`] makes of predictions that were written down before the
 //! first sample, and the accounts of transfers, which are sums of what other probes measured
 //! ([`crate::model`]); one whose interval crosses the limit decides nothing.
 
 use super::{About, Answer, Evidence, Finding};
-use crate::accuracy::{self, Fit};
+use crate::compare::study::RIVALS;
 use crate::model::{self, Account};
 use crate::operations::Operation;
-use crate::study::RIVALS;
+use crate::operations::accuracy::{self, Fit};
 use crate::words::{Words, count};
 use crate::{CellRef, Statement};
 use syscost_core::stats::Estimate;

@@ -4,9 +4,9 @@
 
 use super::pairs::{self, Pair};
 use super::{About, Answer, Evidence, Finding};
+use crate::compare::study::{HEADLINES, RIVALS, Study};
 use crate::copies;
-use crate::data_path::{self, DataPath};
-use crate::study::{HEADLINES, RIVALS, Study};
+use crate::copies::data_path::{self, DataPath};
 use crate::words::{Words, and};
 use crate::{CellRef, Statement};
 use syscost_core::units::significant;

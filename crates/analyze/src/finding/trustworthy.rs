@@ -1,6 +1,6 @@
 //! Is any figure impossible, or too noisy to use? What was refused, and which cells to be careful with.
 //!
-//! It reads the problems that [`crate::sanity`] and [`crate::quality`] found.
+//! It reads the problems that [`crate::cells::sanity`] and [`crate::cells::quality`] found.
 
 use super::{About, Answer, Evidence, Finding};
 use crate::words::count;

@@ -7,9 +7,9 @@
 
 use super::pairs;
 use super::{About, Answer, Evidence, Finding};
+use crate::compare::study::{ALONG, RIVALS};
 use crate::copies;
-use crate::data_path::{self, DataPath};
-use crate::study::{ALONG, RIVALS};
+use crate::copies::data_path::{self, DataPath};
 use crate::words::{and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;

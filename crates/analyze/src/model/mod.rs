@@ -16,8 +16,8 @@ mod sleeping;
 mod steps;
 pub mod what_if;
 
-use super::CellRef;
-use super::cells::Cells;
+use crate::CellRef;
+use crate::cells::Cells;
 use counts::{Count, Subject};
 use figure::Figure;
 use steps::Steps;

@@ -5,7 +5,7 @@ use crate::context::Layout;
 use crate::material::Material;
 use crate::{Block, CellRef, Entry, Section, Standing, Table};
 use std::collections::BTreeSet;
-use syscost_analyze::reference::CASE;
+use syscost_analyze::cells::reference::CASE;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric};
 use syscost_experiment::plan::Case;

@@ -5,8 +5,8 @@ use crate::context::{Facet, Layout, THREADS};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Entry, Section, Table};
-use syscost_analyze::crossover::{Crossover, Interval, Outcome, Side};
-use syscost_analyze::study::Study;
+use syscost_analyze::compare::crossover::{Crossover, Interval, Outcome, Side};
+use syscost_analyze::compare::study::Study;
 use syscost_core::units::Unit;
 
 /// Rows over all tables of the page.

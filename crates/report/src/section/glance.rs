@@ -4,8 +4,8 @@ use super::{capital, threads};
 use crate::context::{Facet, Layout, SIZE, THREADS};
 use crate::material::Material;
 use crate::{Entry, Standing, Table};
-use syscost_analyze::study::Study;
-use syscost_analyze::winners::Outcome;
+use syscost_analyze::compare::study::Study;
+use syscost_analyze::compare::winners::Outcome;
 use syscost_measure::mechanism::CONNECTIONS;
 
 /// What stands beside each other in one table.

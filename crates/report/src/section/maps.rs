@@ -5,8 +5,8 @@ use crate::context::{Facet, Layout, SIZE, THREADS};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, CellRef, MapCell, Section, WinnerMap};
-use syscost_analyze::study::Study;
-use syscost_analyze::winners::{Outcome, Winner};
+use syscost_analyze::compare::study::Study;
+use syscost_analyze::compare::winners::{Outcome, Winner};
 use syscost_core::units;
 
 /// Cells over all maps of the page.

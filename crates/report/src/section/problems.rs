@@ -3,7 +3,7 @@
 use super::{capital, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
-use syscost_analyze::beside::Beside;
+use syscost_analyze::operations::beside::Beside;
 use syscost_experiment::run::{Failure, Warning};
 
 pub fn section(m: &Material) -> Option<Section> {

@@ -7,8 +7,8 @@ use crate::material::Material;
 use crate::{Block, Entry, Mark, Place, Section, Standing, Table};
 use std::ops::RangeInclusive;
 use syscost_analyze::CellRef;
-use syscost_analyze::rulers::{self, Held, Line};
-use syscost_analyze::study::HEADLINES;
+use syscost_analyze::compare::study::HEADLINES;
+use syscost_analyze::limits::rulers::{self, Held, Line};
 use syscost_analyze::words::Words;
 use syscost_core::axis::Point;
 

@@ -3,8 +3,11 @@
 use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, Section, Statement};
-use syscost_analyze::zero_copy;
-use syscost_analyze::{advice, batching, choice, regions};
+use syscost_analyze::copies::zero_copy;
+use syscost_analyze::recommend::advice;
+use syscost_analyze::recommend::batching;
+use syscost_analyze::recommend::choice;
+use syscost_analyze::recommend::regions;
 use syscost_experiment::run::State;
 
 /// Of the advice: the rest stands in the section on regions.

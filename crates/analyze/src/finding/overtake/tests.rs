@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::cells::Cells;
-use crate::groups::Groups;
+use crate::compare::groups::Groups;
+use crate::compare::study::HEADLINES;
 use crate::model::Model;
-use crate::study::HEADLINES;
 use crate::synthetic::{Synthetic, drawn_cells, normal};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;

@@ -3,8 +3,8 @@
 
 use super::steps::{self, Expected};
 use super::{Kind, Looked};
+use crate::compare::study::ALONG;
 use crate::finding::Evidence;
-use crate::study::ALONG;
 
 /// A step of this factor is a cliff; below, it is a turn ([`super::turns`]).
 pub const FACTOR: f64 = 2.0;

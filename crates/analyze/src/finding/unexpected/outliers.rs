@@ -6,9 +6,9 @@
 
 use super::cause::{self, Of};
 use super::{Kind, Looked};
+use crate::compare::study::{ALONG, RIVALS};
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
-use crate::study::{ALONG, RIVALS};
 use crate::words::Words;
 use crate::{CellRef, Statement};
 use syscost_core::stats::median;

@@ -5,9 +5,9 @@
 
 use super::cause::{self, Of};
 use crate::cells::metric;
-use crate::compare::{Comparison, claims};
+use crate::compare::comparisons::{Comparison, claims};
+use crate::compare::study::RIVALS;
 use crate::finding::Evidence;
-use crate::study::RIVALS;
 use crate::words::{self, Words, count};
 use crate::{CellRef, Statement};
 use std::collections::{BTreeMap, HashMap};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cells::Cells;
-use crate::groups::Groups;
+use crate::compare::groups::Groups;
 use crate::model::Model;
 use crate::synthetic::{Synthetic, drawn_cells, normal};
 use crate::whole::Analysis;

@@ -3,8 +3,8 @@
 use super::cliffs::{EXPECTED, FACTOR};
 use super::steps;
 use super::{Kind, Looked};
+use crate::compare::study::ALONG;
 use crate::finding::Evidence;
-use crate::study::ALONG;
 
 pub struct Turns;
 

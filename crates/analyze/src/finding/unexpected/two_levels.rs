@@ -1,6 +1,6 @@
 //! Bistable cells: sometimes fast and sometimes slow, so that the median describes neither.
 //!
-//! They are found by [`crate::quality`]; what is new is which counter tells the rounds apart.
+//! They are found by [`crate::cells::quality`]; what is new is which counter tells the rounds apart.
 
 use super::{Kind, Looked, cause};
 use crate::cells::metric;

@@ -1,0 +1,10 @@
+//! Estimates of every metric of every case, from its samples; what is wrong with a sample or an estimate.
+
+pub mod rounds;
+pub mod sanity;
+pub mod estimates;
+pub mod reference;
+pub mod quality;
+pub mod seen;
+
+pub use estimates::{Cell, Cells, metric};

@@ -1,0 +1,82 @@
+//! One pass over the samples of a run: the cells of each case, what is wrong with its samples, and whether its
+//! rounds warm up.
+//!
+//! A file of samples may be larger than memory, and to read it costs more than all the arithmetic: everything
+//! that looks at every sample does it here, together, one case after another on every CPU. Nothing is judged.
+
+use crate::cells::estimates::{Cell, Cells, cells_of_case};
+use crate::cells::quality;
+use crate::cells::sanity::{Limits, Look};
+use crate::parallel::in_parallel;
+use std::collections::HashMap;
+use syscost_core::sample::{Metric, Sample};
+use syscost_core::stats::RatioEstimate;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+
+/// What is judged of a probe's cases: its id, and a metric.
+pub type Judged = (&'static str, Metric);
+
+/// The first sample of a round over the later ones, by case and metric, where rounds have several.
+pub type WarmUps = HashMap<(usize, &'static str), RatioEstimate>;
+
+/// What the samples of a run show.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub cells: Cells,
+    /// In the order of the plan.
+    pub looks: Vec<Look>,
+    pub warm_ups: WarmUps,
+}
+
+impl Seen {
+    /// `bound` in bit/s, if one is known.
+    pub fn of(run: &Run, judged: &[Judged], bound: Option<f64>) -> Seen {
+        let plan = &run.record.plan.cases;
+        let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
+        let mut per_case = vec![Box::default(); slots];
+        let (mut looks, mut warm_ups) = (Vec::with_capacity(plan.len()), WarmUps::new());
+        for (case, of_case) in plan.iter().zip(in_parallel(plan, |case| OfCase::of(run, case, judged, bound)))
+        {
+            per_case[case.index] = of_case.cells;
+            looks.push(of_case.look);
+            let ratios = of_case.warm_ups.into_iter();
+            warm_ups.extend(ratios.map(|(metric, ratio)| ((case.index, metric), ratio)));
+        }
+        Seen { cells: Cells::from_cases(per_case), looks, warm_ups }
+    }
+}
+
+struct OfCase {
+    cells: Box<[Cell]>,
+    look: Look,
+    warm_ups: Vec<(&'static str, RatioEstimate)>,
+}
+
+impl OfCase {
+    fn of(run: &Run, case: &Case, judged: &[Judged], bound: Option<f64>) -> OfCase {
+        let limits = Limits::of(case, run.record.spec.timing);
+        let own = run.samples.of_case(case.index);
+        let mut look = Look::default();
+        let mut sound: Vec<&Sample> = Vec::new();
+        for sample in own.iter() {
+            let fault = limits.fault(sample);
+            look.count(sample, fault, bound);
+            if sample.usable() && fault.is_none() {
+                sound.push(sample);
+            }
+        }
+        sound.sort_by_key(|s| (s.round, s.index));
+        // A twin is the same place again; its own troubles are the noise floor's.
+        let judged = judged.iter().filter(|(probe, _)| case.probe == *probe && case.twin_of.is_none());
+        let confidence = run.record.spec.confidence;
+        let warm_up = |(_, metric): &Judged| {
+            Some((metric.id, quality::warm_up(own.iter(), metric, &case.point, confidence)?))
+        };
+        OfCase {
+            cells: cells_of_case(case, &sound, &run.record),
+            look,
+            warm_ups: judged.filter_map(warm_up).collect(),
+        }
+    }
+}

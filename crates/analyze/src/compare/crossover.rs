@@ -1,0 +1,280 @@
+//! Where one value of an axis overtakes another along a second axis: the crossover.
+//!
+//! A crossover is an interval between two points that were measured, from the last place where one
+//! side is claimed to be better to the first where the other is; ties between them widen it. It is
+//! never finer than the grid, there may be several, and where none is found the reason is said.
+//! Pure: it reads claims, it makes none.
+
+use crate::compare::Comparisons;
+use crate::words::{self, Words};
+use crate::{CellRef, Statement};
+use std::collections::BTreeMap;
+use syscost_core::axis::{Name, Point};
+use syscost_experiment::run::Run;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    A,
+    B,
+}
+
+/// One tested place on the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The value on the second axis: a message size.
+    pub at: u64,
+    /// The two cases, in the order of the pair.
+    pub cases: (usize, usize),
+    /// Who is claimed to be better there; `None` is a tie.
+    pub better: Option<Side>,
+}
+
+/// One change of the better side, between two tested places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    pub low: u64,
+    pub high: u64,
+    /// Who is better at and below `low`.
+    pub below: Side,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Crossovers(Vec<Interval>),
+    /// One side is better wherever they differ.
+    Always(Side),
+    NeverDiffer,
+    /// Fewer than two places have both.
+    TooFewPlaces,
+}
+
+/// The crossovers of one pair on one line through the grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crossover {
+    pub metric: &'static str,
+    pub probe: Name,
+    /// The coordinates of the two, without the axis along which they may cross.
+    pub a: Point,
+    pub b: Point,
+    /// In ascending order.
+    pub steps: Vec<Step>,
+    pub outcome: Outcome,
+}
+
+impl Crossover {
+    /// What the pair shares: threads, path and so on.
+    pub fn held(&self) -> Point {
+        let same = self.a.iter().filter(|(id, value)| self.b.get(id) == Some(value));
+        same.map(|(id, value)| (id.clone(), value.clone())).collect()
+    }
+
+    /// The cells at the ends of an interval, for the sentence about it.
+    pub fn cells(&self, interval: &Interval) -> Vec<CellRef> {
+        let ends = self.steps.iter().filter(|s| s.at == interval.low || s.at == interval.high);
+        ends.flat_map(|s| [s.cases.0, s.cases.1]).map(|case| self.cell(case)).collect()
+    }
+
+    fn cell(&self, case: usize) -> CellRef {
+        CellRef { case, metric: self.metric }
+    }
+}
+
+/// Every pair's crossovers along an axis of numbers (`message_bytes`), in the pairs' order.
+pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Crossover> {
+    let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<Step>)> = BTreeMap::new();
+    for (order, pair) in comparisons.pairs.iter().enumerate() {
+        let Some((a, b)) = run.case(pair.a).zip(run.case(pair.b)) else { continue };
+        let Some(at) = a.point.int(along).filter(|at| b.point.int(along) == Some(*at)) else { continue };
+        let better = match pair.better(comparisons.metric.better) {
+            Some(case) if case == pair.a => Some(Side::A),
+            Some(_) => Some(Side::B),
+            None => None,
+        };
+        let line = (a.probe.clone(), a.point.without(along), b.point.without(along));
+        let (_, steps) = lines.entry(line).or_insert((order, Vec::new()));
+        steps.push(Step { at, cases: (pair.a, pair.b), better });
+    }
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by_key(|(_, (order, _))| *order);
+    lines
+        .into_iter()
+        .map(|((probe, a, b), (_, mut steps))| {
+            steps.sort_by_key(|s| s.at);
+            let outcome = outcome(&steps);
+            Crossover { metric: comparisons.metric.id, probe, a, b, steps, outcome }
+        })
+        .collect()
+}
+
+/// What is found, one sentence per line through the grid: also "none found", and why.
+pub fn statements(
+    run: &Run,
+    comparisons: &Comparisons,
+    crossovers: &[Crossover],
+    along: &str,
+) -> Vec<Statement> {
+    let words = Words::of(run);
+    crossovers.iter().map(|line| statement(&words, comparisons, line, along)).collect()
+}
+
+fn statement(words: &Words, comparisons: &Comparisons, line: &Crossover, along: &str) -> Statement {
+    let axis = comparisons.axis.as_str();
+    let held = line.held();
+    let name = |side: Side| words.name(if side == Side::A { &line.a } else { &line.b }, axis, &held);
+    let found = match &line.outcome {
+        Outcome::Crossovers(intervals) => {
+            let tell = |i: &Interval| {
+                let above = if i.below == Side::A { Side::B } else { Side::A };
+                let show = |at: u64| words.range(along, at, at);
+                format!("{} is better at {}, {} at {}", name(i.below), show(i.low), name(above), show(i.high))
+            };
+            let list: Vec<String> = intervals.iter().map(tell).collect();
+            format!("they cross between tested places: {}", list.join("; then "))
+        }
+        Outcome::Always(side) => {
+            let claimed = line.steps.iter().filter(|s| s.better.is_some()).count();
+            format!(
+                "no crossover found: {} is better at {claimed} of {}, and the others are ties",
+                name(*side),
+                words::count(line.steps.len(), "place")
+            )
+        }
+        Outcome::NeverDiffer => "no crossover found: no difference is claimed at any place".into(),
+        Outcome::TooFewPlaces => "no crossover can be found: fewer than two places have both".into(),
+    };
+    let cells = match &line.outcome {
+        Outcome::Crossovers(intervals) => intervals.iter().flat_map(|i| line.cells(i)).collect(),
+        _ => line.steps.iter().flat_map(|s| [s.cases.0, s.cases.1]).map(|c| line.cell(c)).collect(),
+    };
+    let place = words.place(&held, &[]);
+    let text = format!(
+        "{} and {} in {}{}{place}: {found}.",
+        name(Side::A),
+        name(Side::B),
+        comparisons.metric.title,
+        if place.is_empty() { "" } else { " with " }
+    );
+    Statement { text, cells }
+}
+
+fn outcome(steps: &[Step]) -> Outcome {
+    if steps.len() < 2 {
+        return Outcome::TooFewPlaces;
+    }
+    let claimed: Vec<(u64, Side)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
+    let Some((_, first)) = claimed.first().copied() else { return Outcome::NeverDiffer };
+    let flips: Vec<Interval> = claimed
+        .windows(2)
+        .filter(|w| w[0].1 != w[1].1)
+        .map(|w| Interval { low: w[0].0, high: w[1].0, below: w[0].1 })
+        .collect();
+    if flips.is_empty() { Outcome::Always(first) } else { Outcome::Crossovers(flips) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::Cells;
+    use crate::compare::groups::Groups;
+    use crate::synthetic::Synthetic;
+
+    const SIZES: &[u64] = &[64, 256, 1024, 4096, 16384, 65536, 262144];
+
+    fn found(synthetic: Synthetic, metric: &str) -> Vec<Crossover> {
+        let run = synthetic.run();
+        let groups = Groups::of(&run, "mechanism");
+        let comparisons = Comparisons::of(&run, &Cells::of(&run), &groups, metric).unwrap();
+        crossovers(&run, &comparisons, "message_bytes")
+    }
+
+    fn planted(cost_ns: fn(&Point) -> f64) -> Synthetic {
+        Synthetic {
+            mechanisms: vec!["pack_send", "sendmsg"],
+            sizes: SIZES.to_vec(),
+            cost_ns,
+            rounds: 12,
+            noise: 0.02,
+            ..Default::default()
+        }
+    }
+
+    /// pack_send copies (0.3 ns/B); sendmsg has a fixed cost more: they cross at 2000 bytes.
+    fn crossing(p: &Point) -> f64 {
+        let bytes = p.int("message_bytes").unwrap() as f64;
+        match p.text("mechanism").unwrap() {
+            "pack_send" => 1000.0 + 0.8 * bytes,
+            _ => 1600.0 + 0.5 * bytes,
+        }
+    }
+
+    #[test]
+    fn sentences_name_the_tested_ends_or_why_there_is_none() {
+        let told = |cost| {
+            let run = planted(cost).run();
+            let groups = Groups::of(&run, "mechanism");
+            let all = Comparisons::of(&run, &Cells::of(&run), &groups, "throughput").unwrap();
+            statements(&run, &all, &crossovers(&run, &all, "message_bytes"), "message_bytes")
+        };
+        let crossing = told(crossing);
+        assert_eq!(crossing.len(), 2);
+        let text = &crossing[0].text;
+        assert!(
+            text.starts_with(
+                "pack_send and sendmsg in throughput with 1 thread over veth (TCP_NODELAY on): "
+            ),
+            "{text}"
+        );
+        assert!(text.contains("pack_send is better at 1 KiB, sendmsg at "), "{text}");
+        let none = told(|_| 1000.0);
+        assert!(none[0].text.ends_with("no difference is claimed at any place."));
+        assert!(crossing.iter().chain(&none).all(|s| !s.cells.is_empty()));
+    }
+
+    #[test]
+    fn a_planted_crossover_lies_in_the_interval_found() {
+        for metric in ["total_cpu_ns_per_byte", "throughput"] {
+            let found = found(planted(crossing), metric);
+            assert_eq!(found.len(), 2, "one per thread count");
+            for line in found {
+                let Outcome::Crossovers(intervals) = &line.outcome else { panic!("{line:?}") };
+                let [interval] = intervals[..] else { panic!("{intervals:?}") };
+                assert!(interval.low < 2000 && 2000 < interval.high, "{interval:?}");
+                assert!(interval.high <= 16384, "only close ties widen it: {interval:?}");
+                let below = if interval.below == Side::A { &line.a } else { &line.b };
+                assert_eq!(below.text("mechanism"), Some("pack_send"));
+                assert!(SIZES.contains(&interval.low) && SIZES.contains(&interval.high));
+                assert_eq!(line.cells(&interval).len(), 4);
+                assert!(line.held().get("threads").is_some() && line.held().get("mechanism").is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn several_crossovers_are_a_set_and_ties_widen() {
+        let twice = |p: &Point| match (p.text("mechanism").unwrap(), p.int("message_bytes").unwrap()) {
+            ("sendmsg", 64 | 65536 | 262144) => 700.0,
+            ("sendmsg", 1024) => 1400.0,
+            _ => 1000.0,
+        };
+        for line in found(Synthetic { noise: 0.01, ..planted(twice) }, "total_cpu_ns_per_byte") {
+            let Outcome::Crossovers(intervals) = line.outcome else { panic!("{line:?}") };
+            let ends: Vec<(u64, u64)> = intervals.iter().map(|i| (i.low, i.high)).collect();
+            assert_eq!(ends, [(64, 1024), (1024, 65536)]);
+            assert_ne!(intervals[0].below, intervals[1].below);
+        }
+    }
+
+    #[test]
+    fn none_found_says_why() {
+        let better = |p: &Point| if p.text("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
+        for line in found(planted(better), "throughput") {
+            let Outcome::Always(side) = line.outcome else { panic!("{line:?}") };
+            let who = if side == Side::A { &line.a } else { &line.b };
+            assert_eq!(who.text("mechanism"), Some("sendmsg"));
+        }
+        let same = found(planted(|_| 1000.0), "throughput");
+        assert!(same.iter().all(|l| l.outcome == Outcome::NeverDiffer), "{same:?}");
+        let one = found(Synthetic { sizes: vec![64], ..planted(better) }, "throughput");
+        assert!(one.iter().all(|l| l.outcome == Outcome::TooFewPlaces));
+    }
+}

@@ -1,0 +1,34 @@
+//! One metric of a run, compared: who wins where, and where two cross.
+
+use crate::cells::Cells;
+use crate::compare::Comparisons;
+use crate::compare::crossover::{Crossover, crossovers};
+use crate::compare::groups::Groups;
+use crate::compare::winners::{Winner, winners};
+use syscost_experiment::run::Run;
+
+/// The axis whose values compete.
+pub const RIVALS: &str = "mechanism";
+/// The axis along which they may cross.
+pub const ALONG: &str = "message_bytes";
+/// The metrics that a verdict speaks of, in this order, where a run has them.
+pub const HEADLINES: &[&str] = &["total_cpu_ns_per_byte", "throughput"];
+
+/// One metric, compared.
+#[derive(Clone, Debug)]
+pub struct Study {
+    pub comparisons: Comparisons,
+    pub winners: Vec<Winner>,
+    pub crossovers: Vec<Crossover>,
+}
+
+impl Study {
+    /// `None` where the run has no such metric.
+    pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
+        let comparisons = Comparisons::of(run, cells, groups, metric)?;
+        let winners = winners(run, cells, groups, &comparisons);
+        // Of ways there are too many pairs for a crossover each: regions say where the best changes.
+        let crossovers = if groups.ways { Vec::new() } else { crossovers(run, &comparisons, ALONG) };
+        Some(Study { comparisons, winners, crossovers })
+    }
+}

@@ -1,0 +1,191 @@
+//! Who is best at each point: the winner, or those that cannot be told apart.
+//!
+//! A case wins when it is claimed to be better than every case that it may be compared with
+//! (see [`crate::compare`]). Otherwise the tie is the set of cases that none is claimed to beat.
+//! What was skipped or failed is never a candidate: it is listed, not beaten.
+
+use crate::cells::Cells;
+use crate::compare::Comparisons;
+use crate::compare::groups::{Group, Groups};
+use std::collections::BTreeSet;
+use syscost_core::axis::{Name, Point, Value};
+use syscost_core::sample::Better;
+use syscost_experiment::run::Run;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Better than every other candidate, claimed.
+    Wins(usize),
+    /// Nothing is claimed to beat these.
+    Tied(Vec<usize>),
+    /// The only value of the axis that was measured here: best of one is no win.
+    Alone(usize),
+    /// Nothing was measured here.
+    Nothing,
+}
+
+/// The best of one group of comparable cases.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Winner {
+    pub probe: Name,
+    /// The coordinates that the candidates share.
+    pub shared: Point,
+    pub outcome: Outcome,
+    /// Cases with a figure, best median first.
+    pub candidates: Vec<usize>,
+    /// Values of the axis that were asked here and have no place in it: skipped, failed, or without
+    /// a usable sample.
+    pub missing: Vec<Value>,
+}
+
+/// The winners of a metric; empty where the metric is not ranked.
+pub fn winners(run: &Run, cells: &Cells, groups: &Groups, comparisons: &Comparisons) -> Vec<Winner> {
+    if comparisons.metric.better == Better::Neither {
+        return Vec::new();
+    }
+    let failed: BTreeSet<usize> = run.record.failures.iter().map(|f| f.case).collect();
+    groups.groups.iter().map(|g| best_of(run, cells, (groups, g), comparisons, &failed)).collect()
+}
+
+fn best_of(
+    run: &Run,
+    cells: &Cells,
+    (groups, group): (&Groups, &Group),
+    comparisons: &Comparisons,
+    failed: &BTreeSet<usize>,
+) -> Winner {
+    let metric = &comparisons.metric;
+    let figure = |case: usize| cells.cell(case, metric.id).map(|c| c.estimate.value);
+    let mut candidates: Vec<usize> =
+        group.members.iter().copied().filter(|c| !failed.contains(c) && figure(*c).is_some()).collect();
+    candidates.sort_by(|a, b| {
+        let order = figure(*a).partial_cmp(&figure(*b)).unwrap_or(std::cmp::Ordering::Equal);
+        if metric.better == Better::Higher { order.reverse() } else { order }
+    });
+    let value = |case: usize| run.case(case).and_then(|c| c.point.get(&comparisons.axis));
+    let mut missing: Vec<Value> = Vec::new();
+    let absent = group.members.iter().filter(|c| !candidates.contains(c)).filter_map(|c| value(*c));
+    let skipped = group.skips.iter().filter_map(|s| run.record.plan.skips[*s].point.get(&comparisons.axis));
+    for value in absent.chain(skipped) {
+        if !missing.contains(value) {
+            missing.push(value.clone());
+        }
+    }
+    let rivals = |a: usize, b: usize| {
+        let points = run.case(a).zip(run.case(b)).map(|(a, b)| (&a.point, &b.point));
+        points.is_some_and(|(a, b)| groups.rivals(a, b))
+    };
+    Winner {
+        probe: group.probe.clone(),
+        shared: group.shared.clone(),
+        outcome: outcome(&candidates, rivals, comparisons),
+        candidates,
+        missing,
+    }
+}
+
+/// `candidates` best median first; `rivals` says whether two may be compared.
+fn outcome(
+    candidates: &[usize],
+    rivals: impl Fn(usize, usize) -> bool,
+    comparisons: &Comparisons,
+) -> Outcome {
+    let Some(first) = candidates.first().copied() else { return Outcome::Nothing };
+    let rivals_of = |case: usize| candidates.iter().copied().filter(|o| rivals(case, *o)).collect::<Vec<_>>();
+    if rivals_of(first).is_empty() {
+        return Outcome::Alone(first);
+    }
+    let wins = |case: &&usize| rivals_of(**case).into_iter().all(|o| comparisons.beats(**case, o));
+    if let Some(winner) = candidates.iter().find(wins) {
+        return Outcome::Wins(*winner);
+    }
+    let unbeaten = |case: &usize| !candidates.iter().any(|o| comparisons.beats(*o, *case));
+    let tied: Vec<usize> = candidates.iter().copied().filter(unbeaten).collect();
+    // Medians of paired ratios need not be transitive: in a circle nothing is unbeaten.
+    Outcome::Tied(if tied.is_empty() { candidates.to_vec() } else { tied })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Synthetic, point};
+    use syscost_experiment::plan::Skip;
+    use syscost_experiment::run::Failure;
+    use syscost_host::Unavailable;
+
+    fn best(run: &Run, metric: &str) -> Vec<Winner> {
+        let (cells, groups) = (Cells::of(run), Groups::of(run, "mechanism"));
+        winners(run, &cells, &groups, &Comparisons::of(run, &cells, &groups, metric).unwrap())
+    }
+
+    /// sendmsg is 30 % cheaper from 16 KiB, pack_send 30 % dearer everywhere.
+    fn cost(p: &Point) -> f64 {
+        let bytes = p.int("message_bytes").unwrap();
+        let factor = match p.text("mechanism").unwrap() {
+            "sendmsg" if bytes >= 16384 => 0.7,
+            "pack_send" => 1.3,
+            _ => 1.0,
+        };
+        factor * (1000.0 + 0.2 * bytes as f64)
+    }
+
+    fn planted() -> Synthetic {
+        Synthetic { cost_ns: cost, rounds: 10, noise: 0.01, ..Default::default() }
+    }
+
+    fn name(run: &Run, case: usize) -> String {
+        run.case(case).unwrap().point.text("mechanism").unwrap().to_string()
+    }
+
+    #[test]
+    fn winners_and_ties_are_where_they_were_planted() {
+        let run = planted().run();
+        for metric in ["total_cpu_ns_per_byte", "throughput"] {
+            let winners = best(&run, metric);
+            assert_eq!(winners.len(), 10);
+            for w in &winners {
+                match &w.outcome {
+                    Outcome::Wins(case) => {
+                        assert_eq!(name(&run, *case), "sendmsg");
+                        assert!(w.shared.int("message_bytes").unwrap() >= 16384);
+                    }
+                    Outcome::Tied(cases) => {
+                        assert!(w.shared.int("message_bytes").unwrap() < 16384, "{metric} {w:?}");
+                        let mut names: Vec<_> = cases.iter().map(|c| name(&run, *c)).collect();
+                        names.sort();
+                        assert_eq!(names, ["send", "sendmsg"]);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert!(best(&run, "retransmits").iter().all(|w| matches!(w.outcome, Outcome::Tied(_))));
+    }
+
+    #[test]
+    fn skipped_and_failed_mechanisms_do_not_win() {
+        let mut run = planted().run();
+        let at = |run: &Run, mechanism: &str| {
+            let wanted = point(mechanism, 65536, 1);
+            run.record.plan.cases.iter().find(|c| c.point == wanted).unwrap().index
+        };
+        let failed = at(&run, "sendmsg");
+        run.record.failures.push(Failure { case: failed, round: 3, message: "gone".into() });
+        let why = Unavailable { reason: "ENOSYS".into(), remedy: "none".into() };
+        run.record.plan.skips.push(Skip {
+            probe: "transfer".into(),
+            point: point("msg_zerocopy", 65536, 1),
+            why,
+        });
+        let winners = best(&run, "total_cpu_ns_per_byte");
+        let here = winners.iter().find(|w| w.shared == point("x", 65536, 1).without("mechanism")).unwrap();
+        assert_eq!(here.outcome, Outcome::Wins(at(&run, "send")));
+        let mut missing: Vec<String> = here.missing.iter().map(Value::to_string).collect();
+        missing.sort();
+        assert_eq!(missing, ["msg_zerocopy", "sendmsg"]);
+        let alone = Synthetic { mechanisms: vec!["send"], ..planted() }.run();
+        assert!(best(&alone, "throughput").iter().all(|w| matches!(w.outcome, Outcome::Alone(_))));
+        let empty = Synthetic { rounds: 0, ..planted() }.run();
+        assert!(best(&empty, "throughput").iter().all(|w| w.outcome == Outcome::Nothing));
+    }
+}

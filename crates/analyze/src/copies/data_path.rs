@@ -1,0 +1,305 @@
+//! The data path of each way to move data: what an audit counted on each step from the sender's fields to
+//! the receiver's memory, and what that says of the way's name.
+//!
+//! Counts only: a step that nobody counted is unknown, and nothing is concluded from it.
+
+use crate::compare::study::RIVALS;
+use crate::copies::{self, Claim};
+use crate::words::{self, Words};
+use std::collections::BTreeSet;
+use syscost_core::axis::{Axis, Point};
+use syscost_experiment::run::Run;
+use syscost_experiment::run::audit::Audit;
+use syscost_measure::probe;
+use syscost_measure::{mechanism, receiver};
+
+const PATH: &str = "path";
+const RECEIVER: &str = "receiver";
+
+/// From one place to the next, in the order in which a payload takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// From the fields to what the system call is given; there is none where the payload lies in a file.
+    Gather,
+    /// Into the sender's socket.
+    Send,
+    /// From the sender's socket to the link.
+    Leave,
+    /// From the link to the receiver's socket.
+    Arrive,
+    /// To the receiver's memory.
+    Receive,
+}
+
+/// What happened on a step, per byte of payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Flow {
+    /// Nobody counted.
+    Unknown,
+    /// Copied by a CPU; the rest was handed on where it lay.
+    Counted { copied: f64, uncopied: f64 },
+    /// Moved by a network device, which read so much; `None`: on the side that is not counted.
+    Device { fetched: Option<f64> },
+}
+
+/// One audit, told by its steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataPath<'a> {
+    pub audit: &'a Audit,
+    /// What tells it from the others, its path aside: `sendmsg`, `sendmsg (receiver recv)`.
+    pub way: String,
+    /// `veth`; empty where the probe has no such axis.
+    pub path: String,
+    pub flows: Vec<(Step, Flow)>,
+    /// Was the payload encrypted on its way into the kernel, and decrypted on its way out?
+    pub encrypted: bool,
+    /// Does the receiver get to see what arrives?
+    pub delivered: bool,
+    pub claim: Option<Claim>,
+}
+
+/// Every audit of the run, in its order.
+pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
+    let audits = &run.record.audits;
+    let tell = |audit| DataPath {
+        audit,
+        way: way(audits, audit),
+        path: audit.point.text(PATH).unwrap_or_default().to_string(),
+        flows: flows(audit),
+        encrypted: audit.framing_bytes > 0,
+        delivered: delivered(audit),
+        claim: copies::claim(audit),
+    };
+    audits.iter().map(tell).collect()
+}
+
+impl DataPath<'_> {
+    /// `sendmsg over veth`
+    pub fn name(&self) -> String {
+        if self.path.is_empty() { self.way.clone() } else { format!("{} over {}", self.way, self.path) }
+    }
+
+    /// What sends; empty where the probe has no such axis.
+    pub fn mechanism(&self) -> &str {
+        self.audit.point.text(RIVALS).unwrap_or_default()
+    }
+
+    /// Copies and completions beside each other, of a way that was asked not to copy.
+    pub fn told(&self) -> Option<String> {
+        Some(format!("{}: {}{}", self.name(), self.verdict()?, self.flags(true)))
+    }
+
+    /// The same without the way's own name and numbers: ways of which this agrees are told together.
+    pub fn told_of_several(&self) -> Option<String> {
+        Some(format!("{}{}", self.verdict()?, self.flags(false)))
+    }
+
+    fn verdict(&self) -> Option<String> {
+        let claim = self.claim.as_ref().filter(|_| copies::zero_copy_asked(self.audit))?;
+        let counted = if self.counted() { " (bytes, counted in the kernel)" } else { "" };
+        Some(format!("{}{counted}", claim.text))
+    }
+
+    /// Is there a count that adds up?
+    fn counted(&self) -> bool {
+        self.audit.balanced() == Some(true)
+    }
+
+    /// What the completions of the audit said, and whether the bytes bear it out; of this audit alone with
+    /// their number.
+    fn flags(&self, alone: bool) -> String {
+        let Some(flagged) = self.audit.flagged() else { return String::new() };
+        match copies::contradiction(self.audit).filter(|_| self.counted()) {
+            Some(against) => format!("; {against}: the flag and the count disagree"),
+            None => {
+                let agree = if self.counted() { ": the flag and the count agree" } else { "" };
+                if !alone {
+                    return format!(
+                        "; {} of the completions in their audits are flagged as copied{agree}",
+                        words::percent(flagged)
+                    );
+                }
+                let of = words::count(self.audit.completions as usize, "completion");
+                let are = if self.audit.completions == 1 { "is" } else { "are" };
+                format!("; {} of {of} in that audit {are} flagged as copied{agree}", words::percent(flagged))
+            }
+        }
+    }
+}
+
+/// The mechanism, with the axes that vary over the audits beside it.
+fn way(audits: &[Audit], audit: &Audit) -> String {
+    let axes = probe::find(&audit.probe).map(|p| p.axes()).unwrap_or_default();
+    let others: Vec<String> = axes
+        .iter()
+        .filter(|axis| ![RIVALS, PATH].contains(&axis.id) && varies(audits, audit, axis.id))
+        .filter(|axis| !follows(audits, audit, axis.id))
+        .filter_map(|axis| shown(axis, &audit.point))
+        .collect();
+    let name = audit.point.text(RIVALS).unwrap_or(&audit.probe);
+    if others.is_empty() { name.to_string() } else { format!("{name} ({})", others.join(", ")) }
+}
+
+/// What is the same in all audits, of these axes: `64 KiB and 1 thread`.
+pub fn shared(run: &Run, axes: &[&str]) -> String {
+    let audits = &run.record.audits;
+    let Some(first) = audits.first() else { return String::new() };
+    let mut same = Point::default();
+    for axis in axes.iter().filter(|axis| !varies(audits, first, axis)) {
+        if let Some(value) = first.point.get(axis) {
+            same.set(axis, value.clone());
+        }
+    }
+    Words::of(run).place(&same, &[])
+}
+
+fn shown(axis: &Axis, point: &Point) -> Option<String> {
+    Some(format!("{} {}", axis.title, axis.show(point.get(axis.id)?)))
+}
+
+/// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
+fn follows(audits: &[Audit], like: &Audit, axis: &str) -> bool {
+    let receiver = |audit: &Audit| audit.point.get(RECEIVER).cloned();
+    let alike: Vec<Audit> = audits.iter().filter(|a| receiver(a) == receiver(like)).cloned().collect();
+    axis != RECEIVER && varies(audits, like, RECEIVER) && !varies(&alike, like, axis)
+}
+
+fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
+    let same_probe = audits.iter().filter(|a| a.probe == like.probe);
+    same_probe.filter_map(|a| a.point.get(axis)).collect::<BTreeSet<_>>().len() > 1
+}
+
+/// Does the mechanism send from a file?
+fn lies_in_a_file(audit: &Audit) -> bool {
+    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.lies_in_a_file())
+}
+
+/// A receiver that nobody names sees what it takes.
+fn delivered(audit: &Audit) -> bool {
+    audit.point.text(RECEIVER).and_then(receiver::find).is_none_or(|r| r.delivers())
+}
+
+fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
+    let per = |bytes: u64| audit.per_byte(bytes);
+    let handed_on = |copied: f64| Flow::Counted { copied, uncopied: (1.0 - copied).max(0.0) };
+    let uncopied_out = per(audit.uncopied_out);
+    // The receiver knows itself what was not copied; all or nothing needs no other witness.
+    let untouched = Flow::Counted { copied: 0.0, uncopied: uncopied_out };
+    let out_of_nothing = if uncopied_out >= 1.0 { untouched } else { Flow::Unknown };
+    let gather = handed_on(per(audit.user_copied));
+    let [send, leave, arrive, receive] = match audit.counts {
+        None => [Flow::Unknown, Flow::Unknown, Flow::Unknown, out_of_nothing],
+        Some(counts) => {
+            let by_device = counts.device_fetched > 0;
+            let fetched = Some(per(counts.device_fetched));
+            let inside = counts.orphan_copied + audit.decrypted_inside();
+            let arrive = handed_on(per(inside));
+            [
+                Flow::Counted { copied: per(counts.copied_in), uncopied: per(counts.uncopied_in) },
+                if by_device { Flow::Device { fetched } } else { handed_on(0.0) },
+                if by_device && inside == 0 { Flow::Device { fetched: None } } else { arrive },
+                Flow::Counted {
+                    copied: per(counts.copied_out + audit.decrypted_out()),
+                    uncopied: uncopied_out,
+                },
+            ]
+        }
+    };
+    let kernel = [(Step::Send, send), (Step::Leave, leave), (Step::Arrive, arrive), (Step::Receive, receive)];
+    let gathered = (!lies_in_a_file(audit)).then_some((Step::Gather, gather));
+    gathered.into_iter().chain(kernel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{self, Synthetic, audit};
+    use syscost_measure::ledger::Counts;
+
+    const LENT: Counts = Counts {
+        copied_in: 0,
+        uncopied_in: 1000,
+        orphan_copied: 0,
+        copied_out: 1000,
+        decrypted_out: 0,
+        retransmitted: 0,
+        device_fetched: 0,
+        dropped: 0,
+        dropped_segments: 0,
+    };
+
+    fn run(audits: Vec<Audit>) -> Run {
+        let mut run = Synthetic { rounds: 0, ..Default::default() }.run();
+        run.record.audits = audits;
+        run
+    }
+
+    fn told(audit: Audit) -> Option<String> {
+        data_paths(&run(vec![audit]))[0].told()
+    }
+
+    #[test]
+    fn bytes_and_flags_are_told_beside_each_other() {
+        let orphaned = Counts { orphan_copied: 1000, ..LENT };
+        assert_eq!(
+            told(audit("msg_zerocopy", Some(orphaned), (8, 8))).unwrap(),
+            "msg_zerocopy over veth: zero-copy asked, copied once by the orphan copy (bytes, counted in the kernel); \
+             100 % of 8 completions in that audit are flagged as copied: the flag and the count agree"
+        );
+        let kept = told(audit("msg_zerocopy", Some(LENT), (1, 0))).unwrap();
+        assert!(kept.ends_with(
+            "; 0 % of 1 completion in that audit is flagged as copied: the flag and the count agree"
+        ));
+        let software = Counts { copied_in: 1000, uncopied_in: 0, ..LENT };
+        let lied = told(audit("msg_zerocopy", Some(software), (100, 52))).unwrap();
+        assert!(
+            lied.ends_with(
+                "; 52 % of the completions are flagged as copied, but 100 % of the bytes were: the flag and the count \
+                 disagree"
+            ),
+            "{lied}"
+        );
+        assert_eq!(told(audit("sendmsg", Some(software), (0, 0))), None);
+    }
+
+    #[test]
+    fn a_flag_is_held_against_no_count_or_a_wrong_one() {
+        for counts in [None, Some(Counts { uncopied_in: 900, ..LENT })] {
+            let told = told(audit("msg_zerocopy", counts, (8, 8))).unwrap();
+            assert!(told.ends_with("; 100 % of 8 completions in that audit are flagged as copied"), "{told}");
+            assert!(!told.contains("counted in the kernel"), "{told}");
+        }
+    }
+
+    #[test]
+    fn steps_are_those_of_a_link_or_of_a_device() {
+        let near = audit("msg_zerocopy", Some(Counts { orphan_copied: 1000, ..LENT }), (8, 8));
+        let far = audit("msg_zerocopy", Some(Counts { device_fetched: 1010, ..LENT }), (8, 0));
+        let taken = Audit { uncopied_out: 1000, ..audit("send", None, (0, 0)) };
+        let run = run(vec![near, far, taken, audit("send", None, (0, 0))]);
+        let all = data_paths(&run);
+        let counted = |copied, uncopied| Flow::Counted { copied, uncopied };
+        let flows = |index: usize| all[index].flows.iter().map(|(_, flow)| *flow).collect::<Vec<_>>();
+        assert_eq!(
+            flows(0)[1..],
+            [counted(0.0, 1.0), counted(0.0, 1.0), counted(1.0, 0.0), counted(1.0, 0.0)]
+        );
+        assert_eq!(flows(1)[2..4], [Flow::Device { fetched: Some(1.01) }, Flow::Device { fetched: None }]);
+        assert_eq!(flows(2)[4], counted(0.0, 1.0), "the receiver took nothing by copying");
+        assert_eq!(flows(3)[0], counted(0.0, 1.0), "what a mechanism itself copies is known without tracing");
+        assert!(flows(3)[1..].iter().all(|flow| *flow == Flow::Unknown), "the rest is not");
+    }
+
+    #[test]
+    fn names_have_what_varies_over_the_audits() {
+        let mut second = audit("send", None, (0, 0));
+        second.point = synthetic::point("send", 1024, 1);
+        let both = run(vec![audit("send", None, (0, 0)), second]);
+        let names: Vec<String> = data_paths(&both).iter().map(DataPath::name).collect();
+        assert_eq!(names, ["send (message size 64 KiB) over veth", "send (message size 1 KiB) over veth"]);
+        assert_eq!(shared(&both, &["message_bytes", "threads"]), "1 thread");
+        let single = run(vec![audit("send", None, (0, 0))]);
+        assert_eq!(data_paths(&single)[0].name(), "send over veth");
+        assert_eq!(shared(&single, &["message_bytes", "threads"]), "64 KiB and 1 thread");
+    }
+}

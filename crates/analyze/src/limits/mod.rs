@@ -1,0 +1,4 @@
+//! What keeps a case from being faster, and what moving the same bytes costs without TCP.
+
+pub mod limiter;
+pub mod rulers;

@@ -1,0 +1,272 @@
+//! What moving the same bytes costs without TCP, beside the best way over TCP.
+//!
+//! A ruler is a case of a probe that says whose figures may be held against it ([`Ruler`]). At each
+//! combination of the coordinates that both have, the best case by its median is held against every
+//! ruler, by the ratio paired by round. Rulers compete with nobody: they are in no group, and win
+//! nothing. Cases with coordinates that the rulers lack (a path) are candidates alike.
+
+use crate::cells::Cells;
+use crate::compare::study::{ALONG, HEADLINES, RIVALS};
+use crate::words::Words;
+use crate::{CellRef, Statement};
+use std::collections::BTreeMap;
+use syscost_core::axis::{Name, Point};
+use syscost_core::sample::{Better, Metric};
+use syscost_core::stats::{Estimate, paired_ratio};
+use syscost_core::units::significant;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::{self, Probe, Ruler};
+
+/// 64 KiB: where neither a message's fixed cost nor memory alone decides.
+const TYPICAL_LOG2: u64 = 16;
+
+/// One ruler at one place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    pub case: usize,
+    /// The value of the ruler's axis, and what reports call it.
+    pub name: String,
+    pub title: &'static str,
+    pub bound: bool,
+    pub figure: Estimate,
+    /// How many times worse the best is: its cost over the ruler's, or the ruler's rate over its.
+    /// `None`: no round has both.
+    pub worse: Option<Estimate>,
+}
+
+/// The rulers at one combination of shared coordinates.
+#[derive(Clone, Debug)]
+pub struct Held {
+    pub metric: Metric,
+    pub shared: Point,
+    /// The best case of those that are held against the rulers; `None`: nothing was measured here.
+    pub best: Option<usize>,
+    /// In the order of their registry.
+    pub readings: Vec<Reading>,
+}
+
+/// Every place that has a ruler, for each metric that ranks: cost first.
+pub fn held(run: &Run, cells: &Cells) -> Vec<Held> {
+    let probes = probe::ALL.iter().filter_map(|probe| Some((*probe, probe.ruler()?)));
+    let probes: Vec<(&'static dyn Probe, Ruler)> = probes.collect();
+    let mut all = Vec::new();
+    for metric in HEADLINES {
+        for (probe, ruler) in &probes {
+            let metrics = probe.metrics();
+            let Some(metric) = metrics.iter().find(|m| m.id == *metric) else { continue };
+            let places = places(run, probe.about().id, ruler);
+            all.extend(
+                places.into_iter().map(|(shared, cases)| at(run, cells, ruler, metric, shared, &cases)),
+            );
+        }
+    }
+    all.retain(|held| !held.readings.is_empty());
+    all
+}
+
+/// The rulers' cases by what they share; sizes ascend.
+fn places<'r>(run: &'r Run, id: &str, ruler: &Ruler) -> BTreeMap<Point, Vec<&'r Case>> {
+    let mut places: BTreeMap<Point, Vec<&Case>> = BTreeMap::new();
+    for case in run.record.plan.cases.iter().filter(|case| case.probe == id && case.twin_of.is_none()) {
+        places.entry(case.point.without(ruler.axis)).or_default().push(case);
+    }
+    places
+}
+
+fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, cases: &[&Case]) -> Held {
+    let best = best(run, cells, ruler.of, metric, &shared);
+    let best_rounds = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.rounds.pairs());
+    let reading = |case: &&Case| {
+        let value = case.point.text(ruler.axis)?;
+        let cell = cells.cell(case.index, metric.id)?;
+        let ratio = best_rounds.as_ref().and_then(|best| match metric.better {
+            Better::Higher => paired_ratio(&cell.rounds.pairs(), best, run.record.spec.confidence),
+            _ => paired_ratio(best, &cell.rounds.pairs(), run.record.spec.confidence),
+        });
+        Some(Reading {
+            case: case.index,
+            name: value.to_string(),
+            title: (ruler.title)(value)?,
+            bound: value == ruler.bound,
+            figure: cell.estimate,
+            worse: ratio.map(|ratio| ratio.estimate),
+        })
+    };
+    Held { metric: *metric, best, readings: cases.iter().filter_map(reading).collect(), shared }
+}
+
+/// The best case, by its median, that agrees with these coordinates wherever it has them.
+fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Point) -> Option<usize> {
+    let failed = |case: usize| run.record.failures.iter().any(|failure| failure.case == case);
+    let agrees = |point: &Point| shared.iter().all(|(id, value)| point.get(id).is_none_or(|v| v == value));
+    let candidates = run.record.plan.cases.iter().filter(|case| {
+        case.probe == of.about().id && case.twin_of.is_none() && agrees(&case.point) && !failed(case.index)
+    });
+    let figures = candidates.filter_map(|c| Some((c.index, cells.cell(c.index, metric.id)?.estimate.value)));
+    let order = |a: &(usize, f64), b: &(usize, f64)| match metric.better {
+        Better::Higher => b.1.total_cmp(&a.1),
+        _ => a.1.total_cmp(&b.1),
+    };
+    figures.min_by(order).map(|(case, _)| case)
+}
+
+/// What the best way costs in terms of the bound, at the typical size: a sentence for each metric.
+pub fn statements(run: &Run, held: &[Held]) -> Vec<Statement> {
+    let words = Words::of(run);
+    let distance = |held: &Held| {
+        let size = u64::from(held.shared.int(ALONG).unwrap_or(1).max(1).ilog2());
+        (size.abs_diff(TYPICAL_LOG2), held.shared.clone())
+    };
+    let of_metric = |id: &str| {
+        let mine = held.iter().filter(|h| h.metric.id == id && bound(h).is_some());
+        mine.min_by_key(|held| distance(held))
+    };
+    HEADLINES.iter().filter_map(|id| of_metric(id)).filter_map(|held| statement(run, &words, held)).collect()
+}
+
+/// The bound, where it and something to hold against it were measured in common rounds.
+fn bound(held: &Held) -> Option<(&Reading, Estimate)> {
+    held.readings.iter().find(|r| r.bound).and_then(|r| Some((r, r.worse?)))
+}
+
+fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
+    let best = held.best?;
+    let case = run.case(best)?;
+    let (ruler, worse) = bound(held)?;
+    let interval = words.interval(&worse);
+    let name = name(words, case, &held.shared);
+    let place = words.place(&held.shared, &[]);
+    let (title, times) = (ruler.title, significant(worse.value));
+    let text = match held.metric.better {
+        Better::Higher => {
+            format!(
+                "At {place}, a {title} is {times} times as fast as the best way over TCP, {name} ({interval})."
+            )
+        }
+        _ => format!(
+            "At {place}, the best way over TCP, {name}, costs {times} times the {} of a {title} ({interval}).",
+            held.metric.title
+        ),
+    };
+    let cell = |case| CellRef { case, metric: held.metric.id };
+    Some(Statement { text, cells: vec![cell(best), cell(ruler.case)] })
+}
+
+/// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
+pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
+    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS]).collect();
+    let own = words.place(&case.point, &known);
+    format!("{} {own}", words.name(&case.point, RIVALS, shared)).trim().to_string()
+}
+
+/// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
+/// lines in a plot.
+pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
+    let agrees = |h: &&Held| {
+        let rest = h.shared.without(ALONG);
+        h.metric.id == metric && rest.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
+    };
+    let mut lines: Vec<Line> = Vec::new();
+    for held in held.iter().filter(agrees) {
+        let Some(size) = held.shared.int(ALONG) else { continue };
+        for reading in &held.readings {
+            let point = (size as f64, reading.figure);
+            match lines.iter_mut().find(|line| line.name == reading.name) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line { name: reading.name.clone(), points: vec![point] }),
+            }
+        }
+    }
+    lines
+}
+
+/// One ruler along sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub name: String,
+    pub points: Vec<(f64, Estimate)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Synthetic, sample};
+    use syscost_core::axis::Value;
+    use syscost_experiment::plan::Case;
+
+    /// Three mechanisms of which one is cheapest, and a ruler that costs a quarter of it.
+    fn ruled() -> Run {
+        fn cost(p: &Point) -> f64 {
+            if p.text("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
+        }
+        let mut run = Synthetic { cost_ns: cost, noise: 0.01, ..Synthetic::default() }.run();
+        let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.ruler()?))).expect("one is a ruler");
+        for size in [1024, 65536] {
+            let index = run.record.plan.cases.len();
+            let mut point = Point::default();
+            point.set(ruler.axis, Value::text(ruler.bound));
+            point.set(ALONG, Value::Int(size));
+            point.set("threads", Value::Int(1));
+            let case = Case { index, probe: probe.about().id.into(), point, twin_of: None };
+            let rounds = (0..8).flat_map(|round| (0..3).map(move |i| (round, i)));
+            run.samples.extend(rounds.map(|(round, i)| sample(&case, round, i, 500.0)));
+            run.record.plan.cases.push(case);
+        }
+        run
+    }
+
+    #[test]
+    fn the_best_is_held_against_the_ruler_where_both_are() {
+        let run = ruled();
+        let held = held(&run, &Cells::of(&run));
+        assert_eq!(held.len(), 4, "two sizes, two metrics");
+        for place in &held {
+            let best = run.case(place.best.unwrap()).unwrap();
+            assert_eq!(best.point.text(RIVALS), Some("send"));
+            assert_eq!(best.point.int(ALONG), place.shared.int(ALONG));
+            assert_eq!(best.point.int("threads"), Some(1));
+            let (reading, worse) = bound(place).unwrap();
+            assert!((3.5..4.6).contains(&worse.value), "{} {worse:?}", place.metric.id);
+            assert_eq!(run.case(reading.case).unwrap().point.int(ALONG), place.shared.int(ALONG));
+        }
+    }
+
+    #[test]
+    fn the_sentences_are_of_the_typical_size_and_name_their_cells() {
+        let run = ruled();
+        let said = statements(&run, &held(&run, &Cells::of(&run)));
+        assert_eq!(said.len(), 2);
+        for statement in &said {
+            assert!(statement.text.starts_with("At 64 KiB and 1 thread"), "{}", statement.text);
+            assert!(statement.text.contains("interval of the ratio") && statement.cells.len() == 2);
+        }
+        assert!(said[0].text.contains("send over veth (TCP_NODELAY on)"), "{}", said[0].text);
+    }
+
+    #[test]
+    fn a_line_is_for_plots_at_its_own_coordinates_only() {
+        let run = ruled();
+        let held = held(&run, &Cells::of(&run));
+        let mut at = Point::default();
+        at.set("threads", Value::Int(1));
+        at.set("path", Value::text("veth"));
+        let drawn = lines(&held, HEADLINES[0], &at);
+        assert_eq!(drawn.len(), 1);
+        assert_eq!(drawn[0].points.iter().map(|p| p.0).collect::<Vec<_>>(), [1024.0, 65536.0]);
+        at.set("threads", Value::Int(2));
+        assert!(lines(&held, HEADLINES[0], &at).is_empty());
+    }
+
+    #[test]
+    fn rulers_win_nothing_and_a_run_without_them_says_nothing() {
+        let run = ruled();
+        let cells = Cells::of(&run);
+        let rulers: Vec<usize> =
+            held(&run, &cells).iter().flat_map(|h| &h.readings).map(|r| r.case).collect();
+        let groups = crate::compare::groups::Groups::of(&run, RIVALS);
+        assert!(groups.groups.iter().all(|group| !group.members.iter().any(|m| rulers.contains(m))));
+        let alone = Synthetic::default().run();
+        assert!(held(&alone, &Cells::of(&alone)).is_empty());
+    }
+}

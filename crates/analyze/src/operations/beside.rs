@@ -1,0 +1,280 @@
+//! Figures from elsewhere beside this run's: a published table, or an earlier run.
+//!
+//! A row of a table is the row of ours that declares the same operation and variant
+//! ([`syscost_measure::probe::row::Row::published`]); a row of another run is the same case of the same probe. Units
+//! of tables are converted here, once; a figure in a unit that ours cannot be compared with is left
+//! out, and said to be. Format of a table: RFC 4180 with `#` comments; FORMAT.md has its columns.
+
+use crate::cells::Cells;
+use crate::operations::{Operation, operations, over};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::io::Read;
+use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+use syscost_experiment::run::Run;
+use syscost_host::fingerprint::C_LIBRARY;
+
+/// Why a file is no table of operations.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum TableError {
+    #[error("it is no table of operations: it needs the columns operation, variant, unit and measured ({0})")]
+    Columns(String),
+    #[error("row {row}: {unit:?} is not a unit of such a table: write one of {known}")]
+    Unit { row: usize, unit: String, known: String },
+    #[error("it has no row")]
+    Empty,
+}
+
+/// One figure of theirs, in base units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theirs {
+    /// As their table or their report calls it.
+    pub name: String,
+    key: Key,
+    pub value: f64,
+    /// An interval, where they have one.
+    pub estimate: Option<Estimate>,
+    pub unit: Unit,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Published(String, String),
+    Case(String, Point),
+}
+
+/// A source of figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// The column's title: the name of the file or of the directory.
+    pub name: String,
+    /// Where the figures are from, as the source says.
+    pub about: String,
+    /// What their syscost was linked with, where it was one and says so.
+    c_library: Option<String>,
+    rows: Vec<Theirs>,
+}
+
+/// Theirs in our unit, and ours over theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    pub value: f64,
+    pub estimate: Option<Estimate>,
+    pub ratio: Option<Estimate>,
+}
+
+/// The units of published tables: what one of them is in ours.
+const UNITS: &[(&str, f64, Unit)] = &[
+    ("ns", 1.0, Unit::Nanoseconds),
+    ("us", 1e3, Unit::Nanoseconds),
+    ("ms", 1e6, Unit::Nanoseconds),
+    ("s", 1e9, Unit::Nanoseconds),
+    ("us/4KiB", 1e3, Unit::Nanoseconds),
+    ("B/s", 1.0, Unit::BytesPerSecond),
+    ("MB/s", 1e6, Unit::BytesPerSecond),
+    ("GB/s", 1e9, Unit::BytesPerSecond),
+    ("Mb/s", 1e6, Unit::BitsPerSecond),
+    ("Gb/s", 1e9, Unit::BitsPerSecond),
+    ("B", 1.0, Unit::Bytes),
+    ("MB", 1e6, Unit::Bytes),
+    ("GB", 1e9, Unit::Bytes),
+];
+
+#[derive(Deserialize)]
+struct Line {
+    operation: String,
+    variant: String,
+    unit: String,
+    measured: Option<f64>,
+}
+
+impl Beside {
+    /// A published table.
+    pub fn table(name: &str, text: &str) -> Result<Beside, TableError> {
+        // A comment that nothing ends would be read as a row.
+        let whole = text.as_bytes().chain(b"\n".as_slice());
+        let mut reader =
+            csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(whole);
+        let mut rows = Vec::new();
+        let mut empty = true;
+        for (at, line) in reader.deserialize::<Line>().enumerate() {
+            empty = false;
+            let line = line.map_err(|e| TableError::Columns(e.to_string()))?;
+            let Some((_, scale, unit)) = UNITS.iter().find(|u| u.0 == line.unit) else {
+                let known = UNITS.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
+                return Err(TableError::Unit { row: at + 1, unit: line.unit, known });
+            };
+            let Some(measured) = line.measured.filter(|v| v.is_finite()) else { continue };
+            let named = [line.operation.as_str(), line.variant.as_str()];
+            let name = named.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            let key = Key::Published(line.operation, line.variant);
+            rows.push(Theirs { name, key, value: measured * scale, estimate: None, unit: *unit });
+        }
+        if empty {
+            return Err(TableError::Empty);
+        }
+        let comments = text.lines().map_while(|l| l.strip_prefix('#')).map(str::trim);
+        Ok(Beside { name: name.into(), about: comments.collect::<Vec<_>>().join(" "), c_library: None, rows })
+    }
+
+    /// An earlier run.
+    pub fn run(name: &str, run: &Run) -> Beside {
+        let theirs = operations(run, &Cells::of(run));
+        let row = |o: &Operation| {
+            let measured = o.measured?;
+            Some(Theirs {
+                name: o.name(),
+                key: Key::Case(o.probe.into(), o.point.clone()),
+                value: measured.value,
+                estimate: Some(measured),
+                unit: measured.unit,
+            })
+        };
+        let fact = |id: &str| run.record.host.iter().find(|f| f.id == id).and_then(|f| f.value.clone());
+        let machine = [fact("cpu_model"), fact("kernel_release").map(|k| format!("Linux {k}"))];
+        let machine: Vec<String> = machine.into_iter().flatten().collect();
+        Beside {
+            name: name.into(),
+            about: format!("Run {} of syscost {}", run.record.id, run.record.tool.version)
+                + &if machine.is_empty() { ".".to_string() } else { format!(" on {}.", machine.join(", ")) },
+            c_library: fact(C_LIBRARY),
+            rows: theirs.iter().filter_map(row).collect(),
+        }
+    }
+
+    /// Theirs and ours, where both are told and a syscost of another C library measured: memcpy, fork and
+    /// threads differ for that alone.
+    pub fn other_c_library<'a>(&'a self, ours: &'a Run) -> Option<(&'a str, &'a str)> {
+        let fact = ours.record.host.iter().find(|fact| fact.id == C_LIBRARY)?;
+        let pair = (self.c_library.as_deref()?, fact.value.as_deref()?);
+        (pair.0 != pair.1).then_some(pair)
+    }
+
+    /// Their figure for an operation of ours.
+    pub fn find(&self, ours: &Operation) -> Option<Match> {
+        let theirs = self.rows.iter().find(|t| t.means(ours))?;
+        let factor = conversion(theirs.unit, ours.metric.unit)?;
+        let value = theirs.value * factor;
+        Some(Match {
+            value,
+            estimate: theirs.estimate,
+            ratio: ours.measured.and_then(|measured| over(measured, value)),
+        })
+    }
+
+    /// Rows of theirs that no operation of this run stands beside.
+    pub fn unmatched<'a>(&'a self, ours: &[Operation]) -> Vec<&'a Theirs> {
+        let keys: BTreeSet<Key> = ours.iter().filter(|o| o.measured.is_some()).flat_map(keys).collect();
+        self.rows.iter().filter(|t| !keys.contains(&t.key)).collect()
+    }
+}
+
+impl Theirs {
+    fn means(&self, ours: &Operation) -> bool {
+        keys(ours).any(|key| key == self.key)
+    }
+}
+
+fn keys(ours: &Operation) -> impl Iterator<Item = Key> {
+    let published = ours.row.published.clone().map(|(operation, variant)| {
+        let operation = operation.to_string();
+        Key::Published(operation, variant)
+    });
+    published.into_iter().chain([Key::Case(ours.probe.into(), ours.point.clone())])
+}
+
+/// What a figure in one unit is multiplied by to be in another.
+fn conversion(from: Unit, to: Unit) -> Option<f64> {
+    match (from, to) {
+        _ if from == to => Some(1.0),
+        (Unit::BitsPerSecond, Unit::BytesPerSecond) => Some(1.0 / 8.0),
+        (Unit::BytesPerSecond, Unit::BitsPerSecond) => Some(8.0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::clocks;
+    use syscost_host::Fact;
+
+    const TABLE: &str = "# A table.\n# Of a machine.\noperation,variant,unit,base_hardware,software_overhead,predicted,measured\n\
+                         timer_overhead,,us,0,11,11,0.006\nother,args=1,MB/s,,,,100\nunmeasured,,ns,,,,\n";
+
+    #[test]
+    fn a_table_is_matched_by_operation_and_variant_and_converted() {
+        let run = clocks(8, None, 12.0);
+        let ours = operations(&run, &Cells::of(&run));
+        let table = Beside::table("t.csv", TABLE).unwrap();
+        assert_eq!(table.about, "A table. Of a machine.");
+        let found: Vec<Match> = ours.iter().filter_map(|o| table.find(o)).collect();
+        assert_eq!(found.len(), 1, "one clock is the published one");
+        let ratio = found[0].ratio.unwrap();
+        assert!(found[0].value == 6.0 && (1.8..2.2).contains(&ratio.value), "{found:?}");
+        let rest: Vec<&str> = table.unmatched(&ours).iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(rest, ["other, args=1"], "what they did not measure either is no row");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_may_be_a_comment() {
+        let table = Beside::table("t.csv", &format!("{TABLE}# From a page of theirs.")).unwrap();
+        assert_eq!(table, Beside::table("t.csv", TABLE).unwrap());
+    }
+
+    #[test]
+    fn another_run_is_matched_by_probe_and_coordinates() {
+        let (run, before) = (clocks(8, None, 12.0), clocks(6, None, 6.0));
+        let ours = operations(&run, &Cells::of(&run));
+        let beside = Beside::run("before", &before);
+        for operation in &ours {
+            let found = beside.find(operation).unwrap();
+            assert!(found.estimate.unwrap().n == 6 && (1.8..2.2).contains(&found.ratio.unwrap().value));
+        }
+        assert!(beside.unmatched(&ours).is_empty());
+        assert_eq!(beside.unmatched(&ours[1..]).len(), 1);
+    }
+
+    #[test]
+    fn a_run_of_another_c_library_is_told_apart() {
+        let linked_with = |library: Option<&str>| {
+            let mut run = clocks(2, None, 1.0);
+            let value = library.map(String::from);
+            run.record.host.push(Fact {
+                id: C_LIBRARY.into(),
+                title: String::new(),
+                value,
+                source: String::new(),
+            });
+            run
+        };
+        let (shared, musl, silent) = (Some("glibc 2.36, shared"), Some("musl, static"), None);
+        let pair = |theirs, ours| {
+            let ours = linked_with(ours);
+            Beside::run("before", &linked_with(theirs)).other_c_library(&ours).is_some()
+        };
+        assert!(pair(musl, shared) && pair(shared, musl));
+        assert!(!pair(shared, shared) && !pair(silent, shared) && !pair(musl, silent));
+        let table = Beside::table("t.csv", TABLE).unwrap();
+        assert_eq!(table.other_c_library(&linked_with(shared)), None, "no program measured a table");
+    }
+
+    #[test]
+    fn the_published_table_reads_and_what_is_no_table_is_refused() {
+        let text = include_str!("../../../../tests/data/cse221-2023.csv");
+        let table = Beside::table("cse221-2023.csv", text).unwrap();
+        assert!(table.rows.len() > 25 && table.about.contains("San Diego"));
+        let of = |name: &str| table.rows.iter().find(|r| r.name == name).map(|r| (r.value, r.unit));
+        assert_eq!(of("process_create, fork"), Some((121_560.0, Unit::Nanoseconds)));
+        assert_eq!(of("file_cache_size"), Some((6.5e9, Unit::Bytes)));
+        assert_eq!(of("peak_bandwidth, loopback"), Some((3_628.48e6, Unit::BitsPerSecond)));
+        assert!(matches!(Beside::table("x", "a,b\n1,2\n"), Err(TableError::Columns(_))));
+        assert_eq!(Beside::table("x", "# nothing\n"), Err(TableError::Empty));
+        let odd = TABLE.replace("MB/s", "furlongs");
+        assert!(matches!(Beside::table("x", &odd), Err(TableError::Unit { row: 2, .. })));
+        assert_eq!(conversion(Unit::BitsPerSecond, Unit::BytesPerSecond), Some(0.125));
+        assert_eq!(conversion(Unit::Bytes, Unit::Nanoseconds), None);
+    }
+}

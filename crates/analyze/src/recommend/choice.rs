@@ -1,0 +1,346 @@
+//! What to use at a few sizes, how much better it is, and how sure that is.
+//!
+//! The ways of doing one thing (see [`crate::compare::groups`]) that were measured at a place compete: the one
+//! that is claimed to be better than every other is the answer; else those that nothing is claimed to
+//! beat are, the best median first. Nothing here compares: it reads claims.
+
+use crate::compare::study::{ALONG, RIVALS, Study};
+use crate::compare::winners::{Outcome, Winner};
+use crate::compare::{Comparisons, TieReason, Verdict};
+use crate::recommend::verdict::from_side;
+use crate::words::{self, Words, and};
+use crate::{CellRef, Statement};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::axis::{Name, Point};
+use syscost_core::sample::Better;
+use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
+use syscost_measure::mechanism;
+use syscost_measure::probe;
+
+/// The sizes that an engineer asks about; the nearest measured ones are answered.
+pub const TYPICAL: [u64; 3] = [1 << 10, 16 << 10, 1 << 20];
+/// Names of ways that cannot be told apart, in one sentence.
+const NAMES: usize = 3;
+
+/// How many times better one way is than another, which is claimed or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    pub over: usize,
+    pub ratio: Estimate,
+    pub claimed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sure {
+    /// Better than every other way here, beyond chance and the noise floor.
+    Claimed,
+    /// Not told apart from the ways that tie with it.
+    Tied,
+    /// No difference could be claimed after so few rounds, whatever its size.
+    TooFewRounds,
+    /// Nothing to compare it with.
+    Alone,
+}
+
+/// The answer at one place, by one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub metric: &'static str,
+    pub probe: Name,
+    /// What was given: size, threads, path.
+    pub place: Point,
+    pub best: usize,
+    /// Those that cannot be told apart from it.
+    pub tied: Vec<usize>,
+    pub sure: Sure,
+    /// The best of those that are neither.
+    pub next: Option<Gain>,
+    /// One contiguous buffer by one plain call; `None` where that is the best itself, or was not measured.
+    pub plain: Option<Gain>,
+    /// Ways with a figure here.
+    pub ways: usize,
+    /// Rounds behind the comparisons, the most of any.
+    pub rounds: u32,
+}
+
+impl Choice {
+    pub fn cells(&self) -> Vec<CellRef> {
+        let others = [&self.next, &self.plain].into_iter().flatten().map(|gain| gain.over);
+        let cases: BTreeSet<usize> =
+            std::iter::once(self.best).chain(self.tied.iter().copied()).chain(others).collect();
+        cases.into_iter().map(|case| CellRef { case, metric: self.metric }).collect()
+    }
+}
+
+/// How many times better `case` is than `other`: above 1 where it is better.
+pub fn gain(comparisons: &Comparisons, case: usize, other: usize) -> Option<Gain> {
+    let pair = comparisons.between(case, other)?;
+    let seen_from = if comparisons.metric.better == Better::Higher { case } else { other };
+    let claimed = comparisons.beats(case, other);
+    Some(Gain { over: other, ratio: from_side(pair, seen_from), claimed })
+}
+
+/// The answer at the place of a winner; `None` where nothing was measured.
+pub fn choice(run: &Run, study: &Study, winner: &Winner) -> Option<Choice> {
+    let comparisons = &study.comparisons;
+    let best = *winner.candidates.first()?;
+    let (best, tied) = match &winner.outcome {
+        Outcome::Wins(case) | Outcome::Alone(case) => (*case, Vec::new()),
+        Outcome::Tied(cases) => (*cases.first()?, cases[1..].to_vec()),
+        Outcome::Nothing => (best, Vec::new()),
+    };
+    let others: Vec<usize> = winner.candidates.iter().copied().filter(|c| *c != best).collect();
+    let pairs = || others.iter().filter_map(|other| comparisons.between(best, *other));
+    let few = |other: &usize| {
+        let pair = comparisons.between(best, *other);
+        pair.is_none_or(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds))
+    };
+    let sure = match &winner.outcome {
+        Outcome::Alone(_) | Outcome::Nothing => Sure::Alone,
+        Outcome::Wins(_) => Sure::Claimed,
+        Outcome::Tied(_) if tied.iter().all(few) => Sure::TooFewRounds,
+        Outcome::Tied(_) => Sure::Tied,
+    };
+    let next = others.iter().find(|c| !tied.contains(c));
+    let plain = plainest(run, &winner.probe, &winner.candidates).filter(|case| *case != best);
+    Some(Choice {
+        metric: comparisons.metric.id,
+        probe: winner.probe.clone(),
+        place: winner.shared.clone(),
+        best,
+        sure,
+        next: next.and_then(|other| gain(comparisons, best, *other)),
+        plain: plain.and_then(|other| gain(comparisons, best, other)),
+        ways: winner.candidates.len(),
+        rounds: pairs().map(|p| p.ratio.estimate.n).max().unwrap_or(0),
+        tied,
+    })
+}
+
+/// The control among these cases, with as little else chosen as possible.
+fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
+    let probe = probe::find(probe)?;
+    let axes = probe.axes();
+    let chosen_values = |case: usize| {
+        let point = &run.case(case)?.point;
+        let plain =
+            |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
+        let own = point.iter().filter(|(id, _)| *id != RIVALS && probe.chosen(id));
+        let changed = own.filter(|(id, value)| plain(id).as_ref() != Some(value)).count();
+        (point.text(RIVALS) == Some(mechanism::control().about().id)).then_some((changed, case))
+    };
+    cases.iter().filter_map(|case| chosen_values(*case)).min().map(|(_, case)| case)
+}
+
+/// The answers at the typical sizes, by what else was given; at the fewest and at the most threads.
+pub fn choices(run: &Run, study: &Study) -> Vec<Choice> {
+    let mut lines: BTreeMap<Point, Vec<&Winner>> = BTreeMap::new();
+    for winner in study.winners.iter().filter(|w| !w.candidates.is_empty() && w.shared.int(ALONG).is_some()) {
+        lines.entry(winner.shared.without(ALONG)).or_default().push(winner);
+    }
+    let mut ends: BTreeMap<Point, Vec<Point>> = BTreeMap::new();
+    for line in lines.keys() {
+        ends.entry(line.without("threads")).or_default().push(line.clone());
+    }
+    let mut choices = Vec::new();
+    for mut of_threads in ends.into_values() {
+        of_threads.sort_by_key(|line| line.int("threads"));
+        let last = of_threads.len() - 1;
+        of_threads.dedup();
+        for line in of_threads.iter().enumerate().filter(|(i, _)| *i == 0 || *i == last).map(|(_, l)| l) {
+            choices.extend(typical(&lines[line]).into_iter().filter_map(|w| choice(run, study, w)));
+        }
+    }
+    choices
+}
+
+/// The places of a line that are nearest to the typical sizes, each once.
+fn typical<'w>(line: &[&'w Winner]) -> Vec<&'w Winner> {
+    let distance = |winner: &Winner, size: u64| {
+        let bytes = winner.shared.int(ALONG).unwrap_or(1).max(1);
+        (bytes as f64 / size as f64).log2().abs()
+    };
+    // Where a grid was refined, only what may be best was measured: such places answer less.
+    let most = line.iter().map(|w| w.candidates.len()).max().unwrap_or(0);
+    let full = || line.iter().filter(|w| 2 * w.candidates.len() > most);
+    let mut chosen: Vec<&Winner> = Vec::new();
+    for size in TYPICAL {
+        let nearest = full().min_by(|a, b| distance(a, size).total_cmp(&distance(b, size)));
+        if let Some(winner) = nearest.filter(|w| !chosen.iter().any(|c| c.shared == w.shared)) {
+            chosen.push(winner);
+        }
+    }
+    chosen
+}
+
+/// Names ways in sentences and tables.
+pub struct Namer<'a> {
+    pub run: &'a Run,
+    pub words: &'a Words,
+}
+
+impl Namer<'_> {
+    pub fn name(&self, case: usize) -> String {
+        let Some(case) = self.run.case(case) else { return String::new() };
+        probe::find(&case.probe).map_or_else(String::new, |p| self.words.way(p, &case.point, RIVALS))
+    }
+
+    /// The first few, and how many more.
+    pub fn names(&self, cases: &[usize]) -> String {
+        let mut names: Vec<String> = cases.iter().take(NAMES).map(|c| self.name(*c)).collect();
+        if cases.len() > NAMES {
+            names.push(format!("{} more", cases.len() - NAMES));
+        }
+        and(&names)
+    }
+}
+
+/// `less CPU per byte`
+pub fn better_in(comparisons: &Comparisons) -> String {
+    let more = if comparisons.metric.better == Better::Higher { "more" } else { "less" };
+    format!("{more} {}", comparisons.metric.title)
+}
+
+/// One sentence or two for each answer of the first study, with what the others say.
+pub fn statements(run: &Run, studies: &[Study]) -> Vec<Statement> {
+    let Some(first) = studies.first() else { return Vec::new() };
+    let words = Words::of(run);
+    let namer = Namer { run, words: &words };
+    let tell = |choice: Choice| {
+        // The size is what an answer is looked up by, also where the run has one only.
+        let known: Vec<&str> = words.constant().into_iter().filter(|id| *id != ALONG).collect();
+        let place = words.place(&choice.place, &known);
+        let mut text = format!("At {place}, {}.", one(&namer, first, &choice));
+        let mut cells = choice.cells();
+        for study in &studies[1..] {
+            let winner = study.winners.iter().find(|w| w.shared == choice.place && w.probe == choice.probe);
+            let Some(other) = winner.and_then(|w| self::choice(run, study, w)) else { continue };
+            text.push_str(&format!(" {}", beside(&namer, study, &choice, &other)));
+            cells.extend(other.cells());
+        }
+        Statement { text, cells }
+    };
+    choices(run, first).into_iter().filter(|c| c.sure != Sure::Alone).map(tell).collect()
+}
+
+fn one(namer: &Namer, study: &Study, choice: &Choice) -> String {
+    let title = study.comparisons.metric.title;
+    let name = namer.name(choice.best);
+    let over = |gain: &Option<Gain>, what: &str| {
+        let gain = gain.as_ref()?;
+        let name = if what.is_empty() { namer.name(gain.over) } else { what.to_string() };
+        let claimed = if gain.claimed { "" } else { " (not claimed)" };
+        Some(format!(
+            "{} {} than {name}{claimed}",
+            namer.words.factor(&gain.ratio),
+            better_in(&study.comparisons)
+        ))
+    };
+    let gains = || {
+        let plain_is_next =
+            choice.plain.as_ref().zip(choice.next.as_ref()).is_some_and(|(p, n)| p.over == n.over);
+        let plain = if plain_is_next { None } else { over(&choice.plain, "") };
+        let told: Vec<String> = over(&choice.next, "").into_iter().chain(plain).collect();
+        if told.is_empty() { String::new() } else { format!(": {}", and(&told)) }
+    };
+    let rounds = words::count(choice.rounds as usize, "round");
+    match choice.sure {
+        Sure::Claimed => format!("use {name} for {title}{} (claimed over {rounds})", gains()),
+        Sure::Tied => {
+            let others = namer.names(&choice.tied);
+            format!(
+                "use {name} for {title}, or {others}: they cannot be told apart{}",
+                gains().replacen(':', ";", 1)
+            )
+        }
+        Sure::TooFewRounds => format!(
+            "{name} has the best median {title} of {}, and with {rounds} no difference can be claimed: give the \
+             run more time",
+            words::count(choice.ways, "way")
+        ),
+        Sure::Alone => format!("only {name} was measured"),
+    }
+}
+
+/// What another metric says at the same place.
+fn beside(namer: &Namer, study: &Study, first: &Choice, other: &Choice) -> String {
+    let title = study.comparisons.metric.title;
+    let among = other.best == first.best || other.tied.contains(&first.best);
+    match other.sure {
+        Sure::Claimed if among => format!("It is claimed to be the best for {title} too."),
+        Sure::Claimed => {
+            let over = gain(&study.comparisons, other.best, first.best);
+            let by = over.map_or(String::new(), |g| {
+                format!(": {} {}", namer.words.factor(&g.ratio), better_in(&study.comparisons))
+            });
+            format!("For {title} it is {}{by}.", namer.name(other.best))
+        }
+        _ if among => format!("Nor is any claimed to be better for {title}."),
+        Sure::TooFewRounds | Sure::Alone => format!("For {title} nothing can be claimed."),
+        Sure::Tied => {
+            let all: Vec<usize> = std::iter::once(other.best).chain(other.tied.iter().copied()).collect();
+            format!("For {title} the best are {}, not told apart.", namer.names(&all))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use crate::whole::Analysis;
+
+    fn cost(p: &Point) -> f64 {
+        let bytes = p.int("message_bytes").unwrap();
+        let factor = match p.text("mechanism").unwrap() {
+            "sendmsg" if bytes >= 16384 => 0.5,
+            "pack_send" => 1.5,
+            _ => 1.0,
+        };
+        factor * (1000.0 + 0.2 * bytes as f64)
+    }
+
+    fn answers(synthetic: Synthetic) -> (Run, Vec<Choice>) {
+        let run = synthetic.run();
+        let choices = choices(&run, &Analysis::of(&run).ways[0]);
+        (run, choices)
+    }
+
+    #[test]
+    fn planted_answers_are_given_with_their_gain_and_how_sure_they_are() {
+        let sizes = vec![64, 2048, 16384, 1 << 20];
+        let synthetic = Synthetic { cost_ns: cost, rounds: 12, noise: 0.01, sizes, ..Default::default() };
+        let (run, choices) = answers(synthetic);
+        assert_eq!(choices.len(), 6, "three sizes at the fewest and at the most threads");
+        let name = |case: usize| run.case(case).unwrap().point.text("mechanism").unwrap();
+        for choice in &choices {
+            if choice.place.int("message_bytes") == Some(2048) {
+                assert_eq!((choice.sure, choice.tied.len()), (Sure::Tied, 1), "{choice:?}");
+                let next = choice.next.as_ref().unwrap();
+                assert_eq!((name(next.over), next.claimed), ("pack_send", true));
+                assert!((next.ratio.value - 1.5).abs() < 0.1, "{next:?}");
+            } else {
+                assert_eq!((choice.sure, name(choice.best)), (Sure::Claimed, "sendmsg"));
+                let plain = choice.plain.as_ref().unwrap();
+                assert!(plain.claimed && name(plain.over) == "send");
+                assert!((plain.ratio.value - 2.0).abs() < 0.1 && plain.ratio.low > 1.8, "{plain:?}");
+            }
+        }
+        let told = statements(&run, &Analysis::of(&run).ways);
+        let text = &told[1].text;
+        assert!(text.contains("At 16 KiB and 1 thread, use sendmsg for CPU per byte"), "{text}");
+        assert!(text.contains("It is claimed to be the best for throughput too."), "{text}");
+        assert!(told.iter().all(|s| !s.cells.is_empty()));
+    }
+
+    #[test]
+    fn identical_ways_and_few_rounds_give_no_claim() {
+        let (_, same) = answers(Synthetic { rounds: 12, cost_ns: |_| 1000.0, ..Default::default() });
+        assert!(same.iter().all(|c| c.sure == Sure::Tied && c.next.as_ref().is_none_or(|n| !n.claimed)));
+        let (_, few) = answers(Synthetic { rounds: 4, cost_ns: cost, ..Default::default() });
+        assert!(few.iter().all(|c| c.sure == Sure::TooFewRounds), "{few:?}");
+        let (_, none) = answers(Synthetic { rounds: 0, ..Default::default() });
+        assert!(none.is_empty());
+    }
+}
