@@ -82,7 +82,7 @@ fn ends_of_a_switch_are_on_the_cpus_asked_for() {
     for (point, facts) in told(&record) {
         let cpus = facts["starter.cpus"].as_str().unwrap_or_else(|| panic!("{point}: {facts}"));
         let (here, there) = cpus.split_once(" and ").expect("two CPUs");
-        assert_eq!(here == there, point.text("placement") == Some("same"), "{point}: {cpus}");
+        assert_eq!(here == there, point.text_at("placement") == Some("same"), "{point}: {cpus}");
         assert!(facts["starter.switches_per_round_trip"].is_string(), "{point}");
     }
 }
@@ -99,7 +99,7 @@ fn on_one_cpu_what_needs_two_is_skipped_with_the_reason() {
     });
     let record = record.join().expect("measured");
     for (point, _) in told(&record) {
-        assert!(point.text("placement") != Some("different") && point.get("cpus").is_none(), "{point}");
+        assert!(point.text_at("placement") != Some("different") && point.get("cpus").is_none(), "{point}");
     }
     let skips = record["plan"]["skips"].as_array().expect("skips");
     assert_eq!(skips.len(), 3, "two kinds between cores, one pair of CPUs: {skips:?}");

@@ -79,7 +79,7 @@ fn every_mechanism_is_counted_to_the_byte() {
         }
         let of = |id: &str| {
             let audits: Vec<&Audit> =
-                audits.iter().filter(|audit| audit.point.text("mechanism") == Some(id)).collect();
+                audits.iter().filter(|audit| audit.point.text_at("mechanism") == Some(id)).collect();
             assert_eq!(audits.len(), 4, "{id}");
             audits.into_iter().map(|audit| (audit, audit.delivered_bytes, audit.counts.expect("counted")))
         };
@@ -249,11 +249,12 @@ fn every_pair_balances_also_with_several_messages_a_call() {
             Some(Balance { sent: 0, delivered: 0, readings: 0 }),
             "{place}: {audit:?}"
         );
-        let receiver = audit.point.text("receiver").and_then(receiver::find).expect("it has a receiver");
+        let receiver = audit.point.text_at("receiver").and_then(receiver::find).expect("it has a receiver");
         if !receiver.delivers() {
             assert_eq!((counts.copied_out, audit.uncopied_out), (0, audit.delivered_bytes), "{place}");
         }
-        let mechanism = audit.point.text("mechanism").and_then(mechanism::find).expect("it has a mechanism");
+        let mechanism =
+            audit.point.text_at("mechanism").and_then(mechanism::find).expect("it has a mechanism");
         if mechanism.lies_in_a_file() && audit.framing_bytes == 0 {
             assert_eq!((audit.user_copied, counts.copied_in, counts.orphan_copied), (0, 0, 0), "{place}");
         }

@@ -33,7 +33,7 @@ fn every_receiver_is_counted_to_the_byte() {
             "{place}: {audit:?}"
         );
         assert!(all > 0 && counts.copied_out + audit.uncopied_out == all, "{place}: {audit:?}");
-        let receive = audit.point.text("receiver").and_then(receiver::find).expect("it was named");
+        let receive = audit.point.text_at("receiver").and_then(receiver::find).expect("it was named");
         if !receive.delivers() {
             assert_eq!((audit.uncopied_out, counts.copied_out), (all, 0), "{place}: {audit:?}");
         } else if receive.copies_because().is_none() {
@@ -42,6 +42,9 @@ fn every_receiver_is_counted_to_the_byte() {
     }
     for receive in receiver::ALL.iter().filter(|r| r.available().is_ok()) {
         let id = receive.about().id;
-        assert!(audits.iter().any(|audit| audit.point.text("receiver") == Some(id)), "{id} was not audited");
+        assert!(
+            audits.iter().any(|audit| audit.point.text_at("receiver") == Some(id)),
+            "{id} was not audited"
+        );
     }
 }

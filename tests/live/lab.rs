@@ -53,7 +53,7 @@ fn lacks_something(test: &str, output: &Output) -> bool {
 
 /// Completions, and those flagged copied, of the cases that have any on this path.
 fn completions(run: &Run, path: &str) -> (f64, f64) {
-    let of_path = |case: usize| run.case(case).is_some_and(|c| c.point.text("path") == Some(path));
+    let of_path = |case: usize| run.case(case).is_some_and(|c| c.point.text_at("path") == Some(path));
     let sum = |quantity: &str| {
         run.samples.iter().filter(|s| of_path(s.case)).filter_map(|s| s.get(quantity)).sum::<f64>()
     };
@@ -63,7 +63,7 @@ fn completions(run: &Run, path: &str) -> (f64, f64) {
 /// What the ledger counted of zero-copy on this path, in bytes per byte delivered: copied in, not
 /// copied, copied again for the receiver.
 fn counted(run: &Run, path: &str) -> [f64; 3] {
-    let text = |audit: &Audit, axis: &str| audit.point.text(axis).map(str::to_string);
+    let text = |audit: &Audit, axis: &str| audit.point.text_at(axis).map(str::to_string);
     let zero_copy = |audit: &&Audit| text(audit, "path").as_deref() == Some(path) && audit.completions > 0;
     let audit = run.record.audits.iter().find(zero_copy).expect("zero-copy was audited on this path");
     assert_eq!(audit.balanced(), Some(true), "{audit:?}");
@@ -75,7 +75,7 @@ fn counted(run: &Run, path: &str) -> [f64; 3] {
 /// are those of the tracepoints, to the byte but for copies of segments that were sent again.
 fn confirmed(run: &Run, mechanism: &str, path: &str) {
     let of = |audit: &&Audit| {
-        audit.point.text("mechanism") == Some(mechanism) && audit.point.text("path") == Some(path)
+        audit.point.text_at("mechanism") == Some(mechanism) && audit.point.text_at("path") == Some(path)
     };
     let audit = run.record.audits.iter().find(of).expect("audited on this path");
     assert_eq!(audit.tier, Tier::Agreed, "{audit:?}");

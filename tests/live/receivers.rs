@@ -28,7 +28,7 @@ fn verified(test: &str, axes: &[(&str, &str)]) -> Vec<Point> {
 
 /// Every receiver that this machine has was beside the control, and every mechanism beside its control.
 fn covered(points: &[Point]) {
-    let seen = |axis: &str, id: &str| points.iter().any(|point| point.text(axis) == Some(id));
+    let seen = |axis: &str, id: &str| points.iter().any(|point| point.text_at(axis) == Some(id));
     for receive in receiver::ALL.iter().filter(|r| r.available().is_ok()) {
         assert!(seen("receiver", receive.about().id), "{} received nothing", receive.about().id);
     }
@@ -66,11 +66,11 @@ fn every_receiver_waits_in_every_way() {
         ("receive-batch", "1,5,128"),
     ];
     let points = verified(test, &[&axes[..], &rest].concat());
-    assert!(points.iter().any(|point| point.text("waiting") == Some("spin")), "{points:?}");
+    assert!(points.iter().any(|point| point.text_at("waiting") == Some("spin")), "{points:?}");
     // Busy polling needs a right: where it is missing, that is the answer.
     let polling = [("busy-poll", "0,50"), ("size", "64K"), ("threads", "1")];
     let points = verified(test, &[&axes[..3], &polling].concat());
-    assert!(points.iter().any(|point| point.int("busy_poll_us") == Some(0)), "{points:?}");
+    assert!(points.iter().any(|point| point.int_at("busy_poll_us") == Some(0)), "{points:?}");
 }
 
 /// A link that is made for the receiver gets the MTU that it needs, unless somebody named another.
@@ -86,7 +86,7 @@ fn a_receiver_gets_the_link_that_it_wants() {
     let mtus = |plan: Plan, id: &str| -> Vec<u64> {
         let points = plan.cases.into_iter().map(|case| case.point);
         let mut mtus: Vec<u64> =
-            points.filter(|p| p.text("receiver") == Some(id)).filter_map(|p| p.int("mtu")).collect();
+            points.filter(|p| p.text_at("receiver") == Some(id)).filter_map(|p| p.int_at("mtu")).collect();
         mtus.sort_unstable();
         mtus.dedup();
         mtus

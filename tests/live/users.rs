@@ -57,7 +57,7 @@ fn an_ordinary_user_gets_a_report() {
     let run = RunDir::load(&out).expect("a valid run");
     assert!(run.record.plan.skips.is_empty(), "{:?}", run.record.plan.skips);
     assert!(run.record.failures.is_empty(), "{:?}", run.record.failures);
-    let path = run.record.plan.cases[0].point.text("path");
+    let path = run.record.plan.cases[0].point.text_at("path");
     let fell_back = run.record.warnings.iter().any(|warning| warning.id == "path_fallback");
     assert_eq!(path == Some("loopback"), fell_back, "a run on loopback says why");
     let report = std::fs::read_to_string(out.join("report.html")).expect("a report");

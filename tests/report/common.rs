@@ -30,12 +30,12 @@ const MODEL: &[(&str, f64, f64, f64)] = &[
 fn audits(plan: &Plan) -> Vec<Audit> {
     let mut audits: Vec<Audit> = Vec::new();
     for case in &plan.cases {
-        if audits.iter().any(|a| a.point.text("mechanism") == case.point.text("mechanism")) {
+        if audits.iter().any(|a| a.point.text_at("mechanism") == case.point.text_at("mechanism")) {
             continue;
         }
         let all = 1_000_000;
         let (mechanism, asked) =
-            (case.point.text("mechanism"), case.point.text("mechanism") == Some("msg_zerocopy"));
+            (case.point.text_at("mechanism"), case.point.text_at("mechanism") == Some("msg_zerocopy"));
         let part = |is: bool| if is { all } else { 0 };
         audits.push(Audit {
             probe: case.probe.clone(),
@@ -188,11 +188,11 @@ fn bell(random: &mut Random) -> f64 {
 
 fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, random: &mut Random) -> Sample {
     let p = &case.point;
-    let (size, threads) = (p.int("message_bytes").unwrap() as f64, p.int("threads").unwrap() as f64);
-    let model = MODEL.iter().find(|m| Some(m.0) == p.text("mechanism")).unwrap();
+    let (size, threads) = (p.int_at("message_bytes").unwrap() as f64, p.int_at("threads").unwrap() as f64);
+    let model = MODEL.iter().find(|m| Some(m.0) == p.text_at("mechanism")).unwrap();
     let (_, per_message, per_byte, calls) = *model;
-    let coalescing = if p.text("nodelay") == Some("off") { 0.25 } else { 1.0 };
-    let path = if p.text("path") == Some("loopback") { 0.8 } else { 1.0 };
+    let coalescing = if p.text_at("nodelay") == Some("off") { 0.25 } else { 1.0 };
+    let path = if p.text_at("path") == Some("loopback") { 0.8 } else { 1.0 };
     let noise = weather * (1.0 + 0.004 * bell(random));
     let sender = (per_message * coalescing * path + per_byte * size) * noise;
     let receiver = (220.0 + 0.052 * size) * (1.0 + 0.006 * bell(random)) * weather;
@@ -221,7 +221,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
             set(role, &format!("{counter}_kernel"), counted(per_ns * 0.93));
         }
     }
-    if p.text("mechanism") == Some("msg_zerocopy") {
+    if p.text_at("mechanism") == Some("msg_zerocopy") {
         set("sender", "completions", Some(messages));
         set("sender", "completions_copied", Some(messages));
         set("sender", "enobufs", Some(0.0));

@@ -18,7 +18,7 @@ fn report(run: &Run) -> Report {
 
 fn of<'r>(run: &'r mut Run, mechanism: &str) -> &'r mut Audit {
     let mut audits = run.record.audits.iter_mut();
-    audits.find(|a| a.point.text("mechanism") == Some(mechanism)).expect("it is audited")
+    audits.find(|a| a.point.text_at("mechanism") == Some(mechanism)).expect("it is audited")
 }
 
 /// The audits twice: as they are, and on another path.

@@ -143,10 +143,10 @@ fn hostile() -> Run {
     record.plan.skips[0].why.reason = evil();
     record.plan.skips[0].point.set(EVIL, Value::text(EVIL));
     for case in &mut record.plan.cases {
-        if case.point.text("mechanism") == Some("sendmsg") {
+        if case.point.text_at("mechanism") == Some("sendmsg") {
             case.point.set("mechanism", Value::text(EVIL));
         }
-        if case.point.text("path") == Some("veth") && case.index % 2 == 0 {
+        if case.point.text_at("path") == Some("veth") && case.index % 2 == 0 {
             case.point.set("path", Value::text(EVIL));
         }
     }

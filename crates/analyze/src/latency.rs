@@ -21,14 +21,13 @@ use syscost_core::stats::pooled::pooled_quantiles;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::tcp_latency::axes::RATE;
 
 /// What may be claimed about, the most telling first.
 pub const RANKED: [&str; 2] = ["latency_p99", "latency_p50"];
 pub const ASKED: &str = "asked_rate";
 pub const ACHIEVED: &str = "achieved_rate";
 const LATENESS: &str = "lateness_p99";
-/// The axis along which a load rises.
-pub const RATE: &str = "rate";
 /// A rate is kept within this share of what was asked.
 const KEPT: f64 = 0.99;
 /// Share of a p99 latency from which the sender's own lateness is most of it.
@@ -112,7 +111,7 @@ fn saturated(cells: &Cells, case: usize) -> Option<(Estimate, Estimate)> {
 
 /// The groups of cases that compete: those with times that kept up with their rate.
 fn contest(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Groups {
-    let mut groups = Groups::of(run, RIVALS);
+    let mut groups = Groups::of(run, RIVALS.id);
     for group in &mut groups.groups {
         group.members.retain(|case| cases.get(case).is_some_and(|d| d.saturated.is_none()));
     }
@@ -132,14 +131,14 @@ fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Ve
     for distribution in cases.values() {
         let Some(case) = run.case(distribution.case) else { continue };
         if let Some(rate) = case.point.int(RATE) {
-            ladders.entry(case.point.without(RATE)).or_default().push((rate, case, distribution));
+            ladders.entry(case.point.without(RATE.id)).or_default().push((rate, case, distribution));
         }
     }
     let tell = |(point, mut steps): (Point, Vec<(u64, &Case, &Distribution)>)| {
         steps.sort_by_key(|step| step.0);
         let at = steps.iter().position(|step| step.2.saturated.is_some())?;
         let (asked, achieved) = steps[at].2.saturated?;
-        let name = words.name(&point, RIVALS, &point.without(RIVALS));
+        let name = words.name(&point, RIVALS.id, &point.without(RIVALS.id));
         let kept = match at.checked_sub(1).map(|below| steps[below].0) {
             Some(rate) => format!("keeps up with {}", Unit::PerSecond.format(rate as f64)),
             None => "does not keep up with the lowest rate".to_string(),
@@ -147,7 +146,7 @@ fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Ve
         let text = format!(
             "At {} {name} {kept}; asked for {} it achieved {} ({} interval {} to {}, {}): from there on latencies grow with the \
              length of the test and mean nothing but saturation.",
-            words.place(&point, &[RIVALS, "loop"]),
+            words.place(&point, &[RIVALS.id, "loop"]),
             Unit::PerSecond.format(asked.value),
             Unit::PerSecond.format(achieved.value),
             words.level(&achieved),
@@ -175,7 +174,7 @@ fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Opti
     let worst = mostly.iter().max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
     let names: BTreeSet<String> = mostly
         .iter()
-        .filter_map(|(case, ..)| run.case(*case)?.point.get(RIVALS).map(ToString::to_string))
+        .filter_map(|(case, ..)| run.case(*case)?.point.get(RIVALS.id).map(ToString::to_string))
         .collect();
     let text = format!(
         "At {} of {} of the open loop that kept up, how late the sender itself was is more than half of the p99 latency \
@@ -214,7 +213,7 @@ mod tests {
             for rate in [10_000, 20_000, 40_000u64] {
                 let mut point = synthetic::point(mechanism, 1024, 1);
                 point.set("loop", Value::text("open"));
-                point.set(RATE, Value::Int(rate));
+                point.set(RATE.id, Value::Int(rate));
                 let index = cases.len();
                 cases.push(Case { index, probe: id().into(), point, twin_of: None });
             }

@@ -148,9 +148,9 @@ mod tests {
 
     /// sendmsg is better from 12 KiB up with one thread and from 3 KiB up with more; else send is.
     fn cost(p: &Point) -> f64 {
-        let border = if p.int("threads") == Some(1) { 12 << 10 } else { 3 << 10 };
-        let above = p.int("message_bytes").unwrap() >= border;
-        match (p.text("mechanism").unwrap(), above) {
+        let border = if p.int_at("threads") == Some(1) { 12 << 10 } else { 3 << 10 };
+        let above = p.int_at("message_bytes").unwrap() >= border;
+        match (p.text_at("mechanism").unwrap(), above) {
             ("sendmsg", true) | ("send", false) => 700.0,
             ("pack_send", _) => 1400.0,
             _ => 1000.0,
@@ -186,7 +186,7 @@ mod tests {
         for study in &analysis.ways {
             for line in lines(&run, study, "message_bytes") {
                 let ranges = line.ranges();
-                let Some(threads) = line.held.int("threads").filter(|_| line.steps.len() > 4) else {
+                let Some(threads) = line.held.int_at("threads").filter(|_| line.steps.len() > 4) else {
                     continue;
                 };
                 let planted = if threads == 1 { 12 << 10 } else { 3 << 10 };
@@ -194,7 +194,7 @@ mod tests {
                 let (below, above) = (line.steps[low.to].at, line.steps[high.from].at);
                 assert!(below < planted && planted <= above, "{below} to {above}");
                 assert!(above as f64 / below as f64 <= 1.34, "{below} to {above}");
-                assert_eq!(high.ways[0].text("mechanism"), Some("sendmsg"));
+                assert_eq!(high.ways[0].text_at("mechanism"), Some("sendmsg"));
             }
         }
         let told = regions::statements(&run, &analysis.ways[0]);
@@ -211,15 +211,16 @@ mod tests {
         let mut cases = synthetic.cases();
         let before = cases.len();
         assert_eq!(stage(&synthetic, &mut cases, 4), 4);
-        assert!(cases[before..].iter().all(|c| c.point.text("mechanism") != Some("pack_send")));
-        let sizes: Vec<Option<u64>> = cases[before..].iter().map(|c| c.point.int("message_bytes")).collect();
+        assert!(cases[before..].iter().all(|c| c.point.text_at("mechanism") != Some("pack_send")));
+        let sizes: Vec<Option<u64>> =
+            cases[before..].iter().map(|c| c.point.int_at("message_bytes")).collect();
         assert!(sizes.iter().all(|s| s.is_some()));
         assert_eq!(stage(&synthetic, &mut cases.clone(), 1), 0, "a place is measured whole or not at all");
     }
 
     #[test]
     fn one_answer_everywhere_and_identical_ways_want_nothing() {
-        let always = base(|p| if p.text("mechanism") == Some("send") { 500.0 } else { 1000.0 });
+        let always = base(|p| if p.text_at("mechanism") == Some("send") { 500.0 } else { 1000.0 });
         assert_eq!(stage(&always, &mut always.cases(), 100), 0);
         let same = base(|_| 1000.0);
         assert_eq!(stage(&same, &mut same.cases(), 100), 0);

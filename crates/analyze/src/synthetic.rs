@@ -15,6 +15,7 @@ use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use syscost_experiment::spec::Spec;
 use syscost_measure::ledger::Counts;
 use syscost_measure::probe::prediction::{Account, Input, Prediction};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
 use syscost_measure::probe::{self, Timing};
 
 /// What one message of a case truly costs in total CPU time.
@@ -43,7 +44,7 @@ impl Default for Synthetic {
             threads: vec![1, 2],
             rounds: 8,
             windows: 3,
-            cost_ns: |p| 1000.0 + 0.2 * p.int("message_bytes").unwrap_or(0) as f64,
+            cost_ns: |p| 1000.0 + 0.2 * p.int(MESSAGE_BYTES).unwrap_or(0) as f64,
             noise: 0.03,
             twin_every: 7,
             skips: Vec::new(),
@@ -59,13 +60,13 @@ pub fn normal(random: &mut Random) -> f64 {
 
 pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
     let mut point = Point::default();
-    point.set("mechanism", Value::text(mechanism));
-    point.set("receiver", Value::text("recv"));
-    point.set("message_bytes", Value::Int(bytes));
-    point.set("threads", Value::Int(threads));
+    point.set(MECHANISM.id, Value::text(mechanism));
+    point.set(RECEIVER.id, Value::text("recv"));
+    point.set(MESSAGE_BYTES.id, Value::Int(bytes));
+    point.set(THREADS.id, Value::Int(threads));
     point.set("connections", Value::Int(1));
-    point.set("path", Value::text("veth"));
-    point.set("nodelay", Value::text("on"));
+    point.set(PATH.id, Value::text("veth"));
+    point.set(NODELAY.id, Value::text("on"));
     point
 }
 
@@ -131,8 +132,8 @@ pub fn case(index: usize, point: Point) -> Case {
 
 /// A window in which every thread pair is busy three quarters of the time on each side.
 pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
-    let bytes = case.point.int("message_bytes").unwrap_or(1) as f64;
-    let threads = case.point.int("threads").unwrap_or(1) as f64;
+    let bytes = case.point.int(MESSAGE_BYTES).unwrap_or(1) as f64;
+    let threads = case.point.int(THREADS).unwrap_or(1) as f64;
     let elapsed_ns = 1e8;
     // The sender pays 60 % of the cost of a message.
     let messages = (threads * 0.75 * elapsed_ns / (0.6 * cost_ns)).round();

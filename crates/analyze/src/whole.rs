@@ -61,10 +61,10 @@ impl Analysis {
     pub fn of(run: &Run) -> Analysis {
         let judged = judged(run);
         let Seen { cells, looks, warm_ups } = Seen::of(run, &judged, None);
-        let groups = Groups::of(run, RIVALS);
+        let groups = Groups::of(run, RIVALS.id);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
-        let all = Groups::of_ways(run, RIVALS);
+        let all = Groups::of_ways(run, RIVALS.id);
         let ways: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &all, metric)).collect();
         let ways_vary = ways_vary(run);
@@ -137,7 +137,7 @@ fn ways_vary(run: &Run) -> bool {
     let words = Words::of(run);
     let chosen = |case: &Case| {
         let probe = probe::find(&case.probe)?;
-        Some(case.point.names().any(|id| id != RIVALS && probe.chosen(id) && words.varies(id)))
+        Some(case.point.names().any(|id| id != RIVALS.id && probe.chosen(id) && words.varies(id)))
     };
     run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
 }

@@ -17,6 +17,7 @@ use syscost_harness::{self as measure, audit::Audited};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
@@ -159,7 +160,7 @@ fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> Stri
 fn name(labels: &Labels, plan: &Plan, audit: &Audit) -> String {
     let case = plan.cases.iter().find(|case| case.probe == audit.probe && case.point == audit.point);
     let others = |case: &Case| labels.words(case, &["mechanism", "message_bytes", "path"]);
-    let mechanism = audit.point.text("mechanism").unwrap_or(&audit.probe).to_string();
+    let mechanism = audit.point.text(MECHANISM).unwrap_or(&audit.probe).to_string();
     std::iter::once(mechanism).chain(case.map(others).unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
 
@@ -182,8 +183,8 @@ fn cells(audit: &Audit) -> [String; 9] {
     let counted = |bytes: Option<u64>| bytes.map_or("?".to_string(), per);
     let counts = audit.counts;
     [
-        audit.point.int("message_bytes").map_or(String::new(), short_bytes),
-        path(audit.point.text("path").unwrap_or_default()),
+        audit.point.int(MESSAGE_BYTES).map_or(String::new(), short_bytes),
+        path(audit.point.text(PATH).unwrap_or_default()),
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),

@@ -11,17 +11,17 @@ use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::model::{self, Account, Item, Model, NOT_EXPLAINED, Side, what_if};
 use syscost_analyze::words::{Words, percent};
-use syscost_core::axis::{Point, Value};
+use syscost_core::axis::{IntAxis, Point, Value};
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
 const RUNS: &str = "syscost-runs";
-const SIZE: &str = "message_bytes";
-const THREADS: &str = "threads";
+const SIZE: IntAxis = MESSAGE_BYTES;
 /// Cases that an ambiguous name lists.
 const SHOWN: usize = 5;
 const INDENT: usize = 6;
@@ -55,7 +55,7 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
     let mut point = case.point.clone();
     for (axis, text) in [(SIZE, &args.size), (THREADS, &args.threads)] {
         if let Some(text) = text {
-            point.set(axis, value(axis, text)?);
+            point.set(axis.id, value(axis.id, text)?);
         }
     }
     let found = transfers(run).find(|case| case.point == point);
@@ -110,7 +110,7 @@ fn find<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
         [one] => Ok(one),
         // Size and threads may follow in flags; anything else has to be told.
         [first, ..] => {
-            let bare = |case: &Case| case.point.without(SIZE).without(THREADS);
+            let bare = |case: &Case| case.point.without(SIZE.id).without(THREADS.id);
             if found.iter().all(|case| bare(case) == bare(first)) {
                 return Ok(first);
             }
@@ -128,7 +128,7 @@ fn wanted(text: &str) -> Result<Point> {
     let mut words = text.split_whitespace().peekable();
     while let Some(word) = words.next() {
         if words.peek().is_some_and(|next| matches!(*next, "thread" | "threads")) {
-            point.set(THREADS, value(THREADS, word)?);
+            point.set(THREADS.id, value(THREADS.id, word)?);
             words.next();
             continue;
         }
@@ -143,8 +143,8 @@ fn wanted(text: &str) -> Result<Point> {
         match named {
             Some((axis, value)) => point.set(axis, value),
             None => point.set(
-                SIZE,
-                value(SIZE, word)
+                SIZE.id,
+                value(SIZE.id, word)
                     .with_context(|| format!("{word:?} is neither a name nor a message size"))?,
             ),
         }
@@ -153,7 +153,7 @@ fn wanted(text: &str) -> Result<Point> {
 }
 
 fn text(account: &Account, words: &Words, paint: Paint) -> String {
-    let title = words.name(&account.point, "mechanism", &account.point.without("mechanism"));
+    let title = words.name(&account.point, "mechanism", &account.point.without(MECHANISM.id));
     let place = words.place(&account.point, &["mechanism"]);
     let number = account.case.map_or_else(|| "Prediction".into(), |case| format!("Case {case}"));
     let mut out = format!("{}\n", paint.bold(&format!("{number}: {title}, {place}")));
@@ -253,7 +253,7 @@ mod tests {
         let run = RunDir::load(&recorded).unwrap();
         let find = |text: &str| super::find(&run, text).map(|case| case.index).map_err(|e| e.to_string());
         let wanted = transfers(&run).find(|case| {
-            case.point.text("mechanism") == Some("sendmsg")
+            case.point.text_at("mechanism") == Some("sendmsg")
                 && case.point.int(SIZE) == Some(65536)
                 && case.point.int(THREADS) == Some(2)
         });

@@ -5,9 +5,11 @@
 //! reap batch of a mechanism that reaps nothing): the CSV cell is then empty.
 
 mod few;
+mod key;
 mod name;
 
 pub use few::{Few, Point};
+pub use key::{IntAxis, NameAxis};
 pub use name::Name;
 
 use crate::units::{self, Unit};

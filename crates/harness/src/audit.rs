@@ -356,14 +356,14 @@ mod tests {
         let ways = |cases: &mut dyn Iterator<Item = &Case>| -> BTreeSet<String> {
             cases
                 .filter(|case| audited(case))
-                .map(|case| case.point.text("mechanism").unwrap_or_default().to_string())
+                .map(|case| case.point.text_at("mechanism").unwrap_or_default().to_string())
                 .collect()
         };
         assert_eq!(ways(&mut chosen.iter().copied()), ways(&mut plan.cases.iter()));
         assert_eq!(chosen.len(), ways(&mut plan.cases.iter()).len());
         for case in &chosen {
             assert_eq!(
-                (case.point.int("message_bytes"), case.point.int("threads")),
+                (case.point.int_at("message_bytes"), case.point.int_at("threads")),
                 (Some(48 << 10), Some(1))
             );
         }

@@ -11,11 +11,10 @@ use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::Probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The axis whose values compete and the one along which they may cross: as the analysis has them.
 pub use syscost_analyze::compare::study::{ALONG as SIZE, RIVALS as SERIES};
-/// The other axis that plots run along.
-pub const THREADS: &str = "threads";
 
 /// Most values that are drawn of sizes, of thread counts and of what competes: pages stay small.
 const SIZES: usize = 32;
@@ -63,7 +62,7 @@ impl<'a> Layout<'a> {
             axes.iter().map(|a| a.id).filter(|a| values(&cases, a).len() > 1).collect();
         let bound = bound_axes(probe, &cases, &varying);
         let ints = |axis: &str| values(&cases, axis).iter().filter_map(|v| v.as_int()).collect::<Vec<u64>>();
-        let (sizes, threads) = (ints(SIZE), ints(THREADS));
+        let (sizes, threads) = (ints(SIZE.id), ints(THREADS.id));
         let mut layout = Layout {
             probe,
             cells,
@@ -137,7 +136,7 @@ impl<'a> Layout<'a> {
 
     /// The name of the line that a case belongs to.
     pub fn series_name(&self, point: &Point) -> Option<String> {
-        let mut name = point.get(SERIES)?.to_string();
+        let mut name = point.get(SERIES.id)?.to_string();
         for axis in &self.bound {
             if let Some(value) = point.get(axis) {
                 name.push_str(&format!(" {axis}={value}"));
@@ -170,13 +169,13 @@ impl<'a> Layout<'a> {
         value: u64,
     ) -> impl Iterator<Item = &'a Case> + 's {
         let in_facet = move |c: &&&Case| self.facet_axes().all(|a| facet.point.get(a) == c.point.get(a));
-        self.pictured.iter().filter(in_facet).filter(move |c| c.point.int(axis) == Some(value)).copied()
+        self.pictured.iter().filter(in_facet).filter(move |c| c.point.int_at(axis) == Some(value)).copied()
     }
 
     /// Is a case at a size and a thread count that is drawn?
     pub fn drawn(&self, point: &Point) -> bool {
-        let among = |axis: &str, shown: &[u64]| point.int(axis).is_none_or(|n| shown.contains(&n));
-        among(SIZE, &self.sizes) && among(THREADS, &self.threads)
+        let among = |axis: &str, shown: &[u64]| point.int_at(axis).is_none_or(|n| shown.contains(&n));
+        among(SIZE.id, &self.sizes) && among(THREADS.id, &self.threads)
     }
 
     pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
@@ -197,7 +196,7 @@ impl<'a> Layout<'a> {
     }
 
     fn facet_axes(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let plotted = |a: &&str| [SERIES, SIZE, THREADS].contains(a);
+        let plotted = |a: &&str| [SERIES.id, SIZE.id, THREADS.id].contains(a);
         self.varying.iter().filter(move |a| !plotted(a) && !self.bound.contains(a)).copied()
     }
 
@@ -221,7 +220,7 @@ impl<'a> Layout<'a> {
     }
 
     fn make_series(&self) -> Vec<String> {
-        let order: Vec<&str> = self.axis(SERIES).map(|a| a.kind.names()).unwrap_or_default();
+        let order: Vec<&str> = self.axis(SERIES.id).map(|a| a.kind.names()).unwrap_or_default();
         let mut names: Vec<(usize, Point, String)> = Vec::new();
         for case in &self.cases {
             let Some(name) = self.series_name(&case.point) else { continue };
@@ -258,21 +257,21 @@ fn values(cases: &[&Case], axis: &str) -> BTreeSet<Value> {
 
 /// Axes that would not exist with another of the competing values (the reap batch of what reaps nothing).
 fn bound_axes(probe: &dyn Probe, cases: &[&Case], varying: &[&'static str]) -> Vec<&'static str> {
-    let competing = values(cases, SERIES);
+    let competing = values(cases, SERIES.id);
     let lacks = |axis: &str, case: &Case, other: &Value| {
         let mut point = case.point.clone();
-        point.set(SERIES, other.clone());
+        point.set(SERIES.id, other.clone());
         !probe.applies(axis, &point)
     };
     // One case of each that has the axis stands for all.
     let has = |axis: &str, own: &Value| {
-        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES) == Some(own))
+        cases.iter().find(|c| c.point.get(axis).is_some() && c.point.get(SERIES.id) == Some(own))
     };
     let partial = |axis: &&str| {
         let owners = competing.iter().filter_map(|own| has(axis, own));
         owners.into_iter().any(|case| competing.iter().any(|other| lacks(axis, case, other)))
     };
-    varying.iter().copied().filter(|a| *a != SERIES).filter(partial).collect()
+    varying.iter().copied().filter(|a| *a != SERIES.id).filter(partial).collect()
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn every_way_serves_several_connections_or_says_why_not() {
             common::skipped(TEST, &format!("{}: {}", skip.point, skip.why.reason));
         }
         for point in &done {
-            assert_ne!(point.text("waiting"), Some("spin"), "{point}");
+            assert_ne!(point.text_at("waiting"), Some("spin"), "{point}");
         }
     }
 }
@@ -142,7 +142,7 @@ fn a_limit_on_descriptors_is_raised_where_it_may_be_and_named_where_it_may_not()
     let (status, text) = run(200, 200, "1,500", "send", &out);
     assert_eq!(status, Some(1), "{text}");
     let record = RunDir::load(&out).expect("a valid run");
-    let many = |case: &Case| case.point.int("connections") == Some(500);
+    let many = |case: &Case| case.point.int_at("connections") == Some(500);
     // A round that got no CPU in time says that it stood still.
     let failures: Vec<_> =
         record.record.failures.iter().filter(|f| !f.message.contains("stood still")).collect();

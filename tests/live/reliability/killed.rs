@@ -187,7 +187,7 @@ impl Lane {
                 assert_ne!(now.record.state, State::Running, "{}", self.errors());
                 seen.complete += usize::from(now.record.state == State::Complete);
                 let cases = &now.record.plan.cases;
-                seen.file_servers |= cases.iter().any(|case| case.point.text("file_server").is_some());
+                seen.file_servers |= cases.iter().any(|case| case.point.text_at("file_server").is_some());
                 seen.failed_rounds += now.record.failures.len();
                 self.the_end_is_whole(&now);
                 return;

@@ -102,8 +102,8 @@ pub fn alike(_: &Case, _: u32) -> f64 {
 /// Mechanisms differ, more threads cost more, and one case in ten surprises: a cliff, two levels, a far round.
 pub fn surprising(case: &Case, round: u32) -> f64 {
     let point = &case.point;
-    let number = |axis| point.int(axis).unwrap_or(1);
-    let mechanism = match point.text("mechanism") {
+    let number = |axis| point.int_at(axis).unwrap_or(1);
+    let mechanism = match point.text_at("mechanism") {
         Some("sendmsg") => 1.2 - number("message_bytes") as f64 / 30_000.0,
         Some("pack_send") => 1.1,
         Some("send_fields") => 1.6,
@@ -165,6 +165,6 @@ fn another(like: &Sample, case: &Case, (round, index): (u32, u32), cost: Cost) -
         sample.quantities.insert(messages.into(), fewer);
     }
     sample.ops = (sample.ops / factor).round();
-    sample.bytes = sample.ops * case.point.int("message_bytes").unwrap_or(0) as f64;
+    sample.bytes = sample.ops * case.point.int_at("message_bytes").unwrap_or(0) as f64;
     sample
 }

@@ -64,7 +64,9 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
         let run = load(&hosts, out);
         assert!(
-            run.samples.iter().any(|s| run.case(s.case).is_some_and(|c| c.point.text("path") == Some(&path)))
+            run.samples
+                .iter()
+                .any(|s| run.case(s.case).is_some_and(|c| c.point.text_at("path") == Some(&path)))
         );
         assert!(
             run.samples.iter().all(|sample| sample.verified && sample.bytes > 0.0 || sample.bytes == 0.0)

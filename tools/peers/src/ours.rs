@@ -22,6 +22,7 @@ use syscost_harness::worker::path::Paths;
 use syscost_harness::worker::{self, RoundError, RoundOptions};
 use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings};
 use syscost_host::scratch::Scratch;
+use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS};
 use syscost_measure::probe::{self, Timing};
 use syscost_sys::program;
 
@@ -145,8 +146,8 @@ fn paths(path: Path, place: &Place, point: &Point) -> Result<(Paths, Option<Insi
         receiver: side(place.receiver().namespace, place.receiver_address, "receiver")?,
         facts: Default::default(),
     };
-    let mtu = point.int("mtu").context("a veth point has an MTU")? as u32;
-    paths.lend(&VethSettings { mtu, offloads: point.on("offloads") }, pair);
+    let mtu = point.int(MTU).context("a veth point has an MTU")? as u32;
+    paths.lend(&VethSettings { mtu, offloads: point.on(OFFLOADS) }, pair);
     Ok((paths, None))
 }
 

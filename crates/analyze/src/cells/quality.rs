@@ -15,6 +15,7 @@ use syscost_core::stats::{
     two_modes,
 };
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
@@ -58,7 +59,7 @@ impl About<'_> {
         if let Some(name) = words::operation_name(case) {
             return format!("The {} of {name}", self.metric.title);
         }
-        let who = case.point.text("mechanism").map(|m| format!(" of {m}")).unwrap_or_default();
+        let who = case.point.text(MECHANISM).map(|m| format!(" of {m}")).unwrap_or_default();
         let place = self.words.place(&case.point, &["mechanism"]);
         // A place without a size or threads begins with its path.
         let at = if place.starts_with("over ") { "" } else { "at " };

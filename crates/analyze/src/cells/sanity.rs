@@ -16,6 +16,7 @@ use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism::all_connections;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use syscost_measure::probe::{self, Timing};
 
 /// CPU clocks and window clocks are read one after the other: allowed excess of CPU time.
@@ -92,11 +93,11 @@ impl Limits {
         let window_ns = timing.window_ns.min(own.window_ns);
         let streams = probe.is_some_and(|p| p.compared());
         Limits {
-            threads: case.point.int("threads").unwrap_or(1) as f64,
+            threads: case.point.int(THREADS).unwrap_or(1) as f64,
             connections: all_connections(&case.point) as f64,
             shortest_ns: SHORTEST * window_ns as f64,
             // Of messages that are counted with their bytes; a request and its answer are another matter.
-            message_bytes: case.point.int("message_bytes").filter(|_| streams).map(|n| n as f64),
+            message_bytes: case.point.int(MESSAGE_BYTES).filter(|_| streams).map(|n| n as f64),
             sides: roles.iter().map(|r| (format!("{r}_cpu_ns"), format!("{r}_elapsed_ns"))).collect(),
         }
     }

@@ -208,8 +208,8 @@ mod tests {
     }
 
     fn planted(p: &Point) -> f64 {
-        let factor = if p.text("mechanism") == Some("sendmsg") { 0.8 } else { 1.0 };
-        factor * (1000.0 + 0.2 * p.int("message_bytes").unwrap() as f64)
+        let factor = if p.text_at("mechanism") == Some("sendmsg") { 0.8 } else { 1.0 };
+        factor * (1000.0 + 0.2 * p.int_at("message_bytes").unwrap() as f64)
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         let all = compare(&run);
         assert_eq!(all.floor.unwrap().twins, 5);
         for pair in &all.pairs {
-            let name = |case: usize| run.case(case).unwrap().point.text("mechanism").unwrap();
+            let name = |case: usize| run.case(case).unwrap().point.text_at("mechanism").unwrap();
             if name(pair.a) == "sendmsg" || name(pair.b) == "sendmsg" {
                 let winner = pair.better(Better::Lower).expect("20 % in 10 rounds of 2 % noise");
                 assert_eq!(name(winner), "sendmsg");
@@ -234,7 +234,11 @@ mod tests {
     /// One pair of thirty differs: six rounds that agree have p = 0.03, which is not enough.
     #[test]
     fn agreement_that_rounds_cannot_prove_is_told_apart_from_noise() {
-        let one = |p: &Point| match (p.text("mechanism").unwrap(), p.int("message_bytes"), p.int("threads")) {
+        let one = |p: &Point| match (
+            p.text_at("mechanism").unwrap(),
+            p.int_at("message_bytes"),
+            p.int_at("threads"),
+        ) {
             ("sendmsg", Some(64), Some(1)) => 500.0,
             _ => 1000.0,
         };

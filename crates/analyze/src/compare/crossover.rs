@@ -84,7 +84,9 @@ pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Cros
     let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<Step>)> = BTreeMap::new();
     for (order, pair) in comparisons.pairs.iter().enumerate() {
         let Some((a, b)) = run.case(pair.a).zip(run.case(pair.b)) else { continue };
-        let Some(at) = a.point.int(along).filter(|at| b.point.int(along) == Some(*at)) else { continue };
+        let Some(at) = a.point.int_at(along).filter(|at| b.point.int_at(along) == Some(*at)) else {
+            continue;
+        };
         let better = match pair.better(comparisons.metric.better) {
             Some(case) if case == pair.a => Some(Side::A),
             Some(_) => Some(Side::B),
@@ -200,8 +202,8 @@ mod tests {
 
     /// pack_send copies (0.3 ns/B); sendmsg has a fixed cost more: they cross at 2000 bytes.
     fn crossing(p: &Point) -> f64 {
-        let bytes = p.int("message_bytes").unwrap() as f64;
-        match p.text("mechanism").unwrap() {
+        let bytes = p.int_at("message_bytes").unwrap() as f64;
+        match p.text_at("mechanism").unwrap() {
             "pack_send" => 1000.0 + 0.8 * bytes,
             _ => 1600.0 + 0.5 * bytes,
         }
@@ -241,7 +243,7 @@ mod tests {
                 assert!(interval.low < 2000 && 2000 < interval.high, "{interval:?}");
                 assert!(interval.high <= 16384, "only close ties widen it: {interval:?}");
                 let below = if interval.below == Side::A { &line.a } else { &line.b };
-                assert_eq!(below.text("mechanism"), Some("pack_send"));
+                assert_eq!(below.text_at("mechanism"), Some("pack_send"));
                 assert!(SIZES.contains(&interval.low) && SIZES.contains(&interval.high));
                 assert_eq!(line.cells(&interval).len(), 4);
                 assert!(line.held().get("threads").is_some() && line.held().get("mechanism").is_none());
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn several_crossovers_are_a_set_and_ties_widen() {
-        let twice = |p: &Point| match (p.text("mechanism").unwrap(), p.int("message_bytes").unwrap()) {
+        let twice = |p: &Point| match (p.text_at("mechanism").unwrap(), p.int_at("message_bytes").unwrap()) {
             ("sendmsg", 64 | 65536 | 262144) => 700.0,
             ("sendmsg", 1024) => 1400.0,
             _ => 1000.0,
@@ -266,11 +268,11 @@ mod tests {
 
     #[test]
     fn none_found_says_why() {
-        let better = |p: &Point| if p.text("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
+        let better = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
         for line in found(planted(better), "throughput") {
             let Outcome::Always(side) = line.outcome else { panic!("{line:?}") };
             let who = if side == Side::A { &line.a } else { &line.b };
-            assert_eq!(who.text("mechanism"), Some("sendmsg"));
+            assert_eq!(who.text_at("mechanism"), Some("sendmsg"));
         }
         let same = found(planted(|_| 1000.0), "throughput");
         assert!(same.iter().all(|l| l.outcome == Outcome::NeverDiffer), "{same:?}");

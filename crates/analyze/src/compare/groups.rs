@@ -182,7 +182,7 @@ mod tests {
             let mechanisms: Vec<_> = group
                 .members
                 .iter()
-                .map(|c| run.case(*c).unwrap().point.text("mechanism").unwrap())
+                .map(|c| run.case(*c).unwrap().point.text_at("mechanism").unwrap())
                 .collect();
             assert_eq!(mechanisms.len(), 3);
             assert!(group.members.iter().all(|c| run.case(*c).unwrap().twin_of.is_none()));

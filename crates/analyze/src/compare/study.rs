@@ -5,12 +5,14 @@ use crate::compare::Comparisons;
 use crate::compare::crossover::{Crossover, crossovers};
 use crate::compare::groups::Groups;
 use crate::compare::winners::{Winner, winners};
+use syscost_core::axis::{IntAxis, NameAxis};
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES};
 
 /// The axis whose values compete.
-pub const RIVALS: &str = "mechanism";
+pub const RIVALS: NameAxis = MECHANISM;
 /// The axis along which they may cross.
-pub const ALONG: &str = "message_bytes";
+pub const ALONG: IntAxis = MESSAGE_BYTES;
 /// The metrics that a verdict speaks of, in this order, where a run has them.
 pub const HEADLINES: &[&str] = &["total_cpu_ns_per_byte", "throughput"];
 
@@ -28,7 +30,7 @@ impl Study {
         let comparisons = Comparisons::of(run, cells, groups, metric)?;
         let winners = winners(run, cells, groups, &comparisons);
         // Of ways there are too many pairs for a crossover each: regions say where the best changes.
-        let crossovers = if groups.ways { Vec::new() } else { crossovers(run, &comparisons, ALONG) };
+        let crossovers = if groups.ways { Vec::new() } else { crossovers(run, &comparisons, ALONG.id) };
         Some(Study { comparisons, winners, crossovers })
     }
 }

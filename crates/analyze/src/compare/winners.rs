@@ -120,8 +120,8 @@ mod tests {
 
     /// sendmsg is 30 % cheaper from 16 KiB, pack_send 30 % dearer everywhere.
     fn cost(p: &Point) -> f64 {
-        let bytes = p.int("message_bytes").unwrap();
-        let factor = match p.text("mechanism").unwrap() {
+        let bytes = p.int_at("message_bytes").unwrap();
+        let factor = match p.text_at("mechanism").unwrap() {
             "sendmsg" if bytes >= 16384 => 0.7,
             "pack_send" => 1.3,
             _ => 1.0,
@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn name(run: &Run, case: usize) -> String {
-        run.case(case).unwrap().point.text("mechanism").unwrap().to_string()
+        run.case(case).unwrap().point.text_at("mechanism").unwrap().to_string()
     }
 
     #[test]
@@ -147,10 +147,10 @@ mod tests {
                 match &w.outcome {
                     Outcome::Wins(case) => {
                         assert_eq!(name(&run, *case), "sendmsg");
-                        assert!(w.shared.int("message_bytes").unwrap() >= 16384);
+                        assert!(w.shared.int_at("message_bytes").unwrap() >= 16384);
                     }
                     Outcome::Tied(cases) => {
-                        assert!(w.shared.int("message_bytes").unwrap() < 16384, "{metric} {w:?}");
+                        assert!(w.shared.int_at("message_bytes").unwrap() < 16384, "{metric} {w:?}");
                         let mut names: Vec<_> = cases.iter().map(|c| name(&run, *c)).collect();
                         names.sort();
                         assert_eq!(names, ["send", "sendmsg"]);

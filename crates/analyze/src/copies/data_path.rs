@@ -11,10 +11,8 @@ use syscost_core::axis::{Axis, Point};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::audit::Audit;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::{PATH, RECEIVER};
 use syscost_measure::{mechanism, receiver};
-
-const PATH: &str = "path";
-const RECEIVER: &str = "receiver";
 
 /// From one place to the next, in the order in which a payload takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +130,7 @@ fn way(audits: &[Audit], audit: &Audit) -> String {
     let axes = probe::find(&audit.probe).map(|p| p.axes()).unwrap_or_default();
     let others: Vec<String> = axes
         .iter()
-        .filter(|axis| ![RIVALS, PATH].contains(&axis.id) && varies(audits, audit, axis.id))
+        .filter(|axis| ![RIVALS.id, PATH.id].contains(&axis.id) && varies(audits, audit, axis.id))
         .filter(|axis| !follows(audits, audit, axis.id))
         .filter_map(|axis| shown(axis, &audit.point))
         .collect();
@@ -159,9 +157,9 @@ fn shown(axis: &Axis, point: &Point) -> Option<String> {
 
 /// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
 fn follows(audits: &[Audit], like: &Audit, axis: &str) -> bool {
-    let receiver = |audit: &Audit| audit.point.get(RECEIVER).cloned();
+    let receiver = |audit: &Audit| audit.point.get(RECEIVER.id).cloned();
     let alike: Vec<Audit> = audits.iter().filter(|a| receiver(a) == receiver(like)).cloned().collect();
-    axis != RECEIVER && varies(audits, like, RECEIVER) && !varies(&alike, like, axis)
+    axis != RECEIVER.id && varies(audits, like, RECEIVER.id) && !varies(&alike, like, axis)
 }
 
 fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {

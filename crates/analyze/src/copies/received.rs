@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Name;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::{MECHANISM, PATH, RECEIVER};
 use syscost_measure::receiver::{self, options};
 
 /// The figure that stands for a case as a whole.
@@ -32,11 +33,11 @@ pub fn findings(run: &Run, cells: &Cells) -> Vec<Statement> {
 /// Receivers whose figures are bounds.
 fn undelivered(run: &Run, cells: &Cells) -> Option<Statement> {
     let dropped = |case: &&Case| {
-        let receive = case.point.text("receiver").and_then(receiver::find);
+        let receive = case.point.text(RECEIVER).and_then(receiver::find);
         receive.is_some_and(|r| !r.delivers()) && cells.cell(case.index, HEADLINE).is_some()
     };
     let cases: Vec<&Case> = cases(run).filter(dropped).collect();
-    let names: BTreeSet<&str> = cases.iter().filter_map(|case| case.point.text("receiver")).collect();
+    let names: BTreeSet<&str> = cases.iter().filter_map(|case| case.point.text(RECEIVER)).collect();
     if names.is_empty() {
         return None;
     }
@@ -61,8 +62,8 @@ fn spared(run: &Run, cells: &Cells) -> Vec<Statement> {
     for case in cases(run) {
         let Some(cell) = cells.cell(case.index, METRIC) else { continue };
         let text = |axis| case.point.text(axis).unwrap_or_default().to_string();
-        let group = groups.entry((text("receiver"), text("path"))).or_default();
-        group.entry(text("mechanism")).or_default().push((case.index, cell.estimate.value));
+        let group = groups.entry((text(RECEIVER), text(PATH))).or_default();
+        group.entry(text(MECHANISM)).or_default().push((case.index, cell.estimate.value));
     }
     groups.iter().filter_map(|((receiver, path), found)| told(receiver, path, found)).collect()
 }
@@ -120,7 +121,7 @@ fn polled(run: &Run) -> Option<Statement> {
         return None;
     }
     let mut paths: Vec<String> =
-        idle.iter().filter_map(|case| case.point.text("path")).map(str::to_string).collect();
+        idle.iter().filter_map(|case| case.point.text(PATH)).map(str::to_string).collect();
     paths.sort_unstable();
     paths.dedup();
     let text = format!(
@@ -170,7 +171,7 @@ mod tests {
     fn what_was_spared_is_told_by_mechanism_and_why_not_more() {
         let (mut run, id) = run();
         assert_eq!(found(&run), [], "nothing was recorded");
-        spare(&mut run, |case| match (case.point.text("mechanism"), case.point.int("message_bytes")) {
+        spare(&mut run, |case| match (case.point.text_at("mechanism"), case.point.int_at("message_bytes")) {
             (Some("send"), Some(64)) => 0.5,
             (Some("send"), _) => 0.75,
             (Some("sendmsg"), _) => 1.0,

@@ -13,6 +13,7 @@ use crate::{CellRef, Statement};
 use std::collections::BTreeMap;
 use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 
 const METRIC: &str = "copied_fraction";
 
@@ -30,7 +31,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let mut alike: Vec<(Gist, Vec<Told>)> = Vec::new();
     for way in data_path::data_paths(run) {
         let Some((alone, together)) = way.told().zip(way.told_of_several()) else { continue };
-        let mechanism = way.audit.point.text("mechanism").unwrap_or_default().to_string();
+        let mechanism = way.audit.point.text(MECHANISM).unwrap_or_default().to_string();
         let timed = flagged.get(&(mechanism.clone(), way.path.clone())).cloned().unwrap_or_default();
         let audit = CellRef::audit(run, way.audit);
         let told = Told { mechanism, way: way.way, alone, audit, timed };
@@ -95,7 +96,7 @@ fn completions(run: &Run, cells: &Cells) -> BTreeMap<Place, Flagged> {
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let Some(cell) = cells.cell(case.index, METRIC) else { continue };
         let text = |axis| case.point.text(axis).unwrap_or("").to_string();
-        groups.entry((text("mechanism"), text("path"))).or_default().push((case.index, cell.estimate.value));
+        groups.entry((text(MECHANISM), text(PATH))).or_default().push((case.index, cell.estimate.value));
     }
     groups
 }
@@ -173,7 +174,7 @@ mod tests {
                 .plan
                 .cases
                 .iter()
-                .filter(|c| c.point.text("mechanism") == Some("send"))
+                .filter(|c| c.point.text_at("mechanism") == Some("send"))
                 .map(|c| c.index)
                 .collect();
             for s in run.samples.iter_mut().filter(|s| of_send.contains(&s.case)) {

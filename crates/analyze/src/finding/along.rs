@@ -11,6 +11,7 @@ use crate::words::{Words, and, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
+use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// What there is more of.
 pub struct Along {
@@ -29,7 +30,7 @@ pub enum Change {
 impl Along {
     /// `sendmsg at 64 KiB over veth`
     pub fn named(&self, words: &Words, point: &Point) -> String {
-        let name = point.text("mechanism").unwrap_or_default();
+        let name = point.text(MECHANISM).unwrap_or_default();
         let mut known = words.constant();
         known.extend([self.axis, "mechanism"]);
         let place = words.place(point, &known);

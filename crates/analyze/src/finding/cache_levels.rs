@@ -90,7 +90,7 @@ fn fall(
     let fewer = pair.better(Better::Lower)?;
     let more = if fewer == pair.a { pair.b } else { pair.a };
     let case = evidence.run.case(fewer)?;
-    let name = |case: usize| Some(evidence.run.case(case)?.point.get(RIVALS)?.to_string());
+    let name = |case: usize| Some(evidence.run.case(case)?.point.get(RIVALS.id)?.to_string());
     let figure = |case: usize| Some(significant(evidence.cells.cell(case, pair.metric)?.estimate.value));
     let ratio = from_side(pair, fewer);
     let most = if first { "fall most of all levels" } else { "fall most" };
@@ -156,7 +156,7 @@ mod tests {
         for sample in &mut run.samples {
             let point = &cases[sample.case].point;
             let less =
-                point.text("mechanism") == Some("sendmsg") && point.int("message_bytes") == Some(65536);
+                point.text_at("mechanism") == Some("sendmsg") && point.int_at("message_bytes") == Some(65536);
             let wobble = 1.0 + 0.01 * ((sample.round * 7 + sample.case as u32 * 3) % 5) as f64;
             for (counter, each) in [("l1d_misses", if less { 60.0 } else { 100.0 }), ("llc_misses", 10.0)] {
                 for side in ["sender", "receiver"] {

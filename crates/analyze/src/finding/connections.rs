@@ -76,7 +76,7 @@ impl Finding for Connections {
 }
 
 fn connections(evidence: &Evidence<'_>, case: usize) -> Option<u64> {
-    evidence.run.case(case)?.point.int(CONNECTIONS.id)
+    evidence.run.case(case)?.point.int_at(CONNECTIONS.id)
 }
 
 /// One case along its numbers of connections that were measured, fewest first.
@@ -124,7 +124,7 @@ mod tests {
         }
         .run();
         for case in &mut run.record.plan.cases {
-            let count = if case.point.text("mechanism") == Some("send") { 1 } else { 8 };
+            let count = if case.point.text_at("mechanism") == Some("send") { 1 } else { 8 };
             case.point.set(CONNECTIONS.id, Value::Int(count));
             case.point.set("mechanism", Value::text("send"));
         }
@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn what_more_connections_cost_is_told_and_nothing_where_they_cost_nothing() {
-        let dear = told(&planted(|p| if p.text("mechanism") == Some("sendmsg") { 3000.0 } else { 1000.0 }));
+        let dear =
+            told(&planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 3000.0 } else { 1000.0 }));
         assert_eq!(
             dear[0],
             "4 combinations of mechanism, size and threads were measured with 1 and 8 connections a thread."

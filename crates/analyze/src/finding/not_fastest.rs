@@ -120,7 +120,7 @@ impl Teller<'_> {
         let bytes = (large.at - small.at) as f64;
         let more = self.difference(&parts, bytes, Unit::NanosecondsPerByte)?;
         let (our, their) = pair.names();
-        let sizes = self.words.range(ALONG, small.at, large.at);
+        let sizes = self.words.range(ALONG.id, small.at, large.at);
         let mut cells: Vec<CellRef> =
             parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
         let interval = self.interval(&more);
@@ -192,7 +192,7 @@ impl Teller<'_> {
 
     fn place(&self, pair: &Pair<'_>, step: &Step) -> String {
         let mut point = pair.ours().clone();
-        point.set(ALONG, Value::Int(step.at));
+        point.set(ALONG.id, Value::Int(step.at));
         self.words.place(&point, &pairs::known(self.words))
     }
 }
@@ -243,8 +243,12 @@ mod tests {
     #[test]
     fn a_fixed_price_that_bytes_pay_back_is_told_with_where_they_do() {
         let run = planted(|p| {
-            let bytes = p.int("message_bytes").unwrap() as f64;
-            if p.text("mechanism") == Some("sendmsg") { 2000.0 + 0.2 * bytes } else { 10_000.0 + 0.1 * bytes }
+            let bytes = p.int_at("message_bytes").unwrap() as f64;
+            if p.text_at("mechanism") == Some("sendmsg") {
+                2000.0 + 0.2 * bytes
+            } else {
+                10_000.0 + 0.1 * bytes
+            }
         });
         let told = told(&run);
         let fixed = with(&told, "A fixed price: at 64 B");
@@ -267,8 +271,12 @@ mod tests {
     #[test]
     fn a_price_by_the_byte_is_told_with_what_was_counted() {
         let mut run = planted(|p| {
-            let bytes = p.int("message_bytes").unwrap() as f64;
-            if p.text("mechanism") == Some("sendmsg") { 2000.0 + 0.2 * bytes } else { 9000.0 + 0.4 * bytes }
+            let bytes = p.int_at("message_bytes").unwrap() as f64;
+            if p.text_at("mechanism") == Some("sendmsg") {
+                2000.0 + 0.2 * bytes
+            } else {
+                9000.0 + 0.4 * bytes
+            }
         });
         let orphaned =
             Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };

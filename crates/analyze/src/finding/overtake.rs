@@ -16,6 +16,7 @@ use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
 use syscost_measure::mechanism::Class;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 const INCUMBENT: Class = Class::TwoCopy;
 /// More answers than this are counted, not told: the report's crossovers list every pair.
@@ -103,7 +104,7 @@ impl Line<'_> {
 
     /// `from between 1 KiB and 4 KiB up`: completes "it beats the other".
     fn from(&self, words: &Words) -> String {
-        let show = |at: u64| words.range(ALONG, at, at);
+        let show = |at: u64| words.range(ALONG.id, at, at);
         let steps = &self.line.steps;
         match &self.line.outcome {
             Outcome::Crossovers(intervals) => match intervals[..] {
@@ -133,12 +134,12 @@ impl Line<'_> {
 
     /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is claimed at 1 KiB`
     fn detail(&self, words: &Words) -> String {
-        let theirs = words.name(self.theirs(), RIVALS, &self.line.held());
+        let theirs = words.name(self.theirs(), RIVALS.id, &self.line.held());
         let at = |who: Option<bool>| {
             let is = |s: &Step| s.better.map(|side| side == self.challenger) == who;
             let runs = self.line.steps.chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
             let ranges: Vec<String> =
-                runs.map(|run| words.range(ALONG, run[0].at, run[run.len() - 1].at)).collect();
+                runs.map(|run| words.range(ALONG.id, run[0].at, run[run.len() - 1].at)).collect();
             (!ranges.is_empty()).then(|| and(&ranges))
         };
         let own = at(Some(true)).map(|sizes| format!("it is better at {sizes}"));
@@ -187,7 +188,7 @@ fn together<'a>(words: &Words, class: Class, lines: &'a [Line<'a>]) -> Vec<Told<
     let mut told: Vec<Told<'a>> = Vec::new();
     for line in lines {
         let held = line.line.held();
-        let name = |point: &Point| words.name(point, RIVALS, &held);
+        let name = |point: &Point| words.name(point, RIVALS.id, &held);
         let who = format!(
             "By {}, {} ({}) beats {} ({})",
             line.study.comparisons.metric.title,
@@ -223,7 +224,7 @@ impl Told<'_> {
         let lead = if won || line.line.steps.len() == 1 { "At" } else { "Its best ratio is at" };
         format!(
             " {lead} {}{place}{} the {} of {} is {} times that of {} ({}).",
-            words.range(ALONG, at, at),
+            words.range(ALONG.id, at, at),
             if lead == "At" { "" } else { ":" },
             line.study.comparisons.metric.title,
             class.word(),
@@ -239,8 +240,8 @@ fn places(words: &Words, lines: &[&Line<'_>]) -> String {
     let mut places: Vec<(Point, Vec<Value>)> = Vec::new();
     for line in lines {
         let held = line.line.held();
-        let rest = held.without("threads");
-        let threads = held.get("threads").cloned();
+        let rest = held.without(THREADS.id);
+        let threads = held.get(THREADS.id).cloned();
         match places.iter_mut().find(|(place, _)| *place == rest) {
             Some((_, list)) => list.extend(threads),
             None => places.push((rest, threads.into_iter().collect())),

@@ -155,7 +155,7 @@ fn short(study: &Study, all: &[(&Pair<'_>, &Step)]) -> String {
 /// What a sentence on one place need not repeat.
 pub fn known(words: &Words) -> Vec<&'static str> {
     let mut known = words.constant();
-    known.push(RIVALS);
+    known.push(RIVALS.id);
     known
 }
 
@@ -182,7 +182,7 @@ pub fn ranges(words: &Words, tested: &BTreeSet<u64>, found: &BTreeSet<u64>) -> S
     let tested: Vec<u64> = tested.iter().copied().collect();
     let runs =
         tested.chunk_by(|a, b| found.contains(a) == found.contains(b)).filter(|r| found.contains(&r[0]));
-    and(&runs.map(|run| words.range(ALONG, run[0], run[run.len() - 1])).collect::<Vec<_>>())
+    and(&runs.map(|run| words.range(ALONG.id, run[0], run[run.len() - 1])).collect::<Vec<_>>())
 }
 
 /// `1 completion`, `1.25 system calls`

@@ -72,8 +72,8 @@ fn accounts(evidence: &Evidence<'_>) -> Vec<Statement> {
     let say = |(account, ratio): &(&Account, Estimate)| Statement {
         text: format!(
             "{} at {}: {} predicted, {} times that measured {}.",
-            words.name(&account.point, RIVALS, &account.point.without(RIVALS)),
-            words.place(&account.point, &[RIVALS]),
+            words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id)),
+            words.place(&account.point, &[RIVALS.id]),
             Unit::Nanoseconds.format(account.predicted_ns()),
             significant(ratio.value),
             words.interval(ratio)

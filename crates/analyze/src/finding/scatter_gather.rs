@@ -13,6 +13,7 @@ use syscost_core::units::significant;
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::mechanism;
+use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ScatterGather;
 
@@ -77,8 +78,8 @@ fn packs(evidence: &Evidence<'_>, name: &str) -> bool {
 fn removed(evidence: &Evidence<'_>, ways: &[DataPath], gather: &DataPath) -> Option<Statement> {
     let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
     let packs = |way: &&DataPath| {
-        let same =
-            way.path == gather.path && way.audit.point.get("receiver") == gather.audit.point.get("receiver");
+        let same = way.path == gather.path
+            && way.audit.point.get(RECEIVER.id) == gather.audit.point.get(RECEIVER.id);
         same && way.audit.per_byte(way.audit.user_copied) > TOLERANCE
     };
     let gather = Some(gather).filter(sound)?;
@@ -187,8 +188,8 @@ mod tests {
     /// Packing costs 0.1 ns a byte; eight calls cost 3 us.
     fn run() -> Run {
         let cost_ns = |p: &syscost_core::axis::Point| {
-            let bytes = p.int("message_bytes").unwrap() as f64;
-            match p.text("mechanism").unwrap() {
+            let bytes = p.int_at("message_bytes").unwrap() as f64;
+            match p.text_at("mechanism").unwrap() {
                 "pack_send" => 1000.0 + 0.3 * bytes,
                 "send_fields" => 4000.0 + 0.2 * bytes,
                 _ => 1000.0 + 0.2 * bytes,
@@ -198,7 +199,7 @@ mod tests {
         let mut run = Synthetic { mechanisms, cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
         let cases = run.record.plan.cases.clone();
         for sample in &mut run.samples {
-            let eight = cases[sample.case].point.text("mechanism") == Some("send_fields");
+            let eight = cases[sample.case].point.text_at("mechanism") == Some("send_fields");
             let calls = sample.ops * if eight { 8.0 } else { 1.0 };
             sample.quantities.insert("sender_system_calls".into(), Some(calls));
         }

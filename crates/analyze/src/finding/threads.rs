@@ -14,13 +14,14 @@ use crate::limits::limiter::Limit;
 use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, count};
 use std::collections::BTreeMap;
-use syscost_core::axis::Value;
+use syscost_core::axis::{IntAxis, Value};
 use syscost_core::sample::Better;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 pub struct Threads;
 
-const AXIS: &str = "threads";
-const ALONG: Along = Along { axis: AXIS, plural: "threads" };
+const AXIS: IntAxis = THREADS;
+const ALONG: Along = Along { axis: AXIS.id, plural: "threads" };
 const SPEED: &str = "throughput";
 /// What may change along threads, beside the speed; what is more of it.
 const BESIDE: [&str; 7] = [
@@ -43,7 +44,7 @@ impl Finding for Threads {
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
-        let groups = Groups::of(evidence.run, AXIS);
+        let groups = Groups::of(evidence.run, AXIS.id);
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let Some(speed) = speed.filter(|all| !all.pairs.is_empty()) else {
             return Answer::CannotBeAnswered {
@@ -262,7 +263,7 @@ mod tests {
     /// Throughput doubles up to 4 threads and then halves for sendmsg, and stays for send: the cost of a
     /// message grows with the threads that share the CPUs.
     fn stops_at_four(p: &Point) -> f64 {
-        match (p.int("threads").unwrap(), p.text("mechanism")) {
+        match (p.int_at("threads").unwrap(), p.text_at("mechanism")) {
             (8, Some("sendmsg")) => 4000.0,
             (8, _) => 2000.0,
             _ => 1000.0,
@@ -305,7 +306,7 @@ mod tests {
             "In 4 of 4 combinations of mechanism, size and path throughput rises up to 8 threads, the most",
         );
         with(&all, "No difference between the fewest and the most threads is claimed in CPU per byte.");
-        let shared = told(&planted(|p| 1000.0 * p.int("threads").unwrap() as f64));
+        let shared = told(&planted(|p| 1000.0 * p.int_at("threads").unwrap() as f64));
         with(
             &shared,
             "In 4 of 4 combinations of mechanism, size and path scaling stops at 1 thread: no larger count",

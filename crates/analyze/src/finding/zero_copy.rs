@@ -15,6 +15,7 @@ use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::units::significant;
 use syscost_experiment::run::Audit;
+use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ZeroCopy;
 
@@ -79,7 +80,7 @@ fn of_audit(evidence: &Evidence<'_>, ways: &[DataPath], way: &DataPath, control:
     let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
     let way = Some(way).filter(sound)?;
     let same = |other: &&DataPath| {
-        let receiver = |w: &DataPath| w.audit.point.get("receiver").cloned();
+        let receiver = |w: &DataPath| w.audit.point.get(RECEIVER.id).cloned();
         other.mechanism() == control && other.path == way.path && receiver(other) == receiver(way)
     };
     let beside = ways.iter().filter(sound).find(same)?;
@@ -255,7 +256,7 @@ mod tests {
         let mut run = Synthetic { mechanisms: vec!["sendmsg", "msg_zerocopy"], ..Default::default() }.run();
         let cases = run.record.plan.cases.clone();
         for sample in &mut run.samples {
-            let asked = cases[sample.case].point.text("mechanism") == Some("msg_zerocopy");
+            let asked = cases[sample.case].point.text_at("mechanism") == Some("msg_zerocopy");
             let (calls, completions) = if asked { (1.25, 1.0) } else { (1.0, 0.0) };
             let messages = sample.ops;
             for (id, per) in

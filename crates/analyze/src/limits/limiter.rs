@@ -9,6 +9,7 @@ use crate::words::{self, and, count};
 use crate::{CellRef, Statement};
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Payload bits received per second.
 const THROUGHPUT: &str = "throughput";
@@ -53,7 +54,7 @@ pub fn limiters(run: &Run, cells: &Cells) -> Vec<Limiter> {
     let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
     let found = cases.filter_map(|c| {
         let rate = link_rate(run, c.index);
-        limiter(cells, c.index, c.point.int("threads").unwrap_or(1), rate)
+        limiter(cells, c.index, c.point.int(THREADS).unwrap_or(1), rate)
     });
     found.collect()
 }
@@ -138,7 +139,7 @@ mod tests {
         let mut run = Synthetic { twin_every: 0, ..Default::default() }.run();
         // Case 0: the sender's clock shows that it never slept; case 1: the receiver's.
         for sample in &mut run.samples {
-            let threads = run.record.plan.cases[sample.case].point.int("threads").unwrap() as f64;
+            let threads = run.record.plan.cases[sample.case].point.int_at("threads").unwrap() as f64;
             for (case, side) in [(0, "sender_cpu_ns"), (1, "receiver_cpu_ns")] {
                 if sample.case == case {
                     sample.quantities.insert(side.into(), Some(0.98 * threads * 1e8));

@@ -78,7 +78,7 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
     let best = best(run, cells, ruler.of, metric, &shared);
     let best_rounds = best.and_then(|case| cells.cell(case, metric.id)).map(|cell| cell.rounds.pairs());
     let reading = |case: &&Case| {
-        let value = case.point.text(ruler.axis)?;
+        let value = case.point.text_at(ruler.axis)?;
         let cell = cells.cell(case.index, metric.id)?;
         let ratio = best_rounds.as_ref().and_then(|best| match metric.better {
             Better::Higher => paired_ratio(&cell.rounds.pairs(), best, run.record.spec.confidence),
@@ -155,16 +155,16 @@ fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
 
 /// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
 pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
-    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS]).collect();
+    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS.id]).collect();
     let own = words.place(&case.point, &known);
-    format!("{} {own}", words.name(&case.point, RIVALS, shared)).trim().to_string()
+    format!("{} {own}", words.name(&case.point, RIVALS.id, shared)).trim().to_string()
 }
 
 /// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
 /// lines in a plot.
 pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
     let agrees = |h: &&Held| {
-        let rest = h.shared.without(ALONG);
+        let rest = h.shared.without(ALONG.id);
         h.metric.id == metric && rest.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
     };
     let mut lines: Vec<Line> = Vec::new();
@@ -198,7 +198,7 @@ mod tests {
     /// Three mechanisms of which one is cheapest, and a ruler that costs a quarter of it.
     fn ruled() -> Run {
         fn cost(p: &Point) -> f64 {
-            if p.text("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
+            if p.text_at("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
         }
         let mut run = Synthetic { cost_ns: cost, noise: 0.01, ..Synthetic::default() }.run();
         let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.ruler()?))).expect("one is a ruler");
@@ -206,7 +206,7 @@ mod tests {
             let index = run.record.plan.cases.len();
             let mut point = Point::default();
             point.set(ruler.axis, Value::text(ruler.bound));
-            point.set(ALONG, Value::Int(size));
+            point.set(ALONG.id, Value::Int(size));
             point.set("threads", Value::Int(1));
             let case = Case { index, probe: probe.about().id.into(), point, twin_of: None };
             let rounds = (0..8).flat_map(|round| (0..3).map(move |i| (round, i)));
@@ -225,7 +225,7 @@ mod tests {
             let best = run.case(place.best.unwrap()).unwrap();
             assert_eq!(best.point.text(RIVALS), Some("send"));
             assert_eq!(best.point.int(ALONG), place.shared.int(ALONG));
-            assert_eq!(best.point.int("threads"), Some(1));
+            assert_eq!(best.point.int_at("threads"), Some(1));
             let (reading, worse) = bound(place).unwrap();
             assert!((3.5..4.6).contains(&worse.value), "{} {worse:?}", place.metric.id);
             assert_eq!(run.case(reading.case).unwrap().point.int(ALONG), place.shared.int(ALONG));
@@ -264,7 +264,7 @@ mod tests {
         let cells = Cells::of(&run);
         let rulers: Vec<usize> =
             held(&run, &cells).iter().flat_map(|h| &h.readings).map(|r| r.case).collect();
-        let groups = crate::compare::groups::Groups::of(&run, RIVALS);
+        let groups = crate::compare::groups::Groups::of(&run, RIVALS.id);
         assert!(groups.groups.iter().all(|group| !group.members.iter().any(|m| rulers.contains(m))));
         let alone = Synthetic::default().run();
         assert!(held(&alone, &Cells::of(&alone)).is_empty());

@@ -7,6 +7,7 @@ use crate::CellRef;
 use crate::cells::Cells;
 use syscost_core::axis::Point;
 use syscost_measure::mechanism::{self, Handling, per_call};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS};
 
 /// Bytes of a packet that are not payload: IPv4, TCP and its timestamps.
 const HEADERS: u64 = 20 + 20 + 12;
@@ -75,17 +76,17 @@ fn calls_in_words(calls: u64, batch: f64) -> String {
 
 /// The payload of a packet, and of the largest segment that the kernel makes at once.
 pub fn segment_bytes(point: &Point) -> (u64, u64) {
-    let mtu = point.int("mtu").unwrap_or(LOOPBACK_MTU);
+    let mtu = point.int(MTU).unwrap_or(LOOPBACK_MTU);
     let packet = mtu.saturating_sub(HEADERS).max(1);
-    let whole = point.text("offloads") != Some("off");
+    let whole = point.text(OFFLOADS) != Some("off");
     (packet, if whole { (LARGEST / packet).max(1) * packet } else { packet })
 }
 
 impl Subject {
     /// With the counters as `counted` gives them; `None`: the mechanism says not how it works, or a counter lacks.
     pub fn of(point: &Point, counted: impl Fn(&'static str) -> Option<Count>) -> Option<Subject> {
-        let handling = mechanism::find(point.text("mechanism")?)?.handling(point)?;
-        let message_bytes = point.int("message_bytes")? as f64;
+        let handling = mechanism::find(point.text(MECHANISM)?)?.handling(point)?;
+        let message_bytes = point.int(MESSAGE_BYTES)? as f64;
         let batch = per_call(point) as f64;
         let calls = handling.calls as f64 / batch;
         let call_bytes = message_bytes / calls;

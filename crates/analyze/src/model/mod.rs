@@ -30,6 +30,7 @@ use syscost_measure::mechanism::connections;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::Transfer;
+use syscost_measure::probe::transfer::axes::RECEIVER;
 
 /// Whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,7 +211,7 @@ pub struct Accuracy {
 /// The metric that an account predicts.
 pub const TOTAL: &str = "total_cpu_ns_per_message";
 const SENDER: &str = "sender_cpu_ns_per_message";
-const RECEIVER: &str = "receiver_cpu_ns_per_message";
+const RECEIVER_CPU: &str = "receiver_cpu_ns_per_message";
 
 impl Model {
     pub fn of(run: &Run, cells: &Cells) -> Model {
@@ -252,13 +253,13 @@ fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
     // no step times epoll(7).
     if !Transfer.whole(&case.point)
         || connections(&case.point) > 1
-        || case.point.text("receiver") != Some(syscost_measure::receiver::control().about().id)
+        || case.point.text(RECEIVER) != Some(syscost_measure::receiver::control().about().id)
     {
         return None;
     }
     let value = |metric: &str| cells.cell(case.index, metric).map(|cell| cell.estimate.value);
     let measured =
-        Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER)?, total_ns: value(TOTAL)? };
+        Measured { sender_ns: value(SENDER)?, receiver_ns: value(RECEIVER_CPU)?, total_ns: value(TOTAL)? };
     let items = items(&subject, &Steps::at(sources, cells, &case.point))?;
     Some(Account {
         case: Some(case.index),

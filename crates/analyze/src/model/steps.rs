@@ -58,7 +58,7 @@ impl<'a> Steps<'a> {
             .sources
             .iter()
             .filter_map(|case| {
-                let bytes = case.point.int("working_set_bytes")?;
+                let bytes = case.point.int_at("working_set_bytes")?;
                 let row = memory_bandwidth::rate("copy", bytes, 1);
                 let cell = self.cell(case, &row)?;
                 let name = format!("1 / copy rate of {}", syscost_core::units::short_bytes(bytes));

@@ -8,16 +8,16 @@ use super::steps::{self, Steps};
 use super::{Account, items};
 use crate::CellRef;
 use crate::cells::Cells;
-use syscost_core::axis::Point;
+use syscost_core::axis::{IntAxis, Point};
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism::connections;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
-const SIZE: &str = "message_bytes";
-const THREADS: &str = "threads";
+const SIZE: IntAxis = MESSAGE_BYTES;
 
 /// The account of a point that the run does not have. `None`: no neighbour or no unit cost, or several
 /// connections a thread, which no step times.
@@ -38,7 +38,7 @@ pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
 fn neighbours<'r>(run: &'r Run, cells: &Cells, point: &Point) -> Vec<&'r Case> {
     let away = |case: &Case| point_distance(case.point.int(THREADS), point.int(THREADS));
     let alike = |case: &&Case| {
-        let bare = |p: &Point| p.without(SIZE).without(THREADS);
+        let bare = |p: &Point| p.without(SIZE.id).without(THREADS.id);
         case.probe == Transfer.about().id
             && case.twin_of.is_none()
             && bare(&case.point) == bare(point)

@@ -30,7 +30,7 @@ pub fn lines(cases: &[&Case], cells: &Cells, axes: &[Axis], drawing: &Drawing) -
     let other: Vec<&Axis> = varying(cases, axes).into_iter().filter(|a| a.id != along).collect();
     let mut lines: Vec<(Point, Line)> = Vec::new();
     for case in cases {
-        let Some(x) = case.point.int(along) else { continue };
+        let Some(x) = case.point.int_at(along) else { continue };
         let Some(cell) = cells.cell(case.index, drawing.metric) else { continue };
         let key = part(&case.point, &other);
         let place = lines.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
@@ -97,7 +97,7 @@ mod tests {
             title: "throughput",
             metric: "throughput",
             shape: Shape::Curve { along: "message_bytes", log_y: true, levels: false },
-            includes: |p| p.text("mechanism") != Some("send"),
+            includes: |p| p.text_at("mechanism") != Some("send"),
         };
         let run = Synthetic::default().run();
         let probe = probe::find("transfer").unwrap();

@@ -13,14 +13,15 @@ use crate::words::{self, Words, and};
 use crate::{CellRef, Statement};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::axis::Point;
+use syscost_core::axis::{IntAxis, Point};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_core::units::{count, significant};
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The other axis of a grid: advice holds over all its values.
-const ACROSS: &str = "threads";
+const ACROSS: IntAxis = THREADS;
 /// Combinations of the other axes that get a paragraph of their own.
 const COMBINATIONS: usize = 4;
 /// Choices that are beaten at one place in so many, or fewer, by another metric still hold by it.
@@ -56,7 +57,7 @@ fn grids(study: &Study) -> Vec<(Point, Vec<&Winner>)> {
     for winner in &study.winners {
         let contested = matches!(winner.outcome, Outcome::Wins(_) | Outcome::Tied(_));
         if contested && winner.shared.int(ALONG).is_some() {
-            grids.entry(winner.shared.without(ALONG).without(ACROSS)).or_default().push(winner);
+            grids.entry(winner.shared.without(ALONG.id).without(ACROSS.id)).or_default().push(winner);
         }
     }
     grids.into_iter().collect()
@@ -143,8 +144,8 @@ impl<'a> Grid<'a> {
     }
 
     fn name(&self, case: usize) -> String {
-        let value = self.run.case(case).and_then(|c| c.point.get(RIVALS));
-        value.map_or_else(String::new, |v| self.words.value(RIVALS, v))
+        let value = self.run.case(case).and_then(|c| c.point.get(RIVALS.id));
+        value.map_or_else(String::new, |v| self.words.value(RIVALS.id, v))
     }
 
     fn superlative(&self) -> &'static str {
@@ -210,7 +211,7 @@ impl<'a> Grid<'a> {
     fn span(&self, range: &Range) -> String {
         let (from, to) =
             (range.sizes.first().copied().unwrap_or(0), range.sizes.last().copied().unwrap_or(0));
-        self.words.range(ALONG, from, to)
+        self.words.range(ALONG.id, from, to)
     }
 
     /// `send for 64 B to 64 KiB`, with the ranges that have a choice.
@@ -222,7 +223,7 @@ impl<'a> Grid<'a> {
     fn advise(&self, rest: &Point) -> Option<(String, Vec<CellRef>)> {
         let ranges = self.ranges();
         let metric = &self.study.comparisons.metric;
-        let place = self.words.place(rest, &[RIVALS, ALONG, ACROSS]);
+        let place = self.words.place(rest, &[RIVALS.id, ALONG.id, ACROSS.id]);
         let choices = self.choices(&ranges);
         if choices.is_empty() {
             let text = format!(

@@ -73,7 +73,7 @@ pub fn statements(run: &Run, study: &Study) -> Vec<Statement> {
     let namer = Namer { run, words: &words };
     let mut lines: BTreeMap<Point, Vec<Batching>> = BTreeMap::new();
     for found in batching(run, study) {
-        lines.entry(found.place.without(ALONG)).or_default().push(found);
+        lines.entry(found.place.without(ALONG.id)).or_default().push(found);
     }
     lines.into_iter().map(|(line, found)| statement(&namer, study, &line, found)).collect()
 }
@@ -125,14 +125,14 @@ fn strongest<'b>(found: &[&'b Batching]) -> Option<&'b Batching> {
 
 fn sizes(namer: &Namer, found: &[&Batching]) -> String {
     let sizes: Vec<String> =
-        found.iter().filter_map(|b| b.place.get(ALONG)).map(|v| namer.words.value(ALONG, v)).collect();
+        found.iter().filter_map(|b| b.place.get(ALONG.id)).map(|v| namer.words.value(ALONG.id, v)).collect();
     and(&sizes)
 }
 
 /// `at 1 KiB pack_send (..) has 12 times [10, 13] less CPU per byte than send, the best with one ..`
 fn tell(namer: &Namer, study: &Study, b: &Batching) -> String {
     let better = better_in(&study.comparisons);
-    let at = b.place.get(ALONG).map_or_else(String::new, |v| namer.words.value(ALONG, v));
+    let at = b.place.get(ALONG.id).map_or_else(String::new, |v| namer.words.value(ALONG.id, v));
     let batched = namer.run.case(b.batched).map_or(1, |c| mechanism::per_call(&c.point));
     let name = namer.name(b.batched);
     // A run with one size of batch beside single messages names it already.
@@ -165,8 +165,8 @@ mod tests {
 
     /// Per message: a call costs 1000 ns, shared by the messages of a batch; a byte 0.2 ns.
     fn cost(p: &Point) -> f64 {
-        let factor = if p.text("mechanism") == Some("sendmsg") { 0.9 } else { 1.0 };
-        factor * 1000.0 / mechanism::per_call(p) as f64 + 0.2 * p.int("message_bytes").unwrap() as f64
+        let factor = if p.text_at("mechanism") == Some("sendmsg") { 0.9 } else { 1.0 };
+        factor * 1000.0 / mechanism::per_call(p) as f64 + 0.2 * p.int_at("message_bytes").unwrap() as f64
     }
 
     fn found(cost_ns: fn(&Point) -> f64) -> (Run, Vec<Batching>) {
@@ -182,7 +182,7 @@ mod tests {
         let (run, found) = found(cost);
         assert_eq!(found.len(), 6);
         for b in &found {
-            let small = b.place.int("message_bytes") != Some(1 << 20);
+            let small = b.place.int_at("message_bytes") != Some(1 << 20);
             assert_eq!(b.is_the_answer(), small, "{b:?}");
             let per_call = |case: usize| mechanism::per_call(&run.case(case).unwrap().point);
             assert_eq!((per_call(b.batched), per_call(b.gain.over)), (64, 1));

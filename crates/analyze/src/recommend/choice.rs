@@ -17,6 +17,7 @@ use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The sizes that an engineer asks about; the nearest measured ones are answered.
 pub const TYPICAL: [u64; 3] = [1 << 10, 16 << 10, 1 << 20];
@@ -126,7 +127,7 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
         let point = &run.case(case)?.point;
         let plain =
             |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
-        let own = point.iter().filter(|(id, _)| *id != RIVALS && probe.chosen(id));
+        let own = point.iter().filter(|(id, _)| *id != RIVALS.id && probe.chosen(id));
         let changed = own.filter(|(id, value)| plain(id).as_ref() != Some(value)).count();
         (point.text(RIVALS) == Some(mechanism::control().about().id)).then_some((changed, case))
     };
@@ -137,15 +138,15 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
 pub fn choices(run: &Run, study: &Study) -> Vec<Choice> {
     let mut lines: BTreeMap<Point, Vec<&Winner>> = BTreeMap::new();
     for winner in study.winners.iter().filter(|w| !w.candidates.is_empty() && w.shared.int(ALONG).is_some()) {
-        lines.entry(winner.shared.without(ALONG)).or_default().push(winner);
+        lines.entry(winner.shared.without(ALONG.id)).or_default().push(winner);
     }
     let mut ends: BTreeMap<Point, Vec<Point>> = BTreeMap::new();
     for line in lines.keys() {
-        ends.entry(line.without("threads")).or_default().push(line.clone());
+        ends.entry(line.without(THREADS.id)).or_default().push(line.clone());
     }
     let mut choices = Vec::new();
     for mut of_threads in ends.into_values() {
-        of_threads.sort_by_key(|line| line.int("threads"));
+        of_threads.sort_by_key(|line| line.int(THREADS));
         let last = of_threads.len() - 1;
         of_threads.dedup();
         for line in of_threads.iter().enumerate().filter(|(i, _)| *i == 0 || *i == last).map(|(_, l)| l) {
@@ -183,7 +184,7 @@ pub struct Namer<'a> {
 impl Namer<'_> {
     pub fn name(&self, case: usize) -> String {
         let Some(case) = self.run.case(case) else { return String::new() };
-        probe::find(&case.probe).map_or_else(String::new, |p| self.words.way(p, &case.point, RIVALS))
+        probe::find(&case.probe).map_or_else(String::new, |p| self.words.way(p, &case.point, RIVALS.id))
     }
 
     /// The first few, and how many more.
@@ -209,7 +210,7 @@ pub fn statements(run: &Run, studies: &[Study]) -> Vec<Statement> {
     let namer = Namer { run, words: &words };
     let tell = |choice: Choice| {
         // The size is what an answer is looked up by, also where the run has one only.
-        let known: Vec<&str> = words.constant().into_iter().filter(|id| *id != ALONG).collect();
+        let known: Vec<&str> = words.constant().into_iter().filter(|id| *id != ALONG.id).collect();
         let place = words.place(&choice.place, &known);
         let mut text = format!("At {place}, {}.", one(&namer, first, &choice));
         let mut cells = choice.cells();
@@ -292,8 +293,8 @@ mod tests {
     use crate::whole::Analysis;
 
     fn cost(p: &Point) -> f64 {
-        let bytes = p.int("message_bytes").unwrap();
-        let factor = match p.text("mechanism").unwrap() {
+        let bytes = p.int_at("message_bytes").unwrap();
+        let factor = match p.text_at("mechanism").unwrap() {
             "sendmsg" if bytes >= 16384 => 0.5,
             "pack_send" => 1.5,
             _ => 1.0,
@@ -313,9 +314,9 @@ mod tests {
         let synthetic = Synthetic { cost_ns: cost, rounds: 12, noise: 0.01, sizes, ..Default::default() };
         let (run, choices) = answers(synthetic);
         assert_eq!(choices.len(), 6, "three sizes at the fewest and at the most threads");
-        let name = |case: usize| run.case(case).unwrap().point.text("mechanism").unwrap();
+        let name = |case: usize| run.case(case).unwrap().point.text_at("mechanism").unwrap();
         for choice in &choices {
-            if choice.place.int("message_bytes") == Some(2048) {
+            if choice.place.int_at("message_bytes") == Some(2048) {
                 assert_eq!((choice.sure, choice.tied.len()), (Sure::Tied, 1), "{choice:?}");
                 let next = choice.next.as_ref().unwrap();
                 assert_eq!((name(next.over), next.claimed), ("pack_send", true));

@@ -75,7 +75,7 @@ pub struct Range {
 pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
     let mut lines: BTreeMap<(&str, Point), Vec<Step>> = BTreeMap::new();
     for winner in &study.winners {
-        let Some(at) = winner.shared.int(along) else { continue };
+        let Some(at) = winner.shared.int_at(along) else { continue };
         let good: &[usize] = match &winner.outcome {
             Outcome::Wins(case) => std::slice::from_ref(case),
             Outcome::Tied(cases) => cases,
@@ -160,7 +160,7 @@ impl Line<'_> {
 pub fn statements(run: &Run, study: &Study) -> Vec<Statement> {
     let words = Words::of(run);
     let namer = Namer { run, words: &words };
-    let lines = lines(run, study, ALONG);
+    let lines = lines(run, study, ALONG.id);
     lines.iter().filter(|l| l.steps.len() > 1).map(|line| statement(&namer, study, line)).collect()
 }
 
@@ -201,7 +201,7 @@ fn told(
     before: Option<&Range>,
     range: &Range,
 ) -> (String, Vec<usize>) {
-    let size = |step: usize| namer.words.range(ALONG, line.steps[step].at, line.steps[step].at);
+    let size = |step: usize| namer.words.range(ALONG.id, line.steps[step].at, line.steps[step].at);
     let last = range.to + 1 == line.steps.len();
     let mut use_of: Vec<String> =
         range.ways.iter().take(NAMES).map(|way| name(namer, line, range, way)).collect();
@@ -237,7 +237,7 @@ fn gained(
                 namer.words.factor(&gain.ratio),
                 better_in(&study.comparisons),
                 namer.name(gain.over),
-                namer.words.range(ALONG, at, at)
+                namer.words.range(ALONG.id, at, at)
             );
             (text, vec![case, gain.over])
         }

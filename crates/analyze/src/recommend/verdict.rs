@@ -17,6 +17,7 @@ use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The statements of the verdict, most important first.
 pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]) -> Vec<Statement> {
@@ -178,7 +179,7 @@ impl Teller<'_> {
 
     /// The places in ranges of tested sizes, lines with the same ranges told together by threads.
     fn places(&self, some: &[&Winner], all: &[&Winner]) -> String {
-        let line = |w: &Winner| w.shared.without(ALONG);
+        let line = |w: &Winner| w.shared.without(ALONG.id);
         let chosen: BTreeSet<&Point> = some.iter().map(|w| &w.shared).collect();
         let mut lines: BTreeMap<Point, Vec<(u64, bool)>> = BTreeMap::new();
         for w in all {
@@ -190,15 +191,15 @@ impl Teller<'_> {
             steps.sort_unstable();
             let ranges = ranges(&steps);
             if !ranges.is_empty() {
-                let threads = together.entry((line.without("threads"), ranges)).or_default();
-                threads.extend(line.get("threads").cloned());
+                let threads = together.entry((line.without(THREADS.id), ranges)).or_default();
+                threads.extend(line.get(THREADS.id).cloned());
             }
         }
         // What all lines share is said once, at the end.
         let rests: BTreeSet<String> = together.keys().map(|(rest, _)| self.words.place(rest, &[])).collect();
         let tell = |((rest, ranges), threads): (&(Point, Ranges), &Vec<Value>)| {
             let sizes: Vec<String> =
-                ranges.iter().map(|(from, to)| self.words.range(ALONG, *from, *to)).collect();
+                ranges.iter().map(|(from, to)| self.words.range(ALONG.id, *from, *to)).collect();
             let mut parts = vec![and(&sizes)];
             if !threads.is_empty() {
                 parts.push(format!("with {}", words::threads(threads)));
@@ -324,8 +325,8 @@ mod tests {
 
     /// sendmsg wins from 16 KiB up, by 30 % at 64 KiB and 20 % elsewhere; below it all are alike.
     fn cost(p: &Point) -> f64 {
-        let bytes = p.int("message_bytes").unwrap();
-        let factor = match (p.text("mechanism").unwrap(), bytes) {
+        let bytes = p.int_at("message_bytes").unwrap();
+        let factor = match (p.text_at("mechanism").unwrap(), bytes) {
             ("sendmsg", 65536) => 0.7,
             ("sendmsg", 16384..) => 0.8,
             _ => 1.0,
@@ -377,9 +378,9 @@ mod tests {
 
     #[test]
     fn ranges_stop_where_a_claim_does() {
-        let broken = |p: &Point| match p.int("message_bytes").unwrap() {
+        let broken = |p: &Point| match p.int_at("message_bytes").unwrap() {
             16384 => 1000.0,
-            _ if p.text("mechanism") == Some("send") => 700.0,
+            _ if p.text_at("mechanism") == Some("send") => 700.0,
             _ => 1000.0,
         };
         let all = told(&Synthetic { cost_ns: broken, rounds: 12, noise: 0.01, ..Default::default() }.run());

@@ -95,21 +95,6 @@ impl<V: Clone> Few<V> {
     }
 }
 
-impl Point {
-    pub fn int(&self, axis: &str) -> Option<u64> {
-        self.get(axis).and_then(Value::as_int)
-    }
-
-    pub fn text(&self, axis: &str) -> Option<&str> {
-        self.get(axis).and_then(Value::as_text)
-    }
-
-    /// `on` on this switch axis.
-    pub fn on(&self, axis: &str) -> bool {
-        self.text(axis) == Some("on")
-    }
-}
-
 /// Panics where there is none of this name.
 impl<Q: AsRef<str> + ?Sized, V> Index<&Q> for Few<V> {
     type Output = V;
@@ -200,7 +185,7 @@ mod tests {
             point.set(&axis, Value::Int(n));
             map.insert(axis.clone(), n);
             prop_assert_eq!(&point, &of(&map));
-            prop_assert_eq!(point.int(&axis), Some(n));
+            prop_assert_eq!(point.int_at(&axis), Some(n));
             let text = serde_json::to_string(&map).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Point>(&text).unwrap(), &point);
             map.remove(&axis);

@@ -260,7 +260,7 @@ fn refuse_too_large(
 /// The axis of this point that, halved until it fits, changes it least.
 fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> String {
     for axis in axes {
-        let (Kind::Bytes { min, .. }, Some(asked)) = (axis.kind, point.int(axis.id)) else { continue };
+        let (Kind::Bytes { min, .. }, Some(asked)) = (axis.kind, point.int_at(axis.id)) else { continue };
         let halves = std::iter::successors(Some(asked / 2), |n| Some(n / 2)).take_while(|n| *n >= min.max(1));
         for value in halves {
             let mut smaller = point.clone();

@@ -28,7 +28,7 @@ fn axes_multiply_in_order_and_one_that_does_not_apply_is_absent() {
         make(&[("path", "loopback"), ("size", "64,128,64"), ("threads", "1,2"), ("mechanism", "pack_send")]);
     let points: Vec<(u64, u64)> = firsts(&plan)
         .iter()
-        .map(|c| (c.point.int("message_bytes").unwrap(), c.point.int("threads").unwrap()))
+        .map(|c| (c.point.int_at("message_bytes").unwrap(), c.point.int_at("threads").unwrap()))
         .collect();
     assert_eq!(points, [(64, 1), (64, 2), (128, 1), (128, 2)]);
     assert!(plan.cases.iter().all(|c| c.point.get("mtu").is_none()), "a loopback has no MTU of ours");
@@ -66,8 +66,8 @@ fn corners_of_one_mechanism_are_measured_twice() {
     for twin in &twins {
         let of = &plan.cases[twin.twin_of.unwrap()];
         assert_eq!((&twin.probe, &twin.point, of.twin_of), (&of.probe, &of.point, None));
-        assert_eq!(twin.point.text("mechanism"), first.point.text("mechanism"));
-        corners.push((twin.point.int("message_bytes").unwrap(), twin.point.int("threads").unwrap()));
+        assert_eq!(twin.point.text_at("mechanism"), first.point.text_at("mechanism"));
+        corners.push((twin.point.int_at("message_bytes").unwrap(), twin.point.int_at("threads").unwrap()));
     }
     assert_eq!(corners, [(64, 1), (64, 8), (4096, 1), (4096, 8)]);
     assert!(plan.cases[..plan.cases.len() - 4].iter().all(|c| c.twin_of.is_none()), "twins come last");
@@ -88,7 +88,7 @@ fn quick_values_are_taken_where_none_are_named() {
     let size = probe::ALL[0].axes().into_iter().find(|a| a.flag == "size").unwrap();
     let sizes: Vec<Value> = firsts(&plan).iter().map(|c| c.point.get(size.id).unwrap().clone()).collect();
     assert_eq!(sizes, (size.quick)());
-    assert!(plan.cases.iter().all(|c| c.point.int("threads") == Some(4)));
+    assert!(plan.cases.iter().all(|c| c.point.int_at("threads") == Some(4)));
 }
 
 #[test]

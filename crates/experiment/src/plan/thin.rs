@@ -96,8 +96,9 @@ mod tests {
         let plan = quick(&all);
         let pairs = |plan: &Plan| {
             let points = plan.cases.iter().map(|c| &c.point).chain(plan.skips.iter().map(|s| &s.point));
-            let pairs = points
-                .map(|p| (p.text("mechanism").unwrap().to_string(), p.text("receiver").unwrap().to_string()));
+            let pairs = points.map(|p| {
+                (p.text_at("mechanism").unwrap().to_string(), p.text_at("receiver").unwrap().to_string())
+            });
             pairs.collect::<std::collections::BTreeSet<_>>()
         };
         let names = |id: &str| {

@@ -33,7 +33,7 @@ fn corners(group: &[Case]) -> Vec<usize> {
             // axis stays at its low end.
             let distance = |case: &&&Case| -> Vec<u64> {
                 let ends = varying.iter().enumerate().map(|(i, axis)| {
-                    let value = case.point.int(axis).unwrap_or(0);
+                    let value = case.point.int_at(axis).unwrap_or(0);
                     if corner >> i & 1 == 1 { u64::MAX - value } else { value }
                 });
                 ends.collect()
@@ -59,7 +59,7 @@ fn varying_numbers(cases: &[&Case]) -> Vec<Name> {
         if value.as_int().is_none() {
             continue;
         }
-        let mut values: Vec<u64> = cases.iter().filter_map(|case| case.point.int(axis)).collect();
+        let mut values: Vec<u64> = cases.iter().filter_map(|case| case.point.int_at(axis)).collect();
         values.sort_unstable();
         values.dedup();
         if values.len() > 1 {

@@ -396,7 +396,7 @@ mod tests {
         let audits = record.audits.iter().map(|audit| (&audit.probe, &audit.point));
         for (id, point) in cases.chain(audits) {
             let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
-            assert_eq!(point.int(axis), known.then_some(1), "{id} at {point}");
+            assert_eq!(point.int_at(axis), known.then_some(1), "{id} at {point}");
         }
     }
 

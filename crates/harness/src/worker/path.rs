@@ -8,6 +8,7 @@ use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings, named};
 use syscost_host::remote::{self, Host, target};
+use syscost_measure::probe::transfer::axes::{MTU, OFFLOADS, PATH};
 use syscost_sys::namespace;
 
 /// Where a worker runs.
@@ -127,15 +128,15 @@ impl Paths {
 
 /// The host on the far side of this point's path, as the user wrote it.
 pub fn another_host(point: &Point) -> Option<&str> {
-    point.text("path").filter(|path| target::is_meant(path))
+    point.text(PATH).filter(|path| target::is_meant(path))
 }
 
 /// The link of this point, if its roles are not both here.
 fn link(point: &Point) -> Option<PathLink> {
-    match point.text("path")? {
+    match point.text(PATH)? {
         "veth" => {
-            let mtu = point.int("mtu").unwrap_or(1500) as u32;
-            Some(PathLink::Veth { mtu, offloads: point.text("offloads") != Some("off") })
+            let mtu = point.int(MTU).unwrap_or(1500) as u32;
+            Some(PathLink::Veth { mtu, offloads: point.text(OFFLOADS) != Some("off") })
         }
         path => named::is_meant(path).then(|| PathLink::Named(path.to_string())),
     }

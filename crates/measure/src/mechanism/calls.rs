@@ -38,12 +38,12 @@ pub const MSG_MORE: Axis = Axis {
 
 /// Messages per call at this point; 1 for a mechanism without the axis.
 pub fn per_call(point: &Point) -> u64 {
-    point.int(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
+    point.int_at(MESSAGES_PER_CALL.id).unwrap_or(1).max(1)
 }
 
 /// MSG_MORE where the point asks for it, else no flag.
 pub fn more_flag(point: &Point) -> libc::c_int {
-    if point.on(MSG_MORE.id) { libc::MSG_MORE } else { 0 }
+    if point.text_at(MSG_MORE.id) == Some("on") { libc::MSG_MORE } else { 0 }
 }
 
 /// So many messages one behind the other in one buffer.

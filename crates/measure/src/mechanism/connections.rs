@@ -1,6 +1,7 @@
 //! Connections of one thread: an axis of whoever opens them. A mechanism knows of its own connection alone;
 //! one that shares something out among those of its thread asks here how many there are.
 
+use crate::probe::transfer::axes::THREADS;
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::units::Unit;
 
@@ -19,10 +20,10 @@ pub const CONNECTIONS: Axis = Axis {
 
 /// Connections of each thread at this point.
 pub fn connections(point: &Point) -> u64 {
-    point.int(CONNECTIONS.id).unwrap_or(1)
+    point.int_at(CONNECTIONS.id).unwrap_or(1)
 }
 
 /// Connections of all threads together.
 pub fn all_connections(point: &Point) -> u64 {
-    point.int("threads").unwrap_or(1).saturating_mul(connections(point))
+    point.int(THREADS).unwrap_or(1).saturating_mul(connections(point))
 }

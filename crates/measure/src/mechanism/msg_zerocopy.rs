@@ -6,6 +6,7 @@
 //! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
+use crate::probe::transfer::axes::{MESSAGE_BYTES};
 use super::zerocopy_ring::{self, Ring, Shape, Waiting};
 use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup};
 use super::{connections, more_flag, per_call};
@@ -57,8 +58,8 @@ pub const REAP_AXES: &[Axis] = &[
 
 /// Messages that may be in flight at this point.
 pub fn in_flight(point: &Point) -> u64 {
-    let bytes = point.int("message_bytes").unwrap_or(1).max(1);
-    let asked = point.int("in_flight").filter(|asked| *asked > 0);
+    let bytes = point.int(MESSAGE_BYTES).unwrap_or(1).max(1);
+    let asked = point.int_at(REAP_AXES[1].id).filter(|asked| *asked > 0);
     let of_a_thread = (IN_FLIGHT_BYTES / bytes).clamp(FEWEST_IN_FLIGHT, MOST_IN_FLIGHT);
     asked.unwrap_or((of_a_thread / connections(point)).max(FEWEST_OF_MANY))
 }
@@ -75,7 +76,7 @@ pub fn shape(point: &Point) -> Shape {
     Shape {
         slots: slots(point) as usize,
         per_call: per_call(point),
-        reap_batch: point.int("reap_batch").unwrap_or(REAP_BATCH),
+        reap_batch: point.int_at(REAP_AXES[0].id).unwrap_or(REAP_BATCH),
         flags: more_flag(point),
         waiting: Waiting::ForCompletion,
     }

@@ -81,7 +81,7 @@ pub fn drained(socket: RawFd, limit: Duration) -> io::Result<u64> {
 
 /// The point's pipe, or why an ordinary user cannot have it.
 pub fn pipe(point: &Point) -> io::Result<Pipe> {
-    let bytes = point.int(PIPE_SIZE.id).unwrap_or(PIPE_BYTES);
+    let bytes = point.int_at(PIPE_SIZE.id).unwrap_or(PIPE_BYTES);
     Pipe::sized(bytes as usize).map_err(|error| match error.raw_os_error() {
         // Not EMFILE: that is this process's limit on descriptors, whatever they are of.
         Some(libc::EPERM | libc::ENOMEM | libc::ENFILE) => io::Error::other(refused(bytes, &error)),

@@ -43,7 +43,7 @@ impl Mechanism for Splice {
         Ok(Box::new(Splicer {
             socket: setup.socket,
             per_call: per_call(setup.point),
-            at_end: if setup.point.on(MSG_MORE.id) { MOVE | MORE } else { MOVE },
+            at_end: if setup.point.text_at(MSG_MORE.id) == Some("on") { MOVE | MORE } else { MOVE },
             pipe: pipe(setup.point)?,
             source: Source::new(setup.socket, &setup.message, setup.point)?,
             tally: Tally::default(),

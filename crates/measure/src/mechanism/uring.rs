@@ -40,7 +40,7 @@ pub fn way(gathered: bool, zero_copy: bool, point: &Point) -> Way {
     Way {
         gathered,
         zero_copy,
-        registered: zero_copy && point.on(REGISTERED.id),
+        registered: zero_copy && point.text_at(REGISTERED.id) == Some("on"),
         flags: if zero_copy { 0 } else { more_flag(point) },
     }
 }
@@ -59,7 +59,7 @@ pub fn slots(zero_copy: bool, point: &Point) -> u64 {
 pub fn start(setup: Setup<'_>, way: Way) -> io::Result<Box<dyn Sender>> {
     let slots = slots(way.zero_copy, setup.point);
     let call = per_call(setup.point);
-    let reap_batch = setup.point.int(REAP_AXES[0].id).unwrap_or(1);
+    let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
     let memory = (0..slots).map(|_| memory(&setup.message, way)).collect();
     let line = Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
         io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),

@@ -17,6 +17,7 @@
 //! not handed back to an allocator: pages on their way keep their bytes.
 //! Sources: vmsplice(2), splice(2), tcp(7) (SIOCOUTQ), Documentation/networking/ip-sysctl.rst.
 
+use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, SOCKET_BUFFER_BYTES};
 use super::lent_ring::{LentRing, Shape};
 use super::page_cache::{PIPE_SIZE, drained, pipe, tried};
 use super::{About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, per_call};
@@ -83,9 +84,9 @@ impl Mechanism for VmSplice {
     }
 
     fn messages_held(&self, point: &Point) -> u64 {
-        let bytes = point.int("message_bytes").unwrap_or(FIELDS as u64);
+        let bytes = point.int(MESSAGE_BYTES).unwrap_or(FIELDS as u64);
         let alignment =
-            if point.text("alignment") == Some("page") { Alignment::Page } else { Alignment::Heap };
+            if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
         let shape = shape(point, bytes as usize, alignment, window_of_this_host());
         (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(bytes)
     }
@@ -99,7 +100,7 @@ impl Mechanism for VmSplice {
         Ok(Box::new(Lender {
             socket: setup.socket,
             pipe: pipe(setup.point)?,
-            at_end: if setup.point.on(MSG_MORE.id) { MOVE | MORE } else { MOVE },
+            at_end: if setup.point.text_at(MSG_MORE.id) == Some("on") { MOVE | MORE } else { MOVE },
             ring: LentRing::new(setup.socket, &setup.message, shape)?,
             lent: Lent::default(),
             tally: Tally::default(),
@@ -110,8 +111,8 @@ impl Mechanism for VmSplice {
 /// The ring for a receiver that announces up to so large a window.
 fn shape(point: &Point, message_bytes: usize, alignment: Alignment, window: u64) -> Shape {
     // The kernel doubles what SO_RCVBUF asks for, and takes that beyond the scale's window.
-    let asked = 2 * point.int("socket_buffer_bytes").unwrap_or(0);
-    let unread = match point.text(REUSE.id) {
+    let asked = 2 * point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
+    let unread = match point.text_at(REUSE.id) {
         Some("acknowledged") => 0,
         _ => window.max(asked) + OVERSHOOT,
     };

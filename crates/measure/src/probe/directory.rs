@@ -2,17 +2,17 @@
 //!
 //! It only says whether a scratch file can be made there; the harness makes it.
 
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::scratch;
 
-pub const ID: &str = "directory";
+pub const ID: NameAxis = NameAxis::new("directory");
 
 /// The axis, the working directory by default: what a person calls "this disk".
 pub fn axis() -> Axis {
     Axis {
-        id: ID,
+        id: ID.id,
         flag: "dir",
         title: "directory",
         help: "where the scratch files are made: it decides the file system and the disk",
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn a_directory_that_takes_no_file_is_unavailable_with_its_name() {
         let mut point = Point::default();
-        point.set(ID, Value::text("/proc/nowhere"));
+        point.set(ID.id, Value::text("/proc/nowhere"));
         let why = available(&point).unwrap_err();
         assert!(why.reason.contains("/proc/nowhere") && !why.remedy.is_empty(), "{why:?}");
         let dir = tempfile::tempdir().unwrap();
-        point.set(ID, Value::text(dir.path().to_string_lossy()));
+        point.set(ID.id, Value::text(dir.path().to_string_lossy()));
         assert_eq!(available(&point), Ok(()));
         assert!(axis().parse("").is_err());
     }

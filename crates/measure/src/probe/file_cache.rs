@@ -10,9 +10,10 @@ use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
+use crate::probe::file_read::axes::FILE_BYTES;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity};
 use syscost_core::units::Unit;
 use syscost_host::scratch::ScratchFile;
@@ -23,7 +24,7 @@ use syscost_sys::disk;
 pub struct FileCache;
 
 const ID: &str = "file_cache";
-const LIMIT: &str = "cache_limit_bytes";
+const LIMIT: IntAxis = IntAxis::new("cache_limit_bytes");
 const SMALLEST_BYTES: u64 = 64 << 20;
 const LARGEST_BYTES: u64 = 16 << 30;
 /// Without a limit from the user: what writing and reading costs a second or two.
@@ -58,7 +59,7 @@ fn doubling() -> Vec<Value> {
 
 /// The size of a case and its limit.
 fn sizes(point: &Point) -> Option<(u64, u64)> {
-    Some((point.int("file_bytes")?, point.int(LIMIT)?))
+    Some((point.int(FILE_BYTES)?, point.int(LIMIT)?))
 }
 
 impl Probe for FileCache {
@@ -81,7 +82,7 @@ impl Probe for FileCache {
         vec![
             directory::axis(),
             Axis {
-                id: LIMIT,
+                id: LIMIT.id,
                 flag: "cache-limit",
                 title: "limit of the page cache's use",
                 help: "no larger file is written or read: the disk space and page cache that the search may use",
@@ -93,7 +94,7 @@ impl Probe for FileCache {
             Axis {
                 default: doubling,
                 quick: || [SMALLEST_BYTES, 4 * SMALLEST_BYTES].map(Value::Int).to_vec(),
-                ..file_read::FILE_BYTES
+                ..file_read::FILE_SIZE
             },
         ]
     }
@@ -171,22 +172,22 @@ impl Probe for FileCache {
     }
 
     fn timing(&self, point: &Point, _: Timing) -> Timing {
-        let window_ns = point.int("file_bytes").unwrap_or(0) / EXPECTED_BYTES_PER_NS;
+        let window_ns = point.int(FILE_BYTES).unwrap_or(0) / EXPECTED_BYTES_PER_NS;
         Timing { warmup_ns: 0, window_ns, windows: 1 }
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let size = Unit::Bytes.format(point.int("file_bytes")? as f64);
+        let size = Unit::Bytes.format(point.int(FILE_BYTES)? as f64);
         Some(Row::drawn(format!("a file of {size}, read again")))
     }
 
     /// As long as the page cache holds the file.
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
-        Some(file_read::cached(inputs, point.int("file_bytes")?, READ_BYTES))
+        Some(file_read::cached(inputs, point.int(FILE_BYTES)?, READ_BYTES))
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        let curve = Shape::Curve { along: "file_bytes", log_y: true, levels: true };
+        let curve = Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: true };
         vec![Drawing { title: "Reading a file again", metric: "cost", shape: curve, includes: |_| true }]
     }
 }
@@ -255,9 +256,9 @@ mod tests {
     #[test]
     fn a_size_above_the_limit_makes_no_file() {
         let mut point = Point::default();
-        point.set(LIMIT, Value::Int(128 << 20));
+        point.set(LIMIT.id, Value::Int(128 << 20));
         for (bytes, files) in [(64u64 << 20, 1), (128 << 20, 1), (256 << 20, 0)] {
-            point.set("file_bytes", Value::Int(bytes));
+            point.set(FILE_BYTES.id, Value::Int(bytes));
             let made = FileCache.files(&point);
             assert_eq!(made.len(), files, "{bytes}");
             assert!(made.iter().all(|file| file.bytes == 128 << 20), "one file for all sizes");

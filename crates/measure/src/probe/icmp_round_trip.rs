@@ -8,6 +8,7 @@ use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role, system_call};
+use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
@@ -56,7 +57,7 @@ impl Probe for IcmpRoundTrip {
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         network::allowed(point)?;
         // Inside a namespace of ours the worker is its root; here it is who started it.
-        if point.text("path") == Some(network::LOOPBACK) {
+        if point.text(PATH) == Some(network::LOOPBACK) {
             open(Ipv4Addr::LOCALHOST).map(|_| ())
         } else {
             Ok(())
@@ -100,7 +101,7 @@ impl Probe for IcmpRoundTrip {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text("path")?)))
+        Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text(PATH)?)))
     }
 
     /// Two system calls, and the way of two packets through the stack, which no fact of a machine

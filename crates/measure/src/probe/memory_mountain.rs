@@ -11,7 +11,7 @@ use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing};
 use anyhow::{Context, Result, bail};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::sample::{Metric, Quantity};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory};
@@ -20,7 +20,7 @@ use syscost_sys::stream;
 
 pub struct MemoryMountain;
 
-const STRIDE: &str = "stride_bytes";
+const STRIDE: IntAxis = IntAxis::new("stride_bytes");
 const WORD: u64 = size_of::<u64>() as u64;
 const LARGEST: u64 = 64 << 20;
 /// Words are these multiples, so that a sum over any of them is known.
@@ -71,7 +71,7 @@ impl Probe for MemoryMountain {
         vec![
             working_set::axis(64, sizes, quick_sizes),
             Axis {
-                id: STRIDE,
+                id: STRIDE.id,
                 flag: "stride",
                 title: "stride",
                 help: "from one 8-byte word that is read to the next",
@@ -184,8 +184,8 @@ impl Probe for MemoryMountain {
                 title: "Memory mountain",
                 metric: "bandwidth",
                 shape: Shape::Heat {
-                    x: |point| point.get(STRIDE).cloned(),
-                    y: |point| point.get(WORKING_SET).cloned(),
+                    x: |point| point.get(STRIDE.id).cloned(),
+                    y: |point| point.get(WORKING_SET.id).cloned(),
                     x_title: "stride",
                     y_title: "working set",
                     mirrored: false,
@@ -195,7 +195,7 @@ impl Probe for MemoryMountain {
             Drawing {
                 title: "Memory mountain: read throughput by size, a line for each stride",
                 metric: "bandwidth",
-                shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: false },
+                shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
                 includes: |_| true,
             },
         ]

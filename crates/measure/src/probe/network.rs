@@ -5,6 +5,7 @@
 
 use super::transfer::{available, axes, connection};
 use super::{RoleReport, Stage, Task};
+use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -35,8 +36,8 @@ pub fn placement_axis() -> Axis {
 
 /// May this path and placement be used here?
 pub fn allowed(point: &Point) -> Result<(), Unavailable> {
-    point.text("path").map_or(Ok(()), available::path)?;
-    point.text("placement").map_or(Ok(()), available::placement)
+    point.text(PATH).map_or(Ok(()), available::path)?;
+    point.text(PLACEMENT).map_or(Ok(()), available::placement)
 }
 
 /// One core instead of two where this process has one; a path that is not possible is skipped.
@@ -50,7 +51,7 @@ pub fn substitute(axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
 
 /// Pins the calling thread where the case's placement wants this side; says where.
 pub fn settle(task: &Task) -> Result<BTreeMap<String, String>> {
-    let text = task.point.text("placement").unwrap_or("none");
+    let text = task.point.text(PLACEMENT).unwrap_or("none");
     let placement = Placement::parse(text).map_err(|reason| anyhow!(reason))?;
     let pins = Topology::read().place(&placement, 1)?;
     let pin = pins.first().copied().unwrap_or_default();
@@ -67,9 +68,9 @@ pub fn settle(task: &Task) -> Result<BTreeMap<String, String>> {
 pub fn tcp_options() -> Point {
     const CUBIC: &str = "cubic";
     let mut options = Point::default();
-    options.set("nodelay", Value::text("on"));
+    options.set(NODELAY.id, Value::text("on"));
     if available::congestion_control(CUBIC).is_ok() {
-        options.set("congestion_control", Value::text(CUBIC));
+        options.set(CONGESTION_CONTROL.id, Value::text(CUBIC));
     }
     options
 }

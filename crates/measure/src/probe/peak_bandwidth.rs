@@ -10,6 +10,7 @@ use super::row::Row;
 use super::transfer::Transfer;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, icmp_round_trip, memory_bandwidth};
 use crate::mechanism;
+use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
 use syscost_core::units::Unit;
@@ -36,7 +37,7 @@ fn as_transfer(point: &Point) -> Point {
             continue;
         }
         let default = match axis.id {
-            "path" => point.get("path").cloned(),
+            "path" => point.get(PATH.id).cloned(),
             "message_bytes" => Some(Value::Int(MESSAGE_BYTES)),
             "mechanism" => Some(Value::text(mechanism::control().about().id)),
             _ => (axis.default)().into_iter().next(),
@@ -140,7 +141,7 @@ impl Probe for PeakBandwidth {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let path = point.text("path")?;
+        let path = point.text(PATH)?;
         let row = Row::listed(format!("one stream, {path}"));
         Some(if path == LOOPBACK {
             row.as_published(ID, path).told_as("one TCP stream over loopback")
@@ -154,9 +155,9 @@ impl Probe for PeakBandwidth {
     /// echo's two packets does, in the sender's context. On two cores the copies overlap; on one they
     /// take turns.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let shared = as_transfer(point).text("placement") == Some("same");
+        let shared = as_transfer(point).text(PLACEMENT) == Some("same");
         let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", SHARED_CACHE_BYTES, 1));
-        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
         let turns = if shared { 2.0 } else { 1.0 };
         let copies = inputs.constant("copies_on_a_core", turns, Unit::Count, "where the two sides run");
         let gso = "the most that a segment holds before it is cut: Documentation/networking/segmentation-offloads.rst";
@@ -179,7 +180,7 @@ mod tests {
             let mut point = Point::default();
             point.set("path", Value::text(path));
             let whole = as_transfer(&point);
-            assert_eq!((whole.text("path"), whole.int("threads")), (Some(path), Some(1)));
+            assert_eq!((whole.text_at("path"), whole.int_at("threads")), (Some(path), Some(1)));
             for axis in Transfer.axes() {
                 let applies = Transfer.applies(axis.id, &whole);
                 assert_eq!(whole.get(axis.id).is_some(), applies, "{path} {}", axis.id);

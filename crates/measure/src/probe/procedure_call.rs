@@ -10,11 +10,13 @@ use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, batch, cost};
 use anyhow::{Context, bail};
 use std::hint::black_box;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
 use syscost_sys::procedure;
+
+const ARGUMENTS: IntAxis = IntAxis::new("arguments");
 
 const MOST_ARGUMENTS: u64 = 7;
 /// Integer arguments that travel in registers; further ones are stored and loaded.
@@ -26,7 +28,7 @@ pub struct ProcedureCall;
 pub fn with_arguments(arguments: u64) -> RowRef {
     RowRef {
         probe: "procedure_call",
-        coordinates: vec![("arguments", Value::Int(arguments))],
+        coordinates: vec![(ARGUMENTS.id, Value::Int(arguments))],
         metric: "cost",
     }
 }
@@ -49,7 +51,7 @@ impl Probe for ProcedureCall {
 
     fn axes(&self) -> Vec<Axis> {
         vec![Axis {
-            id: "arguments",
+            id: ARGUMENTS.id,
             flag: "arguments",
             title: "arguments",
             help: "integer arguments of the called procedure",
@@ -79,7 +81,7 @@ impl Probe for ProcedureCall {
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        let arguments = task.point.int("arguments").context("no number of arguments")?;
+        let arguments = task.point.int(ARGUMENTS).context("no number of arguments")?;
         let calls = procedure::calls(arguments).with_context(|| format!("no loop for {arguments}"))?;
         let facts = batch::settle_on_one_cpu();
         let mut lost = 0u64;
@@ -98,13 +100,13 @@ impl Probe for ProcedureCall {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let arguments = point.int("arguments")?;
+        let arguments = point.int(ARGUMENTS)?;
         let row = Row::listed(units::count(arguments as usize, "argument"));
         Some(row.as_published("procedure_call", format!("args={arguments}")))
     }
 
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let arguments = point.int("arguments")?;
+        let arguments = point.int(ARGUMENTS)?;
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         if arguments == 0 {
             let cycles = inputs.constant(

@@ -14,7 +14,7 @@ use super::{
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
@@ -22,6 +22,9 @@ use syscost_host::clock::monotonic_ns;
 use syscost_host::files::Root;
 use syscost_sys::child;
 use syscost_sys::mapping::{self, Mapping, Pages};
+
+const RESIDENT_BYTES: IntAxis = IntAxis::new("resident_bytes");
+const HOW: NameAxis = NameAxis::new("how");
 
 /// The program that is executed: what lmbench-like tools take, small and without output.
 const PROGRAM: &CStr = c"/bin/true";
@@ -42,7 +45,7 @@ struct How {
     status: i32,
 }
 
-const HOW: &[How] = &[
+const WAYS: &[How] = &[
     How {
         id: "fork",
         label: "fork, exit, wait",
@@ -78,13 +81,13 @@ const HOW: &[How] = &[
 ];
 
 fn find(point: &Point) -> Option<&'static How> {
-    HOW.iter().find(|how| Some(how.id) == point.text("how"))
+    WAYS.iter().find(|how| Some(how.id) == point.text(HOW))
 }
 
 /// The row of making a child in this way with this much touched memory, as an input of other rows'
 /// predictions.
 pub fn by(how: &'static str, resident_bytes: u64) -> RowRef {
-    let coordinates = vec![("how", Value::text(how)), ("resident_bytes", Value::Int(resident_bytes))];
+    let coordinates = vec![(HOW.id, Value::text(how)), (RESIDENT_BYTES.id, Value::Int(resident_bytes))];
     RowRef { probe: "process_create", coordinates, metric: "cost" }
 }
 
@@ -133,17 +136,17 @@ impl Probe for ProcessCreate {
     fn axes(&self) -> Vec<Axis> {
         vec![
             Axis {
-                id: "how",
+                id: HOW.id,
                 flag: "how",
                 title: "how",
                 help: "how the child is made",
                 unit: Unit::Name,
-                kind: Kind::Name { names: || HOW.iter().map(|how| how.id).collect(), aliases: Vec::new },
-                default: || HOW.iter().map(|how| Value::text(how.id)).collect(),
+                kind: Kind::Name { names: || WAYS.iter().map(|how| how.id).collect(), aliases: Vec::new },
+                default: || WAYS.iter().map(|how| Value::text(how.id)).collect(),
                 quick: || vec![Value::text("fork")],
             },
             Axis {
-                id: "resident_bytes",
+                id: RESIDENT_BYTES.id,
                 flag: "resident",
                 title: "resident memory",
                 help: "memory that the parent has touched beside its own",
@@ -167,7 +170,7 @@ impl Probe for ProcessCreate {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let resident = point.int("resident_bytes").unwrap_or(0);
+        let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
         resident + resident / TABLES_SHARE
     }
 
@@ -186,7 +189,7 @@ impl Probe for ProcessCreate {
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         let how = find(&task.point).with_context(|| format!("no way at {}", task.point))?;
-        let resident_bytes = task.point.int("resident_bytes").context("no resident size")?;
+        let resident_bytes = task.point.int(RESIDENT_BYTES).context("no resident size")?;
         let mut facts = batch::settle_on_one_cpu();
         let memory = Mapping::anonymous(resident_bytes as usize, Pages::Base);
         let mut memory = memory.context("cannot get the memory")?;
@@ -210,7 +213,7 @@ impl Probe for ProcessCreate {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let how = find(point)?;
-        let resident_bytes = point.int("resident_bytes")?;
+        let resident_bytes = point.int(RESIDENT_BYTES)?;
         let row =
             Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
         let published = how.published && resident_bytes == 1 << 20;
@@ -220,7 +223,7 @@ impl Probe for ProcessCreate {
     }
 
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
-        let resident_bytes = point.int("resident_bytes")?;
+        let resident_bytes = point.int(RESIDENT_BYTES)?;
         match find(point)?.id {
             "fork" => Some(predict_fork(resident_bytes, inputs)),
             "vfork" => Some(predict_vfork(inputs)),

@@ -11,12 +11,14 @@ use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::files::Root;
 use syscost_host::{Unavailable, clock};
 use syscost_sys::call;
+
+const CALL: NameAxis = NameAxis::new("call");
 
 pub struct SystemCall;
 
@@ -109,12 +111,12 @@ const CALLS: &[Call] = &[
 ];
 
 fn find(point: &Point) -> Option<&'static Call> {
-    CALLS.iter().find(|c| Some(c.id) == point.text("call"))
+    CALLS.iter().find(|c| Some(c.id) == point.text(CALL))
 }
 
 /// The row of one call, as an input of other rows' predictions.
 pub fn cost_of(call: &'static str) -> RowRef {
-    RowRef { probe: "system_call", coordinates: vec![("call", Value::text(call))], metric: "cost" }
+    RowRef { probe: "system_call", coordinates: vec![(CALL.id, Value::text(call))], metric: "cost" }
 }
 
 /// Times `call`, which says whether it did its work; every one must.
@@ -230,7 +232,7 @@ impl Probe for SystemCall {
 
     fn axes(&self) -> Vec<Axis> {
         vec![Axis {
-            id: "call",
+            id: CALL.id,
             flag: "call",
             title: "call",
             help: "which system call, or pair of calls, is made",

@@ -14,18 +14,21 @@ use super::transfer::connection;
 use super::{
     About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, icmp_round_trip, samples_of_one_role,
 };
+use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result, ensure};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
 use syscost_host::clock::monotonic_ns;
 use syscost_host::remote::reach::WELCOME;
+
+const PHASE: NameAxis = NameAxis::new("phase");
 
 pub struct TcpConnect;
 
@@ -44,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The row of this phase on this path, as an input of other rows' predictions.
 pub fn setup(path: &str) -> RowRef {
-    let coordinates = vec![("phase", Value::text(SETUP)), ("path", Value::text(path))];
+    let coordinates = vec![(PHASE.id, Value::text(SETUP)), ("path", Value::text(path))];
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
@@ -73,7 +76,7 @@ impl Probe for TcpConnect {
             network::path_axis(),
             network::placement_axis(),
             Axis {
-                id: "phase",
+                id: PHASE.id,
                 flag: "phase",
                 title: "phase of a connection",
                 help: "setup: connect until it returns; close: close until it returns",
@@ -146,7 +149,7 @@ impl Probe for TcpConnect {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let (path, phase) = (point.text("path")?, point.text("phase")?);
+        let (path, phase) = (point.text(PATH)?, point.text(PHASE)?);
         let row = Row::listed(format!("{phase}, {path}"));
         if path != network::LOOPBACK {
             return Some(row);
@@ -158,8 +161,8 @@ impl Probe for TcpConnect {
     /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
     /// and a close sends one and waits for none.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text("path")?));
-        if point.text("phase")? == SETUP {
+        let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
+        if point.text(PHASE)? == SETUP {
             return Some(inputs.sum("3/2 * icmp_echo", Some(0.0), echo.map(|ns| 1.5 * ns)));
         }
         Some(inputs.sum("icmp_echo / 2", Some(0.0), echo.map(|ns| ns / 2.0)))
@@ -253,7 +256,7 @@ impl Client<'_> {
 fn connect(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let address: SocketAddr = network::server_address(task)?;
     let mut client = Client { address, token: &task.token, connections: 0 };
-    let closes = task.point.text("phase") == Some(CLOSE);
+    let closes = task.point.text(PHASE) == Some(CLOSE);
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     let overhead_ns = batch::clock_overhead_ns();
     stage.ready()?;

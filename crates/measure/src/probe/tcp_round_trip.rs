@@ -9,14 +9,19 @@ use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
+use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
+
+const REQUEST_BYTES: IntAxis = IntAxis::new("request_bytes");
+const RESPONSE_BYTES: IntAxis = IntAxis::new("response_bytes");
+const EXCHANGE: NameAxis = NameAxis::new("exchange");
 
 pub struct TcpRoundTrip;
 
@@ -35,7 +40,7 @@ const CHECK_EVERY: u64 = 16;
 
 /// The row of an exchange as ping makes it, as an input of other rows' predictions.
 pub fn exchange(path: &str) -> RowRef {
-    let coordinates = vec![("exchange", Value::text(PING)), ("path", Value::text(path))];
+    let coordinates = vec![(EXCHANGE.id, Value::text(PING)), ("path", Value::text(path))];
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
@@ -58,10 +63,10 @@ fn bytes_axis(id: &'static str, flag: &'static str, title: &'static str, help: &
 
 /// Bytes of the request and of its answer.
 fn sizes(point: &Point) -> Option<(u64, u64)> {
-    match point.text("exchange")? {
+    match point.text(EXCHANGE)? {
         PING => Some((PING_REQUEST_BYTES, PING_RESPONSE_BYTES)),
-        ECHO => Some((point.int("request_bytes")?, point.int("request_bytes")?)),
-        _ => Some((point.int("request_bytes")?, point.int("response_bytes")?)),
+        ECHO => Some((point.int(REQUEST_BYTES)?, point.int(REQUEST_BYTES)?)),
+        _ => Some((point.int(REQUEST_BYTES)?, point.int(RESPONSE_BYTES)?)),
     }
 }
 
@@ -85,7 +90,7 @@ impl Probe for TcpRoundTrip {
             network::path_axis(),
             network::placement_axis(),
             Axis {
-                id: "exchange",
+                id: EXCHANGE.id,
                 flag: "exchange",
                 title: "exchange",
                 help: "ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes",
@@ -101,8 +106,8 @@ impl Probe for TcpRoundTrip {
 
     fn applies(&self, axis: &str, point: &Point) -> bool {
         match axis {
-            "request_bytes" => point.text("exchange") != Some(PING),
-            "response_bytes" => point.text("exchange") == Some(PAIR),
+            "request_bytes" => point.text(EXCHANGE) != Some(PING),
+            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
             _ => true,
         }
     }
@@ -153,8 +158,8 @@ impl Probe for TcpRoundTrip {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let path = point.text("path")?;
-        if point.text("exchange") != Some(PING) {
+        let path = point.text(PATH)?;
+        if point.text(EXCHANGE) != Some(PING) {
             let (request, response) = sizes(point)?;
             let size = |bytes: u64| Unit::Bytes.format(bytes as f64);
             return Some(Row::drawn(format!("{} out, {} back, {path}", size(request), size(response))));
@@ -171,8 +176,8 @@ impl Probe for TcpRoundTrip {
     /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
     /// server makes two calls. Every byte is copied in and out, both ways.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let (path, (request, response)) = (point.text("path")?, sizes(point)?);
-        let place = if point.text("placement") == Some("same") { "same" } else { "different" };
+        let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
+        let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
         let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));
         let switch = inputs.row("switch", context_switch::switch("process", place, "pipe"));
         let read = inputs.row("read_call", system_call::cost_of("read"));
@@ -195,7 +200,7 @@ impl Probe for TcpRoundTrip {
             title: "TCP round trip by size, both ways",
             metric: "cost",
             shape: Shape::Curve { along: "request_bytes", log_y: true, levels: false },
-            includes: |point| point.text("exchange") == Some(ECHO),
+            includes: |point| point.text(EXCHANGE) == Some(ECHO),
         }]
     }
 }

@@ -8,12 +8,14 @@ use super::prediction::{Account, Inputs};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, system_call};
 use anyhow::{Context, Result, ensure};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::pthread::{self, Attributes};
+
+const STACK_BYTES: IntAxis = IntAxis::new("stack_bytes");
 
 /// What a thread gets on Linux unless it asks otherwise (RLIMIT_STACK of a login).
 const USUAL_STACK_BYTES: u64 = 8 << 20;
@@ -39,7 +41,7 @@ impl Probe for ThreadCreate {
 
     fn axes(&self) -> Vec<Axis> {
         vec![Axis {
-            id: "stack_bytes",
+            id: STACK_BYTES.id,
             flag: "stack",
             title: "stack",
             help: "size of the thread's stack",
@@ -67,7 +69,7 @@ impl Probe for ThreadCreate {
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-        let stack_bytes = task.point.int("stack_bytes").context("no size of stack")?;
+        let stack_bytes = task.point.int(STACK_BYTES).context("no size of stack")?;
         let facts = batch::settle_on_one_cpu();
         let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
         let overhead_ns = batch::clock_overhead_ns();
@@ -85,7 +87,7 @@ impl Probe for ThreadCreate {
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let stack_bytes = point.int("stack_bytes")?;
+        let stack_bytes = point.int(STACK_BYTES)?;
         let row = Row::listed(format!(
             "pthread_create and join; stack of {}",
             Unit::Bytes.format(stack_bytes as f64)

@@ -4,12 +4,14 @@ use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, batch, cost, system_call};
 use std::hint::black_box;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_sys::clock::gettime;
 use syscost_sys::timer as clocks;
+
+const CLOCK: NameAxis = NameAxis::new("clock");
 
 pub struct Timer;
 
@@ -120,7 +122,7 @@ const CLOCKS: &[Clock] = &[
 ];
 
 fn find(point: &Point) -> Option<&'static Clock> {
-    CLOCKS.iter().find(|c| Some(c.id) == point.text("clock"))
+    CLOCKS.iter().find(|c| Some(c.id) == point.text(CLOCK))
 }
 
 fn here() -> Vec<Value> {
@@ -129,7 +131,7 @@ fn here() -> Vec<Value> {
 
 /// The row of one clock, as an input of other rows' predictions.
 pub fn reading(clock: &'static str) -> RowRef {
-    RowRef { probe: "timer", coordinates: vec![("clock", Value::text(clock))], metric: "cost" }
+    RowRef { probe: "timer", coordinates: vec![(CLOCK.id, Value::text(clock))], metric: "cost" }
 }
 
 impl Probe for Timer {
@@ -149,7 +151,7 @@ impl Probe for Timer {
 
     fn axes(&self) -> Vec<Axis> {
         vec![Axis {
-            id: "clock",
+            id: CLOCK.id,
             flag: "clock",
             title: "clock",
             help: "how the time is read",

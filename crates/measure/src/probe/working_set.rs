@@ -1,16 +1,16 @@
 //! The axis that every memory probe has: how much memory a thread goes through.
 
-use syscost_core::axis::{Axis, Kind, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Value};
 use syscost_core::units::Unit;
 
-pub const ID: &str = "working_set_bytes";
+pub const ID: IntAxis = IntAxis::new("working_set_bytes");
 /// More than any machine has; what this one has is the plan's business.
 const MOST_BYTES: u64 = 1 << 40;
 
 /// The axis, from the least that the probe can go through.
 pub fn axis(least_bytes: u64, default: fn() -> Vec<Value>, quick: fn() -> Vec<Value>) -> Axis {
     Axis {
-        id: ID,
+        id: ID.id,
         flag: "working-set",
         title: "working set",
         help: "memory that each thread goes through again and again",

@@ -61,10 +61,10 @@ pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING];
 /// Sets what the point asks of a receiver's socket. An error that is an [`Unavailable`] says that this
 /// machine, or this user, cannot have it.
 pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
-    if let Some(bytes) = point.int(LOW_WATER.id) {
+    if let Some(bytes) = point.int_at(LOW_WATER.id) {
         socket::set_low_water(socket, bytes as libc::c_int)?;
     }
-    let busy_poll_us = point.int(BUSY_POLL.id).unwrap_or(0);
+    let busy_poll_us = point.int_at(BUSY_POLL.id).unwrap_or(0);
     if busy_poll_us > 0 {
         socket::set_busy_poll(socket, busy_poll_us as libc::c_int)
             .map_err(|error| busy_poll_refused(&error))?;
@@ -82,7 +82,7 @@ pub fn one_of_many(point: &Point) -> Result<(), Unavailable> {
     if Waiting::of(point) == Waiting::Spin {
         return Err(alone("a receiver that spins", WAITING.flag));
     }
-    if point.int(BUSY_POLL.id).unwrap_or(0) > 0 {
+    if point.int_at(BUSY_POLL.id).unwrap_or(0) > 0 {
         return Err(alone("SO_BUSY_POLL", BUSY_POLL.flag));
     }
     Ok(())
@@ -108,7 +108,7 @@ pub const NAPI_ID: &str = "incoming_napi_id";
 /// What came of the options, by a socket that has received: as the kernel reports them back.
 pub fn facts(socket: RawFd, point: &Point) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
-    if point.int(BUSY_POLL.id).unwrap_or(0) > 0 {
+    if point.int_at(BUSY_POLL.id).unwrap_or(0) > 0 {
         if let Ok(us) = socket::busy_poll(socket) {
             facts.insert("busy_poll_us".into(), us.to_string());
         }
@@ -128,7 +128,7 @@ pub enum Waiting {
 
 impl Waiting {
     pub fn of(point: &Point) -> Waiting {
-        if point.text(WAITING.id) == Some(SPIN) { Waiting::Spin } else { Waiting::Sleep }
+        if point.text_at(WAITING.id) == Some(SPIN) { Waiting::Spin } else { Waiting::Sleep }
     }
 
     /// One call that brings something, or the end of the stream. `call` is given the flags for it.

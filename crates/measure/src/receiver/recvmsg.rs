@@ -6,6 +6,7 @@
 //! small messages pays it once for several by naming the fields of several (messages per receive).
 //! Source: recvmsg(2), readv(2).
 
+use crate::probe::transfer::axes::{ALIGNMENT};
 use super::options::{BUSY_POLL, LOW_WATER, WAITING, Waiting};
 use super::{About, Receive, Received, Receiver, Setup};
 use crate::message::{self, Alignment, FIELDS};
@@ -48,7 +49,7 @@ impl Receive for RecvMsg {
     }
 
     fn messages_held(&self, point: &Point) -> u64 {
-        point.int(MESSAGES.id).unwrap_or(1)
+        point.int_at(MESSAGES.id).unwrap_or(1)
     }
 
     fn decodes(&self) -> bool {
@@ -56,7 +57,7 @@ impl Receive for RecvMsg {
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
-        let page = setup.point.text("alignment") == Some("page");
+        let page = setup.point.text(ALIGNMENT) == Some("page");
         let alignment = if page { Alignment::Page } else { Alignment::Heap };
         let messages = self.messages_held(setup.point);
         let fields =

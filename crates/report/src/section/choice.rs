@@ -40,7 +40,7 @@ fn table(m: &Material, study: &Study) -> Option<Table> {
             },
         });
         // The size is what the row is looked up by, also where the run has one only.
-        let known: Vec<&str> = known.iter().copied().filter(|id| *id != ALONG).collect();
+        let known: Vec<&str> = known.iter().copied().filter(|id| *id != ALONG.id).collect();
         vec![
             Entry::Text(words.place(&choice.place, &known)),
             Entry::Text(namer.name(choice.best)),

@@ -1,13 +1,14 @@
 //! Where one way overtakes another as messages grow: pairs down, thread counts across.
 
 use super::{threads, unless_empty};
-use crate::context::{Facet, Layout, THREADS};
+use crate::context::{Facet, Layout};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Entry, Section, Table};
 use syscost_analyze::compare::crossover::{Crossover, Interval, Outcome, Side};
 use syscost_analyze::compare::study::Study;
 use syscost_core::units::Unit;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Rows over all tables of the page.
 const ROWS: usize = 150;

@@ -1,12 +1,13 @@
 //! The figures behind the verdict in the least space: sizes down, what competes across.
 
 use super::{capital, threads};
-use crate::context::{Facet, Layout, SIZE, THREADS};
+use crate::context::{Facet, Layout, SIZE};
 use crate::material::Material;
 use crate::{Entry, Standing, Table};
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::compare::winners::Outcome;
 use syscost_measure::mechanism::CONNECTIONS;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// What stands beside each other in one table.
 const SERIES: usize = 8;
@@ -40,16 +41,16 @@ pub fn tables(m: &Material) -> Vec<Table> {
 fn most_connections<'l>(layout: &'l Layout, first: &Facet) -> Option<&'l Facet> {
     let rest = |facet: &Facet| facet.point.without(CONNECTIONS.id);
     let alike = layout.facets.iter().filter(|facet| rest(facet) == rest(first));
-    alike.max_by_key(|facet| facet.point.int(CONNECTIONS.id)).filter(|facet| *facet != first)
+    alike.max_by_key(|facet| facet.point.int_at(CONNECTIONS.id)).filter(|facet| *facet != first)
 }
 
 fn table(layout: &Layout, facet: &Facet, count: u64, study: &Study) -> Option<Table> {
     let metric = &study.comparisons.metric;
-    let cases: Vec<_> = layout.slice(facet, THREADS, count).collect();
+    let cases: Vec<_> = layout.slice(facet, THREADS.id, count).collect();
     let mut largest = 0.0f64;
     let mut rows = Vec::new();
     for size in &layout.sizes {
-        let mut row = vec![Entry::Text(layout.axis(SIZE)?.show(&syscost_core::axis::Value::Int(*size)))];
+        let mut row = vec![Entry::Text(layout.axis(SIZE.id)?.show(&syscost_core::axis::Value::Int(*size)))];
         for name in &layout.series {
             let mine = |c: &&&syscost_experiment::plan::Case| {
                 c.point.int(SIZE) == Some(*size) && layout.series_name(&c.point).as_ref() == Some(name)
@@ -74,7 +75,7 @@ fn table(layout: &Layout, facet: &Facet, count: u64, study: &Study) -> Option<Ta
         title.push_str(&format!(", {}", facet.title));
     }
     Some(Table {
-        id: match facet.point.int(CONNECTIONS.id) {
+        id: match facet.point.int_at(CONNECTIONS.id) {
             Some(connections) => format!("glance-{}-{count}-{connections}", metric.id),
             None => format!("glance-{}-{count}", metric.id),
         },

@@ -1,18 +1,20 @@
 //! Latency: the distributions in figures and curves, over rates and over threads that share one load.
 
 use super::{capital, plural, unless_empty};
-use crate::context::{Layout, SERIES, SIZE, THREADS, spread};
+use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::section::glance::standing;
 use crate::{Block, Entry, Mark, Place, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::Study;
-use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED, RATE};
+use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
+use syscost_measure::probe::tcp_latency::axes::RATE;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Rows of one table, and plots of one kind.
 const ROWS: usize = 120;
@@ -52,14 +54,14 @@ pub fn section(m: &Material) -> Option<Section> {
             blocks.extend(view.table(true).map(Block::Table));
         }
         blocks.extend(view.curves().into_iter().map(Block::Plot));
-        blocks.extend(view.along(RATE, Scale::Log10).into_iter().map(Block::Plot));
-        blocks.extend(view.along(THREADS, Scale::Log2).into_iter().map(Block::Plot));
+        blocks.extend(view.along(RATE.id, Scale::Log10).into_iter().map(Block::Plot));
+        blocks.extend(view.along(THREADS.id, Scale::Log2).into_iter().map(Block::Plot));
     }
     unless_empty("latency", "Latency", "Latency", blocks)
 }
 
 fn open(case: &Case) -> bool {
-    case.point.get(RATE).is_some()
+    case.point.get(RATE.id).is_some()
 }
 
 struct View<'a> {
@@ -144,7 +146,7 @@ impl<'a> View<'a> {
     /// Cases that differ in what competes, and in this axis, only.
     fn sets(&self, along: Option<&str>) -> BTreeMap<Point, Vec<(&'a Case, &'a Distribution)>> {
         let own = self.layout.own_axes();
-        let apart = |id: &&&str| **id != SERIES && Some(**id) != along && !own.contains(*id);
+        let apart = |id: &&&str| **id != SERIES.id && Some(**id) != along && !own.contains(*id);
         let axes: Vec<&str> = self.layout.varying.iter().filter(apart).copied().collect();
         let mut sets: BTreeMap<Point, Vec<(&Case, &Distribution)>> = BTreeMap::new();
         for (case, times) in &self.cases {
@@ -207,7 +209,7 @@ impl<'a> View<'a> {
     /// p99 and p50 along an axis, where it has several values; what is saturated ends the line.
     fn along(&self, axis: &'static str, scale: Scale) -> Vec<Plot> {
         let several = |cases: &[(&Case, &Distribution)]| {
-            let mut values: Vec<u64> = cases.iter().filter_map(|(c, _)| c.point.int(axis)).collect();
+            let mut values: Vec<u64> = cases.iter().filter_map(|(c, _)| c.point.int_at(axis)).collect();
             values.sort_unstable();
             values.dedup();
             values.len() > 1
@@ -233,11 +235,11 @@ impl<'a> View<'a> {
         let along = self.layout.axis(axis)?;
         let point = |case: &Case, times: &Distribution| {
             let estimate = self.layout.estimate(case.index, metric.id)?.0;
-            times.saturated.is_none().then_some((case.point.int(axis)? as f64, estimate))
+            times.saturated.is_none().then_some((case.point.int_at(axis)? as f64, estimate))
         };
         let series = self.series(cases, |(case, times)| point(case, times).into_iter().collect());
         let (unit, x) =
-            if axis == RATE { (Unit::PerSecond, "asked rate") } else { (along.unit, along.title) };
+            if axis == RATE.id { (Unit::PerSecond, "asked rate") } else { (along.unit, along.title) };
         let ends = self.ends(axis, cases);
         let title = self.title(&format!("{} by {}", capital(metric.title), along.title), key);
         (!series.is_empty()).then(|| Plot {
@@ -279,7 +281,7 @@ impl<'a> View<'a> {
                 times.saturated.is_some() && self.layout.series_name(&case.point).as_ref() == Some(name)
             });
             let first =
-                mine.filter_map(|(c, times)| Some((c.point.int(axis)?, *times))).min_by_key(|e| e.0)?;
+                mine.filter_map(|(c, times)| Some((c.point.int_at(axis)?, *times))).min_by_key(|e| e.0)?;
             Some((name.clone(), first.0, first.1))
         };
         self.layout.series.iter().filter_map(end).collect()
@@ -296,7 +298,7 @@ fn pooled(estimate: Option<Estimate>) -> Entry {
 /// Where along a ladder of rates each is saturated, as far as the plot goes.
 fn saturated(axis: &str, ends: &[(String, u64, &Distribution)], series: &[Series]) -> Vec<Mark> {
     let last = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).fold(0.0, f64::max);
-    let within = ends.iter().filter(|(_, at, _)| axis == RATE && *at as f64 <= last);
+    let within = ends.iter().filter(|(_, at, _)| axis == RATE.id && *at as f64 <= last);
     let mark = |(name, at, _): &(String, u64, &Distribution)| Mark {
         place: Place::At { x: *at as f64 },
         style: None,
@@ -312,7 +314,7 @@ fn saturation(axis: &str, ends: &[(String, u64, &Distribution)]) -> Option<Strin
         .iter()
         .filter_map(|(name, at, times)| {
             let (asked, achieved) = times.saturated?;
-            let place = if axis == RATE { String::new() } else { format!(" at {at}") };
+            let place = if axis == RATE.id { String::new() } else { format!(" at {at}") };
             Some(format!("{name}{place}: asked {}, achieved {}", rate(asked), rate(achieved)))
         })
         .collect();

@@ -6,6 +6,7 @@ use crate::{Block, Section};
 use std::collections::BTreeMap;
 use syscost_core::units::Unit;
 use syscost_host::Fact;
+use syscost_measure::probe::transfer::axes::PATH;
 
 /// What a reader wants to know before any figure.
 const FIRST: &[&str] = &[
@@ -63,7 +64,7 @@ pub fn section(m: &Material) -> Option<Section> {
 fn paths(m: &Material) -> Vec<Block> {
     let mut told: BTreeMap<&str, Vec<(String, String, String)>> = BTreeMap::new();
     for (case, settings) in &m.run.record.settings {
-        let Some(path) = m.run.case(*case).and_then(|case| case.point.text("path")) else { continue };
+        let Some(path) = m.run.case(*case).and_then(|case| case.point.text(PATH)) else { continue };
         let own = settings.iter().filter(|(name, _)| ENDS.iter().any(|end| name.starts_with(end)));
         let rows = own.map(|(name, value)| (name.replace('_', " "), value.to_string(), String::new()));
         told.entry(path).or_insert_with(|| rows.collect());

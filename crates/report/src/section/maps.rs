@@ -1,13 +1,14 @@
 //! Who wins where: a grid of sizes and threads for each metric that ranks; ties are grey.
 
 use super::unless_empty;
-use crate::context::{Facet, Layout, SIZE, THREADS};
+use crate::context::{Facet, Layout, SIZE};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, CellRef, MapCell, Section, WinnerMap};
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::compare::winners::{Outcome, Winner};
 use syscost_core::units;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Cells over all maps of the page.
 const CELLS: usize = 1000;
@@ -61,8 +62,8 @@ fn map(layout: &Layout, facet: &Facet, study: &Study) -> WinnerMap {
     WinnerMap {
         id: slug(&format!("winners {} {}", metric.id, facet.title)),
         title: format!("Best {}", metric.title),
-        x_title: title(SIZE),
-        y_title: title(THREADS),
+        x_title: title(SIZE.id),
+        y_title: title(THREADS.id),
         x: layout.sizes.iter().map(|s| units::short_bytes(*s)).collect(),
         y: layout.threads.iter().map(u64::to_string).collect(),
         names: layout.series.clone(),

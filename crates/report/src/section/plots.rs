@@ -1,7 +1,7 @@
 //! Throughput and CPU cost over message sizes, threads and connections, with interval bands.
 
 use super::{capital, threads, unless_empty};
-use crate::context::{Facet, Layout, SIZE, THREADS, spread};
+use crate::context::{Facet, Layout, SIZE, spread};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Plot, PlotAxis, Scale, Section, Series};
@@ -9,6 +9,7 @@ use syscost_core::axis::{Name, Point, Value};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_measure::mechanism::CONNECTIONS;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Points that one section draws: each takes some hundred bytes of the page.
 const POINTS: usize = 900;
@@ -79,9 +80,9 @@ pub fn by_connections(m: &Material) -> Option<Section> {
             for size in representative(&layout.sizes) {
                 for count in spread(&layout.threads, 2) {
                     let here = |case: &&&Case| {
-                        let at = |axis: &str, n: u64| case.point.int(axis).is_none_or(|value| value == n);
-                        at(SIZE, size)
-                            && at(THREADS, count)
+                        let at = |axis: &str, n: u64| case.point.int_at(axis).is_none_or(|value| value == n);
+                        at(SIZE.id, size)
+                            && at(THREADS.id, count)
                             && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
                     };
                     let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
@@ -141,7 +142,7 @@ pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec
 fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
     let mut plot = size_plot(layout, facet, count, wanted)?;
     let mut at = facet.point.clone();
-    at.set(THREADS, Value::Int(count));
+    at.set(THREADS.id, Value::Int(count));
     let (first, last) = (*layout.sizes.first()? as f64, *layout.sizes.last()? as f64);
     plot.marks = super::rulers::marks(m, wanted.metric, &at, first..=last);
     Some(plot)
@@ -150,11 +151,11 @@ fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Want
 /// A metric over sizes at one thread count.
 pub fn size_plot(layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
     let at = if layout.threads.len() > 1 { threads(count) } else { String::new() };
-    draw(layout, facet, (THREADS, count), (SIZE, Scale::Log2), wanted, &at)
+    draw(layout, facet, (THREADS.id, count), (SIZE.id, Scale::Log2), wanted, &at)
 }
 
 fn thread_plot(layout: &Layout, facet: &Facet, size: u64, wanted: &Wanted) -> Option<Plot> {
-    draw(layout, facet, (SIZE, size), (THREADS, Scale::Log2), wanted, &Unit::Bytes.format(size as f64))
+    draw(layout, facet, (SIZE.id, size), (THREADS.id, Scale::Log2), wanted, &Unit::Bytes.format(size as f64))
 }
 
 /// A metric along one axis with another held, a line for each competing value. `None` where
@@ -188,7 +189,7 @@ fn lines(
         let mut points: Vec<_> = cases
             .iter()
             .filter(mine)
-            .filter_map(|c| Some((c.point.int(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
+            .filter_map(|c| Some((c.point.int_at(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         if !points.is_empty() {

@@ -5,7 +5,6 @@
 //! say the same.
 
 use super::unless_empty;
-use crate::context::THREADS;
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, CellRef, RegionMap, RegionPlace, RegionRow, Section, Statement};
@@ -18,6 +17,8 @@ use syscost_analyze::words::{Words, and};
 use syscost_core::axis::{Point, Value};
 use syscost_core::units;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::PATH;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Combinations of the other axes that are drawn.
 const COMBINATIONS: usize = 6;
@@ -33,10 +34,10 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut maps = Vec::new();
     let mut statements = Vec::new();
     for study in &m.analysis.ways {
-        let lines = regions::lines(m.run, study, ALONG);
+        let lines = regions::lines(m.run, study, ALONG.id);
         let mut grids: BTreeMap<Point, Vec<&Line>> = BTreeMap::new();
         for line in lines.iter().filter(|l| l.steps.len() > 1) {
-            grids.entry(line.held.without(THREADS)).or_default().push(line);
+            grids.entry(line.held.without(THREADS.id)).or_default().push(line);
         }
         for (rest, mut lines) in grids.into_iter().take(COMBINATIONS) {
             lines.sort_by_key(|l| l.held.int(THREADS));
@@ -98,7 +99,7 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut
         let ranges = line.ranges();
         let at = |step: usize| line.steps[step].at as f64;
         let borders = ranges.windows(2).map(|pair| (at(pair[0].to), at(pair[1].from))).collect();
-        let label = line.held.get(THREADS).map_or_else(|| "all".into(), Value::to_string);
+        let label = line.held.get(THREADS.id).map_or_else(|| "all".into(), Value::to_string);
         RegionRow { label, places, borders }
     });
     let rows = rows.collect();
@@ -108,7 +109,7 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut
         id: slug(&format!("regions {} {place}", metric.id)),
         title,
         x_title: "message size".into(),
-        y_title: THREADS.into(),
+        y_title: THREADS.id.into(),
         names,
         rows,
     }
@@ -143,7 +144,7 @@ fn copied_here(run: &Run) -> Option<Statement> {
     let mut cells = Vec::new();
     for audit in run.record.audits.iter().filter(|audit| copies::zero_copy_asked(audit)) {
         if copies::claim(audit).is_some_and(|claim| claim.kept == Some(false)) {
-            let path = audit.point.text("path").unwrap_or("this path").to_string();
+            let path = audit.point.text(PATH).unwrap_or("this path").to_string();
             told.entry(path).or_default().extend(audit.point.text(RIVALS).map(str::to_string));
             cells.extend(CellRef::audit(run, audit));
         }

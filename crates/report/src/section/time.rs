@@ -10,14 +10,15 @@ use crate::{
 use std::collections::BTreeMap;
 use syscost_analyze::model::{self, Account, Group, Side};
 use syscost_analyze::words::{Words, percent};
-use syscost_core::axis::Point;
+use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
 /// Sizes that get bars: the smallest, the middle one, the largest.
 const DRAWN: usize = 3;
-const RIVALS: &str = "mechanism";
-const SIZE: &str = "message_bytes";
+const RIVALS: NameAxis = MECHANISM;
+const SIZE: IntAxis = MESSAGE_BYTES;
 
 pub fn section(m: &Material) -> Option<Section> {
     let model = &m.analysis.model;
@@ -69,10 +70,10 @@ fn worst(m: &Material) -> Option<Statement> {
     let account = m.analysis.model.accounts.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?;
     let words = Words::of(m.run);
     let (measured, error) = (account.measured?, account.error()?);
-    let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+    let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
     let text = format!(
         "It is farthest off for {name} at {}: {} predicted, {} measured ({}).",
-        words.place(&account.point, &[RIVALS]),
+        words.place(&account.point, &[RIVALS.id]),
         Unit::Nanoseconds.format(account.predicted_ns()),
         Unit::Nanoseconds.format(measured.total_ns),
         Entry::share(error, true)
@@ -88,14 +89,14 @@ fn bars(m: &Material) -> Vec<StackedBars> {
         let shared = shared(&account.point);
         places.entry((size, shared)).or_default().push(account);
     }
-    let fewest = places.keys().filter_map(|(_, p)| p.int("threads")).min();
-    places.retain(|(_, point), _| point.int("threads") == fewest);
+    let fewest = places.keys().filter_map(|(_, p)| p.int(THREADS)).min();
+    places.retain(|(_, point), _| point.int(THREADS) == fewest);
     let drawn = [0, places.len() / 2, places.len().saturating_sub(1)];
     let words = Words::of(m.run);
     let mut all: Vec<StackedBars> = Vec::new();
     for (at, ((_, point), accounts)) in places.iter().enumerate() {
         if all.len() < DRAWN && drawn.contains(&at) {
-            let place = words.place(point, &[RIVALS]);
+            let place = words.place(point, &[RIVALS.id]);
             all.push(StackedBars {
                 id: slug(&format!("time {place}")),
                 title: format!("CPU time of a message, {place}"),
@@ -111,7 +112,7 @@ fn bars(m: &Material) -> Vec<StackedBars> {
 /// The point without what only some mechanisms have.
 fn shared(point: &Point) -> Point {
     let common = syscost_measure::probe::transfer::axes::COMMON;
-    let mut bare = point.without(RIVALS);
+    let mut bare = point.without(RIVALS.id);
     bare.retain(|id| common.iter().any(|axis| axis.id == id));
     bare
 }
@@ -122,7 +123,7 @@ fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
         items.map(|item| item.ns()).sum()
     };
     Some(StackedBar {
-        label: words.name(&account.point, RIVALS, place),
+        label: words.name(&account.point, RIVALS.id, place),
         parts: Group::ALL.iter().map(of).collect(),
         measured: account.measured?.total_ns,
         cell: cell(account)?,
@@ -138,7 +139,7 @@ fn plot(m: &Material) -> Option<Plot> {
         let Some((estimate, _)) = account.case.and_then(|case| layout.estimate(case, model::TOTAL)) else {
             continue;
         };
-        let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+        let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
         series.entry(name).or_default().push((account.predicted_ns(), estimate));
     }
     let axis = |title: &str| PlotAxis { title: title.into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
@@ -172,7 +173,7 @@ fn table(m: &Material) -> Table {
     let number = |ns: f64| Entry::Number(ns, Unit::Nanoseconds);
     let rows = m.analysis.model.accounts.iter().filter_map(|account| {
         let measured = account.measured?;
-        let name = words.name(&account.point, RIVALS, &account.point.without(RIVALS));
+        let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
         let found = m.layouts.iter().find_map(|l| l.estimate(account.case?, model::TOTAL));
         let total = found.map_or(number(measured.total_ns), |(estimate, _)| Entry::Estimate {
             estimate,
@@ -180,7 +181,7 @@ fn table(m: &Material) -> Table {
             standing: Standing::None,
         });
         Some(vec![
-            Entry::Text(format!("{name}, {}", words.place(&account.point, &[RIVALS]))),
+            Entry::Text(format!("{name}, {}", words.place(&account.point, &[RIVALS.id]))),
             number(account.predicted_ns()),
             total,
             Entry::Share { share: account.error()?, signed: true },

@@ -10,6 +10,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
 
 /// What the assignment has implemented.
 pub struct Implementation {
@@ -137,14 +138,14 @@ impl<'a> Grid<'a> {
 
 /// What a case is in the layout; `None`: it is not part of it.
 fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(Kind, Place)> {
-    let mechanism = point.text("mechanism")?;
+    let mechanism = point.text(MECHANISM)?;
     let implementation = IMPLEMENTATIONS.iter().position(|i| i.mechanism() == mechanism)?;
-    let place = Place { implementation, bytes: point.int("message_bytes")?, threads: point.int("threads")? };
+    let place = Place { implementation, bytes: point.int(MESSAGE_BYTES)?, threads: point.int(THREADS)? };
     let probe = probe::find(probe_id).filter(|p| p.compared())?;
     let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
-    let kind = match point.text("loop") {
+    let kind = match point.text_at("loop") {
         Some("closed") if decided_by("latency_p50") => Kind::RoundTrip,
-        None if decided_by("throughput") && point.get("path").is_some() => Kind::Transfer,
+        None if decided_by("throughput") && point.get(PATH.id).is_some() => Kind::Transfer,
         _ => return None,
     };
     Some((kind, place))

@@ -51,7 +51,7 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
 #[test]
 fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_claimed() {
     let run = plan(&[1]);
-    let groups = Groups::of(&run, RIVALS);
+    let groups = Groups::of(&run, RIVALS.id);
     let mut random = Random::new(1_000);
     let (runs, mut crossovers, mut claims) = (1_000, 0, 0);
     for i in 0..runs {
@@ -85,7 +85,7 @@ fn crossing(case: &Case, metric: &'static str) -> f64 {
 #[test]
 fn a_planted_crossover_is_found_at_the_stated_confidence() {
     let run = plan(&[1, 4]);
-    let groups = Groups::of(&run, RIVALS);
+    let groups = Groups::of(&run, RIVALS.id);
     let mut random = Random::new(7);
     let (mut answers, mut found, mut right) = (0, 0, 0);
     for _ in 0..50 {
@@ -110,7 +110,7 @@ fn a_planted_crossover_is_found_at_the_stated_confidence() {
 #[test]
 fn an_answer_names_sizes_threads_the_figure_and_every_cell() {
     let run = plan(&[1, 4]);
-    let groups = Groups::of(&run, RIVALS);
+    let groups = Groups::of(&run, RIVALS.id);
     let cells = drawn_cells(&run, HEADLINES, 12, &mut Random::new(3), |c, m, _| crossing(c, m), 0.01);
     let told = told(&run, &groups, &cells);
     let one = &told[0];
@@ -133,7 +133,7 @@ fn an_answer_names_sizes_threads_the_figure_and_every_cell() {
 #[test]
 fn ranges_that_come_back_are_a_set_and_what_is_missing_is_said() {
     let run = plan(&[1]);
-    let groups = Groups::of(&run, RIVALS);
+    let groups = Groups::of(&run, RIVALS.id);
     let centre = |case: &Case, _: &'static str, _: &mut Random| {
         let bytes = case.point.int(ALONG).unwrap();
         let one = case.point.text(RIVALS).is_some_and(|id| Class::OneCopy.holds(id));

@@ -12,6 +12,7 @@ use crate::words::{self, and};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::stats::{holm, median, rank_sum_p, signed_rank};
 use syscost_core::units::{Unit, significant};
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 /// Said where no counter changes with the figure.
 pub const NONE: &str = "cause not shown by the data";
@@ -173,7 +174,7 @@ fn material(
 fn lost(evidence: &Evidence<'_>, worse: usize, better: usize, of: Of) -> Option<f64> {
     let figure = |case: usize, metric: &str| Some(evidence.cells.cell(case, metric)?.estimate.value);
     let threads =
-        |case: usize| evidence.run.case(case).and_then(|c| c.point.int("threads")).unwrap_or(1) as f64;
+        |case: usize| evidence.run.case(case).and_then(|c| c.point.int(THREADS)).unwrap_or(1) as f64;
     let cpu = if of == Of::Byte { "total_cpu_ns_per_byte" } else { "total_cpu_ns_per_message" };
     let (rate, unit) = if of == Of::Byte { ("throughput", 8e9) } else { ("messages_per_second", 1e9) };
     let by_clock = |case: usize| Some(threads(case) * unit / figure(case, rate)?);
@@ -189,7 +190,7 @@ fn scale(evidence: &Evidence<'_>, case: usize, counter: &str, of: Of) -> Option<
     if metric(evidence.run, counter)?.unit == Unit::Ratio {
         return Some(1.0);
     }
-    let bytes = known.point.int("message_bytes")? as f64;
+    let bytes = known.point.int(MESSAGE_BYTES)? as f64;
     let per_message = if counter.ends_with("_per_message") {
         1.0
     } else {

@@ -24,9 +24,9 @@ impl Kind for Cliffs {
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let (at, odd) = steps::odd(evidence, ALONG, EXPECTED);
+        let (at, odd) = steps::odd(evidence, ALONG.id, EXPECTED);
         let steep: Vec<_> = odd.iter().filter(|step| step[0].strength >= FACTOR.ln()).collect();
-        let found = steps::statements(evidence, ALONG, &steep);
+        let found = steps::statements(evidence, ALONG.id, &steep);
         let caveat = steps::caveat(evidence, &at);
         Looked { at, found, caveat }
     }

@@ -79,7 +79,7 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<Judged<'a>
 fn say(evidence: &Evidence<'_>, odd: &Judged<'_>, typical: f64, usual: &dyn Fn(usize) -> bool) -> Statement {
     let words = Words::of(evidence.run);
     let point = &odd.account.point;
-    let name = words.name(point, RIVALS, &point.without(RIVALS));
+    let name = words.name(point, RIVALS.id, &point.without(RIVALS.id));
     let cause = (odd.ratio > typical)
         .then(|| neighbour(evidence, odd.case, usual))
         .flatten()
@@ -88,7 +88,7 @@ fn say(evidence: &Evidence<'_>, odd: &Judged<'_>, typical: f64, usual: &dyn Fn(u
     let text = format!(
         "{name} at {} costs {} times what the cost model says ({} against {}), where the typical case costs {} times; \
          {because}.",
-        words.place(point, &[RIVALS]),
+        words.place(point, &[RIVALS.id]),
         significant(odd.ratio.exp()),
         Unit::Nanoseconds.format(odd.ratio.exp() * odd.account.predicted_ns()),
         Unit::Nanoseconds.format(odd.account.predicted_ns()),
@@ -101,9 +101,9 @@ fn say(evidence: &Evidence<'_>, odd: &Judged<'_>, typical: f64, usual: &dyn Fn(u
 fn neighbour(evidence: &Evidence<'_>, case: usize, usual: &dyn Fn(usize) -> bool) -> Option<usize> {
     let own = evidence.run.case(case)?;
     let size = own.point.int(ALONG)? as f64;
-    let rest = own.point.without(ALONG);
+    let rest = own.point.without(ALONG.id);
     let cases = evidence.run.record.plan.cases.iter();
-    let same = cases.filter(|c| c.probe == own.probe && usual(c.index) && c.point.without(ALONG) == rest);
+    let same = cases.filter(|c| c.probe == own.probe && usual(c.index) && c.point.without(ALONG.id) == rest);
     let distance = |at: u64| (at as f64 / size).ln().abs();
     same.filter_map(|c| Some((distance(c.point.int(ALONG)?), c.index)))
         .min_by(|a, b| a.0.total_cmp(&b.0))

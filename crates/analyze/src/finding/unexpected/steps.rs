@@ -16,8 +16,8 @@ use syscost_core::sample::Metric;
 use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
-pub const THREADS: &str = "threads";
 /// Places that a statement about several names.
 const PLACES: usize = 6;
 
@@ -46,7 +46,7 @@ pub struct Odd {
 pub fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
     let mut lines: BTreeMap<(&str, Point), Vec<(u64, usize)>> = BTreeMap::new();
     for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-        let Some(at) = case.point.int(axis) else { continue };
+        let Some(at) = case.point.int_at(axis) else { continue };
         if probe::find(&case.probe).is_some_and(|p| p.compared()) {
             lines.entry((&case.probe, case.point.without(axis))).or_default().push((at, case.index));
         }
@@ -158,8 +158,8 @@ fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> 
     let (lower, upper) = (evidence.run.case(ends.0)?, evidence.run.case(ends.1)?);
     let end = |point: &Point| point.get(axis).map(|v| words.value(axis, v));
     let who = lower.point.text(RIVALS).map(|m| format!(" of {m}")).unwrap_or_default();
-    let (joined, thing) = if axis == THREADS { ("at", " threads") } else { ("with", "") };
-    let place = format!("{joined} {}", words.place(&lower.point, &[RIVALS, axis]));
+    let (joined, thing) = if axis == THREADS.id { ("at", " threads") } else { ("with", "") };
+    let place = format!("{joined} {}", words.place(&lower.point, &[RIVALS.id, axis]));
     let mut parts = Vec::new();
     for (i, odd) in step.iter().enumerate() {
         let title = odd.metric.title;
@@ -167,7 +167,7 @@ fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> 
         parts.push(format!("{subject} {}", odd.change(evidence, words)?));
     }
     let worse = end(&evidence.run.case(strongest.worse)?.point)?;
-    let at = if axis == THREADS { format!("with {worse} threads") } else { format!("at {worse}") };
+    let at = if axis == THREADS.id { format!("with {worse} threads") } else { format!("at {worse}") };
     let cause = cause::between(evidence, (strongest.worse, strongest.better), strongest.of(), &at);
     let from = format!("From {} to {}{thing}", end(&lower.point)?, end(&upper.point)?);
     let text = format!("{from} {}; {}.", words::and(&parts), cause.text);

@@ -43,12 +43,12 @@ fn shape(cost_ns: fn(&Point) -> f64) -> Synthetic {
 }
 
 fn smooth(p: &Point) -> f64 {
-    1000.0 + 0.2 * p.int("message_bytes").unwrap() as f64
+    1000.0 + 0.2 * p.int_at("message_bytes").unwrap() as f64
 }
 
 /// At 1 KiB a message of sendmsg costs twelve times as much.
 fn cliff(p: &Point) -> f64 {
-    let steep = p.text("mechanism") == Some("sendmsg") && p.int("message_bytes") == Some(1024);
+    let steep = p.text_at("mechanism") == Some("sendmsg") && p.int_at("message_bytes") == Some(1024);
     if steep { 12.0 * smooth(p) } else { smooth(p) }
 }
 
@@ -99,7 +99,7 @@ fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
 
 #[test]
 fn a_slight_turn_is_told_apart_from_a_cliff() {
-    let turn = |p: &Point| if p.int("message_bytes") == Some(256) { 5.6 * smooth(p) } else { smooth(p) };
+    let turn = |p: &Point| if p.int_at("message_bytes") == Some(256) { 5.6 * smooth(p) } else { smooth(p) };
     let (statements, caveats) = answered(&shape(turn).run());
     let turns: Vec<&Statement> =
         statements.iter().filter(|s| s.text.starts_with("From 64 B to 256 B the ")).collect();
@@ -113,9 +113,9 @@ fn a_slight_turn_is_told_apart_from_a_cliff() {
 
 #[test]
 fn throughput_that_falls_with_threads_is_found_with_its_cause() {
-    let crowded = |p: &Point| if p.int("threads") == Some(4) { 8.0 * smooth(p) } else { smooth(p) };
+    let crowded = |p: &Point| if p.int_at("threads") == Some(4) { 8.0 * smooth(p) } else { smooth(p) };
     let mut run = Synthetic { threads: vec![1, 2, 4], ..shape(crowded) }.run();
-    set(&mut run, |case, _| case.point.int("threads") == Some(4), "sender_involuntary_switches", 0.2);
+    set(&mut run, |case, _| case.point.int_at("threads") == Some(4), "sender_involuntary_switches", 0.2);
     let told = texts(&run);
     let falls: Vec<&String> = told.iter().filter(|t| t.starts_with("From 2 to 4 threads ")).collect();
     assert_eq!(falls.len(), 2, "two mechanisms, each at four sizes: {told:#?}");

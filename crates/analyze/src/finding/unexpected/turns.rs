@@ -14,8 +14,8 @@ impl Kind for Turns {
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let (at, odd) = steps::odd(evidence, ALONG, EXPECTED);
+        let (at, odd) = steps::odd(evidence, ALONG.id, EXPECTED);
         let slight: Vec<_> = odd.iter().filter(|step| step[0].strength < FACTOR.ln()).collect();
-        Looked { at, found: steps::statements(evidence, ALONG, &slight), caveat: None }
+        Looked { at, found: steps::statements(evidence, ALONG.id, &slight), caveat: None }
     }
 }

@@ -12,6 +12,7 @@ use syscost_core::sample::Better;
 use syscost_core::stats::two_modes;
 use syscost_core::units::Unit;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 /// The id of the problem.
 const PROBLEM: &str = "two_levels";
@@ -76,8 +77,8 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
 /// Nanoseconds that a message takes more at the slow level.
 fn lost_ns(evidence: &Evidence<'_>, place: &CellRef, low: f64, high: f64) -> Option<f64> {
     let point = &evidence.run.case(place.case)?.point;
-    let bytes = point.int("message_bytes")? as f64;
-    let threads = point.int("threads").unwrap_or(1) as f64;
+    let bytes = point.int(MESSAGE_BYTES)? as f64;
+    let threads = point.int(THREADS).unwrap_or(1) as f64;
     match metric(evidence.run, place.metric)?.unit {
         Unit::BitsPerSecond => Some(threads * bytes * 8e9 * (1.0 / low - 1.0 / high)),
         Unit::NanosecondsPerByte => Some(bytes * (high - low)),

@@ -12,8 +12,8 @@ fn told(cost_ns: fn(&Point) -> f64) -> Vec<Statement> {
 #[test]
 fn a_planted_change_of_winner_becomes_two_ranges() {
     let told = told(|p| {
-        let bytes = p.int("message_bytes").unwrap();
-        let factor = match p.text("mechanism").unwrap() {
+        let bytes = p.int_at("message_bytes").unwrap();
+        let factor = match p.text_at("mechanism").unwrap() {
             "sendmsg" if bytes >= 16384 => 0.7,
             "send" if bytes < 16384 => 0.8,
             _ => 1.0,
@@ -29,15 +29,15 @@ fn a_planted_change_of_winner_becomes_two_ranges() {
 
 #[test]
 fn a_choice_that_is_slower_at_a_few_places_holds_but_for_them() {
-    let cost_ns = |p: &Point| if p.text("mechanism") == Some("send") { 700.0 } else { 1000.0 };
+    let cost_ns = |p: &Point| if p.text_at("mechanism") == Some("send") { 700.0 } else { 1000.0 };
     let told = |slower: &[u64]| {
         let mut run = Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }.run();
         let cases = run.record.plan.cases.clone();
         for sample in &mut run.samples {
             let point = &cases[sample.case].point;
-            let here =
-                point.int("threads") == Some(2) && slower.contains(&point.int("message_bytes").unwrap());
-            if here && point.text("mechanism") == Some("send") {
+            let here = point.int_at("threads") == Some(2)
+                && slower.contains(&point.int_at("message_bytes").unwrap());
+            if here && point.text_at("mechanism") == Some("send") {
                 sample.elapsed_ns *= 2.0;
             }
         }
@@ -58,7 +58,7 @@ fn a_choice_that_is_slower_at_a_few_places_holds_but_for_them() {
 
 #[test]
 fn of_ways_that_are_not_told_apart_the_one_in_front_is_advised() {
-    let cost_ns = |p: &Point| match p.text("mechanism") {
+    let cost_ns = |p: &Point| match p.text_at("mechanism") {
         Some("sendmsg") => 1300.0,
         Some("send") => 1010.0,
         _ => 1000.0,
@@ -89,8 +89,8 @@ fn too_few_rounds_are_named_as_the_reason() {
 #[test]
 fn opposite_thread_counts_are_said_to_be_open() {
     let told = told(|p| {
-        let odd = p.int("threads") == Some(1);
-        if (p.text("mechanism") == Some("send")) == odd { 700.0 } else { 1000.0 }
+        let odd = p.int_at("threads") == Some(1);
+        if (p.text_at("mechanism") == Some("send")) == odd { 700.0 } else { 1000.0 }
     });
     assert!(told.iter().all(|s| s.text.contains("No one choice")), "{told:?}");
 }

@@ -11,14 +11,18 @@ mod wire;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost};
+use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
 use ends::Told;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
 use wire::Wire;
+
+const BETWEEN: NameAxis = NameAxis::new("between");
+const TOKEN: NameAxis = NameAxis::new("token");
 
 /// Switches in a round trip.
 const SWITCHES: f64 = 2.0;
@@ -47,7 +51,7 @@ const PLACES: &[&str] = &["same", "different"];
 /// another, on the `same` CPU or `different` ones, by `pipe`, `eventfd` or `futex`.
 pub fn switch(kind: &'static str, place: &'static str, by: &'static str) -> RowRef {
     let coordinates =
-        vec![("between", Value::text(kind)), ("placement", Value::text(place)), ("token", Value::text(by))];
+        vec![(BETWEEN.id, Value::text(kind)), ("placement", Value::text(place)), (TOKEN.id, Value::text(by))];
     RowRef { probe: "context_switch", coordinates, metric: "cost" }
 }
 
@@ -89,7 +93,7 @@ fn per_switch(window: &mut Window) {
 }
 
 fn placement(point: &Point) -> Placement {
-    if point.text("placement") == Some("same") { Placement::Same } else { Placement::Different }
+    if point.text(PLACEMENT) == Some("same") { Placement::Same } else { Placement::Different }
 }
 
 fn pins(point: &Point) -> Result<Pinned, Unavailable> {
@@ -143,9 +147,12 @@ impl Probe for ContextSwitch {
             Axis {
                 default: || texts(KINDS),
                 quick: || texts(KINDS),
-                ..names("between", "switch between", "what is switched between: processes or threads", || {
-                    KINDS.to_vec()
-                })
+                ..names(
+                    BETWEEN.id,
+                    "switch between",
+                    "what is switched between: processes or threads",
+                    || KINDS.to_vec(),
+                )
             },
             Axis {
                 default: || texts(PLACES),
@@ -157,7 +164,7 @@ impl Probe for ContextSwitch {
             Axis {
                 default: || BY.iter().map(|by| Value::text(by.id)).collect(),
                 quick: || texts(&["pipe"]),
-                ..names("token", "token", "what the token between both ends is passed by", || {
+                ..names(TOKEN.id, "token", "what the token between both ends is passed by", || {
                     BY.iter().map(|by| by.id).collect()
                 })
             },
@@ -182,15 +189,15 @@ impl Probe for ContextSwitch {
     }
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        let by = BY.iter().find(|by| Some(by.id) == task.point.text("token"));
+        let by = BY.iter().find(|by| Some(by.id) == task.point.text(TOKEN));
         let by = by.with_context(|| format!("no token at {}", task.point))?;
-        let processes = task.point.text("between") == Some("process");
+        let processes = task.point.text(BETWEEN) == Some("process");
         let told = (by.run)(task, processes, pins(&task.point)?, stage)?;
         Ok(RoleReport { windows: told.result, facts: told.facts, ..RoleReport::default() })
     }
 
     fn row(&self, point: &Point) -> Option<Row> {
-        let (kind, place, by) = (point.text("between")?, point.text("placement")?, point.text("token")?);
+        let (kind, place, by) = (point.text(BETWEEN)?, point.text(PLACEMENT)?, point.text(TOKEN)?);
         let kinds = if kind == "process" { "processes" } else { "threads" };
         let row = Row::listed(match place {
             "same" => format!("{kinds}, same CPU, by {by}"),
@@ -203,7 +210,7 @@ impl Probe for ContextSwitch {
     }
 
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        if point.text("placement") != Some("same") {
+        if point.text(PLACEMENT) != Some("same") {
             // The interrupt and the end of the other core's idle state have no documented cost here.
             return None;
         }
@@ -225,7 +232,7 @@ impl Probe for ContextSwitch {
             "XSAVES and XRSTORS of the vector registers, about 100 each: Fog, Instruction tables",
         );
         let software = in_ns(path / per_cycle);
-        if point.text("between") == Some("thread") {
+        if point.text(BETWEEN) == Some("thread") {
             let formula = "state_cycles / frequency + instructions / instructions_per_cycle / frequency";
             return Some(inputs.sum(formula, in_ns(state), software));
         }

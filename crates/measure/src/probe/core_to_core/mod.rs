@@ -16,13 +16,15 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 use syscost_host::topology::{PinnedThread, Topology, pin_this_thread, was_moved};
 use syscost_sys::affinity;
+
+const CPUS: NameAxis = NameAxis::new("cpus");
 
 /// Ends the answering thread; never reached by counting.
 const STOP: u64 = u64::MAX;
@@ -145,7 +147,7 @@ fn per_hop(window: &mut Window) {
 }
 
 fn pair(point: &Point) -> Option<(usize, usize)> {
-    pairs::parse(point.text("cpus")?)
+    pairs::parse(point.text(CPUS)?)
 }
 
 fn texts(pairs: Vec<String>) -> Vec<Value> {
@@ -169,7 +171,7 @@ impl Probe for CoreToCore {
 
     fn axes(&self) -> Vec<Axis> {
         vec![Axis {
-            id: "cpus",
+            id: CPUS.id,
             flag: "cpus",
             title: "CPUs",
             help: "the pair of CPUs between which the line travels",

@@ -8,7 +8,7 @@ mod readers;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity};
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
@@ -17,9 +17,9 @@ use syscost_host::scratch::ScratchFile;
 pub struct FileContention;
 
 const ID: &str = "file_contention";
-const PROCESSES: &str = "processes";
+const PROCESSES: IntAxis = IntAxis::new("processes");
 /// A thousand blocks: more than a window reads, so that none is read twice.
-const FILE_BYTES: u64 = 4 << 20;
+const FILE_SIZE: u64 = 4 << 20;
 const WINDOW_NS: u64 = 15_000_000;
 const WINDOWS: u32 = 2;
 /// The size of file whose rows say what one reader alone costs.
@@ -27,7 +27,7 @@ const ALONE_BYTES: u64 = 1 << 20;
 
 /// The row of this many processes reading in this directory, as an input of other rows' predictions.
 pub fn cost_of(processes: u64, directory: &str) -> RowRef {
-    let coordinates = vec![(PROCESSES, Value::Int(processes)), (directory::ID, Value::text(directory))];
+    let coordinates = vec![(PROCESSES.id, Value::Int(processes)), (directory::ID.id, Value::text(directory))];
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
@@ -51,7 +51,7 @@ impl Probe for FileContention {
         vec![
             directory::axis(),
             Axis {
-                id: PROCESSES,
+                id: PROCESSES.id,
                 flag: "processes",
                 title: "processes",
                 help: "processes that read at the same time, each its own file",
@@ -70,7 +70,7 @@ impl Probe for FileContention {
     fn files(&self, point: &Point) -> Vec<ScratchFile> {
         let directory = directory::of(point);
         let file =
-            |number| ScratchFile { directory: directory.into(), bytes: FILE_BYTES, number: number as u32 };
+            |number| ScratchFile { directory: directory.into(), bytes: FILE_SIZE, number: number as u32 };
         (0..point.int(PROCESSES).unwrap_or(1)).map(file).collect()
     }
 
@@ -127,7 +127,7 @@ impl Probe for FileContention {
         let device = inputs.row("direct_read", alone(file_read::Way::Direct));
         let cached = inputs.row("cached_read", alone(file_read::Way::Cached));
         let cores = inputs.fact("cores", "cpu_cores", Unit::Count);
-        let processes = inputs.constant(PROCESSES, point.int(PROCESSES)? as f64, Unit::Count, "the case");
+        let processes = inputs.constant(PROCESSES.id, point.int(PROCESSES)? as f64, Unit::Count, "the case");
         let software = cached.zip(cores).map(|(ns, cores)| ns * (processes / cores).max(1.0));
         Some(inputs.sum("direct_read + cached_read * max(1, processes / cores)", device, software))
     }
@@ -136,7 +136,7 @@ impl Probe for FileContention {
         let along = |metric, title| Drawing {
             title,
             metric,
-            shape: Shape::Curve { along: PROCESSES, log_y: false, levels: false },
+            shape: Shape::Curve { along: PROCESSES.id, log_y: false, levels: false },
             includes: |_| true,
         };
         vec![

@@ -7,7 +7,7 @@
 use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{RoleReport, Stage, Task, Window};
-use super::{FILE_BYTES, PROCESSES};
+use super::{FILE_SIZE, PROCESSES};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
@@ -32,7 +32,7 @@ pub const QUANTITIES: &[Quantity] = &[
     },
 ];
 
-const READ_BLOCKS: usize = (FILE_BYTES / BLOCK_BYTES) as usize;
+const READ_BLOCKS: usize = (FILE_SIZE / BLOCK_BYTES) as usize;
 /// Exit status of a child that could not read, or read something else.
 const WRONG: i32 = 2;
 /// The deadline that means: no more windows.
@@ -111,7 +111,7 @@ struct Done {
 
 impl Reader {
     fn fork(task: &Task, number: usize) -> Result<Reader> {
-        let open = || Blocks::open(task, number, FILE_BYTES, BLOCK_BYTES, false);
+        let open = || Blocks::open(task, number, FILE_SIZE, BLOCK_BYTES, false);
         let (file, mut own) = (open()?, open()?);
         own.advise(Advice::Random)?;
         let order = own.shuffled(blocks::seed(task).wrapping_add(number as u64));

@@ -16,8 +16,8 @@ impl Stage for Alone {
 
 fn task(processes: u64, files: Vec<String>) -> Task {
     let mut point = Point::default();
-    point.set(directory::ID, Value::text("."));
-    point.set(PROCESSES, Value::Int(processes));
+    point.set(directory::ID.id, Value::text("."));
+    point.set(PROCESSES.id, Value::Int(processes));
     Task {
         probe: ID.into(),
         role: "readers".into(),
@@ -60,7 +60,7 @@ fn every_process_reads_its_own_file_and_a_strange_file_is_noticed() {
         },
     }
     let mut strange = tempfile::NamedTempFile::new_in(".").unwrap();
-    std::io::Write::write_all(&mut strange, &vec![7; FILE_BYTES as usize]).unwrap();
+    std::io::Write::write_all(&mut strange, &vec![7; FILE_SIZE as usize]).unwrap();
     strange.as_file().sync_all().unwrap();
     let path = strange.path().to_string_lossy().into_owned();
     let error = play(task(1, vec![path])).unwrap_err();

@@ -1,8 +1,13 @@
 //! The axes of reading files.
 
 use super::super::directory;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
+
+pub const READ_MODE: NameAxis = NameAxis::new("read_mode");
+pub const PAGE_CACHE: NameAxis = NameAxis::new("page_cache");
+pub const READ_PATTERN: NameAxis = NameAxis::new("read_pattern");
+pub const FILE_BYTES: IntAxis = IntAxis::new("file_bytes");
 
 pub const BUFFERED: &str = "buffered";
 pub const DIRECT: &str = "direct";
@@ -13,8 +18,8 @@ pub const SEQUENTIAL: &str = "sequential";
 pub const RANDOM: &str = "random";
 
 /// A file of this size, or the part of a larger one that is read.
-pub const FILE_BYTES: Axis = Axis {
-    id: "file_bytes",
+pub const FILE_SIZE: Axis = Axis {
+    id: FILE_BYTES.id,
     flag: "file-size",
     title: "file size",
     help: "bytes of the file that is read",
@@ -32,7 +37,7 @@ pub fn all() -> Vec<Axis> {
     vec![
         directory::axis(),
         Axis {
-            id: "read_mode",
+            id: READ_MODE.id,
             flag: "read-mode",
             title: "way of reading",
             help: "buffered: read(2) through the page cache; direct: past it (O_DIRECT); direct_1mib: so, 1 MiB at a time, \
@@ -43,7 +48,7 @@ pub fn all() -> Vec<Axis> {
             quick: || texts(&[BUFFERED, DIRECT, DIRECT_LARGE]),
         },
         Axis {
-            id: "page_cache",
+            id: PAGE_CACHE.id,
             flag: "page-cache",
             title: "page cache",
             help: "dropped: the file's pages are dropped before each pass; warm: all of it is cached",
@@ -53,7 +58,7 @@ pub fn all() -> Vec<Axis> {
             quick: || texts(&[DROPPED, WARM]),
         },
         Axis {
-            id: "read_pattern",
+            id: READ_PATTERN.id,
             flag: "read-pattern",
             title: "order of reads",
             help: "sequential: block after block with the default read-ahead; random: each block at most once, without \
@@ -63,18 +68,18 @@ pub fn all() -> Vec<Axis> {
             default: || texts(&[SEQUENTIAL, RANDOM]),
             quick: || texts(&[SEQUENTIAL, RANDOM]),
         },
-        FILE_BYTES,
+        FILE_SIZE,
     ]
 }
 
 /// The case among the operations: `random, page cache dropped`.
 pub fn label(point: &Point) -> String {
-    let cache = match point.text("page_cache") {
+    let cache = match point.text(PAGE_CACHE) {
         Some(DROPPED) => "page cache dropped",
         Some(WARM) => "from the page cache",
         _ => "past the page cache",
     };
-    match point.text("read_pattern") {
+    match point.text(READ_PATTERN) {
         Some(pattern) => format!("{pattern}, {cache}"),
         None => format!("1 MiB at a time, {cache}"),
     }

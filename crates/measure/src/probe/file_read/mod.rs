@@ -4,11 +4,12 @@
 //! same with the file cached, which is what the software alone costs. The device's own rate is
 //! a row too: reads of 1 MiB past the page cache.
 
-mod axes;
+pub mod axes;
 mod predict;
 mod reads;
 
-pub use axes::FILE_BYTES;
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
+pub use axes::FILE_SIZE;
 pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
@@ -45,17 +46,17 @@ pub fn cost_of(way: Way, random: bool, bytes: u64, directory: &str) -> RowRef {
         Way::Cached => (axes::BUFFERED, Some(axes::WARM)),
     };
     let mut coordinates =
-        vec![("read_mode", Value::text(mode)), ("file_bytes", Value::Int(bytes)), directory_of(directory)];
-    coordinates.extend(cache.map(|cache| ("page_cache", Value::text(cache))));
+        vec![(READ_MODE.id, Value::text(mode)), (FILE_BYTES.id, Value::Int(bytes)), directory_of(directory)];
+    coordinates.extend(cache.map(|cache| (PAGE_CACHE.id, Value::text(cache))));
     if way != Way::DirectLarge {
         let pattern = if random { axes::RANDOM } else { axes::SEQUENTIAL };
-        coordinates.push(("read_pattern", Value::text(pattern)));
+        coordinates.push((READ_PATTERN.id, Value::text(pattern)));
     }
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
 fn directory_of(directory: &str) -> (&'static str, Value) {
-    (super::directory::ID, Value::text(directory))
+    (super::directory::ID.id, Value::text(directory))
 }
 
 const ID: &str = "file_read";
@@ -87,22 +88,22 @@ impl Probe for FileRead {
 
     fn applies(&self, axis: &str, point: &Point) -> bool {
         match axis {
-            "page_cache" => point.text("read_mode") == Some(axes::BUFFERED),
-            "read_pattern" => point.text("read_mode") != Some(axes::DIRECT_LARGE),
+            _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
+            _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
             _ => true,
         }
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         directory::available(point)?;
-        if point.text("read_mode") == Some(axes::BUFFERED) {
+        if point.text(READ_MODE) == Some(axes::BUFFERED) {
             return Ok(());
         }
         scratch::allows_direct_reads(directory::of(point))
     }
 
     fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        let bytes = point.int("file_bytes").unwrap_or(0);
+        let bytes = point.int(FILE_BYTES).unwrap_or(0);
         vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
     }
 
@@ -160,11 +161,11 @@ impl Probe for FileRead {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let label = axes::label(point);
-        if point.int("file_bytes")? < LARGE_BYTES {
+        if point.int(FILE_BYTES)? < LARGE_BYTES {
             return Some(Row::drawn(label));
         }
         let row = Row::listed(label);
-        let published = match (point.text("page_cache"), point.text("read_pattern")) {
+        let published = match (point.text(PAGE_CACHE), point.text(READ_PATTERN)) {
             (Some(axes::DROPPED), Some(axes::SEQUENTIAL)) => "local sequential",
             (Some(axes::DROPPED), Some(axes::RANDOM)) => "local random",
             _ => return Some(row),
@@ -179,7 +180,7 @@ impl Probe for FileRead {
     }
 
     fn drawings(&self) -> Vec<Drawing> {
-        let curve = Shape::Curve { along: "file_bytes", log_y: true, levels: false };
+        let curve = Shape::Curve { along: FILE_BYTES.id, log_y: true, levels: false };
         vec![Drawing { title: "Reading 4 KiB of a file", metric: "cost", shape: curve, includes: |_| true }]
     }
 }

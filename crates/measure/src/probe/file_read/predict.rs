@@ -6,14 +6,15 @@ use super::super::directory;
 use super::super::prediction::{Account, Inputs};
 use super::super::{memory_bandwidth, system_call};
 use super::{Way, axes, cost_of};
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use syscost_core::axis::Point;
 use syscost_core::units::Unit;
 
 pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-    let bytes = point.int("file_bytes")?;
-    let random = point.text("read_pattern") == Some(axes::RANDOM);
+    let bytes = point.int(FILE_BYTES)?;
+    let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
     let row = |way, random| cost_of(way, random, bytes, directory::of(point));
-    match (point.text("read_mode")?, point.text("page_cache")) {
+    match (point.text(READ_MODE)?, point.text(PAGE_CACHE)) {
         (axes::BUFFERED, Some(axes::WARM)) => Some(cached(inputs, bytes, BLOCK_BYTES)),
         (axes::BUFFERED, _) if random => {
             let device = inputs.row("direct_read", row(Way::Direct, true));

@@ -4,6 +4,7 @@ use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{RoleReport, Stage, Task, Timing, Window};
 use super::axes;
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::Point;
 use syscost_core::sample::Quantity;
@@ -51,11 +52,11 @@ struct Kind {
 
 impl Kind {
     fn of(point: &Point) -> Kind {
-        let mode = point.text("read_mode");
+        let mode = point.text(READ_MODE);
         Kind {
             direct: mode != Some(axes::BUFFERED),
-            warm: point.text("page_cache") == Some(axes::WARM),
-            random: point.text("read_pattern") == Some(axes::RANDOM),
+            warm: point.text(PAGE_CACHE) == Some(axes::WARM),
+            random: point.text(READ_PATTERN) == Some(axes::RANDOM),
             block_bytes: if mode == Some(axes::DIRECT_LARGE) { LARGE_BLOCK_BYTES } else { BLOCK_BYTES },
         }
     }
@@ -72,14 +73,14 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
         return Timing { window_ns: WINDOW_OF_SINGLES_NS, windows: 1, ..base };
     }
     let rate = if kind.warm { CACHED_BYTES_PER_NS } else { EXPECTED_BYTES_PER_NS };
-    let whole = (point.int("file_bytes").unwrap_or(0) as f64 / rate) as u64;
+    let whole = (point.int(FILE_BYTES).unwrap_or(0) as f64 / rate) as u64;
     let window_ns = whole.clamp(SHORTEST_WINDOW_NS, LONGEST_WINDOW_NS);
     Timing { window_ns, windows: if window_ns > WINDOW_OF_SINGLES_NS { 1 } else { 2 }, ..base }
 }
 
 pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let kind = Kind::of(&task.point);
-    let bytes = task.point.int("file_bytes").context("the point has no file size")?;
+    let bytes = task.point.int(FILE_BYTES).context("the point has no file size")?;
     let mut reader = Reader {
         file: Blocks::open(task, 0, bytes, kind.block_bytes, kind.direct)?,
         kind,

@@ -16,7 +16,7 @@ impl Stage for Alone {
 
 fn point(mode: &str, cache: Option<&str>, pattern: Option<&str>, bytes: u64) -> Point {
     let mut point = Point::default();
-    point.set(directory::ID, Value::text("."));
+    point.set(directory::ID.id, Value::text("."));
     point.set("read_mode", Value::text(mode));
     cache.into_iter().for_each(|cache| point.set("page_cache", Value::text(cache)));
     pattern.into_iter().for_each(|pattern| point.set("read_pattern", Value::text(pattern)));

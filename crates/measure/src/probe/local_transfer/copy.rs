@@ -10,6 +10,7 @@ use super::shared_ring::{PIECE_BYTES, RING_BYTES, Taker, producer, shared_memory
 use super::way::{About, Way};
 use crate::mechanism::{self, Sender, Tally};
 use crate::message::{Message, PAGE};
+use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::receiver::Receiver;
 use anyhow::{Context, Result, ensure};
 use std::io;
@@ -43,7 +44,7 @@ impl Way for Copy {
     }
 
     fn receive(&self, channel: &UnixStream, point: &Point) -> Result<Box<dyn Receiver>> {
-        let bytes = point.int("message_bytes").context("the point has no message size")? as usize;
+        let bytes = point.int(MESSAGE_BYTES).context("the point has no message size")? as usize;
         Ok(Box::new(Taker::new(capacity(bytes), channel, point)?))
     }
 

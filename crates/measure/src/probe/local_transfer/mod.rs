@@ -19,6 +19,7 @@ use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, available, axes, metrics};
 use super::{About, Probe, RoleReport, Ruler, Stage, Task, Timing};
 use crate::mechanism::MESSAGES_PER_CALL;
+use crate::probe::transfer::axes::{MESSAGE_BYTES, PLACEMENT, THREADS};
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_core::units::Unit;
@@ -82,7 +83,7 @@ fn shared(id: &str) -> Option<Axis> {
 }
 
 fn found(point: &Point) -> Option<&'static dyn way::Way> {
-    way::find(point.text(WAY.id)?)
+    way::find(point.text_at(WAY.id)?)
 }
 
 impl Probe for LocalTransfer {
@@ -104,7 +105,7 @@ impl Probe for LocalTransfer {
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         found(point).map_or(Ok(()), |way| way.available())?;
-        point.text("placement").map_or(Ok(()), available::placement)
+        point.text(PLACEMENT).map_or(Ok(()), available::placement)
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
@@ -112,7 +113,7 @@ impl Probe for LocalTransfer {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let (bytes, threads) = (point.int("message_bytes").unwrap_or(0), point.int("threads").unwrap_or(1));
+        let (bytes, threads) = (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
         let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
         bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads)
     }

@@ -2,6 +2,7 @@
 
 use super::{channel, found};
 use crate::probe::streaming::{receiving, sending, threads};
+use crate::probe::transfer::axes::THREADS;
 use crate::probe::{RoleReport, Stage, Task};
 use anyhow::{Context, Result};
 use std::os::unix::net::UnixStream;
@@ -46,5 +47,5 @@ pub fn send(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
 }
 
 fn threads_of(task: &Task) -> u64 {
-    task.point.int("threads").unwrap_or(1)
+    task.point.int(THREADS).unwrap_or(1)
 }

@@ -6,6 +6,7 @@
 use super::{copy, pipe, shared_ring, unix_stream};
 use crate::mechanism::Sender;
 use crate::message::Message;
+use crate::probe::transfer::axes::PLACEMENT;
 use crate::receiver::Receiver;
 use anyhow::Result;
 use std::os::unix::net::UnixStream;
@@ -64,7 +65,7 @@ pub fn bound() -> &'static dyn Way {
 
 /// Do both ends have a CPU each, so that looking again takes nothing from the other one?
 pub fn apart(point: &Point) -> bool {
-    let placement = point.text("placement").map(Placement::parse);
+    let placement = point.text(PLACEMENT).map(Placement::parse);
     match placement {
         Some(Ok(Placement::Different)) => true,
         Some(Ok(Placement::Explicit { sender, receiver })) => {

@@ -11,12 +11,13 @@ use super::passes::{self, Timed, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads::Gate;
+use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity};
 use syscost_core::units::Unit;
 use syscost_host::topology::{Topology, pin_this_thread};
@@ -27,8 +28,7 @@ use words::{BLOCK, Words};
 pub struct MemoryBandwidth;
 
 const ID: &str = "memory_bandwidth";
-const OPERATION: &str = "operation";
-const THREADS: &str = "threads";
+const OPERATION: NameAxis = NameAxis::new("operation");
 
 const CACHED: [u64; 3] = [16 << 10, 256 << 10, 4 << 20];
 /// More than the third-level caches that one core can fill hold; filling more takes long.
@@ -59,9 +59,9 @@ fn operation(point: &Point) -> Option<&'static Operation> {
 /// The row of an operation, as an input of other rows' predictions.
 pub fn rate(operation: &'static str, bytes: u64, threads: u64) -> RowRef {
     let coordinates = vec![
-        (OPERATION, Value::text(operation)),
-        (WORKING_SET, Value::Int(bytes)),
-        (THREADS, Value::Int(threads)),
+        (OPERATION.id, Value::text(operation)),
+        (WORKING_SET.id, Value::Int(bytes)),
+        (THREADS.id, Value::Int(threads)),
     ];
     RowRef { probe: ID, coordinates, metric: "bandwidth" }
 }
@@ -170,7 +170,7 @@ impl Probe for MemoryBandwidth {
     fn axes(&self) -> Vec<Axis> {
         vec![
             Axis {
-                id: OPERATION,
+                id: OPERATION.id,
                 flag: "operation",
                 title: "operation",
                 help: "what is done with the memory; nt_write stores without reading lines into a cache",
@@ -183,7 +183,7 @@ impl Probe for MemoryBandwidth {
                 vec![Value::Int(CACHED[0]), Value::Int(in_memory())]
             }),
             Axis {
-                id: THREADS,
+                id: THREADS.id,
                 flag: "threads",
                 title: "threads",
                 help: "threads that work at the same time, each with memory of its own",
@@ -305,13 +305,13 @@ impl Probe for MemoryBandwidth {
             Drawing {
                 title: "Memory bandwidth by working set",
                 metric: "bandwidth",
-                shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: false },
+                shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: false },
                 includes: |point| point.int(THREADS) == Some(1),
             },
             Drawing {
                 title: "Memory bandwidth by threads",
                 metric: "bandwidth",
-                shape: Shape::Curve { along: THREADS, log_y: false, levels: false },
+                shape: Shape::Curve { along: THREADS.id, log_y: false, levels: false },
                 includes: |_| true,
             },
         ]

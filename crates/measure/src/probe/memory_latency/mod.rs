@@ -15,7 +15,7 @@ use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost};
 use anyhow::{Context, Result, bail};
 use order::Order;
 use std::collections::BTreeMap;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::stats;
 use syscost_core::units::Unit;
@@ -28,7 +28,7 @@ use syscost_sys::mapping::{Mapping, Pages, page_bytes};
 pub struct MemoryLatency;
 
 const ID: &str = "memory_latency";
-const HUGE_PAGES: &str = "huge_pages";
+const HUGE_PAGES: NameAxis = NameAxis::new("huge_pages");
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -50,7 +50,7 @@ const OVERHEAD_EVERY: usize = 4;
 
 /// The row of a size with base pages, as an input of other rows' predictions.
 pub fn load_at(bytes: u64) -> RowRef {
-    let coordinates = vec![(WORKING_SET, Value::Int(bytes)), (HUGE_PAGES, Value::text("off"))];
+    let coordinates = vec![(WORKING_SET.id, Value::Int(bytes)), (HUGE_PAGES.id, Value::text("off"))];
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
@@ -201,7 +201,7 @@ impl Probe for MemoryLatency {
         vec![
             working_set::axis(4 * KIB, sizes, quick_sizes),
             Axis {
-                id: HUGE_PAGES,
+                id: HUGE_PAGES.id,
                 flag: "huge-pages",
                 title: "huge pages",
                 help: "put transparent huge pages behind the memory, or keep them away",
@@ -291,7 +291,7 @@ impl Probe for MemoryLatency {
         vec![Drawing {
             title: "Latency of dependent loads in random order",
             metric: "cost",
-            shape: Shape::Curve { along: WORKING_SET, log_y: true, levels: true },
+            shape: Shape::Curve { along: WORKING_SET.id, log_y: true, levels: true },
             includes: |_| true,
         }]
     }
@@ -322,8 +322,8 @@ mod tests {
     #[test]
     fn memory_with_base_pages_has_no_huge_ones() {
         let mut point = Point::default();
-        point.set(WORKING_SET, Value::Int(8 * MIB));
-        point.set(HUGE_PAGES, Value::text("off"));
+        point.set(WORKING_SET.id, Value::Int(8 * MIB));
+        point.set(HUGE_PAGES.id, Value::text("off"));
         let (_, facts) = memory_of(&point).unwrap();
         assert!(["0", "unknown"].contains(&facts["huge_page_bytes"].as_str()), "{facts:?}");
     }

@@ -15,7 +15,7 @@ use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memo
 use anyhow::{Context, Result, anyhow};
 use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::scratch::ScratchFile;
@@ -25,7 +25,7 @@ use syscost_sys::mapping::{Mapping, Pages, page_bytes};
 pub struct PageFault;
 
 const ID: &str = "page_fault";
-const FAULT: &str = "fault";
+const FAULT: NameAxis = NameAxis::new("fault");
 
 const ANONYMOUS_PAGES: usize = 1024;
 const HUGE_PAGES: usize = 8;
@@ -64,7 +64,7 @@ fn all() -> Vec<Value> {
 
 /// The row of a kind of fault, as an input of other rows' predictions.
 pub fn fault(kind: &'static str) -> RowRef {
-    RowRef { probe: ID, coordinates: vec![(FAULT, Value::text(kind))], metric: "cost" }
+    RowRef { probe: ID, coordinates: vec![(FAULT.id, Value::text(kind))], metric: "cost" }
 }
 
 /// The pages of a case, how far apart they are touched, and how many bytes there are.
@@ -113,7 +113,7 @@ impl Probe for PageFault {
     fn axes(&self) -> Vec<Axis> {
         vec![
             Axis {
-                id: FAULT,
+                id: FAULT.id,
                 flag: "fault",
                 title: "fault",
                 help: "what the kernel has to do at the first touch of a page",
@@ -127,7 +127,7 @@ impl Probe for PageFault {
     }
 
     fn applies(&self, axis: &str, point: &Point) -> bool {
-        axis != directory::ID || find(point).is_some_and(|fault| fault.of_file)
+        axis != directory::ID.id || find(point).is_some_and(|fault| fault.of_file)
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {

@@ -3,9 +3,12 @@
 
 use super::super::{directory, transfer};
 use super::server;
-use syscost_core::axis::{Axis, Kind, Value};
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
+use crate::probe::transfer::axes::PATH;
+use syscost_core::axis::{Axis, Kind, NameAxis, Value};
 use syscost_core::units::Unit;
 
+pub const FILE_SERVER: NameAxis = NameAxis::new("file_server");
 pub const VETH: &str = "veth";
 pub const WARM: &str = "warm";
 pub const DROPPED: &str = "dropped";
@@ -21,14 +24,14 @@ fn servers() -> Vec<Value> {
 }
 
 fn path_kind() -> Kind {
-    let axis = transfer::axes::COMMON.iter().find(|axis| axis.id == "path");
+    let axis = transfer::axes::COMMON.iter().find(|axis| axis.id == PATH.id);
     axis.expect("a transfer has a path").kind
 }
 
 pub fn all() -> Vec<Axis> {
     vec![
         Axis {
-            id: "file_server",
+            id: FILE_SERVER.id,
             flag: "file-server",
             title: "file server",
             help: "which protocol and server the file is read through",
@@ -38,7 +41,7 @@ pub fn all() -> Vec<Axis> {
             quick: servers,
         },
         Axis {
-            id: "path",
+            id: PATH.id,
             flag: "path",
             title: "path",
             help: "veth: server and reader each in a network namespace",
@@ -50,7 +53,7 @@ pub fn all() -> Vec<Axis> {
         },
         directory::axis(),
         Axis {
-            id: "page_cache",
+            id: PAGE_CACHE.id,
             flag: "page-cache",
             title: "page cache",
             help: "of the server. dropped: the file's pages are dropped before each pass; warm: all of it is cached",
@@ -60,7 +63,7 @@ pub fn all() -> Vec<Axis> {
             quick: || texts(&[WARM]),
         },
         Axis {
-            id: "read_pattern",
+            id: READ_PATTERN.id,
             flag: "read-pattern",
             title: "order of reads",
             help: "sequential: block after block; random: each block once a pass, in an order of the round's own",
@@ -70,7 +73,7 @@ pub fn all() -> Vec<Axis> {
             quick: || texts(&[SEQUENTIAL, RANDOM]),
         },
         Axis {
-            id: "file_bytes",
+            id: FILE_BYTES.id,
             flag: "file-size",
             title: "file size",
             help: "bytes of the file that is read",

@@ -21,6 +21,8 @@ use super::{
     About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
     tcp_round_trip,
 };
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
+use crate::probe::transfer::axes::PATH;
 use server::Server;
 use syscost_core::axis::{Axis, Point};
 use syscost_core::sample::{Metric, Sample};
@@ -70,14 +72,14 @@ impl Probe for RemoteFileRead {
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        served_alone(point.text("path").unwrap_or_default())?;
+        served_alone(point.text(PATH).unwrap_or_default())?;
         directory::available(point)?;
         Server::of(point)?.available()?;
         namespaces::available().map(|_| ())
     }
 
     fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        let bytes = point.int("file_bytes").unwrap_or(0);
+        let bytes = point.int(FILE_BYTES).unwrap_or(0);
         vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
     }
 
@@ -124,7 +126,7 @@ impl Probe for RemoteFileRead {
 
     fn row(&self, point: &Point) -> Option<Row> {
         let server = Server::of(point).ok()?;
-        let (pattern, cache) = (point.text("read_pattern")?, point.text("page_cache")?);
+        let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);
         let cached = if cache == axes::WARM { "cached by the server" } else { "server's page cache dropped" };
         let row = Row::listed(format!("{}, {pattern}, {cached}", server.title));
         // The published report read over its one file server; NFS is the nearest to it.
@@ -138,9 +140,9 @@ impl Probe for RemoteFileRead {
     /// A request goes to the server and 4 KiB come back; between, the server reads as a local
     /// process would. The pair of links has no wire: all of it is software, unless the disk is read.
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
-        let random = point.text("read_pattern") == Some(axes::RANDOM);
-        let (bytes, place) = (point.int("file_bytes")?, directory::of(point));
-        let warm = point.text("page_cache") == Some(axes::WARM);
+        let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
+        let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
+        let warm = point.text(PAGE_CACHE) == Some(axes::WARM);
         let way = if warm { file_read::Way::Cached } else { file_read::Way::Dropped };
         let link = inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
         let read = inputs.row("local_read", file_read::cost_of(way, random, bytes, place));

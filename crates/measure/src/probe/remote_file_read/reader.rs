@@ -5,6 +5,7 @@ use super::axes;
 use super::server::{RemoteFile, Server};
 use super::serving::Offer;
 use crate::probe::blocks::{self, BLOCK_BYTES};
+use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::net::TcpStream;
@@ -45,15 +46,15 @@ struct Reads {
 impl Reads {
     fn new(task: &Task, remote: Box<dyn RemoteFile>, offer: &Offer) -> Result<Reads> {
         let served = File::open(&offer.file).context("cannot open the served file here")?;
-        let bytes = task.point.int("file_bytes").context("a size of file")?;
-        let random = task.point.text("read_pattern") == Some(axes::RANDOM);
+        let bytes = task.point.int(FILE_BYTES).context("a size of file")?;
+        let random = task.point.text(READ_PATTERN) == Some(axes::RANDOM);
         let original = task.files.first().filter(|_| task.verify_all).map(File::open).transpose()?;
         let mut reads = Reads {
             remote,
             served,
             original,
             bytes,
-            warm: task.point.text("page_cache") == Some(axes::WARM),
+            warm: task.point.text(PAGE_CACHE) == Some(axes::WARM),
             order: (0..bytes.div_ceil(BLOCK_BYTES)).collect(),
             next: 0,
             random: random.then(|| Random::new(blocks::seed(task))),

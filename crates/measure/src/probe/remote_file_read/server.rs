@@ -2,6 +2,7 @@
 //!
 //! It says what a server needs and how it is started; starting and watching it is [`super::serving`].
 
+use super::axes::FILE_SERVER;
 use super::{nfs, smb};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
 impl Server {
     pub fn of(point: &Point) -> Result<&'static Server, Unavailable> {
-        let id = point.text("file_server");
+        let id = point.text(FILE_SERVER);
         ALL.iter().find(|server| Some(server.id) == id).ok_or_else(|| Unavailable {
             reason: "no such file server".into(),
             remedy: "syscost list names the file servers".into(),

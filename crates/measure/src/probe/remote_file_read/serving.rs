@@ -7,6 +7,7 @@
 use super::super::{RoleReport, Stage, Task, directory};
 use super::axes;
 use super::server::{FILE, Server, Site};
+use crate::probe::file_read::axes::PAGE_CACHE;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -88,7 +89,7 @@ fn furnish(kept: &OwnedDirectory, task: &Task) -> Result<Site> {
         fs::create_dir(&site.export)?;
         fs::copy(source, site.export.join(FILE))?;
         // Only clean pages can be dropped; a warm file need never reach the disk.
-        if task.point.text("page_cache") == Some(axes::WARM) {
+        if task.point.text(PAGE_CACHE) == Some(axes::WARM) {
             return Ok(());
         }
         File::open(site.export.join(FILE))?.sync_all()

@@ -12,6 +12,7 @@ pub mod threads;
 
 use super::{RoleReport, Timing, Window};
 use crate::mechanism::{all_connections, connections, per_call};
+use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use syscost_core::axis::Point;
@@ -77,12 +78,12 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
     // Asked once: the answer is read from files, and a plan of a hundred thousand cases wants it for each.
     static CPUS: OnceLock<usize> = OnceLock::new();
     let cpus = *CPUS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get())) as f64;
-    let threads = 2.0 * point.int("threads").unwrap_or(1) as f64;
+    let threads = 2.0 * point.int(THREADS).unwrap_or(1) as f64;
     let stretch = (threads / cpus).max(1.0).sqrt();
     let first_ns = match connections(point) {
         1 => 0,
         _ => {
-            let bytes = point.int("message_bytes").unwrap_or(0) * per_call(point);
+            let bytes = point.int(MESSAGE_BYTES).unwrap_or(0) * per_call(point);
             all_connections(point).saturating_mul(FIRST_CALL_NS + bytes / FIRST_BYTES_PER_NS)
         }
     };

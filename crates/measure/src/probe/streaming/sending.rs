@@ -7,6 +7,7 @@ use super::super::{Task, Timing, Window};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
 use crate::message::{Alignment, Message};
+use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES};
 use anyhow::{Context, Result, anyhow};
 use syscost_host::clock;
 use syscost_sys::socket::Segments;
@@ -21,13 +22,13 @@ const TAIL_NS: u64 = 1_000_000;
 pub type Carried<'a> = &'a dyn Fn() -> Result<Option<Segments>>;
 
 pub fn message_bytes(task: &Task) -> Result<u64> {
-    task.point.int("message_bytes").context("the point has no message size")
+    task.point.int(MESSAGE_BYTES).context("the point has no message size")
 }
 
 /// The message of a case.
 pub fn message(task: &Task) -> Result<Message> {
     let alignment =
-        if task.point.text("alignment") == Some("page") { Alignment::Page } else { Alignment::Heap };
+        if task.point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
     Ok(Message::new(message_bytes(task)? as usize, alignment))
 }
 

@@ -1,6 +1,7 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
 use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::io;
 use std::sync::mpsc;
@@ -58,8 +59,7 @@ pub fn run<'a, S: Sync>(
     cpu: ChooseCpu,
     prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
-    let placement =
-        Placement::parse(task.point.text("placement").unwrap_or("none")).map_err(|e| anyhow!(e))?;
+    let placement = Placement::parse(task.point.text(PLACEMENT).unwrap_or("none")).map_err(|e| anyhow!(e))?;
     let pins = Topology::read()
         .place(&placement, streams.len())
         .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;

@@ -3,14 +3,18 @@
 use crate::mechanism::{CONNECTIONS, MESSAGES_PER_CALL, MSG_MORE};
 use crate::probe::Probe;
 use crate::probe::transfer::Transfer;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
+
+pub const LOOP: NameAxis = NameAxis::new("loop");
+pub const RATE: IntAxis = IntAxis::new("rate");
 
 pub const CLOSED: &str = "closed";
 pub const OPEN: &str = "open";
 
-const LOOP: Axis = Axis {
-    id: "loop",
+const LOOP_AXIS: Axis = Axis {
+    id: LOOP.id,
     flag: "loop",
     title: "loop",
     help: "closed: a request, its answer of the same size, then the next; open: messages one way at a fixed rate, \
@@ -22,8 +26,8 @@ const LOOP: Axis = Axis {
 };
 
 /// From a rate at which every message finds an idle path to one that no small machine reaches.
-const RATE: Axis = Axis {
-    id: "rate",
+const RATE_AXIS: Axis = Axis {
+    id: RATE.id,
     flag: "rate",
     title: "rate",
     help: "messages a second that an open loop asks for, over all threads together",
@@ -35,19 +39,19 @@ const RATE: Axis = Axis {
 
 /// In column order: the loop first, since the rate depends on it.
 pub fn all() -> Vec<Axis> {
-    let mut axes = vec![LOOP];
+    let mut axes = vec![LOOP_AXIS];
     for axis in Transfer.axes() {
         match axis.id {
             // One message at a time is what is timed, on one connection.
             id if id == MESSAGES_PER_CALL.id || id == CONNECTIONS.id => {}
-            "message_bytes" => axes.push(Axis {
+            id if id == MESSAGE_BYTES.id => axes.push(Axis {
                 default: || [64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
                 quick: || [1 << 10, 64 << 10].map(Value::Int).to_vec(),
                 ..axis
             }),
-            "threads" => {
+            id if id == THREADS.id => {
                 let one = || vec![Value::Int(1)];
-                axes.extend([Axis { default: one, quick: one, ..axis }, RATE]);
+                axes.extend([Axis { default: one, quick: one, ..axis }, RATE_AXIS]);
             }
             _ => axes.push(axis),
         }
@@ -56,12 +60,12 @@ pub fn all() -> Vec<Axis> {
 }
 
 pub fn is_open(point: &Point) -> bool {
-    point.text(LOOP.id) == Some(OPEN)
+    point.text(LOOP) == Some(OPEN)
 }
 
 /// Messages a second, where the loop is open.
 pub fn rate(point: &Point) -> Option<u64> {
-    if is_open(point) { point.int(RATE.id) } else { None }
+    if is_open(point) { point.int(RATE) } else { None }
 }
 
 pub fn applies(axis: &str, point: &Point) -> bool {

@@ -11,6 +11,7 @@ use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream}
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{RoleReport, Stage, Task, Timing};
+use crate::receiver::options::LOW_WATER;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::net::{Shutdown, TcpStream};
 use syscost_core::stats::histogram::Recorder;
@@ -75,7 +76,7 @@ impl<'a> End<'a> {
 
 /// A receiver that sleeps until more has arrived than a message never wakes for one.
 fn wakes(task: &Task) -> Result<()> {
-    let (mark, bytes) = (task.point.int("low_water_bytes").unwrap_or(1), sending::message_bytes(task)?);
+    let (mark, bytes) = (task.point.int_at(LOW_WATER.id).unwrap_or(1), sending::message_bytes(task)?);
     if mark > bytes {
         return Err(anyhow!(Unavailable {
             reason: format!("a receiver that sleeps until {mark} bytes have arrived never wakes for {bytes}"),

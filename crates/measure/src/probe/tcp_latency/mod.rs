@@ -3,7 +3,7 @@
 //! Its own experiment: a latency is measured for each message, never 1/throughput. A closed loop has one
 //! exchange outstanding; an open loop asks for a rate and times from when each message was due.
 
-mod axes;
+pub mod axes;
 mod closed;
 mod metrics;
 mod open;
@@ -15,6 +15,7 @@ use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::Transfer;
 use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
+use crate::probe::transfer::axes::THREADS;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_host::Unavailable;
@@ -66,7 +67,7 @@ impl Probe for TcpLatency {
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
-        let threads = point.int("threads").unwrap_or(1);
+        let threads = point.int(THREADS).unwrap_or(1);
         let sides = if axes::is_open(point) { 1 } else { 2 };
         let recorders = threads.saturating_mul(2 * RECORDER_BYTES);
         Transfer.memory_bytes(point).saturating_mul(sides).saturating_add(recorders)

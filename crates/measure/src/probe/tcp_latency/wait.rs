@@ -4,6 +4,7 @@
 //! it gives way to the others meanwhile. What it is late nevertheless is part of every latency, and is
 //! recorded beside it.
 
+use crate::probe::transfer::axes::{PLACEMENT, THREADS};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use syscost_core::axis::Point;
@@ -26,8 +27,8 @@ impl Waiting {
     pub fn of(point: &Point) -> Waiting {
         process::sleep_exactly();
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-        let crowded = 2 * point.int("threads").unwrap_or(1) > cpus;
-        Waiting { gives_way: crowded || point.text("placement") != Some("different") }
+        let crowded = 2 * point.int(THREADS).unwrap_or(1) > cpus;
+        Waiting { gives_way: crowded || point.text(PLACEMENT) != Some("different") }
     }
 
     /// Returns the time, which is no earlier than this one.

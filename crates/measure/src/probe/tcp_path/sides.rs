@@ -9,6 +9,7 @@ use super::steps::{self, How, Step};
 use super::{RECEIVER, RoleReport, Stage, Task};
 use crate::message::{self, PAGE};
 use crate::probe::Window;
+use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
 use crate::probe::transfer::connection;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
@@ -41,8 +42,8 @@ const END: u8 = 0;
 /// Both connections: the data goes over the first, whose turn it is over the second.
 fn with_two_connections(task: &Task) -> Task {
     let mut task = task.clone();
-    task.point.set("threads", Value::Int(2));
-    task.point.set("nodelay", Value::text("on"));
+    task.point.set(THREADS.id, Value::Int(2));
+    task.point.set(NODELAY.id, Value::text("on"));
     task
 }
 
@@ -52,7 +53,7 @@ fn step(task: &Task) -> Result<&'static Step> {
 
 /// Puts this side on its CPU.
 fn settle(task: &Task, report: &mut RoleReport) -> Result<()> {
-    let text = task.point.text("placement").unwrap_or("none");
+    let text = task.point.text(PLACEMENT).unwrap_or("none");
     let placement = Placement::parse(text).map_err(|reason| anyhow!(reason))?;
     let pin = Topology::read().place(&placement, 1)?.first().copied().unwrap_or_default();
     let cpu = if task.role == RECEIVER { pin.receiver } else { pin.sender };

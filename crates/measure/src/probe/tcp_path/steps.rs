@@ -90,5 +90,5 @@ pub static ALL: &[Step] = &[
 ];
 
 pub fn find(point: &Point) -> Option<&'static Step> {
-    ALL.iter().find(|step| Some(step.id) == point.text(super::STEP.id))
+    ALL.iter().find(|step| Some(step.id) == point.text_at(super::STEP.id))
 }

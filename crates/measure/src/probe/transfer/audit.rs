@@ -5,6 +5,7 @@ use super::super::streaming::{
     COMPLETIONS, COMPLETIONS_COPIED, CPU, FRAMING, RECEIVER, SENDER, UNCOPIED, USER_COPIED,
 };
 use crate::mechanism::all_connections;
+use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::probe::{Copies, Known};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,7 +26,7 @@ impl Copies for TransferCopies {
     }
 
     fn distance(&self, point: &Point) -> u64 {
-        let size = u64::from(point.int("message_bytes").unwrap_or(1).max(1).ilog2());
+        let size = u64::from(point.int(MESSAGE_BYTES).unwrap_or(1).max(1).ilog2());
         // A size one step away is nearer than a connection more.
         size.abs_diff(TYPICAL_LOG2) + (all_connections(point) - 1) * 64
     }

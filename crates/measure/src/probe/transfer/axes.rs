@@ -2,11 +2,24 @@
 
 use crate::message;
 use crate::{mechanism, receiver};
-use syscost_core::axis::{Axis, Kind, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Placement;
 
 use super::available;
+
+pub const MECHANISM: NameAxis = NameAxis::new("mechanism");
+pub const RECEIVER: NameAxis = NameAxis::new("receiver");
+pub const MESSAGE_BYTES: IntAxis = IntAxis::new("message_bytes");
+pub const THREADS: IntAxis = IntAxis::new("threads");
+pub const PATH: NameAxis = NameAxis::new("path");
+pub const NODELAY: NameAxis = NameAxis::new("nodelay");
+pub const CONGESTION_CONTROL: NameAxis = NameAxis::new("congestion_control");
+pub const SOCKET_BUFFER_BYTES: IntAxis = IntAxis::new("socket_buffer_bytes");
+pub const ALIGNMENT: NameAxis = NameAxis::new("alignment");
+pub const PLACEMENT: NameAxis = NameAxis::new("placement");
+pub const MTU: IntAxis = IntAxis::new("mtu");
+pub const OFFLOADS: NameAxis = NameAxis::new("offloads");
 
 fn ints(values: &[u64]) -> Vec<Value> {
     values.iter().map(|n| Value::Int(*n)).collect()
@@ -54,7 +67,7 @@ const PATH_FORM: &str =
 /// The axes that every transfer has, in column order; mechanisms and receivers add theirs.
 pub const COMMON: &[Axis] = &[
     Axis {
-        id: "mechanism",
+        id: MECHANISM.id,
         flag: "mechanism",
         title: "mechanism",
         help: "how the sender moves a message",
@@ -67,7 +80,7 @@ pub const COMMON: &[Axis] = &[
         quick: default_mechanisms,
     },
     Axis {
-        id: "receiver",
+        id: RECEIVER.id,
         flag: "receiver",
         title: "receiver",
         help: "how the receiver takes the stream",
@@ -80,7 +93,7 @@ pub const COMMON: &[Axis] = &[
         quick: default_receivers,
     },
     Axis {
-        id: "message_bytes",
+        id: MESSAGE_BYTES.id,
         flag: "size",
         title: "message size",
         help: "bytes in a message, spread over eight fields",
@@ -90,7 +103,7 @@ pub const COMMON: &[Axis] = &[
         quick: || ints(&[64, 4096, 65536, 1048576]),
     },
     Axis {
-        id: "threads",
+        id: THREADS.id,
         flag: "threads",
         title: "threads",
         help: "sender threads, each with a receiver thread and connections of its own",
@@ -102,7 +115,7 @@ pub const COMMON: &[Axis] = &[
     },
     mechanism::CONNECTIONS,
     Axis {
-        id: "path",
+        id: PATH.id,
         flag: "path",
         title: "path",
         help: "veth: sender and receiver each in a network namespace; loopback: both on 127.0.0.1; netns: the receiver in a namespace of your own, or both; ssh: the receiver on another host",
@@ -118,7 +131,7 @@ pub const COMMON: &[Axis] = &[
         quick: || one("veth"),
     },
     Axis {
-        id: "nodelay",
+        id: NODELAY.id,
         flag: "nodelay",
         title: "TCP_NODELAY",
         help: "on: every message leaves at once; off: Nagle's algorithm may hold and merge small ones",
@@ -128,7 +141,7 @@ pub const COMMON: &[Axis] = &[
         quick: || one("on"),
     },
     Axis {
-        id: "congestion_control",
+        id: CONGESTION_CONTROL.id,
         flag: "congestion",
         title: "congestion control",
         help: "TCP_CONGESTION of both sockets",
@@ -138,7 +151,7 @@ pub const COMMON: &[Axis] = &[
         quick: || one("cubic"),
     },
     Axis {
-        id: "socket_buffer_bytes",
+        id: SOCKET_BUFFER_BYTES.id,
         flag: "socket-buffer",
         title: "socket buffer",
         help: "SO_SNDBUF and SO_RCVBUF as asked; 0 leaves them to the kernel's autotuning",
@@ -148,7 +161,7 @@ pub const COMMON: &[Axis] = &[
         quick: || ints(&[0]),
     },
     Axis {
-        id: "alignment",
+        id: ALIGNMENT.id,
         flag: "alignment",
         title: "field alignment",
         help: "heap: fields where the allocator puts them; page: every field starts a page",
@@ -158,7 +171,7 @@ pub const COMMON: &[Axis] = &[
         quick: || one("heap"),
     },
     Axis {
-        id: "placement",
+        id: PLACEMENT.id,
         flag: "placement",
         title: "CPU placement",
         help: "different: sender and receiver on different cores; same: one core for both; none: unpinned; or S:R, lists of CPUs (0,2:1,3)",
@@ -168,7 +181,7 @@ pub const COMMON: &[Axis] = &[
         quick: || one("different"),
     },
     Axis {
-        id: "mtu",
+        id: MTU.id,
         flag: "mtu",
         title: "MTU",
         help: "MTU of the veth pair (loopback keeps the host's)",
@@ -178,7 +191,7 @@ pub const COMMON: &[Axis] = &[
         quick: || ints(&[1500]),
     },
     Axis {
-        id: "offloads",
+        id: OFFLOADS.id,
         flag: "offloads",
         title: "offloads",
         help: "segmentation and receive offloads (TSO, GSO, GRO) of the veth pair",

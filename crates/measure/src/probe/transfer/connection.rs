@@ -3,6 +3,7 @@
 //! Every connection opens with the round's token and its number; a stranger's connection is
 //! closed and never counted.
 
+use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, SOCKET_BUFFER_BYTES};
 use anyhow::{Context, Result, anyhow};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const AT_ONCE: usize = 64;
 
 fn options(socket: &Socket, point: &Point) -> Result<()> {
-    if let Some(name) = point.text("congestion_control") {
+    if let Some(name) = point.text(CONGESTION_CONTROL) {
         socket.set_tcp_congestion(name.as_bytes()).with_context(|| {
             format!(
                 "cannot use congestion control {name} (is it in net.ipv4.tcp_allowed_congestion_control? try modprobe tcp_{name}, \
@@ -36,8 +37,8 @@ fn options(socket: &Socket, point: &Point) -> Result<()> {
             )
         })?;
     }
-    socket.set_tcp_nodelay(point.on("nodelay")).context("cannot set TCP_NODELAY")?;
-    let buffer = point.int("socket_buffer_bytes").unwrap_or(0) as usize;
+    socket.set_tcp_nodelay(point.on(NODELAY)).context("cannot set TCP_NODELAY")?;
+    let buffer = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0) as usize;
     if buffer > 0 {
         socket.set_send_buffer_size(buffer).context("cannot set SO_SNDBUF")?;
         socket.set_recv_buffer_size(buffer).context("cannot set SO_RCVBUF")?;

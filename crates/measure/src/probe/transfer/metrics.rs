@@ -1,5 +1,6 @@
 //! The raw quantities of a transfer's samples, and the figures computed from them.
 
+use crate::probe::transfer::axes::MESSAGE_BYTES;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
 use syscost_core::units::Unit;
@@ -65,7 +66,7 @@ fn uncopied_fraction(s: &Sample, _: &Point) -> Option<f64> {
 }
 
 fn message_bytes(point: &Point) -> Option<f64> {
-    point.int("message_bytes").map(|n| n as f64)
+    point.int(MESSAGE_BYTES).map(|n| n as f64)
 }
 
 fn sender_cpu(s: &Sample, _: &Point) -> Option<f64> {

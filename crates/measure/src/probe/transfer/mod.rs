@@ -10,12 +10,15 @@ pub mod receiver;
 pub mod sender;
 
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
-use super::streaming::{self, RECEIVER, SENDER};
+use super::streaming;
 use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
 use crate::mechanism::{CONNECTIONS, all_connections, connections};
+use crate::probe::transfer::axes::{
+    CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, RECEIVER,
+};
 use crate::{mechanism, receiver as receivers};
 use std::time::Duration;
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_host::{Unavailable, uring};
 
@@ -46,20 +49,20 @@ impl Probe for Transfer {
     }
 
     fn applies(&self, axis: &str, point: &Point) -> bool {
-        if matches!(axis, "mtu" | "offloads") {
-            return point.text("path") == Some("veth");
+        if [MTU.id, OFFLOADS.id].contains(&axis) {
+            return point.text(PATH) == Some("veth");
         }
         if axes::COMMON.iter().any(|a| a.id == axis) {
             return true;
         }
         let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
-        point.text("mechanism").and_then(mechanism::find).is_some_and(|m| has(m.axes()))
-            || point.text("receiver").and_then(receivers::find).is_some_and(|r| has(r.axes()))
+        point.text(MECHANISM).and_then(mechanism::find).is_some_and(|m| has(m.axes()))
+            || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.axes()))
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
-        let mechanism = point.text("mechanism").and_then(mechanism::find);
-        let receiver = point.text("receiver").and_then(receivers::find);
+        let mechanism = point.text(MECHANISM).and_then(mechanism::find);
+        let receiver = point.text(RECEIVER).and_then(receivers::find);
         if let Some(m) = mechanism {
             m.available()?;
             m.fits(point)?;
@@ -90,14 +93,14 @@ impl Probe for Transfer {
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        let (_, check) = MACHINE_DECIDES.iter().find(|(id, _)| *id == axis)?;
+        let (_, check) = MACHINE_DECIDES.iter().find(|(key, _)| key.id == axis)?;
         let why = check(value.as_text()?).err()?;
         let instead = available::instead_of(axis)?;
         Some((Value::text(instead), why))
     }
 
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        point.text("receiver").and_then(receivers::find)?.wants(axis, point)
+        point.text(RECEIVER).and_then(receivers::find)?.wants(axis, point)
     }
 
     fn memory_bytes(&self, point: &Point) -> u64 {
@@ -118,7 +121,7 @@ impl Probe for Transfer {
     }
 
     fn far(&self, role: &str) -> bool {
-        role == RECEIVER
+        role == streaming::RECEIVER
     }
 
     fn compared(&self) -> bool {
@@ -127,11 +130,11 @@ impl Probe for Transfer {
 
     /// A mechanism, a receiver, and the axes that they bring along.
     fn chosen(&self, axis: &str) -> bool {
-        matches!(axis, "mechanism" | "receiver") || !axes::COMMON.iter().any(|a| a.id == axis)
+        [MECHANISM.id, RECEIVER.id].contains(&axis) || !axes::COMMON.iter().any(|a| a.id == axis)
     }
 
     fn whole(&self, point: &Point) -> bool {
-        point.text("receiver").and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
+        point.text(RECEIVER).and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
     }
 
     fn copies(&self) -> Option<&'static dyn Copies> {
@@ -145,8 +148,8 @@ impl Probe for Transfer {
 
     fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
         match task.role.as_str() {
-            RECEIVER => receiver::play(task, stage),
-            SENDER => sender::play(task, stage),
+            streaming::RECEIVER => receiver::play(task, stage),
+            streaming::SENDER => sender::play(task, stage),
             other => anyhow::bail!("a transfer has no role {other}"),
         }
     }
@@ -179,16 +182,16 @@ const FILLING_BYTES_PER_NS: u64 = 1;
 
 /// The messages that both sides of all connections keep in memory.
 fn messages_bytes(point: &Point) -> u64 {
-    let sent = point.text("mechanism").and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
-    let received = point.text("receiver").and_then(receivers::find).map_or(0, |r| r.messages_held(point));
-    let bytes = point.int("message_bytes").unwrap_or(0);
+    let sent = point.text(MECHANISM).and_then(mechanism::find).map_or(1, |m| m.messages_held(point));
+    let received = point.text(RECEIVER).and_then(receivers::find).map_or(0, |r| r.messages_held(point));
+    let bytes = point.int(MESSAGE_BYTES).unwrap_or(0);
     all_connections(point).saturating_mul(bytes.saturating_mul(sent + received))
 }
 
 /// The axes whose values the machine may not allow, and how to find out.
 type Check = fn(&str) -> Result<(), Unavailable>;
-const MACHINE_DECIDES: [(&str, Check); 3] = [
-    ("path", available::path),
-    ("placement", available::placement),
-    ("congestion_control", available::congestion_control),
+const MACHINE_DECIDES: [(NameAxis, Check); 3] = [
+    (PATH, available::path),
+    (PLACEMENT, available::placement),
+    (CONGESTION_CONTROL, available::congestion_control),
 ];

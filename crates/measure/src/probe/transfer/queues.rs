@@ -5,6 +5,7 @@
 //! TCP holds as much as tcp_mem allows: from there on it takes packets no more, and they are sent again. That,
 //! and nothing of ours, bounds many large buffers. Source: Documentation/networking/ip-sysctl.rst.
 
+use crate::probe::transfer::axes::SOCKET_BUFFER_BYTES;
 use std::fs;
 use std::sync::OnceLock;
 use syscost_core::axis::Point;
@@ -25,7 +26,7 @@ pub fn bytes(point: &Point, connections: u64) -> u64 {
     // Asked once: a plan of a hundred thousand cases wants it for each.
     static LIMITS: OnceLock<Limits> = OnceLock::new();
     let limits = LIMITS.get_or_init(Limits::read);
-    let asked = point.int("socket_buffer_bytes").unwrap_or(0);
+    let asked = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
     limits.of(asked, connections).saturating_add(connections.saturating_mul(RECEIVERS_BYTES))
 }
 

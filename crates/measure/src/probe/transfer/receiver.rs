@@ -6,6 +6,7 @@ use super::super::streaming::threads;
 use super::super::{RoleReport, Stage, Task};
 use super::connection;
 use crate::mechanism;
+use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, RECEIVER};
 use crate::receiver::{self, Receiver, Setup};
 use anyhow::{Context, Result};
 use std::net::TcpStream;
@@ -45,10 +46,10 @@ fn one_of_many(task: &Task, stream: &TcpStream) -> Result<(RawFd, Stream)> {
 
 /// The receiver of the case on this connection.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Receiver>> {
-    let id = task.point.text("receiver").context("the point names no receiver")?;
+    let id = task.point.text(RECEIVER).context("the point names no receiver")?;
     let receive = receiver::find(id).with_context(|| format!("no receiver {id}"))?;
-    let message_bytes = task.point.int("message_bytes").context("the point has no message size")?;
-    if let Some(mechanism) = task.point.text("mechanism").and_then(mechanism::find) {
+    let message_bytes = task.point.int(MESSAGE_BYTES).context("the point has no message size")?;
+    if let Some(mechanism) = task.point.text(MECHANISM).and_then(mechanism::find) {
         mechanism.prepare_receiver(stream.as_raw_fd()).context("cannot prepare the receiver's socket")?;
     }
     let setup =

@@ -4,6 +4,7 @@ use super::super::streaming::{many, sending, threads};
 use super::super::{RoleReport, Stage, Task};
 use super::connection;
 use crate::mechanism::{self, Sender, Setup};
+use crate::probe::transfer::axes::MECHANISM;
 use anyhow::{Context, Result};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
@@ -28,7 +29,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
 
 /// The mechanism of the case on this connection, with a filled message of its own.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
-    let id = task.point.text("mechanism").context("the point names no mechanism")?;
+    let id = task.point.text(MECHANISM).context("the point names no mechanism")?;
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
     let setup = Setup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
     mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
