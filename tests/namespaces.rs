@@ -72,7 +72,7 @@ fn hold_a_pair() {
         let link = format!("/proc/self/fd/{}", side.net_ns.as_raw_fd());
         eprintln!("holds {}", std::fs::read_link(link).unwrap().display());
     }
-    std::thread::sleep(std::time::Duration::from_secs(60));
+    syscost_sys::sleep::sleep(std::time::Duration::from_secs(60));
 }
 
 /// Does any process that we may look at live in this namespace (`net:[4026532123]`) or hold it?
@@ -108,7 +108,7 @@ fn nothing_is_left_after_kill_9() {
     // more than once.
     let gone = (0..20).any(|_| {
         let held = namespaces.iter().any(|namespace| is_held(namespace));
-        std::thread::sleep(std::time::Duration::from_millis(if held { 50 } else { 0 }));
+        syscost_sys::sleep::sleep(std::time::Duration::from_millis(if held { 50 } else { 0 }));
         !held
     });
     assert!(gone, "{namespaces:?}");

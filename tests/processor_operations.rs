@@ -134,7 +134,7 @@ fn soon<T>(mut of: impl FnMut() -> Option<T>) -> Option<T> {
         if let Some(found) = of() {
             return Some(found);
         }
-        std::thread::sleep(Duration::from_millis(5));
+        syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
     None
 }

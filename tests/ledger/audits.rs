@@ -201,7 +201,7 @@ fn wait_for(what: &str, done: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !done() {
         assert!(Instant::now() < end, "no {what} within 20 s");
-        std::thread::sleep(Duration::from_millis(5));
+        syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
 }
 

@@ -243,7 +243,7 @@ fn soon(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
         assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
-        std::thread::sleep(Duration::from_millis(20));
+        syscost_sys::sleep::sleep(Duration::from_millis(20));
     }
 }
 

@@ -50,7 +50,7 @@ impl Mounted {
             if ended.is_some() || started.elapsed() > Duration::from_secs(10) {
                 return Err("sshfs cannot mount here (no /dev/fuse, or no right to)".into());
             }
-            std::thread::sleep(Duration::from_millis(10));
+            syscost_sys::sleep::sleep(Duration::from_millis(10));
         }
         Ok(mounted)
     }

@@ -48,7 +48,7 @@ fn dom(page: &Path, more: &[&str]) -> Option<String> {
             let _ = child.wait();
             panic!("{} did not end in 90 s", browser.display());
         }
-        std::thread::sleep(Duration::from_millis(50));
+        syscost_sys::sleep::sleep(Duration::from_millis(50));
     }
     Some(fs::read_to_string(&log).unwrap())
 }

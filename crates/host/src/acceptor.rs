@@ -277,14 +277,14 @@ mod tests {
                     if stream.write_all(&[byte]).is_err() {
                         break;
                     }
-                    std::thread::sleep(Duration::from_millis(100));
+                    syscost_sys::sleep::sleep(Duration::from_millis(100));
                 }
                 start.elapsed()
             }
         });
         let mut acceptor = Acceptor::new(&listener, token).unwrap();
         acceptor.patience = PATIENCE;
-        std::thread::sleep(Duration::from_millis(50));
+        syscost_sys::sleep::sleep(Duration::from_millis(50));
         let caller = call(&address, &hello(token, 7));
         let (number, _) = acceptor.next(Instant::now() + SET_UP_LIMIT).unwrap().expect("ours comes in");
         assert_eq!((number, acceptor.rejected()), (7, 0), "before the slow one has used up its time");

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn sleeping_is_a_voluntary_switch() {
         let before = thread_usage().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        crate::sleep::sleep(std::time::Duration::from_millis(1));
         assert!(thread_usage().unwrap().since(before).voluntary_switches >= 1);
     }
 }

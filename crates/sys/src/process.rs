@@ -187,7 +187,7 @@ mod tests {
     fn end_unreaped(child: &mut std::process::Child) {
         child.kill().unwrap();
         while !has_ended(child.id()) {
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            crate::sleep::sleep(std::time::Duration::from_millis(2));
         }
     }
 

@@ -83,7 +83,7 @@ pub fn visit(page: &Path) -> Option<Visit> {
             let _ = child.wait();
             panic!("{} did not end within {PATIENCE:?}", browser.display());
         }
-        std::thread::sleep(Duration::from_millis(50));
+        syscost_sys::sleep::sleep(Duration::from_millis(50));
     }
     let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("its file")).into_owned();
     let console =

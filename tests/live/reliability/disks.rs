@@ -79,7 +79,7 @@ fn soon(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
         assert!(start.elapsed() < PATIENCE, "{what} did not happen within {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(5));
+        syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
 }
 

@@ -25,7 +25,7 @@ fn a_forked_partner_that_is_moved_and_put_back_marks_its_round() {
     let own = affinity::allowed_to(partner).expect("sched_getaffinity(2)");
     let other = cpus.iter().copied().find(|cpu| !own.contains(cpu)).expect("it is pinned to one of two");
     move_to(partner, &[other]);
-    std::thread::sleep(Duration::from_millis(20));
+    syscost_sys::sleep::sleep(Duration::from_millis(20));
     move_to(partner, &own);
     held.ends_with_marked_rounds("unpinned");
 }
@@ -44,7 +44,7 @@ fn an_audit_that_is_disturbed_all_the_time_says_so_and_keeps_no_times() {
                 unsafe { libc::kill(worker as i32, signal) };
             }
         }
-        std::thread::sleep(Duration::from_millis(1));
+        syscost_sys::sleep::sleep(Duration::from_millis(1));
     }
     let output = child.wait_with_output().expect("it ended");
     let last = output.stdout.split(|b| *b == b'\n').rfind(|line| !line.is_empty()).expect("a last line");

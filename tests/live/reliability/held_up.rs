@@ -53,7 +53,7 @@ impl Held {
         let start = Instant::now();
         while !happened() {
             assert!(start.elapsed() < PATIENCE, "{what} did not happen within {PATIENCE:?}");
-            std::thread::sleep(Duration::from_millis(2));
+            syscost_sys::sleep::sleep(Duration::from_millis(2));
         }
     }
 
@@ -68,7 +68,7 @@ impl Held {
             workers = self.of_role("worker");
             workers.len() == 2
         });
-        std::thread::sleep(Duration::from_millis(150));
+        syscost_sys::sleep::sleep(Duration::from_millis(150));
         workers
     }
 
@@ -115,7 +115,7 @@ fn signal(pid: u32, signal: i32) {
 
 fn stop(pids: &[u32], time: Duration) {
     pids.iter().for_each(|pid| signal(*pid, libc::SIGSTOP));
-    std::thread::sleep(time);
+    syscost_sys::sleep::sleep(time);
     pids.iter().for_each(|pid| signal(*pid, libc::SIGCONT));
 }
 
@@ -170,7 +170,7 @@ fn a_frozen_control_group_marks_its_round() {
     let mut held = Held::start(TRANSFER, 6, group.command(Path::new(SYSCOST)));
     held.busy_workers();
     let froze = group.set("freezer.state", "FROZEN") || group.set("cgroup.freeze", "1");
-    std::thread::sleep(Duration::from_secs(3));
+    syscost_sys::sleep::sleep(Duration::from_secs(3));
     let thawed = group.set("freezer.state", "THAWED") || group.set("cgroup.freeze", "0");
     assert!(froze && thawed, "a freezer of neither version");
     held.ends_with_marked_rounds("stopped");

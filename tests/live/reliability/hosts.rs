@@ -127,7 +127,7 @@ impl Hosts {
         let end = Instant::now() + within;
         while !self.far_processes().is_empty() {
             assert!(Instant::now() < end, "left on the far host: {:?}", self.far_processes());
-            std::thread::sleep(Duration::from_millis(50));
+            syscost_sys::sleep::sleep(Duration::from_millis(50));
         }
     }
 
@@ -154,7 +154,7 @@ impl Hosts {
         while !listens() {
             let log = std::fs::read_to_string(self.file("sshd.log")).unwrap_or_default();
             assert!(Instant::now() < end, "sshd does not listen: {log}");
-            std::thread::sleep(Duration::from_millis(20));
+            syscost_sys::sleep::sleep(Duration::from_millis(20));
         }
     }
 }

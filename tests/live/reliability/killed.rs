@@ -209,13 +209,13 @@ impl Lane {
             let length = || samples.metadata().map_or(0, |file| file.len());
             let (began, at_first) = (Instant::now(), length().max(LONGEST_HEADER));
             while length() <= at_first && began.elapsed() < PATIENCE && !ended(child) {
-                std::thread::sleep(Duration::from_millis(1));
+                syscost_sys::sleep::sleep(Duration::from_millis(1));
             }
         }
         for _ in 0..self.random.below(3) {
             self.kill_a_child(child, mark, seen);
         }
-        std::thread::sleep(Duration::from_micros(self.random.below(LONGEST_US) as u64));
+        syscost_sys::sleep::sleep(Duration::from_micros(self.random.below(LONGEST_US) as u64));
         if ended(child) {
             return false;
         }
@@ -228,7 +228,7 @@ impl Lane {
     /// Kills something that the tool started, whatever is there within a moment; half of the time, where
     /// there are file servers, no worker but a server or its cleaner.
     fn kill_a_child(&mut self, child: &mut Child, mark: &Marked, seen: &mut Seen) {
-        std::thread::sleep(Duration::from_micros(self.random.below(LONGEST_US / 4) as u64));
+        syscost_sys::sleep::sleep(Duration::from_micros(self.random.below(LONGEST_US / 4) as u64));
         let no_worker = self.servers && self.random.below(2) == 0;
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(500) && !ended(child) {

@@ -44,7 +44,7 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
         }
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        syscost_sys::sleep::sleep(std::time::Duration::from_millis(2));
     };
     Needed {
         code: status.code(),

@@ -63,7 +63,7 @@ impl Marked {
                 let commands = left.iter().map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")));
                 panic!("processes are left: {:?}", commands.collect::<Vec<_>>());
             }
-            std::thread::sleep(Duration::from_millis(2));
+            syscost_sys::sleep::sleep(Duration::from_millis(2));
         }
     }
 }

@@ -114,7 +114,7 @@ fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
         assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen within half a minute");
-        std::thread::sleep(Duration::from_millis(20));
+        syscost_sys::sleep::sleep(Duration::from_millis(20));
     }
 }
 
@@ -139,7 +139,7 @@ fn a_link_that_goes_down_fails_rounds_and_the_run_goes_on_when_it_is_up() {
         .expect("the binary starts");
     wait_until("the first samples", || samples_of(&out) > 0);
     wire.set_link("down");
-    std::thread::sleep(Duration::from_millis(1500));
+    syscost_sys::sleep::sleep(Duration::from_millis(1500));
     let before = samples_of(&out);
     wire.set_link("up");
     wait_until("samples after the link was up again", || samples_of(&out) > before);

@@ -147,14 +147,14 @@ fn stop_the_receiver(child: &Child) -> u32 {
         assert!(start.elapsed() < Duration::from_secs(30), "no receiver within half a minute");
         // The receiver listens, so it was started first: the smaller number, unless numbers wrapped.
         if let [one, other] = common::workers_of(child.id())[..] {
-            std::thread::sleep(Duration::from_millis(60));
+            syscost_sys::sleep::sleep(Duration::from_millis(60));
             let receiver = one.min(other);
             // SAFETY: kill touches no memory; a worker that has just ended makes it fail.
             if unsafe { libc::kill(receiver as i32, libc::SIGSTOP) } == 0 {
                 return receiver;
             }
         }
-        std::thread::sleep(Duration::from_millis(5));
+        syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
 }
 
@@ -171,7 +171,7 @@ fn a_stopped_receiver_is_told(mechanism: &str, out: &Path) -> bool {
         if late {
             child.kill().expect("our child");
         }
-        std::thread::sleep(Duration::from_millis(50));
+        syscost_sys::sleep::sleep(Duration::from_millis(50));
     }
     let status = child.wait().expect("our child");
     assert!(!late, "{mechanism}: the run hangs with its peer");
@@ -257,7 +257,7 @@ fn a_crowd_of_strangers_changes_nothing() {
                     }
                     came.fetch_add(crowd.len(), Ordering::Relaxed);
                     crowd.clear();
-                    std::thread::sleep(Duration::from_millis(10));
+                    syscost_sys::sleep::sleep(Duration::from_millis(10));
                 }
             });
         }

@@ -60,7 +60,7 @@ fn held(pid: u32, samples: &Path) -> Option<Held> {
 fn settled(pid: u32, samples: &Path) -> Option<Held> {
     let mut least = held(pid, samples)?;
     for _ in 0..10 {
-        std::thread::sleep(Duration::from_millis(3));
+        syscost_sys::sleep::sleep(Duration::from_millis(3));
         least = least.least(held(pid, samples)?);
     }
     Some(least)
@@ -99,7 +99,7 @@ fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
     let mut child = start(directory.path(), seconds);
     let mut readings: Vec<Held> = Vec::new();
     while child.try_wait().expect("a child of ours").is_none() {
-        std::thread::sleep(Duration::from_millis(500));
+        syscost_sys::sleep::sleep(Duration::from_millis(500));
         readings.extend(settled(child.id(), &samples));
         if readings.last().is_some_and(|now| now.rounds >= WHOLE) {
             // SAFETY: a signal to our own child, which is not reaped yet.

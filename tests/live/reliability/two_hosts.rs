@@ -32,7 +32,7 @@ fn until(what: &str, within: Duration, mut happened: impl FnMut() -> bool) {
     let end = Instant::now() + within;
     while !happened() {
         assert!(Instant::now() < end, "{what} did not happen within {within:?}");
-        std::thread::sleep(Duration::from_millis(20));
+        syscost_sys::sleep::sleep(Duration::from_millis(20));
     }
 }
 
@@ -291,7 +291,7 @@ fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
                         let _ = stream.write_all(&[0; 64]);
                     }
                 }
-                std::thread::sleep(Duration::from_millis(1));
+                syscost_sys::sleep::sleep(Duration::from_millis(1));
             }
         });
         let output = hosts.run(&Hosts::study(&path, &dir, "64K", "10s"));

@@ -97,7 +97,7 @@ fn gone_for_seconds_fails_rounds_until_it_is_back(switch: &Path, cpus: usize) {
     let mut held = Held::start(TRANSFER, 8, here());
     held.busy_workers();
     let unplugged = Unplugged::take(switch);
-    std::thread::sleep(GONE);
+    syscost_sys::sleep::sleep(GONE);
     let without = RunDir::load(&held.out).expect("the directory is valid").samples.len();
     drop(unplugged);
     let (output, run) = held.end();

@@ -121,7 +121,7 @@ pub fn wait_until_listening(server: &Running, port: u16, stop: &AtomicBool) -> R
         if Instant::now() >= deadline {
             bail!("the server does not listen on port {port}: {}", shortened(&server.said()));
         }
-        std::thread::sleep(Duration::from_millis(5));
+        syscost_sys::sleep::sleep(Duration::from_millis(5));
     }
     Ok(())
 }

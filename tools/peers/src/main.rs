@@ -7,6 +7,8 @@
 //! processes in private network namespaces. docs/peers.md says what is equal and what is not.
 //! It measures tools as they come; it is not a test and draws its conclusion only from intervals.
 
+#![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
+
 mod cell;
 mod compare;
 mod external;

@@ -1,5 +1,7 @@
 //! `cargo xtask TASK`: what those who work on syscost do more than once.
 
+#![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
+
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

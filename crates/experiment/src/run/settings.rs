@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for Like<'_> {
         // Those of the case before as far as they are the same; then whatever there is.
         let (mut before, mut same) = (self.0.iter(), 0);
         let mut own: Vec<(Name, Name)> = Vec::new();
-        while let Some((name, value)) = map.next_entry::<Text, Text>()? {
+        while let Some((name, value)) = map.next_entry::<Text<'_>, Text<'_>>()? {
             let known = before.next().filter(|(known, _)| known.as_str() == name.0);
             match known {
                 Some((_, v)) if *v == *value.0 && own.is_empty() => same += 1,

@@ -89,7 +89,7 @@ mod tests {
         let mtu = connect(address, to, "right").unwrap();
         assert!(mtu.unwrap() >= 1280, "{mtu:?}");
         let closed = (0..50).any(|_| {
-            std::thread::sleep(Duration::from_millis(20));
+            syscost_sys::sleep::sleep(Duration::from_millis(20));
             TcpStream::connect(to).is_err()
         });
         assert!(closed, "the listener outlives its one connection");

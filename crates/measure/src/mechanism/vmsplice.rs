@@ -264,7 +264,7 @@ mod tests {
                 .filter(|call| {
                     if call % PACE == 0 {
                         // So late that the queue fills up: bytes lie in it, acknowledged and unread.
-                        std::thread::sleep(Duration::from_millis(2));
+                        syscost_sys::sleep::sleep(Duration::from_millis(2));
                     }
                     receiver.read_exact(&mut got).unwrap();
                     got != vec![stamp(*call); BYTES]

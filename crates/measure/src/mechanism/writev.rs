@@ -86,7 +86,7 @@ mod tests {
         let setup = Setup { socket: stream.as_raw_fd(), message, point: &Point::default() };
         let mut sender = WriteV.start(setup).unwrap();
         let failed = (0..1000).find_map(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            syscost_sys::sleep::sleep(std::time::Duration::from_millis(1));
             sender.send(1).err()
         });
         let kind = failed.expect("nobody reads any more").kind();

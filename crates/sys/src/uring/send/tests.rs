@@ -105,7 +105,7 @@ fn a_peer_that_goes_away_is_an_error_and_no_wait() {
         let (memory, _) = messages(4, 100_000, way);
         let mut line = Line::new(socket.as_raw_fd(), memory, 4, way).unwrap();
         let closer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(20));
+            crate::sleep::sleep(Duration::from_millis(20));
             drop(peer);
         });
         let error = (0..10_000).find_map(|_| line.send(4).err()).expect("the peer is gone");

@@ -55,7 +55,7 @@ impl Peer for TcpMmap {
         while Instant::now() < end {
             anyhow::ensure!(!visit.stop.load(Ordering::Relaxed), crate::process::Interrupted);
             anyhow::ensure!(!client.has_ended()?, "the sender ended: {}", client.said());
-            std::thread::sleep(STEP);
+            syscost_sys::sleep::sleep(STEP);
         }
         drop(client);
         let limit = Instant::now() + REPORT_LIMIT;
@@ -64,7 +64,7 @@ impl Peer for TcpMmap {
             match parse::tcp_mmap::bits_per_second(&said) {
                 Ok(figure) => return Ok(figure),
                 Err(error) if Instant::now() >= limit => return Err(error).context("receiver"),
-                Err(_) => std::thread::sleep(STEP),
+                Err(_) => syscost_sys::sleep::sleep(STEP),
             }
         }
     }
