@@ -101,7 +101,7 @@ fn memory_grows_with_the_messages_of_a_call() {
             let axes =
                 [("path", "loopback"), ("mechanism", id), ("size", "1M"), ("threads", "1"), ("batch", batch)];
             let plan = Plan::make(&spec(&axes)).expect("a plan");
-            probe.memory_bytes(&plan.cases[0].point)
+            probe.needs(&plan.cases[0].point).memory_bytes
         };
         assert!(bytes("128") >= 128 << 20, "{id}: {}", bytes("128"));
         assert!(bytes("128") > bytes("1"), "{id}");

@@ -98,7 +98,7 @@ fn workers_are_small() {
     let probe = probe::find("transfer").expect("the probe");
     let mut seen = 0;
     for (case, settings) in &run.record.settings {
-        let buffers = probe.memory_bytes(&run.record.plan.cases[*case].point);
+        let buffers = probe.needs(&run.record.plan.cases[*case].point).memory_bytes;
         for role in probe.roles() {
             let peak: u64 = settings[&format!("{role}.peak_resident_bytes")].parse().expect("a number");
             assert!(peak < OWN + buffers, "{role} of case {case}: {peak} B with {buffers} B of messages");

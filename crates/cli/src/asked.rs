@@ -47,12 +47,12 @@ fn leave_out_rulers(matches: &ArgMatches, spec: &mut Spec) {
     let given: Vec<&str> = axes::given(matches).collect();
     let has = |probe: &dyn Probe, flag: &str| probe.axes().iter().any(|axis| axis.flag == flag);
     let names_own = |probe: &dyn Probe| {
-        let own = |axis: &Axis| probe.ruler().is_some_and(|ruler| ruler.axis == axis.id);
+        let own = |axis: &Axis| probe.about().ruler.is_some_and(|ruler| ruler.axis == axis.id);
         probe.axes().iter().any(|axis| own(axis) && given.contains(&axis.flag))
     };
     spec.probes.retain(|entry| {
         probe::find(&entry.probe).is_none_or(|probe| {
-            probe.ruler().is_none() || names_own(probe) || given.iter().all(|flag| has(probe, flag))
+            probe.about().ruler.is_none() || names_own(probe) || given.iter().all(|flag| has(probe, flag))
         })
     });
 }

@@ -18,7 +18,7 @@ use syscost_host::files::Root;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Tier, Watched};
-use syscost_measure::probe::{self, Copies, Known, Timing};
+use syscost_measure::probe::{self, CopyTotals, Copies, Timing};
 use syscost_sys::{random, signals};
 
 /// What a round found, and the marks of what disturbed it.
@@ -119,7 +119,7 @@ impl Auditor {
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.
     fn cpu(
         &mut self,
-        known: &mut dyn FnMut(Observer<'_>) -> AuditRound<Known>,
+        known: &mut dyn FnMut(Observer<'_>) -> AuditRound<CopyTotals>,
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<CpuTimes>, RoundError> {
         let Some(softirqs) = &mut self.softirqs else { return Ok(None) };

@@ -48,7 +48,7 @@ pub struct Held {
 
 /// Every place that has a ruler, for each metric that ranks: cost first.
 pub fn held(run: &Run, cells: &Cells) -> Vec<Held> {
-    let probes = probe::ALL.iter().filter_map(|probe| Some((*probe, probe.ruler()?)));
+    let probes = probe::ALL.iter().filter_map(|probe| Some((*probe, probe.about().ruler?)));
     let probes: Vec<(&'static dyn Probe, Ruler)> = probes.collect();
     let mut all = Vec::new();
     for metric in HEADLINES {
@@ -201,7 +201,7 @@ mod tests {
             if p.text_at("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
         }
         let mut run = Synthetic { cost_ns: cost, noise: 0.01, ..Synthetic::default() }.run();
-        let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.ruler()?))).expect("one is a ruler");
+        let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.about().ruler?))).expect("one is a ruler");
         for size in [1024, 65536] {
             let index = run.record.plan.cases.len();
             let mut point = Point::default();

@@ -27,7 +27,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_host::Unavailable;
 use syscost_measure::mechanism::connections;
-use syscost_measure::probe::Probe;
+use syscost_measure::probe::{Alternatives, Probe};
 use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::RECEIVER;

@@ -235,7 +235,7 @@ impl Plan {
 fn round_time(case: &Case, spec: &Spec) -> Duration {
     let probe = probe::find(&case.probe);
     let timing = probe.map_or(spec.timing, |p| p.timing(&case.point, spec.timing));
-    let set_up = probe.map_or(Duration::ZERO, |p| p.set_up(&case.point));
+    let set_up = probe.map_or(Duration::ZERO, |p| p.needs(&case.point).set_up);
     let windows = timing.window_ns.saturating_mul(u64::from(timing.windows));
     ROUND_OVERHEAD + set_up + Duration::from_nanos(timing.warmup_ns.saturating_add(windows))
 }
@@ -246,7 +246,7 @@ fn refuse_too_large(
     point: &Point,
     memory_bytes: Option<u64>,
 ) -> Result<(), PlanError> {
-    let needed = probe.memory_bytes(point);
+    let needed = probe.needs(point).memory_bytes;
     let Some(available) = memory_bytes.filter(|available| needed > *available) else { return Ok(()) };
     Err(PlanError::Memory {
         probe: probe.about().id.to_string(),
@@ -265,7 +265,7 @@ fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> S
         for value in halves {
             let mut smaller = point.clone();
             smaller.set(axis.id, syscost_core::axis::Value::Int(value));
-            if probe.memory_bytes(&smaller) <= available {
+            if probe.needs(&smaller).memory_bytes <= available {
                 let shown = syscost_core::units::short_bytes(value);
                 return format!("--{} {shown} would fit", axis.flag);
             }

@@ -23,7 +23,8 @@ impl Plan {
             let known = |p: &str, at: &Point| p == id && at == point;
             if self.cases.iter().any(|c| known(&c.probe, &c.point))
                 || self.skips.iter().any(|s| known(&s.probe, &s.point))
-                || memory::available_bytes().is_some_and(|available| probe.memory_bytes(point) > available)
+                || memory::available_bytes()
+                    .is_some_and(|available| probe.needs(point).memory_bytes > available)
             {
                 continue;
             }

@@ -84,7 +84,7 @@ pub fn observed_round(
     let timing = probe.timing(&case.point, terms.timing);
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
-    let files = scratch.paths(&probe.files(&case.point))?;
+    let files = scratch.paths(&probe.needs(&case.point).files)?;
     let mut stage =
         RoundDriver { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
     let oom_kills = memory_limit::oom_kills();

@@ -9,7 +9,9 @@ use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
+use super::{
+    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory, file_read,
+};
 use crate::probe::file_read::axes::FILE_BYTES;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -71,11 +73,10 @@ impl Probe for FileCache {
                      reading is timed, per 4 KiB. Where the file no longer fits the page cache the second reading goes to \
                      the disk again: the knee of the curve is the size of the cache. No more is written than --cache-limit.",
             source: "CSE 221 system measurement project; Documentation/admin-guide/mm/concepts.rst",
+            roles: &["reader"],
+            operation: Some(&FileCache),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -103,53 +104,57 @@ impl Probe for FileCache {
         directory::available(point)
     }
 
-    /// One file for all sizes, of which each case reads the beginning.
-    fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        match sizes(point) {
-            Some((bytes, limit)) if bytes <= limit => {
-                let largest = |limit: u64| if limit <= LARGEST_BYTES { limit } else { bytes };
-                let directory = directory::of(point).into();
-                vec![ScratchFile { directory, bytes: largest(limit), number: u32::MAX }]
-            }
-            _ => Vec::new(),
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            files: {
+                match sizes(point) {
+                    Some((bytes, limit)) if bytes <= limit => {
+                        let largest = |limit: u64| if limit <= LARGEST_BYTES { limit } else { bytes };
+                        let directory = directory::of(point).into();
+                        vec![ScratchFile { directory, bytes: largest(limit), number: u32::MAX }]
+                    }
+                    _ => Vec::new(),
+                }
+            },
+            ..Needs::default()
         }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities = cost::QUANTITIES.to_vec();
-        quantities.extend([
-            Quantity {
-                id: "cached_share",
-                unit: Unit::Ratio,
-                help: "share of the file's bytes in the page cache (mincore) after the first reading",
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: {
+                let mut quantities = cost::QUANTITIES.to_vec();
+                quantities.extend([
+                    Quantity {
+                        id: "cached_share",
+                        unit: Unit::Ratio,
+                        help: "share of the file's bytes in the page cache (mincore) after the first reading",
+                    },
+                    Quantity {
+                        id: "file_share",
+                        unit: Unit::Ratio,
+                        help: "share of the file that the second reading read before its time was over",
+                    },
+                ]);
+                quantities
             },
-            Quantity {
-                id: "file_share",
-                unit: Unit::Ratio,
-                help: "share of the file that the second reading read before its time was over",
+            metrics: {
+                let mut metrics = cost::SYSTEM.to_vec();
+                metrics.push(Metric {
+                    id: "cached_share",
+                    title: "share of the file that is cached",
+                    unit: Unit::Ratio,
+                    better: Better::Neither,
+                    help: "share of the file's bytes in the page cache after the first reading",
+                    of: |s, _| s.get("cached_share"),
+                });
+                metrics
             },
-        ]);
-        quantities
+            decisive: &["cost"],
+        }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = cost::SYSTEM.to_vec();
-        metrics.push(Metric {
-            id: "cached_share",
-            title: "share of the file that is cached",
-            unit: Unit::Ratio,
-            better: Better::Neither,
-            help: "share of the file's bytes in the page cache after the first reading",
-            of: |s, _| s.get("cached_share"),
-        });
-        metrics
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["reader"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let (bytes, limit) = sizes(&task.point).context("the point has no sizes")?;
         if bytes > limit {
             return Err(Unavailable {
@@ -165,7 +170,7 @@ impl Probe for FileCache {
         let facts = batch::settle_on_one_cpu();
         read_first(&mut file)?;
         let cached_share = file.cached_bytes()? as f64 / bytes as f64;
-        stage.ready()?;
+        channel.ready()?;
         let mut window = read_again(task, &mut file)?;
         window.quantities.insert("cached_share".into(), Some(cached_share));
         Ok(RoleReport { windows: vec![window], facts, ..RoleReport::default() })
@@ -175,7 +180,9 @@ impl Probe for FileCache {
         let window_ns = point.int(FILE_BYTES).unwrap_or(0) / EXPECTED_BYTES_PER_NS;
         Timing { warmup_ns: 0, window_ns, windows: 1 }
     }
+}
 
+impl OsOperation for FileCache {
     fn row(&self, point: &Point) -> Option<Row> {
         let size = Unit::Bytes.format(point.int(FILE_BYTES)? as f64);
         Some(Row::drawn(format!("a file of {size}, read again")))
@@ -259,7 +266,7 @@ mod tests {
         point.set(LIMIT.id, Value::Int(128 << 20));
         for (bytes, files) in [(64u64 << 20, 1), (128 << 20, 1), (256 << 20, 0)] {
             point.set(FILE_BYTES.id, Value::Int(bytes));
-            let made = FileCache.files(&point);
+            let made = FileCache.needs(&point).files;
             assert_eq!(made.len(), files, "{bytes}");
             assert!(made.iter().all(|file| file.bytes == 128 << 20), "one file for all sizes");
         }

@@ -7,14 +7,16 @@ use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role, system_call};
+use super::{
+    About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, samples_of_one_role, system_call,
+};
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Metric, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -43,11 +45,11 @@ impl Probe for IcmpRoundTrip {
             method: "A socket sends an ICMP echo request with 56 bytes, as ping does, and blocks until the reply is there; \
                      each echo is timed for itself and its payload is checked. The other side's kernel answers.",
             source: "icmp(7), RFC 792, ping(8)",
+            roles: network::ROLES,
+            far_role: Some(SERVER),
+            operation: Some(&IcmpRoundTrip),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -64,30 +66,18 @@ impl Probe for IcmpRoundTrip {
         }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        network::ROLES
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == SERVER
-    }
-
     fn rights(&self, role: &str) -> Rights {
         if role == CLIENT { Rights(vec![RAW_ICMP]) } else { Rights::none() }
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         match task.role.as_str() {
             SERVER => {
-                stage.offer(serde_json::json!({ "host": task.address }))?;
-                stage.ready()?;
+                channel.offer(serde_json::json!({ "host": task.address }))?;
+                channel.ready()?;
                 Ok(RoleReport::default())
             }
-            CLIENT => ask(task, stage),
+            CLIENT => ask(task, channel),
             other => anyhow::bail!("an echo has no role {other}"),
         }
     }
@@ -99,7 +89,9 @@ impl Probe for IcmpRoundTrip {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
     }
+}
 
+impl OsOperation for IcmpRoundTrip {
     fn row(&self, point: &Point) -> Option<Row> {
         Some(Row::listed(format!("56 B echoed by the kernel, {}", point.text(PATH)?)))
     }
@@ -131,7 +123,7 @@ fn only_ipv4() -> Unavailable {
     }
 }
 
-fn ask(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+fn ask(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let host = task.peer.as_ref().and_then(|offer| offer["host"].as_str());
     let host: IpAddr = host.and_then(|text| text.parse().ok()).context("the other side has no address")?;
     let IpAddr::V4(host) = host else { return Err(only_ipv4().into()) };
@@ -139,7 +131,7 @@ fn ask(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let mut facts = batch::settle_on_one_cpu();
     facts.insert("icmp_socket".into(), if echo.is_raw() { "raw" } else { "unprivileged" }.into());
     let overhead_ns = batch::clock_overhead_ns();
-    stage.ready()?;
+    channel.ready()?;
     let mut sequence = 0u16;
     let mut windows = batch::operations(task, overhead_ns, || {
         sequence = sequence.wrapping_add(1);

@@ -9,10 +9,9 @@ use super::passes::{self, bandwidth};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing};
 use anyhow::{Context, Result, bail};
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::{Metric, Quantity};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory};
 use syscost_sys::mapping::{Mapping, Pages};
@@ -60,11 +59,10 @@ impl Probe for MemoryMountain {
                      before, in eight sums at once. Throughput counts the words read, not the lines moved; every sum \
                      is checked; base pages.",
             source: "Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., 6.6.1",
+            roles: &["reader"],
+            operation: Some(&MemoryMountain),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -87,23 +85,19 @@ impl Probe for MemoryMountain {
         Ok(())
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        coordinates(point).0
+    fn needs(&self, point: &Point) -> Needs {
+        Needs { memory_bytes: coordinates(point).0, ..Needs::default() }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        passes::QUANTITIES.to_vec()
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: passes::QUANTITIES.to_vec(),
+            metrics: vec![bandwidth("bytes of the words read, by the time that it took")],
+            decisive: &["bandwidth"],
+        }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        vec![bandwidth("bytes of the words read, by the time that it took")]
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["reader"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let (bytes, stride) = coordinates(&task.point);
         if !stride.is_multiple_of(WORD) {
             let reason = format!("a stride of {stride} bytes is no whole number of {WORD}-byte words");
@@ -116,7 +110,7 @@ impl Probe for MemoryMountain {
         memory.populate();
         let words = &mut memory.words()[..count];
         (0u64..).zip(words.iter_mut()).for_each(|(i, word)| *word = i.wrapping_mul(FACTOR));
-        stage.ready()?;
+        channel.ready()?;
         let mut sum = 0u64;
         let read = count.div_ceil(stride) as u64 * WORD;
         let timed = passes::windows(task, read, |passes| {
@@ -131,16 +125,14 @@ impl Probe for MemoryMountain {
         Ok(RoleReport { windows: timed.windows, facts, ..RoleReport::default() })
     }
 
-    fn decisive(&self) -> &'static [&'static str] {
-        &["bandwidth"]
-    }
-
     /// Many cells, each cheap: a tenth of the usual windows is thousands of passes over a small
     /// set, and at least one over a large one.
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { warmup_ns: base.warmup_ns / 5, window_ns: base.window_ns / 8, ..base }
     }
+}
 
+impl OsOperation for MemoryMountain {
     fn row(&self, point: &Point) -> Option<Row> {
         let (bytes, stride) = coordinates(point);
         Some(Row::drawn(format!("{}, stride {stride} B", Unit::Bytes.format(bytes as f64))))

@@ -4,7 +4,7 @@
 //! every probe. Sources: tcp(7), sched_setaffinity(2).
 
 use super::transfer::{available, axes, connection};
-use super::{RoleReport, Stage, Task};
+use super::{Channel, RoleReport, Task};
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
@@ -87,16 +87,16 @@ pub fn own_address(task: &Task) -> Result<IpAddr> {
 }
 
 /// A listener on this side of the path, offered to the other role.
-pub fn offer_listener(task: &Task, stage: &mut dyn Stage) -> Result<socket2::Socket> {
+pub fn offer_listener(task: &Task, channel: &mut dyn Channel) -> Result<socket2::Socket> {
     let listener = connection::listen(own_address(task)?, task.ports, &tcp_options(), 1)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
-    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
+    channel.offer(serde_json::json!({ "address": bound.to_string() }))?;
     Ok(listener)
 }
 
 /// The server's end of one proven connection.
-pub fn accept_one(task: &Task, stage: &mut dyn Stage) -> Result<TcpStream> {
-    let listener = offer_listener(task, stage)?;
+pub fn accept_one(task: &Task, channel: &mut dyn Channel) -> Result<TcpStream> {
+    let listener = offer_listener(task, channel)?;
     let mut streams = connection::accept(&listener, &task.token, &tcp_options(), 1)?;
     streams.pop().context("no connection arrived")
 }

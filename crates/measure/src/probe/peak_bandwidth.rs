@@ -8,11 +8,14 @@ use super::prediction::{Account, Inputs};
 use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, icmp_round_trip, memory_bandwidth};
+use super::{
+    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, icmp_round_trip,
+    memory_bandwidth,
+};
 use crate::mechanism;
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::sample::{Better, Metric, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
@@ -58,11 +61,11 @@ impl Probe for PeakBandwidth {
             method: "One stream of 256 KiB messages between two processes, by the transfer study's \
                      control, a plain send(2), and its other defaults. The bandwidth is what the receiver got in its window.",
             source: "tcp(7); CSE 221 system measurement project; the transfer study",
+            roles: super::streaming::ROLES,
+            far_role: Some(super::streaming::RECEIVER),
+            operation: Some(&PeakBandwidth),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -73,57 +76,53 @@ impl Probe for PeakBandwidth {
         Transfer.available(&as_transfer(point))
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        Transfer.memory_bytes(&as_transfer(point))
+    fn needs(&self, point: &Point) -> Needs {
+        Needs { memory_bytes: Transfer.needs(&as_transfer(point)).memory_bytes, ..Needs::default() }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        Transfer.quantities()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        vec![
-            Metric {
-                id: "bandwidth",
-                title: "bandwidth",
-                unit: Unit::BitsPerSecond,
-                better: Better::Higher,
-                help: "payload bits received per second",
-                of: |s, _| (s.elapsed_ns > 0.0 && s.bytes > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns),
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: Transfer.figures().quantities,
+            metrics: {
+                vec![
+                    Metric {
+                        id: "bandwidth",
+                        title: "bandwidth",
+                        unit: Unit::BitsPerSecond,
+                        better: Better::Higher,
+                        help: "payload bits received per second",
+                        of: |s, _| {
+                            (s.elapsed_ns > 0.0 && s.bytes > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns)
+                        },
+                    },
+                    Metric {
+                        id: "cpu_ns_per_byte",
+                        title: "CPU per byte",
+                        unit: Unit::NanosecondsPerByte,
+                        better: Better::Lower,
+                        help: "CPU time of both sides per payload byte received",
+                        of: |s, _| {
+                            let cpu = s.get("sender_cpu_ns")? + s.get("receiver_cpu_ns")?;
+                            (s.bytes > 0.0).then(|| cpu / s.bytes)
+                        },
+                    },
+                ]
             },
-            Metric {
-                id: "cpu_ns_per_byte",
-                title: "CPU per byte",
-                unit: Unit::NanosecondsPerByte,
-                better: Better::Lower,
-                help: "CPU time of both sides per payload byte received",
-                of: |s, _| {
-                    let cpu = s.get("sender_cpu_ns")? + s.get("receiver_cpu_ns")?;
-                    (s.bytes > 0.0).then(|| cpu / s.bytes)
-                },
-            },
-        ]
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        Transfer.roles()
-    }
-
-    fn far(&self, role: &str) -> bool {
-        Transfer.far(role)
+            decisive: &["bandwidth"],
+        }
     }
 
     fn rights(&self, role: &str) -> Rights {
         Transfer.rights(role)
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         let point = as_transfer(&task.point);
         let mut facts = std::collections::BTreeMap::new();
         for axis in ["mechanism", "message_bytes"] {
             facts.extend(point.get(axis).map(|value| (axis.to_string(), value.to_string())));
         }
-        let mut report = Transfer.play(&Task { point, ..task.clone() }, stage)?;
+        let mut report = Transfer.play(&Task { point, ..task.clone() }, channel)?;
         report.facts.extend(facts);
         Ok(report)
     }
@@ -132,14 +131,12 @@ impl Probe for PeakBandwidth {
         Transfer.merge(&as_transfer(point), reports)
     }
 
-    fn decisive(&self) -> &'static [&'static str] {
-        &["bandwidth"]
-    }
-
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { warmup_ns: WARMUP_NS, window_ns: WINDOW_NS, ..base }
     }
+}
 
+impl OsOperation for PeakBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text(PATH)?;
         let row = Row::listed(format!("one stream, {path}"));

@@ -1,6 +1,6 @@
 //! What a case should cost, said before it is measured: a formula over named inputs.
 //!
-//! A probe writes its formula in [`Probe::predict`](super::Probe::predict) and asks for each input
+//! A probe writes its formula in [`OsOperation::predict`](super::OsOperation::predict) and asks for each input
 //! by name; an input is a hardware fact or another row's earlier result, never a sample of the case
 //! itself. The harness evaluates it before the case's first sample and records the answer with the
 //! time. An input that is not known makes the prediction unknown, with its name: nothing is guessed.

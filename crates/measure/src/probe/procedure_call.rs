@@ -7,11 +7,10 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, batch, cost};
+use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch};
 use anyhow::{Context, bail};
 use std::hint::black_box;
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
 use syscost_sys::procedure;
@@ -42,11 +41,10 @@ impl Probe for ProcedureCall {
                      which adds the last one to a sum; the sum is checked. The cost is the 5 % quantile over batches, \
                      less the same loop without arguments and call.",
             source: "CSE 221 measurement project; System V AMD64 ABI; Fog, Instruction tables (2024)",
+            roles: &["caller"],
+            operation: Some(&ProcedureCall),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -72,20 +70,16 @@ impl Probe for ProcedureCall {
         }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::NANOSECOND.to_vec()
+    fn figures(&self) -> Figures {
+        Figures::of_batches()
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["caller"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         let arguments = task.point.int(ARGUMENTS).context("no number of arguments")?;
         let calls = procedure::calls(arguments).with_context(|| format!("no loop for {arguments}"))?;
         let facts = batch::settle_on_one_cpu();
         let mut lost = 0u64;
-        stage.ready()?;
+        channel.ready()?;
         let windows = batch::batches(
             task,
             |n| lost += u64::from(calls.run(n) != n),
@@ -98,7 +92,9 @@ impl Probe for ProcedureCall {
         }
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for ProcedureCall {
     fn row(&self, point: &Point) -> Option<Row> {
         let arguments = point.int(ARGUMENTS)?;
         let row = Row::listed(units::count(arguments as usize, "argument"));

@@ -9,13 +9,13 @@
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, page_fault, system_call,
+    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch, context_switch, page_fault,
+    system_call,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -126,11 +126,10 @@ impl Probe for ProcessCreate {
                      child exits at once, or executes /bin/true. The parent has touched the stated memory in base \
                      pages beside its own; its resident set is recorded as the kernel reports it.",
             source: "McVoy and Staelin, lmbench (1996), lat_proc; fork(2), clone(2), posix_spawn(3)",
+            roles: &["parent"],
+            operation: Some(&ProcessCreate),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -169,17 +168,14 @@ impl Probe for ProcessCreate {
         Ok(())
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
-        resident + resident / TABLES_SHARE
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["parent"]
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: {
+                let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
+                resident + resident / TABLES_SHARE
+            },
+            ..Needs::default()
+        }
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
@@ -187,7 +183,7 @@ impl Probe for ProcessCreate {
         Timing { window_ns: base.window_ns * 6, ..base }
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let how = find(&task.point).with_context(|| format!("no way at {}", task.point))?;
         let resident_bytes = task.point.int(RESIDENT_BYTES).context("no resident size")?;
         let mut facts = batch::settle_on_one_cpu();
@@ -197,7 +193,7 @@ impl Probe for ProcessCreate {
         let mut stack = vec![0u8; STACK_BYTES];
         facts.extend(resident_facts());
         let overhead_ns = batch::clock_overhead_ns();
-        stage.ready()?;
+        channel.ready()?;
         let windows = batch::operations(task, overhead_ns, || {
             let start = monotonic_ns();
             let status = (how.run)(&mut stack);
@@ -210,7 +206,9 @@ impl Probe for ProcessCreate {
         drop(memory);
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for ProcessCreate {
     fn row(&self, point: &Point) -> Option<Row> {
         let how = find(point)?;
         let resident_bytes = point.int(RESIDENT_BYTES)?;

@@ -6,13 +6,12 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, timer};
+use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, Window, batch, timer};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::files::Root;
 use syscost_host::{Unavailable, clock};
@@ -29,7 +28,7 @@ struct Call {
     /// Its variant in published tables.
     published: Option<&'static str>,
     /// The same measured often: sets up, and hands a body to the timing loop.
-    measure: fn(&Task, &mut dyn Stage) -> Result<Vec<Window>>,
+    measure: fn(&Task, &mut dyn Channel) -> Result<Vec<Window>>,
     /// Entries into the kernel.
     traps: u64,
     /// About how many instructions the kernel executes beyond those of getppid's whole path, read
@@ -120,9 +119,9 @@ pub fn cost_of(call: &'static str) -> RowRef {
 }
 
 /// Times `call`, which says whether it did its work; every one must.
-fn checked(task: &Task, stage: &mut dyn Stage, mut call: impl FnMut() -> bool) -> Result<Vec<Window>> {
+fn checked(task: &Task, channel: &mut dyn Channel, mut call: impl FnMut() -> bool) -> Result<Vec<Window>> {
     let mut wrong = 0u64;
-    stage.ready()?;
+    channel.ready()?;
     let body = |n| {
         for _ in 0..n {
             wrong += u64::from(!call());
@@ -139,15 +138,15 @@ fn checked(task: &Task, stage: &mut dyn Stage, mut call: impl FnMut() -> bool) -
     Ok(windows)
 }
 
-fn getppid(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn getppid(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let parent = i64::from(std::os::unix::process::parent_id());
-    checked(task, stage, || call::getppid() == parent)
+    checked(task, channel, || call::getppid() == parent)
 }
 
-fn times(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn times(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let mut buffer = libc::tms { tms_utime: 0, tms_stime: 0, tms_cutime: 0, tms_cstime: 0 };
     let mut before = call::times(&mut buffer);
-    checked(task, stage, || {
+    checked(task, channel, || {
         let now = call::times(&mut buffer);
         let ran = now != -1 && now >= before;
         before = now;
@@ -155,23 +154,23 @@ fn times(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
     })
 }
 
-fn read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let zero = File::open("/dev/zero").context("cannot open /dev/zero")?;
     let mut byte = [0];
-    checked(task, stage, || {
+    checked(task, channel, || {
         byte[0] = 1;
         call::read(&zero, black_box(&mut byte)) == 1 && byte[0] == 0
     })
 }
 
-fn write(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn write(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let null = File::options().write(true).open("/dev/null").context("cannot open /dev/null")?;
-    checked(task, stage, || call::write(&null, black_box(&[1])) == 1)
+    checked(task, channel, || call::write(&null, black_box(&[1])) == 1)
 }
 
-fn clock_gettime(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn clock_gettime(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let mut before = 0;
-    checked(task, stage, || {
+    checked(task, channel, || {
         let now = clock::monotonic_ns();
         let ran = now >= before;
         before = now;
@@ -179,28 +178,28 @@ fn clock_gettime(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
     })
 }
 
-fn pipe_write_read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn pipe_write_read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let (reader, writer) = call::pipe().context("cannot make a pipe")?;
     let mut sent = 0u8;
     let mut byte = [0];
-    checked(task, stage, || {
+    checked(task, channel, || {
         sent = sent.wrapping_add(1);
         call::write(&writer, &[sent]) == 1 && call::read(&reader, &mut byte) == 1 && byte[0] == sent
     })
 }
 
-fn eventfd_write_read(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn eventfd_write_read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let event = call::eventfd().context("cannot make an eventfd")?;
     let mut count = [0; 8];
     let one = 1u64.to_ne_bytes();
-    checked(task, stage, || {
+    checked(task, channel, || {
         call::write(&event, &one) == 8 && call::read(&event, &mut count) == 8 && count == one
     })
 }
 
-fn futex_wake(task: &Task, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn futex_wake(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let word = AtomicU32::new(0);
-    checked(task, stage, || call::futex_wake(&word, false) == 0)
+    checked(task, channel, || call::futex_wake(&word, false) == 0)
 }
 
 /// What the kernel does against attacks on the processor, much of it at every entry: `spectre_v2:
@@ -223,11 +222,10 @@ impl Probe for SystemCall {
             method: "Batches of about 10 us make the call by number in a loop on one CPU and check every result; the \
                      cost is the 5 % quantile over batches, less the same loop without the call.",
             source: "McVoy and Staelin, lmbench (1996), lat_syscall; syscall(2), vdso(7)",
+            roles: &["caller"],
+            operation: Some(&SystemCall),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -247,15 +245,11 @@ impl Probe for SystemCall {
         Ok(())
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::NANOSECOND.to_vec()
+    fn figures(&self) -> Figures {
+        Figures::of_batches()
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["caller"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let call = find(&task.point).with_context(|| format!("no call at {}", task.point))?;
         let mut facts = batch::settle_on_one_cpu();
         if call.traps == 0 {
@@ -264,9 +258,11 @@ impl Probe for SystemCall {
         } else {
             facts.insert("mitigations".into(), mitigations(&Root::here()));
         }
-        Ok(RoleReport { windows: (call.measure)(task, stage)?, facts, ..RoleReport::default() })
+        Ok(RoleReport { windows: (call.measure)(task, channel)?, facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for SystemCall {
     fn row(&self, point: &Point) -> Option<Row> {
         let call = find(point)?;
         let row = Row::listed(call.label);

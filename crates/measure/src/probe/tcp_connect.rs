@@ -12,7 +12,8 @@ use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost, icmp_round_trip, samples_of_one_role,
+    About, AxisRules, Channel, Figures, OsOperation, Probe, RoleReport, Task, Timing, Window, batch, cost,
+    icmp_round_trip, samples_of_one_role,
 };
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result, ensure};
@@ -64,11 +65,12 @@ impl Probe for TcpConnect {
                      round's token; connect, or close, is timed for itself. Connections are bounded in number (60 a window) \
                      so that TIME_WAIT uses up no ports; those of the set-up case are ended by a reset after the timing.",
             source: "connect(2), close(2), socket(7) on SO_LINGER; CSE 221 system measurement project; lmbench lat_connect",
+            roles: network::ROLES,
+            far_role: Some(SERVER),
+            operation: Some(&TcpConnect),
+            axis_rules: Some(&TcpConnect),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -92,23 +94,20 @@ impl Probe for TcpConnect {
         network::allowed(point)
     }
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities = cost::QUANTITIES.to_vec();
-        quantities.push(Quantity {
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: {
+                let mut quantities = cost::QUANTITIES.to_vec();
+                quantities.push(Quantity {
             id: "peer_closed_ns",
             unit: Unit::Nanoseconds,
             help: "median time from shutdown to the other side's end of stream, over every second connection",
         });
-        quantities
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = cost::SYSTEM.to_vec();
-        metrics.push(Metric {
+                quantities
+            },
+            metrics: {
+                let mut metrics = cost::SYSTEM.to_vec();
+                metrics.push(Metric {
             id: "peer_closed",
             title: "until the other side has closed",
             unit: Unit::Nanoseconds,
@@ -116,25 +115,20 @@ impl Probe for TcpConnect {
             help: "median time from shutdown to the other side's end of stream, less the clock's overhead",
             of: |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?),
         });
-        metrics
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        network::ROLES
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == SERVER
+                metrics
+            },
+            decisive: &["cost"],
+        }
     }
 
     fn rights(&self, _: &str) -> Rights {
         Rights(vec![NETWORK_SETTINGS])
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         match task.role.as_str() {
-            SERVER => serve(task, stage),
-            CLIENT => connect(task, stage),
+            SERVER => serve(task, channel),
+            CLIENT => connect(task, channel),
             other => anyhow::bail!("a connection has no role {other}"),
         }
     }
@@ -147,7 +141,15 @@ impl Probe for TcpConnect {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS, ..base }
     }
+}
 
+impl AxisRules for TcpConnect {
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
+    }
+}
+
+impl OsOperation for TcpConnect {
     fn row(&self, point: &Point) -> Option<Row> {
         let (path, phase) = (point.text(PATH)?, point.text(PHASE)?);
         let row = Row::listed(format!("{phase}, {path}"));
@@ -171,11 +173,11 @@ impl Probe for TcpConnect {
 
 /// Accepts one connection of ours after the other, and closes when the client does. A stranger's is neither
 /// counted nor answered.
-fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let listener = network::offer_listener(task, stage)?;
+fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let listener = network::offer_listener(task, channel)?;
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     let mut acceptor = Acceptor::new(&listener, &task.token)?;
-    stage.ready()?;
+    channel.ready()?;
     let mut connections = 0;
     loop {
         let next = acceptor.next(Instant::now() + SET_UP_LIMIT)?;
@@ -253,13 +255,13 @@ impl Client<'_> {
     }
 }
 
-fn connect(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+fn connect(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let address: SocketAddr = network::server_address(task)?;
     let mut client = Client { address, token: &task.token, connections: 0 };
     let closes = task.point.text(PHASE) == Some(CLOSE);
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     let overhead_ns = batch::clock_overhead_ns();
-    stage.ready()?;
+    channel.ready()?;
     for _ in 0..WARM_CONNECTIONS {
         client.set_up()?;
     }
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_peer_s_end_is_known_only_where_it_was_awaited() {
-        let metric = TcpConnect.metrics().into_iter().find(|m| m.id == "peer_closed").unwrap();
+        let metric = TcpConnect.figures().metrics.into_iter().find(|m| m.id == "peer_closed").unwrap();
         let sample = |peer: Option<f64>| Sample {
             quantities: BTreeMap::from([
                 ("peer_closed_ns".to_string(), peer),
@@ -308,6 +310,6 @@ mod tests {
         };
         assert_eq!((metric.of)(&sample(Some(1040.0)), &Point::default()), Some(1000.0));
         assert_eq!((metric.of)(&sample(None), &Point::default()), None);
-        assert_eq!(setup("loopback").metric, TcpConnect.decisive()[0]);
+        assert_eq!(setup("loopback").metric, TcpConnect.figures().decisive[0]);
     }
 }

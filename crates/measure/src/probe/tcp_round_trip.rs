@@ -7,14 +7,17 @@ use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, cost, samples_of_one_role};
+use super::{
+    About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch,
+    samples_of_one_role,
+};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::{Metric, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -78,11 +81,12 @@ impl Probe for TcpRoundTrip {
             method: "A client writes a request and blocks until the whole answer is there; the server, a process of its \
                      own, blocks in read and answers. Each exchange is timed for itself and its bytes are checked.",
             source: "tcp(7); CSE 221 system measurement project; lmbench lat_tcp",
+            roles: network::ROLES,
+            far_role: Some(SERVER),
+            operation: Some(&TcpRoundTrip),
+            axis_rules: Some(&TcpRoundTrip),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -104,46 +108,25 @@ impl Probe for TcpRoundTrip {
         ]
     }
 
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        match axis {
-            "request_bytes" => point.text(EXCHANGE) != Some(PING),
-            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
-            _ => true,
-        }
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         network::allowed(point)
     }
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        network::substitute(axis, value)
-    }
-
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        sizes(point).map_or(0, |(request, response)| 2 * (request + response))
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        network::ROLES
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == SERVER
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: sizes(point).map_or(0, |(request, response)| 2 * (request + response)),
+            ..Needs::default()
+        }
     }
 
     fn rights(&self, _: &str) -> Rights {
         Rights(vec![NETWORK_SETTINGS])
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         match task.role.as_str() {
-            SERVER => serve(task, stage),
-            CLIENT => ask(task, stage),
+            SERVER => serve(task, channel),
+            CLIENT => ask(task, channel),
             other => anyhow::bail!("a round trip has no role {other}"),
         }
     }
@@ -156,7 +139,23 @@ impl Probe for TcpRoundTrip {
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS.max(base.window_ns), ..base }
     }
+}
 
+impl AxisRules for TcpRoundTrip {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            "request_bytes" => point.text(EXCHANGE) != Some(PING),
+            "response_bytes" => point.text(EXCHANGE) == Some(PAIR),
+            _ => true,
+        }
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        network::substitute(axis, value)
+    }
+}
+
+impl OsOperation for TcpRoundTrip {
     fn row(&self, point: &Point) -> Option<Row> {
         let path = point.text(PATH)?;
         if point.text(EXCHANGE) != Some(PING) {
@@ -245,12 +244,12 @@ fn messages(task: &Task) -> Result<(Message, Message)> {
     Ok((Message::new(request, REQUEST_SALT), Message::new(response, RESPONSE_SALT)))
 }
 
-fn serve(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let mut stream = network::accept_one(task, stage)?;
+fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let mut stream = network::accept_one(task, channel)?;
     let (mut request, mut response) = messages(task)?;
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     report.facts.extend(super::transfer::connection::facts(&stream));
-    stage.ready()?;
+    channel.ready()?;
     let mut exchanges = 0;
     while read_whole(&mut stream, &mut request.bytes)? {
         let head = request.head().min(response.head());
@@ -282,14 +281,14 @@ fn read_whole(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<bool> {
     Ok(true)
 }
 
-fn ask(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+fn ask(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let mut stream = network::connect_one(task)?;
     let (mut request, mut response) = messages(task)?;
     let shown = request.head();
     let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
     report.facts.extend(super::transfer::connection::facts(&stream));
     let overhead_ns = batch::clock_overhead_ns();
-    stage.ready()?;
+    channel.ready()?;
     let mut exchanges = 0;
     report.windows = batch::operations(task, overhead_ns, || {
         request.number(exchanges);

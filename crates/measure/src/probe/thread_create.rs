@@ -6,10 +6,11 @@
 
 use super::prediction::{Account, Inputs};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, batch, context_switch, cost, system_call};
+use super::{
+    About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, context_switch, system_call,
+};
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -32,11 +33,10 @@ impl Probe for ThreadCreate {
             method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
                      thread on one CPU. The thread adds one to a counter and returns; the counter is checked.",
             source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
+            roles: &["maker"],
+            operation: Some(&ThreadCreate),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -56,25 +56,17 @@ impl Probe for ThreadCreate {
         Ok(())
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["maker"]
-    }
-
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: base.window_ns * 3, ..base }
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let stack_bytes = task.point.int(STACK_BYTES).context("no size of stack")?;
         let facts = batch::settle_on_one_cpu();
         let attributes = Attributes::with_stack(stack_bytes as usize).context("the stack's size")?;
         let overhead_ns = batch::clock_overhead_ns();
         let mut made = 0;
-        stage.ready()?;
+        channel.ready()?;
         let windows = batch::operations(task, overhead_ns, || {
             let start = monotonic_ns();
             let counted = pthread::create_and_join(&attributes, made);
@@ -85,7 +77,9 @@ impl Probe for ThreadCreate {
         })?;
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for ThreadCreate {
     fn row(&self, point: &Point) -> Option<Row> {
         let stack_bytes = point.int(STACK_BYTES)?;
         let row = Row::listed(format!(

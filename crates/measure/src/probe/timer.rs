@@ -2,10 +2,9 @@
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, batch, cost, system_call};
+use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch, system_call};
 use std::hint::black_box;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_sys::clock::gettime;
@@ -142,11 +141,10 @@ impl Probe for Timer {
             method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
                      the same loop without the reading. The loop itself is a row of its own, with nothing subtracted.",
             source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
+            roles: &["caller"],
+            operation: Some(&Timer),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -172,24 +170,22 @@ impl Probe for Timer {
         })
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::NANOSECOND.to_vec()
+    fn figures(&self) -> Figures {
+        Figures::of_batches()
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["caller"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         let clock = find(&task.point).ok_or_else(|| anyhow::anyhow!("no clock at {}", task.point))?;
         let run = clock.run.ok_or_else(|| anyhow::anyhow!("{} is not on this processor", clock.id))?;
         let facts = batch::settle_on_one_cpu();
-        stage.ready()?;
+        channel.ready()?;
         // The loop is what is subtracted elsewhere: here only the batch's own clock reading is.
         let empty = if clock.id == "loop" { |_| () } else { |n| repeat(n, || ()) };
         Ok(RoleReport { windows: batch::batches(task, run, empty), facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for Timer {
     fn row(&self, point: &Point) -> Option<Row> {
         let clock = find(point)?;
         let row = Row::listed(clock.label);

@@ -5,7 +5,7 @@
 
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::probe::rights::{LOW_PORTS, Rights};
-use crate::probe::{self, RoleReport, Stage, Task};
+use crate::probe::{self, Channel, RoleReport, Task};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io;
@@ -138,7 +138,7 @@ impl Line {
     }
 }
 
-impl Stage for Line {
+impl Channel for Line {
     fn offer(&mut self, offer: serde_json::Value) -> Result<()> {
         protocol::write(&mut io::stdout().lock(), &FromWorker::Offer { offer })?;
         Ok(())

@@ -10,12 +10,11 @@ mod wire;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, batch, cost};
+use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, Window, batch};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
 use ends::Told;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
@@ -31,7 +30,7 @@ const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "ma
 
 pub struct ContextSwitch;
 
-type Run = fn(&Task, bool, Pinned, &mut dyn Stage) -> anyhow::Result<Told<Vec<Window>>>;
+type Run = fn(&Task, bool, Pinned, &mut dyn Channel) -> anyhow::Result<Told<Vec<Window>>>;
 
 /// How the token is passed.
 struct By {
@@ -59,10 +58,10 @@ fn run<W: Wire>(
     task: &Task,
     processes: bool,
     pins: Pinned,
-    stage: &mut dyn Stage,
+    channel: &mut dyn Channel,
 ) -> anyhow::Result<Told<Vec<Window>>> {
     let mut told = ends::between::<W, _>(processes, pins, |ends| {
-        stage.ready()?;
+        channel.ready()?;
         // One end at a time runs: the batch's two bodies share it.
         let ends = std::cell::RefCell::new(ends);
         let round_trips = |n| {
@@ -135,11 +134,10 @@ impl Probe for ContextSwitch {
                      it comes. Half the median round trip, less the token's calls made by one thread alone in the \
                      same round; on different cores this is the latency of waking the other one.",
             source: "McVoy and Staelin, lmbench (1996), lat_ctx; pipe(7), eventfd(2), futex(2)",
+            roles: &["starter"],
+            operation: Some(&ContextSwitch),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -175,27 +173,21 @@ impl Probe for ContextSwitch {
         pins(point).map(|_| ())
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["starter"]
-    }
-
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         // A wake-up of another core takes tens of microseconds: enough of them for a median.
         Timing { window_ns: base.window_ns * 2, ..base }
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         let by = BY.iter().find(|by| Some(by.id) == task.point.text(TOKEN));
         let by = by.with_context(|| format!("no token at {}", task.point))?;
         let processes = task.point.text(BETWEEN) == Some("process");
-        let told = (by.run)(task, processes, pins(&task.point)?, stage)?;
+        let told = (by.run)(task, processes, pins(&task.point)?, channel)?;
         Ok(RoleReport { windows: told.result, facts: told.facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for ContextSwitch {
     fn row(&self, point: &Point) -> Option<Row> {
         let (kind, place, by) = (point.text(BETWEEN)?, point.text(PLACEMENT)?, point.text(TOKEN)?);
         let kinds = if kind == "process" { "processes" } else { "threads" };

@@ -10,14 +10,13 @@ mod pairs;
 
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Window, batch, cost, memory_latency};
+use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, Window, batch, memory_latency};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -102,7 +101,7 @@ fn answer(line: &Line) -> (Option<usize>, u64) {
 }
 
 /// Runs the timed end on CPU `here` while a thread on CPU `there` answers.
-fn between(task: &Task, here: usize, there: usize, stage: &mut dyn Stage) -> Result<Vec<Window>> {
+fn between(task: &Task, here: usize, there: usize, channel: &mut dyn Channel) -> Result<Vec<Window>> {
     let line = Line(AtomicU64::new(0));
     // A thread starts on the CPU of the thread that makes it, and stays there.
     pin_this_thread(there)?;
@@ -115,7 +114,7 @@ fn between(task: &Task, here: usize, there: usize, stage: &mut dyn Stage) -> Res
         let mut asking = Asking { line: &line, last: READY, failed: false };
         let windows = pin_this_thread(here).map_err(anyhow::Error::from).and_then(|()| {
             asking.failed = !asking.sees(READY);
-            stage.ready()?;
+            channel.ready()?;
             let round_trips = |n| (0..n).for_each(|_| asking.round_trip());
             Ok(batch::batches(task, round_trips, |n| (0..n).for_each(|_| black_box(()))))
         });
@@ -162,11 +161,10 @@ impl Probe for CoreToCore {
             method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
                      10 us. The cost is half the round trip, 5 % quantile over batches, less the loop.",
             source: "Hackenberg et al., MICRO 2009; nviennot/core-to-core-latency",
+            roles: &["asker"],
+            operation: Some(&CoreToCore),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -195,23 +193,21 @@ impl Probe for CoreToCore {
         }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::NANOSECOND.to_vec()
+    fn figures(&self) -> Figures {
+        Figures::of_batches()
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["asker"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let (here, there) =
             pair(&task.point).with_context(|| format!("no pair of CPUs at {}", task.point))?;
-        let mut windows = between(task, here, there, stage)?;
+        let mut windows = between(task, here, there, channel)?;
         windows.iter_mut().for_each(per_hop);
         let facts = BTreeMap::from([("cpus".to_string(), format!("{here} and {there}"))]);
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }
+}
 
+impl OsOperation for CoreToCore {
     fn row(&self, point: &Point) -> Option<Row> {
         let (a, b) = pair(point)?;
         let label = format!("CPU {a} to CPU {b}");
@@ -252,7 +248,7 @@ mod tests {
     use super::*;
 
     struct Silent;
-    impl Stage for Silent {
+    impl Channel for Silent {
         fn offer(&mut self, _: serde_json::Value) -> Result<()> {
             Ok(())
         }
@@ -285,7 +281,7 @@ mod tests {
     #[test]
     fn a_stage_that_closes_ends_both_threads() {
         struct Closed;
-        impl Stage for Closed {
+        impl Channel for Closed {
             fn offer(&mut self, _: serde_json::Value) -> Result<()> {
                 Ok(())
             }

@@ -7,9 +7,11 @@ mod readers;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read};
+use super::{
+    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory, file_read,
+};
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity};
+use syscost_core::sample::{Better, Metric};
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
 use syscost_host::scratch::ScratchFile;
@@ -40,11 +42,10 @@ impl Probe for FileContention {
                      before each window and no read-ahead. The cost is the median over the processes of the median time of \
                      their reads; every block is checked.",
             source: "posix_fadvise(2), mincore(2), fork(2); CSE 221 system measurement project",
+            roles: &["readers"],
+            operation: Some(&FileContention),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -67,22 +68,31 @@ impl Probe for FileContention {
         directory::available(point)
     }
 
-    fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        let directory = directory::of(point);
-        let file =
-            |number| ScratchFile { directory: directory.into(), bytes: FILE_SIZE, number: number as u32 };
-        (0..point.int(PROCESSES).unwrap_or(1)).map(file).collect()
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            files: {
+                let directory = directory::of(point);
+                let file = |number| ScratchFile {
+                    directory: directory.into(),
+                    bytes: FILE_SIZE,
+                    number: number as u32,
+                };
+                (0..point.int(PROCESSES).unwrap_or(1)).map(file).collect()
+            },
+            ..Needs::default()
+        }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities = cost::QUANTITIES.to_vec();
-        quantities.extend_from_slice(readers::QUANTITIES);
-        quantities
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = cost::SYSTEM.to_vec();
-        metrics.extend([
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: {
+                let mut quantities = cost::QUANTITIES.to_vec();
+                quantities.extend_from_slice(readers::QUANTITIES);
+                quantities
+            },
+            metrics: {
+                let mut metrics = cost::SYSTEM.to_vec();
+                metrics.extend([
             Metric {
                 id: "total_rate",
                 title: "rate of all processes",
@@ -100,21 +110,22 @@ impl Probe for FileContention {
                 of: |s, _| s.get("slowest_process_ns"),
             },
         ]);
-        metrics
+                metrics
+            },
+            decisive: &["cost"],
+        }
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["readers"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        readers::play(task, stage)
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
+        readers::play(task, channel)
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { window_ns: WINDOW_NS, windows: WINDOWS, ..base }
     }
+}
 
+impl OsOperation for FileContention {
     fn row(&self, point: &Point) -> Option<Row> {
         let processes = point.int(PROCESSES)?;
         Some(Row::drawn(units::count(processes as usize, "process")))

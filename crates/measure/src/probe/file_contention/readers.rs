@@ -6,7 +6,7 @@
 
 use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::{RoleReport, Stage, Task, Window};
+use super::super::{Channel, RoleReport, Task, Window};
 use super::{FILE_SIZE, PROCESSES};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -40,7 +40,7 @@ const END: u64 = 0;
 /// A child that is told nothing for so long has no worker any more.
 const PATIENCE_MS: i32 = 30_000;
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let count = task.point.int(PROCESSES).context("the point names no processes")?;
     let mut readers = Vec::new();
     for number in 0..count {
@@ -50,7 +50,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let facts = batch::settle_on_one_cpu();
     let overhead_ns = batch::clock_overhead_ns();
     drop_all(&readers)?;
-    stage.ready()?;
+    channel.ready()?;
     let mut report = RoleReport { facts, ..RoleReport::default() };
     for _ in 0..task.timing.windows {
         report.windows.push(window(task, &mut readers, overhead_ns)?);

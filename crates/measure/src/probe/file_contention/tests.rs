@@ -5,7 +5,7 @@ use crate::probe::Timing;
 use syscost_host::scratch::Scratch;
 
 struct Alone;
-impl Stage for Alone {
+impl Channel for Alone {
     fn offer(&mut self, _: serde_json::Value) -> anyhow::Result<()> {
         anyhow::bail!("readers offer nothing")
     }
@@ -37,7 +37,7 @@ fn task(processes: u64, files: Vec<String>) -> Task {
 fn every_process_reads_its_own_file_and_a_strange_file_is_noticed() {
     let mut scratch = Scratch::default();
     let point = task(3, Vec::new()).point;
-    let files = match scratch.paths(&FileContention.files(&point)) {
+    let files = match scratch.paths(&FileContention.needs(&point).files) {
         Ok(files) => files,
         Err(why) => return eprintln!("skipped: {}", why.reason),
     };

@@ -14,9 +14,11 @@ pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory};
+use super::{
+    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory,
+};
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity};
+use syscost_core::sample::{Better, Metric};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::scratch::{self, ScratchFile};
@@ -75,23 +77,15 @@ impl Probe for FileRead {
                      once, without read-ahead (POSIX_FADV_RANDOM, checked afterwards), and are timed one by one; sequential \
                      reads are timed as one batch with the default read-ahead, and their cost is its time over its blocks.",
             source: "posix_fadvise(2), mincore(2), open(2) on O_DIRECT; CSE 221 system measurement project",
+            roles: &["reader"],
+            operation: Some(&FileRead),
+            axis_rules: Some(&FileRead),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
         axes::all()
-    }
-
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        match axis {
-            _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
-            _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
-            _ => true,
-        }
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
@@ -102,20 +96,26 @@ impl Probe for FileRead {
         scratch::allows_direct_reads(directory::of(point))
     }
 
-    fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        let bytes = point.int(FILE_BYTES).unwrap_or(0);
-        vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            files: {
+                let bytes = point.int(FILE_BYTES).unwrap_or(0);
+                vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
+            },
+            ..Needs::default()
+        }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        let mut quantities = cost::QUANTITIES.to_vec();
-        quantities.extend_from_slice(reads::QUANTITIES);
-        quantities
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = cost::SYSTEM.to_vec();
-        metrics.extend([
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: {
+                let mut quantities = cost::QUANTITIES.to_vec();
+                quantities.extend_from_slice(reads::QUANTITIES);
+                quantities
+            },
+            metrics: {
+                let mut metrics = cost::SYSTEM.to_vec();
+                metrics.extend([
             Metric {
                 id: "read_rate",
                 title: "rate",
@@ -144,21 +144,32 @@ impl Probe for FileRead {
                 of: |s, _| s.get("cached_per_read"),
             },
         ]);
-        metrics
+                metrics
+            },
+            decisive: &["cost"],
+        }
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["reader"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        reads::play(task, stage)
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
+        reads::play(task, channel)
     }
 
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         reads::timing(point, base)
     }
+}
 
+impl AxisRules for FileRead {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        match axis {
+            _ if axis == PAGE_CACHE.id => point.text(READ_MODE) == Some(axes::BUFFERED),
+            _ if axis == READ_PATTERN.id => point.text(READ_MODE) != Some(axes::DIRECT_LARGE),
+            _ => true,
+        }
+    }
+}
+
+impl OsOperation for FileRead {
     fn row(&self, point: &Point) -> Option<Row> {
         let label = axes::label(point);
         if point.int(FILE_BYTES)? < LARGE_BYTES {

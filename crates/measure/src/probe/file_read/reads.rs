@@ -2,7 +2,7 @@
 
 use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
-use super::super::{RoleReport, Stage, Task, Timing, Window};
+use super::super::{Channel, RoleReport, Task, Timing, Window};
 use super::axes;
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use anyhow::{Context, Result, ensure};
@@ -78,7 +78,7 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
     Timing { window_ns, windows: if window_ns > WINDOW_OF_SINGLES_NS { 1 } else { 2 }, ..base }
 }
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let kind = Kind::of(&task.point);
     let bytes = task.point.int(FILE_BYTES).context("the point has no file size")?;
     let mut reader = Reader {
@@ -97,7 +97,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let facts = batch::settle_on_one_cpu();
     let overhead_ns = batch::clock_overhead_ns();
     reader.verify_first(task.timing.warmup_ns)?;
-    stage.ready()?;
+    channel.ready()?;
     let windows = (0..task.timing.windows)
         .map(|_| reader.window(task, overhead_ns))
         .collect::<Result<Vec<Window>>>()?;

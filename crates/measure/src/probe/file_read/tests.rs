@@ -5,7 +5,7 @@ use crate::probe::blocks::BLOCK_BYTES;
 use syscost_host::scratch::Scratch;
 
 struct Alone;
-impl Stage for Alone {
+impl Channel for Alone {
     fn offer(&mut self, _: serde_json::Value) -> anyhow::Result<()> {
         anyhow::bail!("a reader offers nothing")
     }
@@ -39,7 +39,7 @@ fn every_way_reads_every_byte_of_a_small_file() {
         let point = point(mode, cache, pattern, bytes);
         let run = |point: &Point, scratch: &mut Scratch| -> anyhow::Result<RoleReport> {
             FileRead.available(point)?;
-            let files = scratch.paths(&FileRead.files(point))?;
+            let files = scratch.paths(&FileRead.needs(point).files)?;
             let timing = Timing { warmup_ns: 0, window_ns: 200_000_000, windows: 1 };
             let task = Task {
                 probe: ID.into(),

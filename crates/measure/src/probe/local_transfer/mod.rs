@@ -17,11 +17,11 @@ mod way;
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, available, axes, metrics};
-use super::{About, Probe, RoleReport, Ruler, Stage, Task, Timing};
+use super::{About, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Ruler, Task, Timing};
 use crate::mechanism::MESSAGES_PER_CALL;
 use crate::probe::transfer::axes::{MESSAGE_BYTES, PLACEMENT, THREADS};
 use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
@@ -88,6 +88,7 @@ fn found(point: &Point) -> Option<&'static dyn way::Way> {
 
 impl Probe for LocalTransfer {
     fn about(&self) -> About {
+        let title = |id: &str| way::find(id).map(|way| way.about().title);
         About {
             id: "local_transfer",
             title: "moving a message between two processes without TCP",
@@ -95,6 +96,10 @@ impl Probe for LocalTransfer {
                      message, windows and clocks. The ends of a ring in shared memory look again and again for about \
                      5 us before they sleep: what they spend waiting is CPU time like any other.",
             source: "unix(7), pipe(7), memfd_create(2), futex(2)",
+            roles: streaming::ROLES,
+            axis_rules: Some(&LocalTransfer),
+            ruler: Some(Ruler { of: &Transfer, axis: WAY.id, bound: way::bound().about().id, title }),
+            ..About::DEFAULTS
         }
     }
 
@@ -108,36 +113,38 @@ impl Probe for LocalTransfer {
         point.text(PLACEMENT).map_or(Ok(()), available::placement)
     }
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: {
+                let (bytes, threads) =
+                    (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
+                let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
+                bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads)
+            },
+            ..Needs::default()
+        }
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let (bytes, threads) = (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
-        let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
-        bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        metrics::QUANTITIES.to_vec()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        metrics::METRICS.iter().filter(|metric| !NOT_HERE.contains(&metric.id)).copied().collect()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        streaming::ROLES
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: metrics::QUANTITIES.to_vec(),
+            metrics: metrics::METRICS
+                .iter()
+                .filter(|metric| !NOT_HERE.contains(&metric.id))
+                .copied()
+                .collect(),
+            decisive: Transfer.figures().decisive,
+        }
     }
 
     fn rights(&self, _: &str) -> Rights {
         Rights(vec![COUNT_IN_THE_KERNEL, LARGE_PIPES])
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         match task.role.as_str() {
-            RECEIVER => sides::receive(task, stage),
-            SENDER => sides::send(task, stage),
+            RECEIVER => sides::receive(task, channel),
+            SENDER => sides::send(task, channel),
             other => anyhow::bail!("a transfer has no role {other}"),
         }
     }
@@ -146,16 +153,13 @@ impl Probe for LocalTransfer {
         streaming::merge(reports)
     }
 
-    fn decisive(&self) -> &'static [&'static str] {
-        Transfer.decisive()
-    }
-
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         streaming::timing(point, base)
     }
+}
 
-    fn ruler(&self) -> Option<Ruler> {
-        let title = |id: &str| way::find(id).map(|way| way.about().title);
-        Some(Ruler { of: &Transfer, axis: WAY.id, bound: way::bound().about().id, title })
+impl AxisRules for LocalTransfer {
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
     }
 }

@@ -3,20 +3,20 @@
 use super::{channel, found};
 use crate::probe::streaming::{receiving, sending, threads};
 use crate::probe::transfer::axes::THREADS;
-use crate::probe::{RoleReport, Stage, Task};
+use crate::probe::{Channel, RoleReport, Task};
 use anyhow::{Context, Result};
 use std::os::unix::net::UnixStream;
 
-pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let way = found(&task.point).context("the point names no way")?;
     let (listener, name) = channel::listen()?;
-    stage.offer(serde_json::json!({ "name": name }))?;
+    channel.offer(serde_json::json!({ "name": name }))?;
     let channels = channel::accept(&listener, &task.token, threads_of(task) as usize)?;
     drop(listener);
     threads::run(
         task,
         &channels,
-        stage,
+        channel,
         |pinned| pinned.receiver,
         |channel| {
             let receiver = way.receive(channel, &task.point)?;
@@ -26,7 +26,7 @@ pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     )
 }
 
-pub fn send(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let way = found(&task.point).context("the point names no way")?;
     let offered = task.peer.as_ref().and_then(|offer| offer["name"].as_str());
     let name = offered.context("the receiver offered no name")?;
@@ -36,7 +36,7 @@ pub fn send(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     threads::run(
         task,
         &channels,
-        stage,
+        channel,
         |pinned| pinned.sender,
         |channel| {
             let sender = way.send(channel, sending::message(task)?, &task.point)?;

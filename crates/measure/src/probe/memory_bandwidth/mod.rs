@@ -13,12 +13,11 @@ use super::row::{Drawing, Row, Shape};
 use super::streaming::threads::Gate;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, meter};
+use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, meter};
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::{Metric, Quantity};
 use syscost_core::units::Unit;
 use syscost_host::topology::{Topology, pin_this_thread};
 use syscost_host::{Unavailable, memory, scarce};
@@ -99,7 +98,7 @@ fn coordinates(point: &Point) -> (u64, u64) {
 }
 
 /// Runs a thread on each of these CPUs; they begin together, when the stage is ready.
-fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result<Vec<Timed>> {
+fn on_cpus(cpus: &[Option<usize>], task: &Task, channel: &mut dyn Channel) -> Result<Vec<Timed>> {
     let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
     let bytes = coordinates(&task.point).0 as usize;
     let loops = Loops::here();
@@ -132,7 +131,7 @@ fn on_cpus(cpus: &[Option<usize>], task: &Task, stage: &mut dyn Stage) -> Result
             }
         }
         set_up.iter().take(threads.len()).for_each(drop);
-        let ready = ready.and_then(|()| stage.ready());
+        let ready = ready.and_then(|()| channel.ready());
         gate.set(ready.is_ok());
         let joined =
             threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))));
@@ -160,11 +159,10 @@ impl Probe for MemoryBandwidth {
                      the threads begin together and their rates are added. Payload is counted once (a copy of n bytes is \
                      n bytes, half of its working set), every byte is checked; base pages.",
             source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
+            roles: &["mover"],
+            operation: Some(&MemoryBandwidth),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -205,26 +203,31 @@ impl Probe for MemoryBandwidth {
         })
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let (bytes, threads) = coordinates(point);
-        bytes.saturating_add(2 * 4096).saturating_mul(threads)
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: {
+                let (bytes, threads) = coordinates(point);
+                bytes.saturating_add(2 * 4096).saturating_mul(threads)
+            },
+            ..Needs::default()
+        }
     }
 
-    fn quantities(&self) -> Vec<Quantity> {
-        passes::QUANTITIES.to_vec()
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: passes::QUANTITIES.to_vec(),
+            metrics: {
+                vec![bandwidth(
+                    "payload by time, all threads together; the bytes that a copy copies count once",
+                )]
+            },
+            decisive: &["bandwidth"],
+        }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        vec![bandwidth("payload by time, all threads together; the bytes that a copy copies count once")]
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["mover"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let seats = seats(coordinates(&task.point).1);
-        let timed = on_cpus(&seats, task, stage)?;
+        let timed = on_cpus(&seats, task, channel)?;
         let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
         let facts = BTreeMap::from([
             ("cpus".to_string(), cpus.join(",")),
@@ -234,16 +237,14 @@ impl Probe for MemoryBandwidth {
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }
 
-    fn decisive(&self) -> &'static [&'static str] {
-        &["bandwidth"]
-    }
-
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         // More threads than CPUs take turns of milliseconds.
         let turns = coordinates(point).1.div_ceil(cpus());
         Timing { window_ns: base.window_ns.saturating_mul(turns * turns), ..base }
     }
+}
 
+impl OsOperation for MemoryBandwidth {
     fn row(&self, point: &Point) -> Option<Row> {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
@@ -324,7 +325,7 @@ mod tests {
 
     struct Ready(Result<(), &'static str>);
 
-    impl Stage for Ready {
+    impl Channel for Ready {
         fn offer(&mut self, _: serde_json::Value) -> Result<()> {
             Ok(())
         }

@@ -11,12 +11,11 @@ use super::hierarchy::Hierarchy;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window, cost};
+use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, Window, cost};
 use anyhow::{Context, Result, bail};
 use order::Order;
 use std::collections::BTreeMap;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::stats;
 use syscost_core::units::Unit;
 use syscost_host::clock::monotonic_ns;
@@ -190,11 +189,10 @@ impl Probe for MemoryLatency {
                      the 5 % quantile over batches of at least 1024 loads, less the bare loop; the order is fresh in \
                      each round, and address translation is part of the cost.",
             source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
+            roles: &["reader"],
+            operation: Some(&MemoryLatency),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -217,23 +215,24 @@ impl Probe for MemoryLatency {
         if point.on(HUGE_PAGES) { huge_pages::available() } else { Ok(()) }
     }
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
-            Some(bytes) => bytes,
-            None => page_bytes(),
-        };
-        working_set(point).next_multiple_of(unit as u64)
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: {
+                let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
+                    Some(bytes) => bytes,
+                    None => page_bytes(),
+                };
+                working_set(point).next_multiple_of(unit as u64)
+            },
+            ..Needs::default()
+        }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::NANOSECOND.to_vec()
+    fn figures(&self) -> Figures {
+        Figures::of_batches()
     }
 
-    fn roles(&self) -> &'static [&'static str] {
-        &["reader"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let mut facts = settle_on_one_cpu();
         let line_bytes = line_bytes();
         let (memory, pages) = memory_of(&task.point)?;
@@ -241,7 +240,7 @@ impl Probe for MemoryLatency {
         facts.insert("line_bytes".into(), line_bytes.to_string());
         let bytes = working_set(&task.point) as usize;
         let mut course = Course::lay(memory, bytes, line_bytes, seed_of(&task.token));
-        stage.ready()?;
+        channel.ready()?;
         let windows = course.windows(task);
         course.check()?;
         // Pages can be split or joined under our feet; the figure must be of what it says.
@@ -262,7 +261,9 @@ impl Probe for MemoryLatency {
         let window_ns = if bytes > 16 * MIB { base.window_ns.saturating_mul(2) } else { base.window_ns };
         Timing { warmup_ns, window_ns, ..base }
     }
+}
 
+impl OsOperation for MemoryLatency {
     fn row(&self, point: &Point) -> Option<Row> {
         let bytes = working_set(point);
         let pages = if point.on(HUGE_PAGES) { "huge pages" } else { "base pages" };

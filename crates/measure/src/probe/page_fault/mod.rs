@@ -11,12 +11,14 @@ use super::batch::{self, settle_on_one_cpu};
 use super::file_read::{self, Way};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, cost, directory, memory_bandwidth, system_call};
+use super::{
+    About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory,
+    memory_bandwidth, system_call,
+};
 use anyhow::{Context, Result, anyhow};
 use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::Metric;
 use syscost_core::units::Unit;
 use syscost_host::scratch::ScratchFile;
 use syscost_host::{Unavailable, huge_pages};
@@ -103,11 +105,11 @@ impl Probe for PageFault {
                      whose pages were dropped from the page cache and looked up to be gone; a minor fault of a file writes to \
                      a private mapping, because the kernel maps many pages at once where one is read.",
             source: "lmbench lat_pagefault; getrusage(2), madvise(2), posix_fadvise(2), mincore(2)",
+            roles: &["toucher"],
+            operation: Some(&PageFault),
+            axis_rules: Some(&PageFault),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -126,10 +128,6 @@ impl Probe for PageFault {
         ]
     }
 
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        axis != directory::ID.id || find(point).is_some_and(|fault| fault.of_file)
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         match find(point) {
             Some(fault) if fault.of_file => directory::available(point),
@@ -138,39 +136,34 @@ impl Probe for PageFault {
         }
     }
 
-    fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        // One for each kind: the pages of one are dropped, those of the other have to stay.
-        let number = FAULTS.iter().position(|f| Some(f.id) == point.text(FAULT)).unwrap_or(0) as u32;
-        let file = || ScratchFile { directory: directory::of(point).into(), bytes: FILE_BYTES, number };
-        find(point).filter(|fault| fault.of_file).map(|_| file()).into_iter().collect()
-    }
-
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        match find(point) {
-            Some(fault) if fault.of_file => 2 * FILE_BYTES,
-            Some(fault) if fault.id == "huge_anonymous" => {
-                (HUGE_PAGES * huge_pages::bytes_of_one().unwrap_or(2 << 20)) as u64
-            }
-            _ => (ANONYMOUS_PAGES * page_bytes()) as u64,
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: match find(point) {
+                Some(fault) if fault.of_file => 2 * FILE_BYTES,
+                Some(fault) if fault.id == "huge_anonymous" => {
+                    (HUGE_PAGES * huge_pages::bytes_of_one().unwrap_or(2 << 20)) as u64
+                }
+                _ => (ANONYMOUS_PAGES * page_bytes()) as u64,
+            },
+            files: {
+                // One for each kind: the pages of one are dropped, those of the other have to stay.
+                let number = FAULTS.iter().position(|f| Some(f.id) == point.text(FAULT)).unwrap_or(0) as u32;
+                let file =
+                    || ScratchFile { directory: directory::of(point).into(), bytes: FILE_BYTES, number };
+                find(point).filter(|fault| fault.of_file).map(|_| file()).into_iter().collect()
+            },
+            ..Needs::default()
         }
     }
 
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &["toucher"]
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let fault = find(&task.point).ok_or_else(|| anyhow!("no fault at {}", task.point))?;
         let mut facts = settle_on_one_cpu();
         let (mut ground, bytes, step) = ground(fault, task)?;
         let seed = task.token.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(257) ^ u64::from(byte));
         let mut toucher = Toucher::new(ground.as_mut(), bytes, step, seed)?;
         toucher.start_over()?;
-        stage.ready()?;
+        channel.ready()?;
         let windows = batch::operations(task, batch::clock_overhead_ns(), || toucher.touch())?;
         // The last turn has not come to its end, and counts as well.
         toucher.check()?;
@@ -187,7 +180,15 @@ impl Probe for PageFault {
         };
         Timing { window_ns: base.window_ns.saturating_mul(factor), ..base }
     }
+}
 
+impl AxisRules for PageFault {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axis != directory::ID.id || find(point).is_some_and(|fault| fault.of_file)
+    }
+}
+
+impl OsOperation for PageFault {
     fn row(&self, point: &Point) -> Option<Row> {
         let fault = find(point)?;
         let row = match fault.id {

@@ -18,14 +18,14 @@ use super::rights::{
 };
 use super::row::Row;
 use super::{
-    About, Probe, RoleReport, Stage, Task, Timing, cost, directory, file_read, network, samples_of_one_role,
-    tcp_round_trip,
+    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network,
+    samples_of_one_role, tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
 use server::Server;
 use syscost_core::axis::{Axis, Point};
-use syscost_core::sample::{Metric, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::scratch::ScratchFile;
 use syscost_host::{Unavailable, namespaces};
@@ -60,11 +60,11 @@ impl Probe for RemoteFileRead {
                      in another, over a veth pair. Each read is timed by itself, is one request to the server (the \
                      client caches and reads ahead nothing), and what it brings is compared with the file.",
             source: "RFC 7530, READ; MS-SMB2, 2.2.19; CSE 221 system measurement project",
+            roles: &[SERVER, READER],
+            far_role: Some(SERVER),
+            operation: Some(&RemoteFileRead),
+            ..About::DEFAULTS
         }
-    }
-
-    fn suite(&self) -> Option<&'static str> {
-        Some("os")
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -78,21 +78,14 @@ impl Probe for RemoteFileRead {
         namespaces::available().map(|_| ())
     }
 
-    fn files(&self, point: &Point) -> Vec<ScratchFile> {
-        let bytes = point.int(FILE_BYTES).unwrap_or(0);
-        vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        cost::SYSTEM.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &[SERVER, READER]
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == SERVER
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            files: {
+                let bytes = point.int(FILE_BYTES).unwrap_or(0);
+                vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
+            },
+            ..Needs::default()
+        }
     }
 
     fn rights(&self, role: &str) -> Rights {
@@ -102,10 +95,10 @@ impl Probe for RemoteFileRead {
         }
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         match task.role.as_str() {
-            SERVER => serving::play(task, stage),
-            READER => reader::play(task, stage),
+            SERVER => serving::play(task, channel),
+            READER => reader::play(task, channel),
             other => anyhow::bail!("a remote read has no role {other}"),
         }
     }
@@ -123,7 +116,9 @@ impl Probe for RemoteFileRead {
         const WINDOW_NS: u64 = 40_000_000;
         Timing { warmup_ns: base.warmup_ns.max(WARMUP_NS), window_ns: base.window_ns.max(WINDOW_NS), ..base }
     }
+}
 
+impl OsOperation for RemoteFileRead {
     fn row(&self, point: &Point) -> Option<Row> {
         let server = Server::of(point).ok()?;
         let (pattern, cache) = (point.text(READ_PATTERN)?, point.text(PAGE_CACHE)?);

@@ -1,6 +1,6 @@
 //! The reader's side of a round: 4 KiB at a time through the client library, every block verified.
 
-use super::super::{RoleReport, Stage, Task, batch};
+use super::super::{Channel, RoleReport, Task, batch};
 use super::axes;
 use super::server::{RemoteFile, Server};
 use super::serving::Offer;
@@ -15,7 +15,7 @@ use syscost_host::clock::monotonic_ns;
 use syscost_host::{Unavailable, scratch};
 use syscost_sys::page_cache::{self, Advice};
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let offer: Offer = serde_json::from_value(task.peer.clone().context("the server offered nothing")?)?;
     let _until_closed = TcpStream::connect((offer.server.as_str(), offer.until_closed_port))
         .context("the server's worker does not answer")?;
@@ -23,7 +23,7 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
     let remote = (Server::of(&task.point)?.open)(&offer.server).context("the client cannot open the file")?;
     let mut reads = Reads::new(task, remote, &offer)?;
     let overhead_ns = batch::clock_overhead_ns();
-    stage.ready()?;
+    channel.ready()?;
     let windows = batch::operations(task, overhead_ns, || reads.next())?;
     Ok(RoleReport { windows, facts, ..RoleReport::default() })
 }

@@ -4,7 +4,7 @@
 //! The server is a child that dies with this worker, and everything that it reads or writes is in
 //! one directory that goes with it, whatever ends the round.
 
-use super::super::{RoleReport, Stage, Task, directory};
+use super::super::{Channel, RoleReport, Task, directory};
 use super::axes;
 use super::server::{FILE, Server, Site};
 use crate::probe::file_read::axes::PAGE_CACHE;
@@ -39,7 +39,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// Of what a server said before it ended, the last so many bytes.
 const LAST_WORDS_BYTES: usize = 1500;
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let server = Server::of(&task.point)?;
     let mut report = RoleReport::default();
     if let Some(cpu) = server_cpu() {
@@ -56,8 +56,8 @@ pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         server: task.address.clone(),
         until_closed_port: listener.local_addr()?.port(),
     };
-    stage.offer(serde_json::to_value(offer)?)?;
-    stage.ready()?;
+    channel.offer(serde_json::to_value(offer)?)?;
+    channel.ready()?;
     let (mut reader, _) = listener.accept().context("the reader does not come")?;
     // Nothing is ever sent: the reader closes when it has done its work, or when it ends.
     let _ = reader.read(&mut [0]);

@@ -1,6 +1,6 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
-use super::super::{Missing, RoleReport, Stage, Task, Window, meter};
+use super::super::{Channel, Missing, RoleReport, Task, Window, meter};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::io;
@@ -55,7 +55,7 @@ pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
 pub fn run<'a, S: Sync>(
     task: &'a Task,
     streams: &'a [S],
-    stage: &mut dyn Stage,
+    channel: &mut dyn Channel,
     cpu: ChooseCpu,
     prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
@@ -96,7 +96,7 @@ pub fn run<'a, S: Sync>(
             })
             .collect();
         let all_set_up = not_started.is_none() && (0..streams.len()).all(|_| told.recv() == Ok(true));
-        let started = if all_set_up { stage.ready() } else { Ok(()) };
+        let started = if all_set_up { channel.ready() } else { Ok(()) };
         gate.set(all_set_up && started.is_ok());
         let mut done: Vec<Result<Done>> = threads
             .into_iter()

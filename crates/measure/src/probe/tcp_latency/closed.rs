@@ -10,7 +10,7 @@ use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
-use crate::probe::{RoleReport, Stage, Task, Timing};
+use crate::probe::{Channel, RoleReport, Task, Timing};
 use crate::receiver::options::LOW_WATER;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::net::{Shutdown, TcpStream};
@@ -86,13 +86,13 @@ fn wakes(task: &Task) -> Result<()> {
     Ok(())
 }
 
-pub fn play_asking(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play_asking(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     wakes(task)?;
     let streams = connection::connect_all(task)?;
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.sender,
         |stream| {
             let end = End::start(task, stream)?;
@@ -137,13 +137,13 @@ fn ask(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
     Ok(done)
 }
 
-pub fn play_answering(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play_answering(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     wakes(task)?;
-    let streams = connection::accept_all(task, stage)?;
+    let streams = connection::accept_all(task, channel)?;
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.receiver,
         |stream| {
             let end = End::start(task, stream)?;

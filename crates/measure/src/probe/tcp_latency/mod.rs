@@ -14,10 +14,12 @@ mod wait;
 use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::Transfer;
-use super::{About, Probe, RoleReport, Stage, Task, Timing, Window};
+use super::{
+    About, Alternatives, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Task, Timing, Window,
+};
 use crate::probe::transfer::axes::THREADS;
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 
 pub struct TcpLatency;
@@ -43,6 +45,11 @@ impl Probe for TcpLatency {
                      behind a late sender counts; both sides are on one host and read one clock (CLOCK_MONOTONIC). Every \
                      time is kept in a histogram of three significant digits.",
             source: "Tene, \"How NOT to measure latency\" and HdrHistogram; tcp(7)",
+            roles: &[RECEIVER, SENDER],
+            far_role: Some(RECEIVER),
+            axis_rules: Some(&TcpLatency),
+            alternatives: Some(&TcpLatency),
+            ..About::DEFAULTS
         }
     }
 
@@ -50,59 +57,40 @@ impl Probe for TcpLatency {
         axes::all()
     }
 
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        axes::applies(axis, point)
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         Transfer.available(point)
     }
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
+    fn needs(&self, point: &Point) -> Needs {
+        Needs {
+            memory_bytes: {
+                let threads = point.int(THREADS).unwrap_or(1);
+                let sides = if axes::is_open(point) { 1 } else { 2 };
+                let recorders = threads.saturating_mul(2 * RECORDER_BYTES);
+                Transfer.needs(point).memory_bytes.saturating_mul(sides).saturating_add(recorders)
+            },
+            ..Needs::default()
+        }
     }
 
-    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
-        Transfer.wants(axis, point)
-    }
-
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let threads = point.int(THREADS).unwrap_or(1);
-        let sides = if axes::is_open(point) { 1 } else { 2 };
-        let recorders = threads.saturating_mul(2 * RECORDER_BYTES);
-        Transfer.memory_bytes(point).saturating_mul(sides).saturating_add(recorders)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        metrics::quantities()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        metrics::metrics()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &[RECEIVER, SENDER]
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == RECEIVER
-    }
-
-    fn compared(&self) -> bool {
-        true
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: metrics::quantities(),
+            metrics: metrics::metrics(),
+            decisive: &["latency_p50", "latency_p99"],
+        }
     }
 
     fn rights(&self, _: &str) -> Rights {
         Rights(vec![COUNT_IN_THE_KERNEL, NETWORK_SETTINGS])
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         match (task.role.as_str(), axes::is_open(&task.point)) {
-            (RECEIVER, true) => open::play_receiving(task, stage),
-            (SENDER, true) => open::play_sending(task, stage),
-            (RECEIVER, false) => closed::play_answering(task, stage),
-            (SENDER, false) => closed::play_asking(task, stage),
+            (RECEIVER, true) => open::play_receiving(task, channel),
+            (SENDER, true) => open::play_sending(task, channel),
+            (RECEIVER, false) => closed::play_answering(task, channel),
+            (SENDER, false) => closed::play_asking(task, channel),
             (other, _) => anyhow::bail!("latency has no role {other}"),
         }
     }
@@ -121,10 +109,6 @@ impl Probe for TcpLatency {
         pairs.map(|(index, windows)| sample(point, index, windows)).collect()
     }
 
-    fn decisive(&self) -> &'static [&'static str] {
-        &["latency_p50", "latency_p99"]
-    }
-
     fn timing(&self, point: &Point, base: Timing) -> Timing {
         let plain = base.window_ns.saturating_mul(STRETCH);
         let wanted = axes::rate(point).map_or(0.0, |rate| {
@@ -136,6 +120,22 @@ impl Probe for TcpLatency {
         Timing { window_ns: plain.max((wanted as u64).min(longest)), windows: 1, ..base }
     }
 }
+
+impl AxisRules for TcpLatency {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axes::applies(axis, point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
+    }
+
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        Transfer.wants(axis, point)
+    }
+}
+
+impl Alternatives for TcpLatency {}
 
 /// The time is the receiver's in an open loop, the asking side's in a closed one.
 fn sample(point: &Point, index: usize, (received, sent): (&Window, &Window)) -> Result<Sample, String> {

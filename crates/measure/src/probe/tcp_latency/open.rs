@@ -12,7 +12,7 @@ use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
-use crate::probe::{RoleReport, Stage, Task};
+use crate::probe::{Channel, RoleReport, Task};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -29,14 +29,14 @@ const BEHIND_NS: u64 = 20_000_000;
 /// It sends at least so many messages of the window, however late.
 const FEWEST: u64 = 100;
 
-pub fn play_sending(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play_sending(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::connect_all(task)?;
     let begin = OnceLock::new();
     let rate = axes::rate(&task.point).context("the point names no rate")?;
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.sender,
         |stream| {
             let number = streams.iter().position(|s| std::ptr::eq(s, stream)).unwrap_or(0);
@@ -98,12 +98,12 @@ fn send(
     Ok(done)
 }
 
-pub fn play_receiving(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let streams = connection::accept_all(task, stage)?;
+pub fn play_receiving(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let streams = connection::accept_all(task, channel)?;
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.receiver,
         |stream| Ok(Box::new(move || receive(task, stream))),
     )?;

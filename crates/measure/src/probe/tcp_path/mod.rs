@@ -11,7 +11,7 @@ pub mod steps;
 use super::prediction::RowRef;
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
-use super::{About, Probe, RoleReport, Stage, Task, Timing};
+use super::{About, AxisRules, Channel, Figures, Probe, RoleReport, Task, Timing};
 use crate::mechanism;
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
@@ -96,6 +96,10 @@ impl Probe for TcpPath {
                      calls, then the receiver takes what arrived. A turn is timed by the CPU clock of the thread that \
                      works; a step's cost is the median over turns, by call, less the clock's reading.",
             source: "tcp(7), Documentation/networking/msg_zerocopy.rst",
+            roles: &[RECEIVER, SENDER],
+            far_role: Some(RECEIVER),
+            axis_rules: Some(&TcpPath),
+            ..About::DEFAULTS
         }
     }
 
@@ -104,76 +108,68 @@ impl Probe for TcpPath {
         std::iter::once(STEP).chain(shared).collect()
     }
 
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        axis == STEP.id || Transfer.applies(axis, point)
-    }
-
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         Transfer.available(point)?;
         let lent = steps::find(point).is_some_and(|step| step.how == steps::How::Lent);
         if lent { mechanism::zerocopy_available() } else { Ok(()) }
     }
 
-    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-        Transfer.substitute(axis, value)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        vec![
-            quantity("call_ns", Unit::Nanoseconds, "median over turns of the sender's CPU time by call"),
-            quantity("receive_ns", Unit::Nanoseconds, "median over turns of the receiver's CPU time by call"),
-            quantity(
-                "completion_ns",
-                Unit::Nanoseconds,
-                "median over turns of the CPU time of taking a completion",
-            ),
-            quantity("receive_calls", Unit::Count, "receive calls of a turn, on average"),
-            quantity("sleeps", Unit::Count, "times that the receiver slept in a turn's calls, on average"),
-            quantity(
-                "clock_ns",
-                Unit::Nanoseconds,
-                "what two readings of the thread's CPU clock in a row cost",
-            ),
-            quantity("turns", Unit::Count, "turns of the window"),
-        ]
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        vec![
-            metric("cost", "CPU time of a send call", "CPU time of the sender by call", |s, _| {
-                s.get("call_ns")
-            }),
-            metric(
-                "receiver_cost",
-                "CPU time of a receive call",
-                "CPU time of the receiver by receive call",
-                |s, _| s.get("receive_ns"),
-            ),
-            metric(
-                "completion_cost",
-                "CPU time of a completion",
-                "CPU time of taking a zero-copy completion",
-                |s, _| s.get("completion_ns"),
-            ),
-        ]
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        &[RECEIVER, SENDER]
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == RECEIVER
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: vec![
+                quantity("call_ns", Unit::Nanoseconds, "median over turns of the sender's CPU time by call"),
+                quantity(
+                    "receive_ns",
+                    Unit::Nanoseconds,
+                    "median over turns of the receiver's CPU time by call",
+                ),
+                quantity(
+                    "completion_ns",
+                    Unit::Nanoseconds,
+                    "median over turns of the CPU time of taking a completion",
+                ),
+                quantity("receive_calls", Unit::Count, "receive calls of a turn, on average"),
+                quantity(
+                    "sleeps",
+                    Unit::Count,
+                    "times that the receiver slept in a turn's calls, on average",
+                ),
+                quantity(
+                    "clock_ns",
+                    Unit::Nanoseconds,
+                    "what two readings of the thread's CPU clock in a row cost",
+                ),
+                quantity("turns", Unit::Count, "turns of the window"),
+            ],
+            metrics: vec![
+                metric("cost", "CPU time of a send call", "CPU time of the sender by call", |s, _| {
+                    s.get("call_ns")
+                }),
+                metric(
+                    "receiver_cost",
+                    "CPU time of a receive call",
+                    "CPU time of the receiver by receive call",
+                    |s, _| s.get("receive_ns"),
+                ),
+                metric(
+                    "completion_cost",
+                    "CPU time of a completion",
+                    "CPU time of taking a zero-copy completion",
+                    |s, _| s.get("completion_ns"),
+                ),
+            ],
+            decisive: &["cost"],
+        }
     }
 
     fn rights(&self, _: &str) -> Rights {
         Rights(vec![NETWORK_SETTINGS])
     }
 
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         match task.role.as_str() {
-            RECEIVER => sides::receive(task, stage),
-            SENDER => sides::send(task, stage),
+            RECEIVER => sides::receive(task, channel),
+            SENDER => sides::send(task, channel),
             other => anyhow::bail!("a step has no role {other}"),
         }
     }
@@ -184,6 +180,16 @@ impl Probe for TcpPath {
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
         Timing { warmup_ns: WARMUP_NS.min(base.warmup_ns), window_ns: WINDOW_NS.min(base.window_ns), ..base }
+    }
+}
+
+impl AxisRules for TcpPath {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        axis == STEP.id || Transfer.applies(axis, point)
+    }
+
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        Transfer.substitute(axis, value)
     }
 }
 

@@ -6,7 +6,7 @@
 //! back with cold caches, and its first call would pay for them.
 
 use super::steps::{self, How, Step};
-use super::{RECEIVER, RoleReport, Stage, Task};
+use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
 use crate::probe::Window;
 use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
@@ -99,15 +99,15 @@ impl Turns {
     }
 }
 
-pub fn receive(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let (step, task) = (step(task)?, with_two_connections(task));
     let mut report = RoleReport::default();
     settle(&task, &mut report)?;
-    let streams = connection::accept_all(&task, stage)?;
+    let streams = connection::accept_all(&task, channel)?;
     let [data, control] = &streams[..] else { bail!("two connections were wanted") };
     report.facts.extend(connection::facts(data));
     let overhead = clock_ns();
-    stage.ready()?;
+    channel.ready()?;
 
     let turn_bytes = step.bytes * step.calls;
     let mut room = Buffer::zeroed(BUFFER_BYTES, PAGE);
@@ -226,7 +226,7 @@ impl Source {
     }
 }
 
-pub fn send(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let (step, task) = (step(task)?, with_two_connections(task));
     let mut report = RoleReport::default();
     settle(&task, &mut report)?;
@@ -237,7 +237,7 @@ pub fn send(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
         socket::enable_zerocopy(data.as_raw_fd())?;
     }
     let mut sender = Sender { source: Source::of(step), data, control, overhead: clock_ns(), sent: 0 };
-    stage.ready()?;
+    channel.ready()?;
 
     let mut warm = Turns::default();
     let until = monotonic_ns() + task.timing.warmup_ns;

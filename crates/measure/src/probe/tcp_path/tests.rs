@@ -9,7 +9,7 @@ use syscost_core::axis::Point;
 /// Hands the receiver's offer over; nobody waits for anybody else.
 struct Line(Option<mpsc::Sender<serde_json::Value>>);
 
-impl Stage for Line {
+impl Channel for Line {
     fn offer(&mut self, offer: serde_json::Value) -> anyhow::Result<()> {
         let line = self.0.as_ref().expect("only the receiver offers");
         Ok(line.send(offer)?)

@@ -6,7 +6,7 @@ use super::super::streaming::{
 };
 use crate::mechanism::all_connections;
 use crate::probe::transfer::axes::MESSAGE_BYTES;
-use crate::probe::{Copies, Known};
+use crate::probe::{Copies, CopyTotals};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use syscost_core::axis::Point;
@@ -36,9 +36,9 @@ impl Copies for TransferCopies {
         Some(address.port())
     }
 
-    fn known(&self, totals: &BTreeMap<String, f64>) -> Option<Known> {
+    fn known(&self, totals: &BTreeMap<String, f64>) -> Option<CopyTotals> {
         let total = |role: &str, id: &str| totals.get(&format!("{role}.{id}")).map(|n| *n as u64);
-        Some(Known {
+        Some(CopyTotals {
             delivered_bytes: total(RECEIVER, "bytes")?,
             user_copied: total(SENDER, USER_COPIED)?,
             framing_bytes: total(SENDER, FRAMING)?,

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use crate::mechanism::{all_connections, connections};
-use crate::probe::{Stage, Task};
+use crate::probe::{Channel, Task};
 use syscost_core::axis::Point;
 use syscost_host::acceptor::{self, SET_UP_LIMIT};
 use syscost_host::remote::reach::{self, WELCOME};
@@ -59,13 +59,13 @@ pub fn listen(address: IpAddr, ports: Option<(u16, u16)>, point: &Point, backlog
 }
 
 /// The receiver's side of every connection of a case: offers where it listens, and accepts them.
-pub fn accept_all(task: &Task, stage: &mut dyn Stage) -> Result<Vec<TcpStream>> {
+pub fn accept_all(task: &Task, channel: &mut dyn Channel) -> Result<Vec<TcpStream>> {
     let count = all_connections(&task.point) as usize;
     room_for(count)?;
     let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
     let listener = listen(address, task.ports, &task.point, count)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
-    stage.offer(serde_json::json!({ "address": bound.to_string() }))?;
+    channel.offer(serde_json::json!({ "address": bound.to_string() }))?;
     accept(&listener, &task.token, &task.point, count)
 }
 

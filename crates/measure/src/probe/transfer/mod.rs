@@ -11,7 +11,9 @@ pub mod sender;
 
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
 use super::streaming;
-use super::{About, Copies, Probe, RoleReport, Stage, Task, Timing};
+use super::{
+    About, Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, RoleReport, Task, Timing,
+};
 use crate::mechanism::{CONNECTIONS, all_connections, connections};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, RECEIVER,
@@ -19,7 +21,7 @@ use crate::probe::transfer::axes::{
 use crate::{mechanism, receiver as receivers};
 use std::time::Duration;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::Sample;
 use syscost_host::{Unavailable, uring};
 
 pub struct Transfer;
@@ -33,6 +35,11 @@ impl Probe for Transfer {
                      messages for a fixed time and stamps its own window, completions included. Throughput is what \
                      the receiver got; CPU time is read from each data thread's own clock.",
             source: "tcp(7), send(2), Documentation/networking/msg_zerocopy.rst",
+            roles: streaming::ROLES,
+            far_role: Some(streaming::RECEIVER),
+            axis_rules: Some(&Transfer),
+            alternatives: Some(&Transfer),
+            ..About::DEFAULTS
         }
     }
 
@@ -46,18 +53,6 @@ impl Probe for Transfer {
             }
         }
         axes
-    }
-
-    fn applies(&self, axis: &str, point: &Point) -> bool {
-        if [MTU.id, OFFLOADS.id].contains(&axis) {
-            return point.text(PATH) == Some("veth");
-        }
-        if axes::COMMON.iter().any(|a| a.id == axis) {
-            return true;
-        }
-        let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
-        point.text(MECHANISM).and_then(mechanism::find).is_some_and(|m| has(m.axes()))
-            || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.axes()))
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
@@ -82,6 +77,62 @@ impl Probe for Transfer {
         Ok(())
     }
 
+    fn needs(&self, point: &Point) -> Needs {
+        let (of_messages, all) = (messages_bytes(point), all_connections(point));
+        if connections(point) == 1 {
+            return Needs { memory_bytes: of_messages, ..Needs::default() };
+        }
+        let set_up_ns = all.saturating_mul(CONNECTING_NS).saturating_add(of_messages / FILLING_BYTES_PER_NS);
+        Needs {
+            memory_bytes: of_messages.saturating_add(queues::bytes(point, all)),
+            set_up: Duration::from_nanos(set_up_ns),
+            ..Needs::default()
+        }
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            quantities: metrics::QUANTITIES.to_vec(),
+            metrics: metrics::METRICS.to_vec(),
+            decisive: &["throughput", "total_cpu_ns_per_byte"],
+        }
+    }
+
+    fn rights(&self, _: &str) -> Rights {
+        let always = [COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS];
+        Rights(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
+    }
+
+    fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
+        match task.role.as_str() {
+            streaming::RECEIVER => receiver::play(task, channel),
+            streaming::SENDER => sender::play(task, channel),
+            other => anyhow::bail!("a transfer has no role {other}"),
+        }
+    }
+
+    fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+        streaming::merge(reports)
+    }
+
+    fn timing(&self, point: &Point, base: Timing) -> Timing {
+        streaming::timing(point, base)
+    }
+}
+
+impl AxisRules for Transfer {
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        if [MTU.id, OFFLOADS.id].contains(&axis) {
+            return point.text(PATH) == Some("veth");
+        }
+        if axes::COMMON.iter().any(|a| a.id == axis) {
+            return true;
+        }
+        let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
+        point.text(MECHANISM).and_then(mechanism::find).is_some_and(|m| has(m.axes()))
+            || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.axes()))
+    }
+
     /// Several connections cannot be waited for in every way.
     fn decides(&self, axis: &str) -> bool {
         axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
@@ -102,32 +153,9 @@ impl Probe for Transfer {
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
         point.text(RECEIVER).and_then(receivers::find)?.wants(axis, point)
     }
+}
 
-    fn memory_bytes(&self, point: &Point) -> u64 {
-        let queues = if connections(point) > 1 { queues::bytes(point, all_connections(point)) } else { 0 };
-        messages_bytes(point).saturating_add(queues)
-    }
-
-    fn quantities(&self) -> Vec<Quantity> {
-        metrics::QUANTITIES.to_vec()
-    }
-
-    fn metrics(&self) -> Vec<Metric> {
-        metrics::METRICS.to_vec()
-    }
-
-    fn roles(&self) -> &'static [&'static str] {
-        streaming::ROLES
-    }
-
-    fn far(&self, role: &str) -> bool {
-        role == streaming::RECEIVER
-    }
-
-    fn compared(&self) -> bool {
-        true
-    }
-
+impl Alternatives for Transfer {
     /// A mechanism, a receiver, and the axes that they bring along.
     fn chosen(&self, axis: &str) -> bool {
         [MECHANISM.id, RECEIVER.id].contains(&axis) || !axes::COMMON.iter().any(|a| a.id == axis)
@@ -139,39 +167,6 @@ impl Probe for Transfer {
 
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
-    }
-
-    fn rights(&self, _: &str) -> Rights {
-        let always = [COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS];
-        Rights(always.into_iter().chain(uring::needs_right().then_some(RINGS)).collect())
-    }
-
-    fn play(&self, task: &Task, stage: &mut dyn Stage) -> anyhow::Result<RoleReport> {
-        match task.role.as_str() {
-            streaming::RECEIVER => receiver::play(task, stage),
-            streaming::SENDER => sender::play(task, stage),
-            other => anyhow::bail!("a transfer has no role {other}"),
-        }
-    }
-
-    fn merge(&self, _point: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        streaming::merge(reports)
-    }
-
-    fn decisive(&self) -> &'static [&'static str] {
-        &["throughput", "total_cpu_ns_per_byte"]
-    }
-
-    fn set_up(&self, point: &Point) -> Duration {
-        if connections(point) == 1 {
-            return Duration::ZERO;
-        }
-        let connecting = all_connections(point).saturating_mul(CONNECTING_NS);
-        Duration::from_nanos(connecting.saturating_add(messages_bytes(point) / FILLING_BYTES_PER_NS))
-    }
-
-    fn timing(&self, point: &Point, base: Timing) -> Timing {
-        streaming::timing(point, base)
     }
 }
 

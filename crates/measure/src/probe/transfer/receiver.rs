@@ -3,7 +3,7 @@
 use super::super::streaming::many::Crowd;
 use super::super::streaming::receiving::{self, Stream};
 use super::super::streaming::threads;
-use super::super::{RoleReport, Stage, Task};
+use super::super::{Channel, RoleReport, Task};
 use super::connection;
 use crate::mechanism;
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, RECEIVER};
@@ -12,12 +12,12 @@ use anyhow::{Context, Result};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
-    let streams = connection::by_thread(task, connection::accept_all(task, stage)?);
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let streams = connection::by_thread(task, connection::accept_all(task, channel)?);
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.receiver,
         |streams| match streams.as_slice() {
             [stream] => {

@@ -1,7 +1,7 @@
 //! The sender's side of a transfer: streams messages by the case's mechanism.
 
 use super::super::streaming::{many, sending, threads};
-use super::super::{RoleReport, Stage, Task};
+use super::super::{Channel, RoleReport, Task};
 use super::connection;
 use crate::mechanism::{self, Sender, Setup};
 use crate::probe::transfer::axes::MECHANISM;
@@ -10,12 +10,12 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use syscost_sys::socket::{self, Segments};
 
-pub fn play(task: &Task, stage: &mut dyn Stage) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::by_thread(task, connection::connect_all(task)?);
     let mut report = threads::run(
         task,
         &streams,
-        stage,
+        channel,
         |pinned| pinned.sender,
         |streams| {
             let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;

@@ -1,0 +1,208 @@
+//! What some probes have beside [`Probe`]: each extension is named in [`About`](super::About) by those
+//! that have it, and [`dyn Probe`](Probe) answers for all.
+
+use super::Probe;
+use super::prediction::{Account, Inputs};
+use super::row::{Drawing, Row};
+use std::collections::BTreeMap;
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::{Metric, Quantity};
+use syscost_host::Unavailable;
+
+/// The suite of every probe that is an [`OsOperation`]: `suite = "os"` of a spec.
+const OS_SUITE: &str = "os";
+
+/// An operation of the system: a row of the table of operations, or points of a curve.
+pub trait OsOperation: Sync {
+    /// The case as a row of the table; `None`: it stands in none.
+    fn row(&self, point: &Point) -> Option<Row>;
+
+    /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account>;
+
+    /// Curves and heat maps of its cases.
+    fn drawings(&self) -> Vec<Drawing> {
+        Vec::new()
+    }
+}
+
+/// Axes that do not exist at every point, or whose default hangs on the point or the machine.
+pub trait AxisRules: Sync {
+    /// Does this axis exist at this point? (A reap batch only where something is reaped.) The
+    /// point holds the axes before it in `axes()` order. Asked once per combination of names, switches and
+    /// texts: sizes and counts cannot decide it.
+    fn applies(&self, axis: &str, point: &Point) -> bool {
+        let _ = (axis, point);
+        true
+    }
+
+    /// Does [`Probe::available`] look at this size or count too?
+    fn decides(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// What the points of a run have on an axis that is younger than the run.
+    fn before(&self, axis: &str) -> Option<Value> {
+        let _ = axis;
+        None
+    }
+
+    /// What to measure instead of this default value where the machine cannot do it, and why.
+    fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        let _ = (axis, value);
+        None
+    }
+
+    /// The value that this axis takes at this point when nobody named one, where that is not the axis's
+    /// own default: something on the point needs it. The point holds the axes before it; asked as seldom as
+    /// [`AxisRules::applies`].
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        let _ = (axis, point);
+        None
+    }
+}
+
+/// Cases that are compared with one another, so that the noise floor (A/A) has to be known.
+pub trait Alternatives: Sync {
+    /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
+    /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
+    fn chosen(&self, axis: &str) -> bool {
+        let _ = axis;
+        false
+    }
+
+    /// Is the whole work done at this point? What leaves a part out (a receiver that never sees the
+    /// bytes) is an upper bound: it is measured, and never advised.
+    fn whole(&self, point: &Point) -> bool {
+        let _ = point;
+        true
+    }
+
+    /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.
+    fn copies(&self) -> Option<&'static dyn Copies> {
+        None
+    }
+}
+
+/// A probe whose cases show what those of another one could cost.
+#[derive(Clone, Copy)]
+pub struct Ruler {
+    /// Whose figures are held against it, at the coordinates that both have.
+    pub of: &'static dyn Probe,
+    /// The axis whose values are the rulers.
+    pub axis: &'static str,
+    /// The value that nothing can beat.
+    pub bound: &'static str,
+    /// What reports call a value.
+    pub title: fn(&str) -> Option<&'static str>,
+}
+
+/// What an audit of a probe's copies has to know of it.
+pub trait Copies: Sync {
+    /// Do these points move data in the same way, so that one of them stands for both?
+    fn same_way(&self, one: &Point, other: &Point) -> bool;
+
+    /// How far this point is from the one that stands for its way best.
+    fn distance(&self, point: &Point) -> u64;
+
+    /// The port that the data connections go to, on the far side; from what the roles offered.
+    fn port(&self, offers: &[serde_json::Value]) -> Option<u16>;
+
+    /// What the roles themselves know, from their totals (`sender.bytes`).
+    fn known(&self, totals: &BTreeMap<String, f64>) -> Option<CopyTotals>;
+}
+
+/// The part of an audit that is not the kernel's to tell; of the whole round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyTotals {
+    /// Received, verified and equal to what was sent.
+    pub delivered_bytes: u64,
+    /// Copied from user memory to user memory.
+    pub user_copied: u64,
+    /// Sent beside the payload, inside TCP.
+    pub framing_bytes: u64,
+    /// Taken by the receiver without a copy to its memory.
+    pub uncopied_out: u64,
+    pub completions: u64,
+    pub completions_copied: u64,
+    /// CPU time of each side's data threads, by their own clocks.
+    pub sender_cpu_ns: u64,
+    pub receiver_cpu_ns: u64,
+}
+
+/// What the harness, the plan and the reports ask of any probe.
+impl dyn Probe + '_ {
+    pub fn suite(&self) -> Option<&'static str> {
+        self.about().operation.map(|_| OS_SUITE)
+    }
+
+    pub fn roles(&self) -> &'static [&'static str] {
+        self.about().roles
+    }
+
+    /// Does this role sit on the far side of the case's path (the other namespace)?
+    pub fn far(&self, role: &str) -> bool {
+        self.about().far_role == Some(role)
+    }
+
+    pub fn quantities(&self) -> Vec<Quantity> {
+        self.figures().quantities
+    }
+
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.figures().metrics
+    }
+
+    pub fn decisive(&self) -> &'static [&'static str] {
+        self.figures().decisive
+    }
+
+    pub fn row(&self, point: &Point) -> Option<Row> {
+        self.about().operation?.row(point)
+    }
+
+    pub fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+        self.about().operation?.predict(point, inputs)
+    }
+
+    pub fn drawings(&self) -> Vec<Drawing> {
+        self.about().operation.map(|operation| operation.drawings()).unwrap_or_default()
+    }
+
+    pub fn applies(&self, axis: &str, point: &Point) -> bool {
+        self.about().axis_rules.is_none_or(|rules| rules.applies(axis, point))
+    }
+
+    pub fn decides(&self, axis: &str) -> bool {
+        self.about().axis_rules.is_some_and(|rules| rules.decides(axis))
+    }
+
+    pub fn before(&self, axis: &str) -> Option<Value> {
+        self.about().axis_rules?.before(axis)
+    }
+
+    pub fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
+        self.about().axis_rules?.substitute(axis, value)
+    }
+
+    pub fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        self.about().axis_rules?.wants(axis, point)
+    }
+
+    pub fn compared(&self) -> bool {
+        self.about().alternatives.is_some()
+    }
+
+    pub fn chosen(&self, axis: &str) -> bool {
+        self.about().alternatives.is_some_and(|alternatives| alternatives.chosen(axis))
+    }
+
+    pub fn whole(&self, point: &Point) -> bool {
+        self.about().alternatives.is_none_or(|alternatives| alternatives.whole(point))
+    }
+
+    pub fn copies(&self) -> Option<&'static dyn Copies> {
+        self.about().alternatives?.copies()
+    }
+}

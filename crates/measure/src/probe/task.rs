@@ -1,0 +1,128 @@
+//! What a role is told, and what it says: the round's task, its windows and its report.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use syscost_core::axis::Point;
+use syscost_core::sample::Sample;
+use syscost_core::stats::histogram::Histogram;
+use syscost_host::Unavailable;
+
+/// How a round spends its time; the same for every role of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Untimed work before the first sample.
+    pub warmup_ns: u64,
+    /// Length of one sample.
+    pub window_ns: u64,
+    /// Samples per round.
+    pub windows: u32,
+}
+
+/// What the harness tells one role to do: one case, one round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    pub probe: String,
+    pub role: String,
+    pub point: Point,
+    pub timing: Timing,
+    /// Random, fresh per round: data connections must present it.
+    pub token: String,
+    /// Rate of the time-stamp counter, where it is constant and known.
+    pub tsc_hz: Option<f64>,
+    /// Verify every byte (`check`): figures are then not to be used.
+    pub verify_all: bool,
+    /// Address of this role's side of the path.
+    pub address: String,
+    /// Ports that its listeners have to be on, where a firewall lets only these through.
+    #[serde(default)]
+    pub ports: Option<(u16, u16)>,
+    /// What the role before this one offered (its listening address), if any.
+    pub peer: Option<serde_json::Value>,
+    /// The files that [`Needs::files`](super::Needs) asked for, in its order: paths to open.
+    #[serde(default)]
+    pub files: Vec<String>,
+}
+
+#[cfg(test)]
+impl Task {
+    /// What a test tells a role that it plays itself.
+    pub fn of(point: Point, timing: Timing) -> Task {
+        Task {
+            probe: String::new(),
+            role: String::new(),
+            point,
+            timing,
+            token: String::new(),
+            tsc_hz: None,
+            verify_all: false,
+            address: String::new(),
+            ports: None,
+            peer: None,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// One timed window of one role.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    pub elapsed_ns: f64,
+    pub ops: f64,
+    pub bytes: f64,
+    pub marks: Vec<String>,
+    pub quantities: BTreeMap<String, Option<f64>>,
+    /// Every single time of the window, where the role keeps them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Histogram>,
+}
+
+/// What a role says when its round is over.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoleReport {
+    pub windows: Vec<Window>,
+    /// Totals of the whole round, warm-up included, for cross-checks between roles.
+    pub totals: BTreeMap<String, f64>,
+    /// Settings as the kernel reported them back (`send_buffer_bytes`, `congestion_control`, `cpus`).
+    pub facts: BTreeMap<String, String>,
+    /// Quantities that could not be measured: id, reason, remedy.
+    pub missing: Vec<Missing>,
+    /// Why every sample of the round is suspect (the process was stopped): filled in by the worker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<String>,
+}
+
+/// A quantity that this machine could not provide, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    pub quantity: String,
+    #[serde(flatten)]
+    pub why: Unavailable,
+}
+
+/// A role's line to the harness.
+pub trait Channel {
+    /// Tells the harness what the next role needs (a listening address).
+    fn offer(&mut self, offer: serde_json::Value) -> anyhow::Result<()>;
+
+    /// Says that this role is set up; returns when every role is and the round starts.
+    fn ready(&mut self) -> anyhow::Result<()>;
+}
+
+/// The samples of a probe with a single role: one for each window.
+pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    let [report] = reports else {
+        return Err(format!("one role, not {}, makes a sample", reports.len()));
+    };
+    let sample = |(index, window): (usize, &Window)| Sample {
+        index: index as u32,
+        elapsed_ns: window.elapsed_ns,
+        ops: window.ops,
+        bytes: window.bytes,
+        verified: true,
+        marks: window.marks.clone(),
+        quantities: window.quantities.clone().into(),
+        histogram: window.histogram.clone(),
+        ..Sample::default()
+    };
+    Ok(report.windows.iter().enumerate().map(sample).collect())
+}
