@@ -3,10 +3,13 @@
 //! Data goes to stdout; progress, warnings and errors go to stderr.
 
 use anyhow::Context;
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use syscost_report::escape;
 use syscost_sys::terminal;
+use textwrap::core::{Word, display_width};
+use textwrap::{WordSeparator, WordSplitter};
 
 /// Columns of every text: what an 80-column terminal shows without wrapping again.
 pub const WIDTH: usize = 80;
@@ -155,7 +158,7 @@ pub fn entry(label: &str, indent: usize, text: &str) -> String {
     let mut out = String::new();
     let room = WIDTH - indent;
     let mut lines = wrap(text, room).into_iter();
-    let width = visible(label);
+    let width = display_width(label);
     // A label too long for its column stands on a line of its own.
     if width + 1 > indent {
         out.push_str(label);
@@ -173,42 +176,23 @@ pub fn entry(label: &str, indent: usize, text: &str) -> String {
     out
 }
 
-/// Columns of a text that may hold colour codes.
-fn visible(text: &str) -> usize {
-    let mut columns = 0;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\x1b' => while chars.next().is_some_and(|c| c != 'm') {},
-            _ => columns += 1,
-        }
-    }
-    columns
-}
-
 /// Breaks at spaces into lines of at most `width` columns; a longer word stands alone.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        // A list of values without spaces may break behind its commas.
-        let long = visible(word) > width;
+    let options = textwrap::Options::new(width)
+        .break_words(false)
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text.trim(), options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// A list of values without spaces may break behind its commas, where it is too long for a line of its own.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    const LONG: usize = 40;
+    Box::new(line.split_inclusive(' ').flat_map(|word| {
+        let long = display_width(word) > LONG;
         let parts: Vec<&str> = if long { word.split_inclusive(',').collect() } else { vec![word] };
-        for (part, text) in parts.into_iter().enumerate() {
-            let gap = usize::from(part == 0 && !line.is_empty());
-            if !line.is_empty() && visible(&line) + gap + visible(text) > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if part == 0 && !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(text);
-        }
-    }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
+        parts.into_iter().map(Word::from)
+    }))
 }
 
 #[cfg(test)]
@@ -221,7 +205,9 @@ mod tests {
         assert_eq!(entry("  a", 6, "one two"), "  a   one two\n");
         assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
         assert_eq!(entry("  a", 6, ""), "  a\n");
-        assert_eq!(wrap("of one,two,three,four", 9), ["of one,", "two,", "three,", "four"]);
+        let list = "of one-two-three,four-five-six,seven-eight-nine,ten";
+        let wrapped = ["of one-two-three,", "four-five-six,", "seven-eight-nine,", "ten"];
+        assert_eq!(wrap(list, 20), wrapped);
         let paint = Paint(true);
         assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");
     }

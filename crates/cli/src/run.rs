@@ -109,8 +109,7 @@ pub fn default_dir(name: &str) -> PathBuf {
 
 /// ISO 8601 in its basic form, which sorts by time and needs no escaping.
 fn stamp(unix_seconds: u64) -> String {
-    let [year, month, day, hour, minute, second] = utc(unix_seconds);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+    utc(unix_seconds).replace(['-', ':'], "")
 }
 
 #[cfg(test)]

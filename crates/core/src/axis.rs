@@ -16,6 +16,7 @@ use crate::units::{self, Unit};
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strsim::levenshtein;
 
 /// One value on an axis. Booleans are the names `on` and `off`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -228,8 +229,8 @@ impl Axis {
 pub fn suggest(wanted: &str, names: &[&str], aliases: &[(&str, &str)]) -> String {
     let nearest = names
         .iter()
-        .map(|n| (edit_distance(wanted, n), *n))
-        .chain(aliases.iter().map(|(a, n)| (edit_distance(wanted, a), *n)))
+        .map(|n| (levenshtein(wanted, n), *n))
+        .chain(aliases.iter().map(|(a, n)| (levenshtein(wanted, a), *n)))
         .min();
     let list = names.join(", ");
     match nearest {
@@ -238,20 +239,4 @@ pub fn suggest(wanted: &str, names: &[&str], aliases: &[(&str, &str)]) -> String
         }
         _ => format!("valid are {list}"),
     }
-}
-
-/// Levenshtein distance, bounded by the short names it is used for.
-pub fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -100,8 +100,8 @@ fn subtitle(run: &Run) -> String {
 
 /// `2026-11-21 21:58 UTC`
 fn date(unix_ns: u64) -> String {
-    let [year, month, day, hour, minute, _] = units::utc(unix_ns / 1_000_000_000);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+    let moment = units::utc(unix_ns / 1_000_000_000);
+    format!("{} {} UTC", &moment[..10], &moment[11..16])
 }
 
 #[cfg(test)]

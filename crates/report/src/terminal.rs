@@ -7,6 +7,8 @@ use super::{Block, Diagram, Entry, Notice, Report, Standing, Table, diagram};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
 use std::path::Path;
 use syscost_core::units;
+use textwrap::WordSplitter;
+use textwrap::core::display_width;
 
 /// How the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,43 +185,16 @@ fn notice(out: &mut String, (label, colour): (&str, &str), notice: &Notice, widt
 
 /// Words in lines of at most `width`, escaped first.
 fn wrap(out: &mut String, text: &str, width: usize, first: &str, rest: &str) {
-    let text = visible(text);
-    let mut line = first.to_string();
     // What the caller has already put on this line counts.
-    let mut used = out.rsplit('\n').next().map_or(0, printed) + line.chars().count();
-    let mut words_on_line = 0;
-    for word in text.split(' ').filter(|w| !w.is_empty()) {
-        let length = word.chars().count();
-        if words_on_line > 0 && used + 1 + length > width {
-            out.push_str(&line);
-            out.push('\n');
-            line = rest.to_string();
-            used = line.chars().count();
-            words_on_line = 0;
-        }
-        if words_on_line > 0 {
-            line.push(' ');
-            used += 1;
-        }
-        line.push_str(word);
-        used += length;
-        words_on_line += 1;
-    }
-    out.push_str(&line);
+    let begun = " ".repeat(out.rsplit('\n').next().map_or(0, display_width));
+    let first = format!("{begun}{first}");
+    let options = textwrap::Options::new(width)
+        .initial_indent(&first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
+    let words: Vec<String> = text.split(' ').filter(|word| !word.is_empty()).map(visible).collect();
+    let lines = textwrap::fill(&words.join(" "), options);
+    out.push_str(&lines[begun.len().min(lines.len())..]);
     out.push('\n');
-}
-
-/// Columns that a line takes, our own colour sequences aside.
-fn printed(line: &str) -> usize {
-    let mut count = 0;
-    let mut in_sequence = false;
-    for c in line.chars() {
-        match c {
-            '\x1b' => in_sequence = true,
-            'm' if in_sequence => in_sequence = false,
-            _ if in_sequence => {}
-            _ => count += 1,
-        }
-    }
-    count
 }
