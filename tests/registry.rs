@@ -25,16 +25,16 @@ fn unique<'a>(what: &str, names: impl IntoIterator<Item = &'a str>) {
     }
 }
 
-fn ways() -> Vec<(&'static str, Vec<About>, Vec<Axis>)> {
+fn ways() -> Vec<(&'static str, Vec<About<()>>, Vec<Axis>)> {
     vec![
         (
             "mechanism",
-            mechanism::ALL.iter().map(|m| m.about()).collect(),
+            mechanism::ALL.iter().map(|m| m.about().with(())).collect(),
             mechanism::ALL.iter().flat_map(|m| m.axes()).copied().collect(),
         ),
         (
             "receiver",
-            receiver::ALL.iter().map(|r| r.about()).collect(),
+            receiver::ALL.iter().map(|r| r.about().with(())).collect(),
             receiver::ALL.iter().flat_map(|r| r.axes()).copied().collect(),
         ),
     ]

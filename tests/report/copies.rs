@@ -185,8 +185,12 @@ fn uncopied(audit: &mut Audit, mechanism: &str, receiver: &str, uncopied_out: u6
 
 #[test]
 fn what_is_sent_from_a_file_begins_in_the_kernel_and_what_nobody_gets_ends_there() {
-    let from_file =
-        mechanism::ALL.iter().find(|m| m.lies_in_a_file()).expect("one sends from a file").about().id;
+    let from_file = mechanism::ALL
+        .iter()
+        .find(|m| m.about().facts.reuse == mechanism::Reuse::File)
+        .expect("one sends from a file")
+        .about()
+        .id;
     let drops = receiver::ALL.iter().find(|r| !r.delivers()).expect("one delivers nothing").about().id;
     let takes = receiver::control().about().id;
     let mut run = common::small_run();

@@ -108,21 +108,6 @@ fn named(id: &str) -> Result<&'static dyn Probe> {
 }
 
 fn listing() -> Result<Listing> {
-    let way = |about: About, axes: &'static [Axis], available: Result<(), Unavailable>| {
-        let why = available.err();
-        WayEntry {
-            id: about.id,
-            title: about.title,
-            aliases: about.aliases,
-            summary: about.summary,
-            source: about.source,
-            in_default: about.in_default,
-            delivers: None,
-            axes: axes.iter().map(|axis| axis.id).collect(),
-            available: why.is_none(),
-            why,
-        }
-    };
     let experiments = BUILT_IN
         .iter()
         .map(|(name, _)| Ok(Experiment { name: name.to_string(), title: Spec::named(name)?.title }))
@@ -131,12 +116,33 @@ fn listing() -> Result<Listing> {
         version: env!("CARGO_PKG_VERSION"),
         experiments,
         probes: probe::ALL.iter().map(|p| probe_entry(*p)).collect(),
-        mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), m.axes(), m.available())).collect(),
+        mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), None, m.axes(), m.available())).collect(),
         receivers: receiver::ALL
             .iter()
-            .map(|r| WayEntry { delivers: Some(r.delivers()), ..way(r.about(), r.axes(), r.available()) })
+            .map(|r| way(r.about(), Some(r.delivers()), r.axes(), r.available()))
             .collect(),
     })
+}
+
+fn way<Facts>(
+    about: About<Facts>,
+    delivers: Option<bool>,
+    axes: &'static [Axis],
+    available: Result<(), Unavailable>,
+) -> WayEntry {
+    let why = available.err();
+    WayEntry {
+        id: about.id,
+        title: about.title,
+        aliases: about.aliases,
+        summary: about.summary,
+        source: about.source,
+        in_default: about.in_default,
+        delivers,
+        axes: axes.iter().map(|axis| axis.id).collect(),
+        available: why.is_none(),
+        why,
+    }
 }
 
 fn probe_entry(probe: &dyn Probe) -> ProbeEntry {

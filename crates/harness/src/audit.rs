@@ -18,7 +18,7 @@ use syscost_host::files::Root;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Tier, Watched};
-use syscost_measure::probe::{self, CopyTotals, Copies, Timing};
+use syscost_measure::probe::{self, Copies, CopyTotals, Timing};
 use syscost_sys::{random, signals};
 
 /// What a round found, and the marks of what disturbed it.

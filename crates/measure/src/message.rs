@@ -2,8 +2,9 @@
 //!
 //! Eight separately allocated heap fields whose sizes add up to the message size, remainders
 //! spread over the first ones, filled with a pattern that depends on the offset: a swapped,
-//! lost, repeated or stale byte shows.
+//! lost, repeated or stale byte shows. Copies of payload in user space are counted here, whoever asks for them.
 
+use std::cell::Cell;
 use syscost_sys::buffer::Buffer;
 
 /// Fields of a message, as in the course assignments that the study repeats.
@@ -57,7 +58,7 @@ impl Message {
         self.alignment
     }
 
-    /// Copies the fields one after the other into `packed`, which is as long as the message.
+    /// Copies the fields one after the other into `packed`, which is as long as the message, and counts that.
     #[inline]
     pub fn pack_into(&self, packed: &mut [u8]) {
         let mut at = 0;
@@ -65,6 +66,7 @@ impl Message {
             packed[at..at + field.len()].copy_from_slice(field);
             at += field.len();
         }
+        count_copied(at as u64);
     }
 
     /// Message size in bytes.
@@ -75,6 +77,21 @@ impl Message {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+thread_local! {
+    static USER_COPIED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts payload that this thread copied from user memory to user memory; nothing else can see such a copy.
+#[inline]
+pub fn count_copied(bytes: u64) {
+    USER_COPIED.set(USER_COPIED.get().wrapping_add(bytes));
+}
+
+/// Payload bytes that this thread has copied within user space, in all its life.
+pub fn user_copied_bytes() -> u64 {
+    USER_COPIED.get()
 }
 
 /// Room for the eight fields of a message of so many bytes, zeroed.

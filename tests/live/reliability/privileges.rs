@@ -209,7 +209,8 @@ fn a_program_with_capabilities_of_its_file_measures_everything_that_it_did_witho
     };
     for probe in probe::ALL.iter().filter(|probe| probe.suite().is_some()) {
         let Some(plan) = first_case(*probe) else { continue };
-        if probe.needs(&plan.cases[0].point).files.is_empty() || plan.cases[0].point.text_at("path").is_some() {
+        if probe.needs(&plan.cases[0].point).files.is_empty() || plan.cases[0].point.text_at("path").is_some()
+        {
             continue;
         }
         let text = run(&["check", probe.about().id, "--dir", here]);

@@ -9,7 +9,7 @@ use syscost_core::units::{count, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::audit::{Balance, TOLERANCE};
 use syscost_experiment::run::{Audit, Run};
-use syscost_measure::mechanism;
+use syscost_measure::mechanism::{self, Class};
 use syscost_measure::probe;
 
 /// So near a whole number of copies it is called that, and so near the share of flagged completions the
@@ -32,28 +32,20 @@ pub struct Claim {
     pub text: String,
 }
 
-/// What a name says of the copies on the sender's side.
+/// What a mechanism's interface asks for on the sender's side.
 struct Promise {
     words: &'static str,
     copies: f64,
 }
 
-const PROMISES: [(&str, f64); 3] = [("zero-copy", 0.0), ("one-copy", 1.0), ("two-copy", 2.0)];
-
-/// From the title that a mechanism gives itself; whoever waits for completions asked for zero-copy.
+/// Of a mechanism that this version lacks: whoever waits for completions asked for zero-copy.
 fn promise(audit: &Audit) -> Option<Promise> {
-    let title = audit.point.text(RIVALS).and_then(mechanism::find).map(|m| m.about().title).unwrap_or("");
-    let named = PROMISES.into_iter().find(|(words, _)| title.starts_with(words));
-    let (words, copies) = named.or((audit.completions > 0).then_some(PROMISES[0]))?;
-    Some(Promise { words, copies })
-}
-
-/// What a mechanism's title says of the copies on the sender's side; most titles begin with it, and those
-/// of other interfaces say it of zero-copy behind their name.
-pub fn promised(mechanism: &str) -> Option<f64> {
-    let title = mechanism::find(mechanism)?.about().title;
-    let named = PROMISES.into_iter().find(|(words, _)| title.starts_with(words));
-    named.map(|(_, copies)| copies).or(title.contains(PROMISES[0].0).then_some(0.0))
+    let lent = Promise { words: Class::ZeroCopy.word(), copies: 0.0 };
+    let Some(mechanism) = audit.point.text(RIVALS).and_then(mechanism::find) else {
+        return (audit.completions > 0).then_some(lent);
+    };
+    let facts = mechanism.about().facts;
+    Some(Promise { words: facts.class()?.word(), copies: facts.copies()? })
 }
 
 /// Was it to be sent without copying?

@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 use syscost_core::axis::{Axis, Point};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::audit::Audit;
+use syscost_measure::mechanism::{self, Reuse};
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{PATH, RECEIVER};
-use syscost_measure::{mechanism, receiver};
+use syscost_measure::receiver;
 
 /// From one place to the next, in the order in which a payload takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +170,7 @@ fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
 
 /// Does the mechanism send from a file?
 fn lies_in_a_file(audit: &Audit) -> bool {
-    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.lies_in_a_file())
+    audit.point.text(RIVALS).and_then(mechanism::find).is_some_and(|m| m.about().facts.reuse == Reuse::File)
 }
 
 /// A receiver that nobody names sees what it takes.

@@ -14,6 +14,7 @@ use crate::{CellRef, Statement};
 use syscost_core::axis::Value;
 use syscost_core::stats::{Estimate, median_interval};
 use syscost_core::units::{Unit, significant};
+use syscost_measure::mechanism::Class;
 
 pub struct NotFastest;
 
@@ -32,7 +33,7 @@ impl Finding for NotFastest {
         for study in HEADLINES.iter().rev().filter_map(|metric| evidence.study(metric)) {
             let names = pairs::names(study);
             let Some(control) = pairs::copying(&names) else { continue };
-            for name in names.iter().filter(|name| copies::promised(name) == Some(0.0)) {
+            for name in names.iter().filter(|name| Class::ZeroCopy.holds(name)) {
                 let of_one = pairs::pairs(study, |ours| ours == *name, |theirs| theirs == control);
                 statements.extend(pairs::effect(evidence, &words, study, &of_one));
                 // In the last study, which is that of CPU time.

@@ -9,13 +9,13 @@ use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::{TieReason, Verdict};
 use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, capital, count};
-use crate::{CellRef, Statement, copies};
+use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_core::units::significant;
-use syscost_measure::mechanism;
+use syscost_measure::mechanism::{self, Class};
 
 /// One way along the tested sizes, and the way that it is held against.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ pub fn pairs<'a>(
 /// The way that copies as a socket does and gathers by itself, among these: what zero-copy is held
 /// against. Else the one that sends a buffer as it is.
 pub fn copying<'n>(names: &BTreeSet<&'n str>) -> Option<&'n str> {
-    let one_copy = |id: &&str| names.contains(id) && copies::promised(id) == Some(1.0);
+    let one_copy = |id: &&str| names.contains(id) && Class::OneCopy.holds(id);
     let first = mechanism::ALL.iter().map(|m| m.about().id).find(one_copy);
     names.get(first.unwrap_or(mechanism::control().about().id)).copied()
 }

@@ -5,14 +5,13 @@
 use super::pairs::{self, Pair};
 use super::{About, Answer, Evidence, Finding};
 use crate::compare::study::{HEADLINES, RIVALS, Study};
-use crate::copies;
 use crate::copies::data_path::{self, DataPath};
 use crate::words::{Words, and};
 use crate::{CellRef, Statement};
 use syscost_core::units::significant;
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
-use syscost_measure::mechanism;
+use syscost_measure::mechanism::{self, Class};
 use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ScatterGather;
@@ -26,7 +25,7 @@ impl Finding for ScatterGather {
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let ways = data_path::data_paths(evidence.run);
-        let gathers = |way: &&DataPath| copies::promised(way.mechanism()) == Some(1.0);
+        let gathers = |way: &&DataPath| Class::OneCopy.holds(way.mechanism());
         let mut statements: Vec<Statement> =
             ways.iter().filter(gathers).filter_map(|g| removed(evidence, &ways, g)).collect();
         if statements.is_empty() {
@@ -58,7 +57,7 @@ impl Finding for ScatterGather {
 /// The gathering mechanisms of a study, each with the one that packs; then with the one that need not gather.
 fn opponents<'s>(evidence: &Evidence<'_>, study: &'s Study) -> Vec<(&'s str, &'s str)> {
     let names = pairs::names(study);
-    let gathers = names.iter().filter(|name| copies::promised(name) == Some(1.0));
+    let gathers = names.iter().filter(|name| Class::OneCopy.holds(name));
     let mut opponents: Vec<(&str, &str)> = Vec::new();
     for gather in gathers {
         opponents.extend(names.iter().filter(|name| packs(evidence, name)).map(|name| (*gather, *name)));
@@ -135,8 +134,8 @@ fn calls(evidence: &Evidence<'_>, words: &Words) -> Vec<Statement> {
     let Some(study) = evidence.study(HEADLINES[0]) else { return Vec::new() };
     let all = pairs::pairs(
         study,
-        |ours| copies::promised(ours) == Some(1.0),
-        |theirs| copies::promised(theirs) == Some(2.0) && !packs(evidence, theirs),
+        |ours| Class::OneCopy.holds(ours),
+        |theirs| Class::TwoCopy.holds(theirs) && !packs(evidence, theirs),
     );
     let mut told: Vec<Statement> = Vec::new();
     for of_one in all.chunk_by(|a, b| a.names() == b.names()) {

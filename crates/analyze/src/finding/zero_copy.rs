@@ -15,6 +15,7 @@ use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::units::significant;
 use syscost_experiment::run::Audit;
+use syscost_measure::mechanism::Class;
 use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ZeroCopy;
@@ -39,7 +40,7 @@ impl Finding for ZeroCopy {
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let names = mechanisms(evidence);
-        let asked: Vec<&str> = names.iter().copied().filter(|n| copies::promised(n) == Some(0.0)).collect();
+        let asked: Vec<&str> = names.iter().copied().filter(|n| Class::ZeroCopy.holds(n)).collect();
         let Some(control) = pairs::copying(&names) else { return unanswerable() };
         let ways = data_path::data_paths(evidence.run);
         let mut statements = Vec::new();

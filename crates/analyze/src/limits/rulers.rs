@@ -201,7 +201,8 @@ mod tests {
             if p.text_at("mechanism") == Some("send") { 2000.0 } else { 3000.0 }
         }
         let mut run = Synthetic { cost_ns: cost, noise: 0.01, ..Synthetic::default() }.run();
-        let (probe, ruler) = probe::ALL.iter().find_map(|p| Some((*p, p.about().ruler?))).expect("one is a ruler");
+        let (probe, ruler) =
+            probe::ALL.iter().find_map(|p| Some((*p, p.about().ruler?))).expect("one is a ruler");
         for size in [1024, 65536] {
             let index = run.record.plan.cases.len();
             let mut point = Point::default();

@@ -85,7 +85,7 @@ pub fn segment_bytes(point: &Point) -> (u64, u64) {
 impl Subject {
     /// With the counters as `counted` gives them; `None`: the mechanism says not how it works, or a counter lacks.
     pub fn of(point: &Point, counted: impl Fn(&'static str) -> Option<Count>) -> Option<Subject> {
-        let handling = mechanism::find(point.text(MECHANISM)?)?.handling(point)?;
+        let handling = Handling::of(mechanism::find(point.text(MECHANISM)?)?, point)?;
         let message_bytes = point.int(MESSAGE_BYTES)? as f64;
         let batch = per_call(point) as f64;
         let calls = handling.calls as f64 / batch;

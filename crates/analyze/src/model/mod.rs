@@ -27,10 +27,10 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_host::Unavailable;
 use syscost_measure::mechanism::connections;
-use syscost_measure::probe::{Alternatives, Probe};
 use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::RECEIVER;
+use syscost_measure::probe::{Alternatives, Probe};
 
 /// Whose CPU time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,12 @@
-//! Axes that mechanisms share: how many messages a call takes, and whether it says that more follows.
+//! What mechanisms share that make one call after another: how many messages it takes, whether it says that
+//! more follows, and the loop over calls.
 //!
 //! A mechanism names those that it has in its own list of axes; it must then do what they say.
 //! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
 
+use super::{Sender, Tally};
 use crate::message::{Message, PAGE};
+use std::io;
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::units::Unit;
 use syscost_sys::buffer::Buffer;
@@ -44,6 +47,31 @@ pub fn per_call(point: &Point) -> u64 {
 /// MSG_MORE where the point asks for it, else no flag.
 pub fn more_flag(point: &Point) -> libc::c_int {
     if point.text_at(MSG_MORE.id) == Some("on") { libc::MSG_MORE } else { 0 }
+}
+
+/// Makes one call after another. `call` sends the messages of one and returns the system calls that it took.
+pub fn sender(point: &Point, call: impl FnMut() -> io::Result<u64> + 'static) -> Box<dyn Sender> {
+    Box::new(CallByCall { per_call: per_call(point), call, system_calls: 0 })
+}
+
+struct CallByCall<Call> {
+    per_call: u64,
+    /// A type of its own for each mechanism: the compiler sees through it.
+    call: Call,
+    system_calls: u64,
+}
+
+impl<Call: FnMut() -> io::Result<u64>> Sender for CallByCall<Call> {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        for _ in 0..messages / self.per_call {
+            self.system_calls += (self.call)()?;
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { system_calls: self.system_calls, ..Tally::default() }
+    }
 }
 
 /// So many messages one behind the other in one buffer.

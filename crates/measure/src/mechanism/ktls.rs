@@ -2,39 +2,71 @@
 //!
 //! Sources: Documentation/networking/tls.rst, RFC 8446.
 
+use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, Sending, Setup, Tally};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
+use syscost_core::axis::Axis;
 use syscost_host::Unavailable;
 use syscost_sys::tls::{self, Direction};
 
-/// Tries it on a connection of its own.
-pub fn available() -> Result<(), Unavailable> {
-    tried().map_err(|error| Unavailable {
-        reason: format!("the kernel makes no TLS records on a TCP socket ({error})"),
-        remedy: "modprobe tls, on a kernel with CONFIG_TLS; the guest of syscost lab has it".into(),
-    })
+/// A mechanism whose socket encrypts what another one sends.
+pub struct Ktls {
+    pub about: About<Sending>,
+    pub sends: &'static dyn Mechanism,
 }
 
-fn tried() -> io::Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let stream = TcpStream::connect(listener.local_addr()?)?;
-    send(stream.as_raw_fd())
+impl Mechanism for Ktls {
+    fn about(&self) -> About<Sending> {
+        self.about
+    }
+
+    /// Not MSG_MORE: shutdown(2) would lose a record that is left open.
+    fn axes(&self) -> &'static [Axis] {
+        &[MESSAGES_PER_CALL]
+    }
+
+    /// Tries it on a connection of its own.
+    fn available(&self) -> Result<(), Unavailable> {
+        let tried = || {
+            let listener = TcpListener::bind("127.0.0.1:0")?;
+            let stream = TcpStream::connect(listener.local_addr()?)?;
+            encrypt(stream.as_raw_fd(), Direction::Send)
+        };
+        tried().map_err(|error| Unavailable {
+            reason: format!("the kernel makes no TLS records on a TCP socket ({error})"),
+            remedy: "modprobe tls, on a kernel with CONFIG_TLS; the guest of syscost lab has it".into(),
+        })
+    }
+
+    fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
+        encrypt(socket, Direction::Receive)
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        encrypt(setup.socket, Direction::Send)?;
+        Ok(Box::new(EncryptedSender { socket: setup.socket, sender: self.sends.start(setup)? }))
+    }
 }
 
-/// The sender's side.
-pub fn send(socket: RawFd) -> io::Result<()> {
+fn encrypt(socket: RawFd, direction: Direction) -> io::Result<()> {
     tls::layer(socket)?;
-    tls::encrypt(socket, Direction::Send)
+    tls::encrypt(socket, direction)
 }
 
-/// Bytes that the kernel has sent beside the payload, by its own number of records.
-pub fn framing_bytes(socket: RawFd) -> u64 {
-    tls::records_made(socket).map_or(0, |records| records * tls::FRAMING_BYTES)
+struct EncryptedSender {
+    socket: RawFd,
+    sender: Box<dyn Sender>,
 }
 
-/// The receiver's side, before it reads the first byte.
-pub fn receive(socket: RawFd) -> io::Result<()> {
-    tls::layer(socket)?;
-    tls::encrypt(socket, Direction::Receive)
+impl Sender for EncryptedSender {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        self.sender.send(messages)
+    }
+
+    /// What the kernel sent beside the payload, by its own number of records.
+    fn tally(&self) -> Tally {
+        let framing_bytes = tls::records_made(self.socket).map_or(0, |records| records * tls::FRAMING_BYTES);
+        Tally { framing_bytes, ..self.sender.tally() }
+    }
 }

@@ -11,17 +11,17 @@ use syscost_core::axis::{Axis, Point};
 use syscost_host::Unavailable;
 
 mod calls;
-mod class;
 mod connections;
+mod facts;
 mod ktls;
 mod lent_ring;
 mod page_cache;
 mod uring;
 mod zerocopy_ring;
 
-/// What a mechanism is, for `list`, help, reports and docs.
+/// What a mechanism or a receiver is: words for `list`, help, reports and docs, and facts by type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct About<Facts> {
     /// `sendmsg`
     pub id: &'static str,
     /// What reports may call it: `one-copy`.
@@ -34,6 +34,15 @@ pub struct About {
     pub source: &'static str,
     /// Part of the default study.
     pub in_default: bool,
+    /// What it does with each byte and with its memory. No word above decides anything.
+    pub facts: Facts,
+}
+
+impl<Facts> About<Facts> {
+    pub fn with<Other>(self, facts: Other) -> About<Other> {
+        let About { id, title, aliases, summary, source, in_default, .. } = self;
+        About { id, title, aliases, summary, source, in_default, facts }
+    }
 }
 
 /// Counts since the sender was made; the harness takes differences between samples.
@@ -48,8 +57,6 @@ pub struct Tally {
     pub enobufs: u64,
     /// Completion queue entries reaped, of whatever kind (io_uring).
     pub queue_entries: u64,
-    /// Payload bytes copied from user memory to user memory: nobody else can see such a copy.
-    pub user_copied_bytes: u64,
     /// Bytes that went out beside the payload, inside TCP (the framing of encrypted records).
     pub framing_bytes: u64,
 }
@@ -62,28 +69,9 @@ impl std::iter::Sum for Tally {
             completions_copied: a.completions_copied + b.completions_copied,
             enobufs: a.enobufs + b.enobufs,
             queue_entries: a.queue_entries + b.queue_entries,
-            user_copied_bytes: a.user_copied_bytes + b.user_copied_bytes,
             framing_bytes: a.framing_bytes + b.framing_bytes,
         })
     }
-}
-
-/// How a mechanism hands one call's messages to the kernel: what an account of its cost counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handling {
-    /// Calls that a group of messages takes ([`per_call`] of them).
-    pub calls: u64,
-    /// Pieces that such a call names, over all its messages.
-    pub pieces: u64,
-    /// Is every byte copied in user memory first?
-    pub packs: bool,
-    /// Does the kernel pin the pages rather than copy them (MSG_ZEROCOPY)?
-    pub lends: bool,
-}
-
-impl Handling {
-    /// One call that copies one piece.
-    pub const PLAIN: Handling = Handling { calls: 1, pieces: 1, packs: false, lends: false };
 }
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
@@ -110,7 +98,7 @@ pub trait Sender {
 }
 
 pub trait Mechanism: Sync {
-    fn about(&self) -> About;
+    fn about(&self) -> About<Sending>;
 
     /// Axes that only this mechanism (and its kin) has, e.g. the reap batch.
     fn axes(&self) -> &'static [Axis] {
@@ -129,20 +117,10 @@ pub trait Mechanism: Sync {
         Ok(())
     }
 
-    /// Does its stream arrive encoded, so that the kernel has to decode it for the receiver?
-    fn encoded(&self) -> bool {
-        false
-    }
-
     /// Tells the receiver's socket what this mechanism's stream needs there, before the first byte of it.
     fn prepare_receiver(&self, socket: RawFd) -> io::Result<()> {
         let _ = socket;
         Ok(())
-    }
-
-    /// Do the messages lie in a file when they are sent, and not in the sender's memory?
-    fn lies_in_a_file(&self) -> bool {
-        false
     }
 
     /// Whole messages that one sender keeps in memory: the message and, in most, a packed copy of
@@ -151,10 +129,10 @@ pub trait Mechanism: Sync {
         1 + per_call(point)
     }
 
-    /// How it hands messages over; `None`: no account of its cost can be made.
-    fn handling(&self, point: &Point) -> Option<Handling> {
-        let _ = point;
-        None
+    /// Does it hand over a call's messages by plain system calls, and wait for nothing but the kernel? Only then
+    /// can an account of its cost be made ([`Handling`]).
+    fn plain_calls(&self) -> bool {
+        false
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;
@@ -168,26 +146,26 @@ syscost_core::registry! {
         send::Send,
         sendmsg::SendMsg,
         writev::WriteV,
-        msg_zerocopy::MsgZerocopy,
-        send_zerocopy::SendZerocopy,
-        msg_zerocopy_sleep::MsgZerocopySleep,
+        msg_zerocopy::MSG_ZEROCOPY,
+        send_zerocopy::SEND_ZEROCOPY,
+        msg_zerocopy_sleep::MSG_ZEROCOPY_SLEEP,
         sendfile::SendFile,
         splice::Splice,
-        io_uring_send::IoUringSend,
-        io_uring_sendmsg::IoUringSendMsg,
-        io_uring_send_zc::IoUringSendZc,
-        io_uring_sendmsg_zc::IoUringSendMsgZc,
+        io_uring_send::IO_URING_SEND,
+        io_uring_sendmsg::IO_URING_SENDMSG,
+        io_uring_send_zc::IO_URING_SEND_ZC,
+        io_uring_sendmsg_zc::IO_URING_SENDMSG_ZC,
         vmsplice::VmSplice,
-        ktls_send::KtlsSend,
-        ktls_sendfile::KtlsSendFile,
+        ktls_send::KTLS_SEND,
+        ktls_sendfile::KTLS_SENDFILE,
     ];
 }
 
 pub use calls::{
-    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call,
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call, sender,
 };
-pub use class::Class;
 pub use connections::{CONNECTIONS, all_connections, connections};
+pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};
 
 /// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?
 pub use zerocopy_ring::available as zerocopy_available;

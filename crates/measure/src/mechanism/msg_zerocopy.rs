@@ -6,17 +6,12 @@
 //! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use crate::probe::transfer::axes::{MESSAGE_BYTES};
-use super::zerocopy_ring::{self, Ring, Shape, Waiting};
-use super::{About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup};
+use super::zerocopy_ring::{Shape, Waiting, Zerocopy};
+use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
 use super::{connections, more_flag, per_call};
-use crate::message::FIELDS;
-use std::io;
+use crate::probe::transfer::axes::MESSAGE_BYTES;
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::units::Unit;
-use syscost_host::Unavailable;
-
-pub struct MsgZerocopy;
 
 const REAP_BATCH: u64 = 8;
 /// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
@@ -82,35 +77,20 @@ pub fn shape(point: &Point) -> Shape {
     }
 }
 
-impl Mechanism for MsgZerocopy {
-    fn about(&self) -> About {
-        About {
-            id: "msg_zerocopy",
-            title: "zero-copy asked",
-            aliases: &["zero-copy"],
-            summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
-            source: "Documentation/networking/msg_zerocopy.rst",
-            in_default: true,
-        }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        REAP_AXES
-    }
-
-    fn available(&self) -> Result<(), Unavailable> {
-        zerocopy_ring::available()
-    }
-
-    fn messages_held(&self, point: &Point) -> u64 {
-        slots(point) * per_call(point)
-    }
-
-    fn handling(&self, point: &Point) -> Option<Handling> {
-        Some(Handling { pieces: FIELDS as u64 * per_call(point), lends: true, ..Handling::PLAIN })
-    }
-
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Ring::new(setup.socket, setup.message, shape(setup.point))?))
-    }
-}
+pub static MSG_ZEROCOPY: Zerocopy = Zerocopy {
+    about: About {
+        id: "msg_zerocopy",
+        title: "zero-copy asked",
+        aliases: &["zero-copy"],
+        summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
+        source: "Documentation/networking/msg_zerocopy.rst",
+        in_default: true,
+        facts: Sending {
+            packing: Packing::ByKernel,
+            handover: Handover::Referenced,
+            reuse: Reuse::AtCompletion,
+        },
+    },
+    axes: REAP_AXES,
+    shape,
+};

@@ -51,6 +51,12 @@ impl Source {
         let file = splice::memory_file(&content)?;
         Ok(Source { socket, file, bytes: content.len() as u64 })
     }
+
+    /// sendfile(2) of all of it; returns the number of calls.
+    #[inline]
+    pub fn send(&self) -> io::Result<u64> {
+        splice::send_file(self.socket, &self.file, self.bytes)
+    }
 }
 
 impl Drop for Source {

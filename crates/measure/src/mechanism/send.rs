@@ -4,18 +4,17 @@
 //! other. Source: send(2).
 
 use super::{
-    About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, contiguous, more_flag,
-    per_call,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
 };
+use super::{contiguous, more_flag, per_call, sender};
 use std::io;
-use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Point};
-use syscost_sys::{buffer::Buffer, socket};
+use syscost_core::axis::Axis;
+use syscost_sys::socket;
 
 pub struct Send;
 
 impl Mechanism for Send {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "send",
             title: "contiguous send",
@@ -23,6 +22,11 @@ impl Mechanism for Send {
             summary: "one contiguous buffer, one send(2): the control, no gather",
             source: "send(2)",
             in_default: true,
+            facts: Sending {
+                packing: Packing::Beforehand,
+                handover: Handover::Copied,
+                reuse: Reuse::AtReturn,
+            },
         }
     }
 
@@ -30,39 +34,13 @@ impl Mechanism for Send {
         &[MESSAGES_PER_CALL, MSG_MORE]
     }
 
-    fn handling(&self, _: &Point) -> Option<Handling> {
-        Some(Handling::PLAIN)
+    fn plain_calls(&self) -> bool {
+        true
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Contiguous {
-            socket: setup.socket,
-            per_call: per_call(setup.point),
-            flags: more_flag(setup.point),
-            whole: contiguous(&setup.message, per_call(setup.point)),
-            tally: Tally::default(),
-        }))
-    }
-}
-
-struct Contiguous {
-    socket: RawFd,
-    per_call: u64,
-    flags: libc::c_int,
-    /// The messages of one call.
-    whole: Buffer,
-    tally: Tally,
-}
-
-impl Sender for Contiguous {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages / self.per_call {
-            self.tally.system_calls += socket::send_all(self.socket, &self.whole, self.flags)?;
-        }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
+        let (socket, flags) = (setup.socket, more_flag(setup.point));
+        let whole = contiguous(&setup.message, per_call(setup.point));
+        Ok(sender(setup.point, move || socket::send_all(socket, &whole, flags)))
     }
 }

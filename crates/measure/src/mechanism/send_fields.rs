@@ -2,17 +2,16 @@
 //!
 //! What the simplest program does with a message in eight pieces. Source: send(2).
 
-use super::{About, Handling, MSG_MORE, Mechanism, Sender, Setup, Tally, more_flag};
-use crate::message::{FIELDS, Message};
+use super::{About, Handover, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup};
+use super::{more_flag, sender};
 use std::io;
-use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::Axis;
 use syscost_sys::socket;
 
 pub struct SendFields;
 
 impl Mechanism for SendFields {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "send_fields",
             title: "two-copy, 8 sends",
@@ -20,6 +19,7 @@ impl Mechanism for SendFields {
             summary: "eight send(2) calls, one a field",
             source: "send(2)",
             in_default: true,
+            facts: Sending { packing: Packing::PerField, handover: Handover::Copied, reuse: Reuse::AtReturn },
         }
     }
 
@@ -27,38 +27,16 @@ impl Mechanism for SendFields {
         &[MSG_MORE]
     }
 
-    fn handling(&self, _: &Point) -> Option<Handling> {
-        Some(Handling { calls: FIELDS as u64, ..Handling::PLAIN })
+    fn plain_calls(&self) -> bool {
+        true
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Fields {
-            socket: setup.socket,
-            flags: more_flag(setup.point),
-            message: setup.message,
-            tally: Tally::default(),
+        let Setup { socket, message, point } = setup;
+        let flags = more_flag(point);
+        Ok(sender(point, move || {
+            let mut fields = message.fields().iter();
+            fields.try_fold(0, |calls, field| Ok(calls + socket::send_all(socket, field, flags)?))
         }))
-    }
-}
-
-struct Fields {
-    socket: RawFd,
-    flags: libc::c_int,
-    message: Message,
-    tally: Tally,
-}
-
-impl Sender for Fields {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages {
-            for field in self.message.fields() {
-                self.tally.system_calls += socket::send_all(self.socket, field, self.flags)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
     }
 }

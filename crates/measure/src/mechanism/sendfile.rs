@@ -6,9 +6,9 @@
 //! Source: sendfile(2).
 
 use super::page_cache::{Source, tried};
-use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, Setup, Tally, per_call};
+use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, Sending, Setup, sender};
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use syscost_core::axis::Axis;
 use syscost_host::Unavailable;
@@ -17,7 +17,7 @@ use syscost_sys::splice;
 pub struct SendFile;
 
 impl Mechanism for SendFile {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "sendfile",
             title: "zero-copy, sendfile",
@@ -25,6 +25,11 @@ impl Mechanism for SendFile {
             summary: "sendfile(2) of a file in memory: the socket refers to the page cache",
             source: "sendfile(2)",
             in_default: false,
+            facts: Sending {
+                packing: Packing::Beforehand,
+                handover: Handover::Referenced,
+                reuse: Reuse::File,
+            },
         }
     }
 
@@ -39,36 +44,8 @@ impl Mechanism for SendFile {
         })
     }
 
-    fn lies_in_a_file(&self) -> bool {
-        true
-    }
-
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(FileSender {
-            socket: setup.socket,
-            per_call: per_call(setup.point),
-            source: Source::new(setup.socket, &setup.message, setup.point)?,
-            tally: Tally::default(),
-        }))
-    }
-}
-
-struct FileSender {
-    socket: RawFd,
-    per_call: u64,
-    source: Source,
-    tally: Tally,
-}
-
-impl Sender for FileSender {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages / self.per_call {
-            self.tally.system_calls += splice::send_file(self.socket, &self.source.file, self.source.bytes)?;
-        }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
+        let source = Source::new(setup.socket, &setup.message, setup.point)?;
+        Ok(sender(setup.point, move || source.send()))
     }
 }

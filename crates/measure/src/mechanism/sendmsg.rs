@@ -4,10 +4,10 @@
 //! Source: sendmsg(2), writev(2).
 
 use super::{
-    About, Handling, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, copies, fields, more_flag,
-    per_call,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
 };
-use crate::message::{FIELDS, Message};
+use super::{copies, fields, more_flag, per_call, sender};
+use crate::message::Message;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Axis, Point};
@@ -16,7 +16,7 @@ use syscost_sys::socket::Gather;
 pub struct SendMsg;
 
 impl Mechanism for SendMsg {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "sendmsg",
             title: "one-copy",
@@ -24,6 +24,7 @@ impl Mechanism for SendMsg {
             summary: "one sendmsg(2) with eight iovecs: the kernel gathers the fields",
             source: "sendmsg(2)",
             in_default: true,
+            facts: Sending { packing: Packing::ByKernel, handover: Handover::Copied, reuse: Reuse::AtReturn },
         }
     }
 
@@ -35,45 +36,40 @@ impl Mechanism for SendMsg {
         per_call(point)
     }
 
-    fn handling(&self, point: &Point) -> Option<Handling> {
-        Some(Handling { pieces: FIELDS as u64 * per_call(point), ..Handling::PLAIN })
+    fn plain_calls(&self) -> bool {
+        true
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let per_call = per_call(setup.point);
-        let messages = copies(setup.message, per_call as usize);
-        Ok(Box::new(Gatherer {
-            socket: setup.socket,
-            per_call,
-            flags: more_flag(setup.point),
-            gather: Gather::of(fields(&messages)),
-            _messages: messages,
-            tally: Tally::default(),
-        }))
+        let (socket, flags) = (setup.socket, more_flag(setup.point));
+        let mut gathered = Gathered::new(setup.message, setup.point);
+        Ok(sender(setup.point, move || gathered.send(socket, flags)))
     }
 }
 
-struct Gatherer {
-    socket: RawFd,
-    per_call: u64,
-    flags: libc::c_int,
+/// The fields of a call's messages as one list of pieces. Used by its methods alone: a closure that named its
+/// field would take that and let go of the messages.
+pub struct Gathered {
     gather: Gather,
     /// Keeps alive what `gather` points to.
     _messages: Vec<Message>,
-    tally: Tally,
 }
 
-impl Sender for Gatherer {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages / self.per_call {
-            let (calls, result) = self.gather.send(self.socket, self.flags);
-            self.tally.system_calls += calls;
-            result?;
-        }
-        Ok(())
+impl Gathered {
+    pub fn new(message: Message, point: &Point) -> Gathered {
+        let messages = copies(message, per_call(point) as usize);
+        Gathered { gather: Gather::of(fields(&messages)), _messages: messages }
     }
 
-    fn tally(&self) -> Tally {
-        self.tally
+    #[inline]
+    fn send(&mut self, socket: RawFd, flags: libc::c_int) -> io::Result<u64> {
+        let (calls, result) = self.gather.send(socket, flags);
+        result.map(|()| calls)
+    }
+
+    /// By writev(2).
+    #[inline]
+    pub fn write(&mut self, socket: RawFd) -> io::Result<u64> {
+        self.gather.write(socket)
     }
 }

@@ -5,7 +5,10 @@
 //! follows, or with MSG_MORE that another call does. Sources: splice(2), pipe(7).
 
 use super::page_cache::{PIPE_SIZE, Source, pipe, tried};
-use super::{About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, per_call};
+use super::{
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
+};
+use super::{more_flag, sender};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -16,7 +19,7 @@ use syscost_sys::splice::{self, MORE, MOVE, Pipe};
 pub struct Splice;
 
 impl Mechanism for Splice {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "splice",
             title: "zero-copy, splice",
@@ -24,6 +27,11 @@ impl Mechanism for Splice {
             summary: "splice(2) of a file in memory to a pipe, and splice(2) of the pipe to the socket",
             source: "splice(2)",
             in_default: false,
+            facts: Sending {
+                packing: Packing::Beforehand,
+                handover: Handover::Referenced,
+                reuse: Reuse::File,
+            },
         }
     }
 
@@ -35,61 +43,28 @@ impl Mechanism for Splice {
         tried("splice(2)", |file| Pipe::sized(PAGE)?.fill(file, &mut 0, 1).map(drop))
     }
 
-    fn lies_in_a_file(&self) -> bool {
-        true
-    }
-
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        Ok(Box::new(Splicer {
-            socket: setup.socket,
-            per_call: per_call(setup.point),
-            at_end: if setup.point.text_at(MSG_MORE.id) == Some("on") { MOVE | MORE } else { MOVE },
-            pipe: pipe(setup.point)?,
-            source: Source::new(setup.socket, &setup.message, setup.point)?,
-            tally: Tally::default(),
-        }))
+        let socket = setup.socket;
+        let at_end = if more_flag(setup.point) != 0 { MOVE | MORE } else { MOVE };
+        let pipe = pipe(setup.point)?;
+        let source = Source::new(socket, &setup.message, setup.point)?;
+        Ok(sender(setup.point, move || send_call(socket, &source, &pipe, at_end)))
     }
 }
 
-struct Splicer {
-    socket: RawFd,
-    per_call: u64,
-    /// Flags of a call's last piece.
-    at_end: libc::c_uint,
-    pipe: Pipe,
-    source: Source,
-    tally: Tally,
-}
-
-impl Splicer {
-    fn send_call(&mut self) -> io::Result<()> {
-        let mut offset = 0i64;
-        loop {
-            let left = self.source.bytes - offset as u64;
-            self.tally.system_calls += 1;
-            let filled = self.pipe.fill(&self.source.file, &mut offset, left as usize)?;
-            if filled == 0 {
-                return Err(splice::ended());
-            }
-            let last = offset as u64 == self.source.bytes;
-            let flags = if last { self.at_end } else { MOVE | MORE };
-            self.tally.system_calls += self.pipe.drain_all(self.socket, filled, flags)?;
-            if last {
-                return Ok(());
-            }
+/// Sends the file once, a pipe at a time; `at_end` are the flags of its last piece.
+fn send_call(socket: RawFd, source: &Source, pipe: &Pipe, at_end: libc::c_uint) -> io::Result<u64> {
+    let (mut offset, mut calls) = (0i64, 0);
+    loop {
+        let left = source.bytes - offset as u64;
+        let filled = pipe.fill(&source.file, &mut offset, left as usize)?;
+        if filled == 0 {
+            return Err(splice::ended());
         }
-    }
-}
-
-impl Sender for Splicer {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages / self.per_call {
-            self.send_call()?;
+        let last = offset as u64 == source.bytes;
+        calls += 1 + pipe.drain_all(socket, filled, if last { at_end } else { MOVE | MORE })?;
+        if last {
+            return Ok(calls);
         }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
     }
 }

@@ -1,11 +1,14 @@
-//! What the mechanisms over io_uring share: a line of messages, one linked chain a call.
+//! The mechanisms over io_uring: a line of messages, one linked chain a call.
 //!
 //! N messages a call are N linked requests of one io_uring_enter(2), each of which waits until its whole
 //! message is taken: bytes are never reordered. Every message of a call, and with zero-copy every message
 //! in flight, has memory of its own. Source: io_uring_enter(2).
 
 use super::msg_zerocopy::{REAP_AXES, in_flight};
-use super::{MESSAGES_PER_CALL, MSG_MORE, Sender, Setup, Tally, more_flag, per_call};
+use super::{
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Sender, Sending, Setup, Tally,
+};
+use super::{contiguous, more_flag, per_call};
 use crate::message::{Alignment, Message, PAGE};
 use std::io;
 use syscost_core::axis::{Axis, Kind, Point, Value};
@@ -27,53 +30,79 @@ const REGISTERED: Axis = Axis {
 };
 
 /// Axes of those that copy.
-pub const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
+const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
 /// Axes of those that reap notifications. Not MSG_MORE: a held-back segment is not acknowledged, and its
 /// memory comes back only when the kernel's timer sends it after all.
-pub const ZERO_COPY_AXES: &[Axis] = &[MESSAGES_PER_CALL, REAP_AXES[0], REAP_AXES[1], REGISTERED];
+const ZERO_COPY_AXES: &[Axis] = &[MESSAGES_PER_CALL, REAP_AXES[0], REAP_AXES[1], REGISTERED];
 
 /// Between fields that share a registered buffer: they stay pieces.
 const GAP: usize = 16;
 
-/// The way at this point.
-pub fn way(gathered: bool, zero_copy: bool, point: &Point) -> Way {
-    Way {
-        gathered,
-        zero_copy,
-        registered: zero_copy && point.text_at(REGISTERED.id) == Some("on"),
-        flags: if zero_copy { 0 } else { more_flag(point) },
+/// A mechanism over io_uring: its facts say which request it makes.
+pub struct Uring(pub About<Sending>);
+
+impl Uring {
+    fn zero_copy(&self) -> bool {
+        self.0.facts.handover == Handover::Referenced
+    }
+
+    fn way(&self, point: &Point) -> Way {
+        let zero_copy = self.zero_copy();
+        Way {
+            gathered: self.0.facts.packing == Packing::ByKernel,
+            zero_copy,
+            registered: zero_copy && point.text_at(REGISTERED.id) == Some("on"),
+            flags: if zero_copy { 0 } else { more_flag(point) },
+        }
+    }
+
+    /// Messages in memory: those of a call, and with zero-copy those in flight.
+    fn slots(&self, point: &Point) -> u64 {
+        if self.zero_copy() { in_flight(point).max(per_call(point)) } else { per_call(point) }
     }
 }
 
-/// Does the kernel take it? How much may be registered depends on sizes: `start` finds that out.
-pub fn fits(way: Way) -> Result<(), Unavailable> {
-    if way.registered { uring::sends(way) } else { Ok(()) }
-}
+impl Mechanism for Uring {
+    fn about(&self) -> About<Sending> {
+        self.0
+    }
 
-/// Messages in memory: those of a call, and with zero-copy those in flight.
-pub fn slots(zero_copy: bool, point: &Point) -> u64 {
-    if zero_copy { in_flight(point).max(per_call(point)) } else { per_call(point) }
-}
+    fn axes(&self) -> &'static [Axis] {
+        if self.zero_copy() { ZERO_COPY_AXES } else { COPYING_AXES }
+    }
 
-/// Starts a sender of this way.
-pub fn start(setup: Setup<'_>, way: Way) -> io::Result<Box<dyn Sender>> {
-    let slots = slots(way.zero_copy, setup.point);
-    let call = per_call(setup.point);
-    let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
-    let memory = (0..slots).map(|_| memory(&setup.message, way)).collect();
-    let line = Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
-        io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),
-        _ => error,
-    })?;
-    Ok(Box::new(Submitter { line, call, reap_batch, since_look: 0, zero_copy: way.zero_copy }))
+    fn available(&self) -> Result<(), Unavailable> {
+        uring::sends(self.way(&Point::default()))
+    }
+
+    /// How much may be registered depends on sizes: `start` finds that out.
+    fn fits(&self, point: &Point) -> Result<(), Unavailable> {
+        let way = self.way(point);
+        if way.registered { uring::sends(way) } else { Ok(()) }
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        1 + self.slots(point)
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        let way = self.way(setup.point);
+        let call = per_call(setup.point);
+        let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
+        let memory = (0..self.slots(setup.point)).map(|_| memory(&setup.message, way)).collect();
+        let line =
+            Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
+                io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),
+                _ => error,
+            })?;
+        Ok(Box::new(Submitter { line, call, reap_batch, since_look: 0, zero_copy: way.zero_copy }))
+    }
 }
 
 /// A copy of the message as this way wants it to lie.
 fn memory(message: &Message, way: Way) -> Memory {
     if !way.gathered {
-        let mut whole = Buffer::zeroed(message.len(), PAGE);
-        message.pack_into(&mut whole);
-        return Memory::of(vec![whole]);
+        return Memory::of(vec![contiguous(message, 1)]);
     }
     if !way.registered {
         return Memory::of(message.twin().into_fields().into());
@@ -146,6 +175,9 @@ impl Sender for Submitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::io_uring_send::IO_URING_SEND;
+    use crate::mechanism::io_uring_send_zc::IO_URING_SEND_ZC;
+    use crate::mechanism::io_uring_sendmsg::IO_URING_SENDMSG;
 
     fn point(axes: &[(&str, u64)]) -> Point {
         let mut point = Point::default();
@@ -155,10 +187,11 @@ mod tests {
 
     #[test]
     fn there_is_memory_for_all_that_may_be_in_flight() {
-        assert_eq!(slots(false, &point(&[("in_flight", 7)])), 1, "copied: free when it is sent");
-        assert_eq!(slots(false, &point(&[("messages_per_call", 8)])), 8);
-        assert_eq!(slots(true, &point(&[("in_flight", 7), ("messages_per_call", 3)])), 7);
-        assert_eq!(slots(true, &point(&[("in_flight", 7), ("messages_per_call", 64)])), 64);
+        let (copied, lent) = (&IO_URING_SEND, &IO_URING_SEND_ZC);
+        assert_eq!(copied.slots(&point(&[("in_flight", 7)])), 1, "copied: free when it is sent");
+        assert_eq!(copied.slots(&point(&[("messages_per_call", 8)])), 8);
+        assert_eq!(lent.slots(&point(&[("in_flight", 7), ("messages_per_call", 3)])), 7);
+        assert_eq!(lent.slots(&point(&[("in_flight", 7), ("messages_per_call", 64)])), 64);
     }
 
     #[test]
@@ -166,7 +199,9 @@ mod tests {
         let mut point = Point::default();
         point.set("registered", Value::text("on"));
         point.set("msg_more", Value::text("on"));
-        assert_eq!(way(false, true, &point), Way { zero_copy: true, registered: true, ..Way::default() });
-        assert_eq!(way(true, false, &point), Way { gathered: true, flags: libc::MSG_MORE, ..Way::default() });
+        let lent = Way { zero_copy: true, registered: true, ..Way::default() };
+        assert_eq!(IO_URING_SEND_ZC.way(&point), lent);
+        let gathered = Way { gathered: true, flags: libc::MSG_MORE, ..Way::default() };
+        assert_eq!(IO_URING_SENDMSG.way(&point), gathered);
     }
 }

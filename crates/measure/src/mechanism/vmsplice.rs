@@ -17,11 +17,15 @@
 //! not handed back to an allocator: pages on their way keep their bytes.
 //! Sources: vmsplice(2), splice(2), tcp(7) (SIOCOUTQ), Documentation/networking/ip-sysctl.rst.
 
-use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, SOCKET_BUFFER_BYTES};
 use super::lent_ring::{LentRing, Shape};
+use super::more_flag;
 use super::page_cache::{PIPE_SIZE, drained, pipe, tried};
-use super::{About, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Sender, Setup, Tally, per_call};
+use super::{
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup, Tally,
+    per_call,
+};
 use crate::message::{Alignment, FIELDS, PAGE};
+use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, SOCKET_BUFFER_BYTES};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -58,7 +62,7 @@ const FEWEST_CALLS: usize = 4;
 const SETTLING: Duration = Duration::from_secs(20);
 
 impl Mechanism for VmSplice {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "vmsplice",
             title: "zero-copy, vmsplice",
@@ -67,6 +71,11 @@ impl Mechanism for VmSplice {
                       messages keeps the pages unchanged until they are read",
             source: "vmsplice(2)",
             in_default: false,
+            facts: Sending {
+                packing: Packing::ByKernel,
+                handover: Handover::Referenced,
+                reuse: Reuse::WhenRead,
+            },
         }
     }
 
@@ -85,8 +94,7 @@ impl Mechanism for VmSplice {
 
     fn messages_held(&self, point: &Point) -> u64 {
         let bytes = point.int(MESSAGE_BYTES).unwrap_or(FIELDS as u64);
-        let alignment =
-            if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
+        let alignment = if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
         let shape = shape(point, bytes as usize, alignment, window_of_this_host());
         (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(bytes)
     }
@@ -100,7 +108,7 @@ impl Mechanism for VmSplice {
         Ok(Box::new(Lender {
             socket: setup.socket,
             pipe: pipe(setup.point)?,
-            at_end: if setup.point.text_at(MSG_MORE.id) == Some("on") { MOVE | MORE } else { MOVE },
+            at_end: if more_flag(setup.point) != 0 { MOVE | MORE } else { MOVE },
             ring: LentRing::new(setup.socket, &setup.message, shape)?,
             lent: Lent::default(),
             tally: Tally::default(),

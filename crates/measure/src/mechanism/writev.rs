@@ -3,17 +3,16 @@
 //! A write to a connection that the other side closed raises SIGPIPE, which this program ignores from
 //! its start (Rust's runtime does): the call then fails with EPIPE like the others. Source: writev(2).
 
-use super::{About, Handling, MESSAGES_PER_CALL, Mechanism, Sender, Setup, Tally, copies, fields, per_call};
-use crate::message::{FIELDS, Message};
+use super::sendmsg::Gathered;
+use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, Sending, Setup};
+use super::{per_call, sender};
 use std::io;
-use std::os::fd::RawFd;
 use syscost_core::axis::{Axis, Point};
-use syscost_sys::socket::Gather;
 
 pub struct WriteV;
 
 impl Mechanism for WriteV {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Sending> {
         About {
             id: "writev",
             title: "one-copy, writev",
@@ -21,6 +20,7 @@ impl Mechanism for WriteV {
             summary: "one writev(2) with eight iovecs: the kernel gathers the fields",
             source: "writev(2)",
             in_default: false,
+            facts: Sending { packing: Packing::ByKernel, handover: Handover::Copied, reuse: Reuse::AtReturn },
         }
     }
 
@@ -32,48 +32,21 @@ impl Mechanism for WriteV {
         per_call(point)
     }
 
-    fn handling(&self, point: &Point) -> Option<Handling> {
-        Some(Handling { pieces: FIELDS as u64 * per_call(point), ..Handling::PLAIN })
+    fn plain_calls(&self) -> bool {
+        true
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let messages = copies(setup.message, per_call(setup.point) as usize);
-        Ok(Box::new(Writer {
-            socket: setup.socket,
-            per_call: per_call(setup.point),
-            gather: Gather::of(fields(&messages)),
-            _messages: messages,
-            tally: Tally::default(),
-        }))
-    }
-}
-
-struct Writer {
-    socket: RawFd,
-    per_call: u64,
-    gather: Gather,
-    /// Keeps alive what `gather` points to.
-    _messages: Vec<Message>,
-    tally: Tally,
-}
-
-impl Sender for Writer {
-    fn send(&mut self, messages: u64) -> io::Result<()> {
-        for _ in 0..messages / self.per_call {
-            self.tally.system_calls += self.gather.write(self.socket)?;
-        }
-        Ok(())
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally
+        let socket = setup.socket;
+        let mut gathered = Gathered::new(setup.message, setup.point);
+        Ok(sender(setup.point, move || gathered.write(socket)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Alignment;
+    use crate::message::{Alignment, Message};
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
 

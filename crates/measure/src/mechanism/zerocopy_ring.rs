@@ -5,12 +5,13 @@
 //! that the kernel may still read is ever reused or freed.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::{Sender, Tally, copies, fields};
-use crate::message::{Message, PAGE};
+use super::{About, Mechanism, Packing, Sender, Sending, Setup, Tally, contiguous, copies, fields};
+use crate::message::Message;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
+use syscost_core::axis::{Axis, Point};
 use syscost_host::Unavailable;
 use syscost_sys::buffer::Buffer;
 use syscost_sys::sleep::sleep;
@@ -40,6 +41,50 @@ pub fn available() -> Result<(), Unavailable> {
     })
 }
 
+/// A mechanism that sends with MSG_ZEROCOPY and takes completions from the error queue.
+pub struct Zerocopy {
+    pub about: About<Sending>,
+    pub axes: &'static [Axis],
+    pub shape: fn(&Point) -> Shape,
+}
+
+impl Mechanism for Zerocopy {
+    fn about(&self) -> About<Sending> {
+        self.about
+    }
+
+    fn axes(&self) -> &'static [Axis] {
+        self.axes
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        available()
+    }
+
+    /// Those of the ring, and the message that they are packed from.
+    fn messages_held(&self, point: &Point) -> u64 {
+        let shape = (self.shape)(point);
+        u64::from(self.packs()) + shape.slots as u64 * shape.per_call
+    }
+
+    fn plain_calls(&self) -> bool {
+        !self.axes.is_empty()
+    }
+
+    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+        let shape = (self.shape)(setup.point);
+        let new = if self.packs() { ZerocopyRing::packed } else { ZerocopyRing::gathered };
+        Ok(Box::new(new(setup.socket, setup.message, shape)?))
+    }
+}
+
+impl Zerocopy {
+    /// Is a message one piece in its slot, packed once before the clock starts?
+    fn packs(&self) -> bool {
+        self.about.facts.packing == Packing::Beforehand
+    }
+}
+
 /// How a ring is filled and emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -55,7 +100,7 @@ pub struct Shape {
 }
 
 /// A zero-copy sender.
-pub struct Ring {
+struct ZerocopyRing {
     socket: RawFd,
     shape: Shape,
     completions: Completions,
@@ -73,25 +118,20 @@ pub struct Ring {
     tally: Tally,
 }
 
-impl Ring {
+impl ZerocopyRing {
     /// Gathers the fields of every message.
-    pub fn new(socket: RawFd, message: Message, shape: Shape) -> io::Result<Ring> {
+    fn gathered(socket: RawFd, message: Message, shape: Shape) -> io::Result<ZerocopyRing> {
         let per_call = shape.per_call as usize;
         let ring = copies(message, shape.slots * per_call);
         let gathers = ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect();
-        Ring::over(socket, shape, gathers, ring, Vec::new())
+        ZerocopyRing::over(socket, shape, gathers, ring, Vec::new())
     }
 
     /// Sends the messages of a call as one piece, packed once, here.
-    pub fn packed(socket: RawFd, message: &Message, shape: Shape) -> io::Result<Ring> {
-        let call = |_| {
-            let mut whole = Buffer::zeroed(message.len() * shape.per_call as usize, PAGE);
-            whole.chunks_exact_mut(message.len()).for_each(|room| message.pack_into(room));
-            whole
-        };
-        let packed: Vec<Buffer> = (0..shape.slots).map(call).collect();
+    fn packed(socket: RawFd, message: Message, shape: Shape) -> io::Result<ZerocopyRing> {
+        let packed: Vec<Buffer> = (0..shape.slots).map(|_| contiguous(&message, shape.per_call)).collect();
         let gathers = packed.iter().map(|whole| Gather::of([whole])).collect();
-        Ring::over(socket, shape, gathers, Vec::new(), packed)
+        ZerocopyRing::over(socket, shape, gathers, Vec::new(), packed)
     }
 
     fn over(
@@ -100,9 +140,9 @@ impl Ring {
         gathers: Vec<Gather>,
         ring: Vec<Message>,
         packed: Vec<Buffer>,
-    ) -> io::Result<Ring> {
+    ) -> io::Result<ZerocopyRing> {
         socket::enable_zerocopy(socket)?;
-        Ok(Ring {
+        Ok(ZerocopyRing {
             socket,
             shape,
             completions: Completions::new(shape.slots),
@@ -207,7 +247,7 @@ impl Ring {
     }
 }
 
-impl Sender for Ring {
+impl Sender for ZerocopyRing {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         for _ in 0..messages / self.shape.per_call {
             self.send_slot()?;
@@ -227,7 +267,7 @@ impl Sender for Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for ZerocopyRing {
     /// The kernel may still read the ring if a send failed half way: then it is kept, not freed.
     fn drop(&mut self) {
         if !self.completions.is_empty() {

@@ -3,7 +3,7 @@
 //!
 //! Source: Documentation/networking/devmem.rst.
 
-use super::{About, Receive, Receiver, Setup, device};
+use super::{About, Delivery, Holder, Receive, Receiver, Receiving, Setup, device};
 use std::io;
 use syscost_host::Unavailable;
 use syscost_sys::devmem;
@@ -11,7 +11,7 @@ use syscost_sys::devmem;
 pub struct Devmem;
 
 impl Receive for Devmem {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "devmem",
             title: "device memory TCP",
@@ -19,6 +19,7 @@ impl Receive for Devmem {
             summary: "recvmsg(2) with MSG_SOCK_DEVMEM from a dmabuf; asked for, and refused where no device takes one",
             source: "Documentation/networking/devmem.rst",
             in_default: false,
+            facts: Receiving { delivery: Delivery::ByDevice, holder: Holder::Device },
         }
     }
 

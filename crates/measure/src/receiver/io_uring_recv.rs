@@ -4,7 +4,7 @@
 //! piece that is there and gives the buffers of the call before it back.
 //! Source: io_uring_enter(2) (IORING_RECV_MULTISHOT), io_uring_register_buf_ring(3).
 
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use std::io;
 use syscost_core::axis::Point;
 use syscost_host::{Unavailable, uring};
@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 32 * 1024;
 pub struct IoUringRecv;
 
 impl Receive for IoUringRecv {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "io_uring_recv",
             title: "io_uring multishot recv",
@@ -25,6 +25,7 @@ impl Receive for IoUringRecv {
             summary: "one multishot IORING_OP_RECV into buffers that the kernel picks from a provided ring",
             source: "io_uring_enter(2), io_uring_register_buf_ring(3)",
             in_default: false,
+            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Ring },
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Source: Documentation/networking/iou-zcrx.rst.
 
-use super::{About, Receive, Receiver, Setup, device};
+use super::{About, Delivery, Holder, Receive, Receiver, Receiving, Setup, device};
 use std::io;
 use syscost_host::{Unavailable, uring};
 use syscost_sys::uring::zcrx;
@@ -11,7 +11,7 @@ use syscost_sys::uring::zcrx;
 pub struct IoUringRecvZc;
 
 impl Receive for IoUringRecvZc {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "io_uring_recv_zc",
             title: "io_uring zero-copy recv",
@@ -19,6 +19,7 @@ impl Receive for IoUringRecvZc {
             summary: "IORING_OP_RECV_ZC from a device's receive queue; asked for, and refused where no device has one",
             source: "Documentation/networking/iou-zcrx.rst",
             in_default: false,
+            facts: Receiving { delivery: Delivery::ByDevice, holder: Holder::Ring },
         }
     }
 

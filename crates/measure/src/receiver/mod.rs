@@ -9,6 +9,40 @@ use syscost_host::Unavailable;
 pub mod options;
 mod device;
 
+/// What a receiver does with every byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiving {
+    pub delivery: Delivery,
+    pub holder: Holder,
+}
+
+/// How bytes come to their reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// The kernel copies them to the reader's memory.
+    Copied,
+    /// The kernel maps its own pages for the reader, and copies what it cannot map.
+    Mapped,
+    /// The device writes them where the reader sees them.
+    ByDevice,
+    /// Nobody sees them: what receiving costs without that is an upper bound, and no advice to anybody.
+    Discarded,
+}
+
+/// Who owns the memory that [`Receiver::last`] shows. It is free for the next bytes at the next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The receiver, one buffer for every call.
+    Receiver,
+    /// The receiver, buffers of which the kernel picks.
+    Ring,
+    /// The kernel.
+    Kernel,
+    /// Another device.
+    Device,
+    Nobody,
+}
+
 /// What arrived in one call of [`Receiver::receive`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
@@ -44,7 +78,7 @@ pub trait Receiver {
 }
 
 pub trait Receive: Sync {
-    fn about(&self) -> About;
+    fn about(&self) -> About<Receiving>;
 
     fn axes(&self) -> &'static [Axis] {
         &[]
@@ -54,10 +88,9 @@ pub trait Receive: Sync {
         Ok(())
     }
 
-    /// Does whoever receives get to see the data? One that does not shows what receiving costs without
-    /// that: an upper bound, and no advice to anybody.
+    /// Does whoever receives get to see the data?
     fn delivers(&self) -> bool {
-        true
+        self.about().facts.delivery != Delivery::Discarded
     }
 
     /// Of a receiver that is asked not to copy: what makes it copy after all, and what helps.

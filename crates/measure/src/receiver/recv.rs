@@ -1,7 +1,7 @@
 //! `recv`: recv(2) into one large reused buffer. Source: recv(2).
 
 use super::options::{self, Waiting};
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -15,7 +15,7 @@ pub const BUFFER_BYTES: usize = 128 * 1024;
 pub struct Recv;
 
 impl Receive for Recv {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "recv",
             title: "recv",
@@ -23,6 +23,7 @@ impl Receive for Recv {
             summary: "recv(2) into one large reused buffer",
             source: "recv(2)",
             in_default: true,
+            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Receiver },
         }
     }
 

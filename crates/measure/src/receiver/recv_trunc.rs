@@ -6,7 +6,7 @@
 
 use super::options::{self, Waiting};
 use super::recv::BUFFER_BYTES;
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -16,7 +16,7 @@ use syscost_sys::{buffer::Buffer, socket};
 pub struct RecvTrunc;
 
 impl Receive for RecvTrunc {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "recv_trunc",
             title: "discards: upper bound",
@@ -24,15 +24,12 @@ impl Receive for RecvTrunc {
             summary: "recv(2) with MSG_TRUNC: the bytes are dropped in the kernel and copied to nobody",
             source: "tcp(7), MSG_TRUNC",
             in_default: false,
+            facts: Receiving { delivery: Delivery::Discarded, holder: Holder::Nobody },
         }
     }
 
     fn axes(&self) -> &'static [Axis] {
         options::OF_RECV
-    }
-
-    fn delivers(&self) -> bool {
-        false
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {

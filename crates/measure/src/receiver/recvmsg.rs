@@ -6,10 +6,10 @@
 //! small messages pays it once for several by naming the fields of several (messages per receive).
 //! Source: recvmsg(2), readv(2).
 
-use crate::probe::transfer::axes::{ALIGNMENT};
 use super::options::{BUSY_POLL, LOW_WATER, WAITING, Waiting};
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use crate::message::{self, Alignment, FIELDS};
+use crate::probe::transfer::axes::ALIGNMENT;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Axis, Kind, Point, Value};
@@ -33,7 +33,7 @@ const MESSAGES: Axis = Axis {
 pub struct RecvMsg;
 
 impl Receive for RecvMsg {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "recvmsg",
             title: "one-copy, into fields",
@@ -41,6 +41,7 @@ impl Receive for RecvMsg {
             summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
             source: "recvmsg(2)",
             in_default: false,
+            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Receiver },
         }
     }
 

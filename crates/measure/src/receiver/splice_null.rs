@@ -6,7 +6,7 @@
 //! Source: splice(2).
 
 use super::options::{LOW_WATER, WAITING, Waiting};
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Axis;
@@ -19,7 +19,7 @@ const PIPE_BYTES: usize = 256 << 10;
 pub struct SpliceNull;
 
 impl Receive for SpliceNull {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "splice_null",
             title: "moved on unseen: upper bound",
@@ -27,16 +27,13 @@ impl Receive for SpliceNull {
             summary: "splice(2) from the socket through a pipe to /dev/null: pages are moved on and dropped",
             source: "splice(2)",
             in_default: false,
+            facts: Receiving { delivery: Delivery::Discarded, holder: Holder::Nobody },
         }
     }
 
     /// No busy polling: splice(2) waits without it.
     fn axes(&self) -> &'static [Axis] {
         const { &[LOW_WATER, WAITING] }
-    }
-
-    fn delivers(&self) -> bool {
-        false
     }
 
     fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {

@@ -9,7 +9,7 @@
 //! Source: net/ipv4/tcp.c, tools/testing/selftests/net/tcp_mmap.c.
 
 use super::options::{LOW_WATER, WAITING, Waiting};
-use super::{About, Receive, Received, Receiver, Setup};
+use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -32,7 +32,7 @@ const HEADER_BYTES: usize = 20 + 32;
 pub struct TcpZerocopyReceive;
 
 impl Receive for TcpZerocopyReceive {
-    fn about(&self) -> About {
+    fn about(&self) -> About<Receiving> {
         About {
             id: "tcp_zerocopy_receive",
             title: "zero-copy receive asked",
@@ -40,6 +40,7 @@ impl Receive for TcpZerocopyReceive {
             summary: "getsockopt(2) TCP_ZEROCOPY_RECEIVE: whole pages are mapped, and the rest is copied",
             source: "linux/tcp.h, tools/testing/selftests/net/tcp_mmap.c",
             in_default: false,
+            facts: Receiving { delivery: Delivery::Mapped, holder: Holder::Kernel },
         }
     }
 

@@ -4,7 +4,7 @@
 use super::ring::{self, Consumer, Producer};
 use super::way::{About, Way, apart};
 use crate::mechanism::{self, Sender, Tally};
-use crate::message::{Message, PAGE};
+use crate::message::{self, Message, PAGE};
 use crate::receiver::{Received, Receiver};
 use anyhow::{Context, Result};
 use std::io;
@@ -46,7 +46,7 @@ impl Way for SharedRing {
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>> {
         let ring = producer(channel, point)?;
         let per_call = mechanism::per_call(point);
-        Ok(Box::new(Putter { ring, message, per_call, user_copied_bytes: 0 }))
+        Ok(Box::new(Putter { ring, message, per_call }))
     }
 }
 
@@ -68,7 +68,6 @@ struct Putter {
     ring: Producer,
     message: Message,
     per_call: u64,
-    user_copied_bytes: u64,
 }
 
 impl Sender for Putter {
@@ -81,16 +80,12 @@ impl Sender for Putter {
             }
             self.ring.publish();
         }
-        self.user_copied_bytes += messages * self.message.len() as u64;
+        message::count_copied(messages * self.message.len() as u64);
         Ok(())
     }
 
     fn tally(&self) -> Tally {
-        Tally {
-            system_calls: self.ring.system_calls(),
-            user_copied_bytes: self.user_copied_bytes,
-            ..Tally::default()
-        }
+        Tally { system_calls: self.ring.system_calls(), ..Tally::default() }
     }
 }
 

@@ -23,8 +23,9 @@ pub const SENDER: &str = "sender";
 /// The receiver starts first: it offers what the sender connects to.
 pub const ROLES: &[&str] = &[RECEIVER, SENDER];
 
-/// Totals of the sender.
+/// A total of both sides: what their data threads copied within user space.
 pub const USER_COPIED: &str = "user_copied_bytes";
+/// Totals of the sender.
 pub const FRAMING: &str = "framing_bytes";
 pub const COMPLETIONS: &str = "completions";
 pub const COMPLETIONS_COPIED: &str = "completions_copied";

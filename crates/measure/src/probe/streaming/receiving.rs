@@ -158,7 +158,7 @@ impl Source for Stream {
 
 /// Warm-up, the windows, and the rest of the stream.
 pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
-    let began = clock::thread_cpu_ns();
+    let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
@@ -199,8 +199,11 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
     }
     source.whole()?;
     done.bytes = source.bytes();
-    done.totals =
-        vec![(super::UNCOPIED, source.uncopied_bytes()), (super::CPU, clock::thread_cpu_ns() - began)];
+    done.totals = vec![
+        (super::USER_COPIED, message::user_copied_bytes() - copied),
+        (super::UNCOPIED, source.uncopied_bytes()),
+        (super::CPU, clock::thread_cpu_ns() - began),
+    ];
     Ok(done)
 }
 

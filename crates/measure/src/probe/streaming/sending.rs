@@ -6,7 +6,7 @@ use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Timing, Window};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
-use crate::message::{Alignment, Message};
+use crate::message::{self, Alignment, Message};
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES};
 use anyhow::{Context, Result, anyhow};
 use syscost_host::clock;
@@ -37,7 +37,7 @@ pub fn message(task: &Task) -> Result<Message> {
 pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_>) -> Result<Done> {
     let bytes = message_bytes(task)?;
     let Timing { warmup_ns, window_ns, windows } = task.timing;
-    let began = clock::thread_cpu_ns();
+    let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::open(task.tsc_hz);
     let call = mechanism::per_call(&task.point);
     let mut pump = Pump { sender, call, chunk: call, messages: 0 };
@@ -64,7 +64,7 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
     done.bytes = pump.messages * bytes;
     let tally = pump.sender.tally();
     done.totals = vec![
-        (super::USER_COPIED, tally.user_copied_bytes),
+        (super::USER_COPIED, message::user_copied_bytes() - copied),
         (super::FRAMING, tally.framing_bytes),
         (super::COMPLETIONS, tally.completions),
         (super::COMPLETIONS_COPIED, tally.completions_copied),

@@ -40,7 +40,7 @@ impl Copies for TransferCopies {
         let total = |role: &str, id: &str| totals.get(&format!("{role}.{id}")).map(|n| *n as u64);
         Some(CopyTotals {
             delivered_bytes: total(RECEIVER, "bytes")?,
-            user_copied: total(SENDER, USER_COPIED)?,
+            user_copied: total(SENDER, USER_COPIED)? + total(RECEIVER, USER_COPIED)?,
             framing_bytes: total(SENDER, FRAMING)?,
             uncopied_out: total(RECEIVER, UNCOPIED)?,
             completions: total(SENDER, COMPLETIONS)?,
@@ -64,6 +64,7 @@ mod tests {
         let names = [
             ("receiver.bytes", 64.0),
             ("receiver.uncopied_bytes", 1.0),
+            ("receiver.user_copied_bytes", 10.0),
             ("sender.bytes", 65.0),
             ("sender.user_copied_bytes", 2.0),
             ("sender.framing_bytes", 7.0),
@@ -74,7 +75,7 @@ mod tests {
         ];
         let mut totals: BTreeMap<String, f64> = names.map(|(id, n)| (id.to_string(), n)).into();
         let known = TransferCopies.known(&totals).expect("every total is there");
-        assert_eq!((known.delivered_bytes, known.uncopied_out, known.user_copied), (64, 1, 2));
+        assert_eq!((known.delivered_bytes, known.uncopied_out, known.user_copied), (64, 1, 12));
         assert_eq!((known.completions, known.completions_copied, known.framing_bytes), (3, 4, 7));
         assert_eq!((known.sender_cpu_ns, known.receiver_cpu_ns), (5, 6));
         totals.remove("sender.user_copied_bytes");

@@ -1,7 +1,7 @@
 //! What of a transfer this machine allows: tried, not guessed.
 
 use super::connection;
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
 use syscost_host::namespaces::named;
 use syscost_host::remote::{self, target};
@@ -30,7 +30,7 @@ pub fn check_path(text: &str) -> Result<(), String> {
 
 /// A stream that has to be decoded, and a receiver for which the kernel does that.
 pub fn together(mechanism: &dyn Mechanism, receiver: &dyn Receive) -> Result<(), Unavailable> {
-    if !mechanism.encoded() || receiver.decodes() {
+    if mechanism.about().facts.handover != Handover::Encrypted || receiver.decodes() {
         return Ok(());
     }
     let (sent, taken) = (mechanism.about().id, receiver.about().id);
