@@ -8,7 +8,7 @@ use syscost_host::Unavailable;
 use syscost_measure::ledger::{Counts, Tier};
 use syscost_measure::{mechanism, receiver};
 use syscost_report::terminal::{self, Look};
-use syscost_report::{Kind, Report, build, diagram, html, svg};
+use syscost_report::{Movement, Report, build, diagram, html, svg};
 
 const PLAIN: Look = Look { width: 80, colour: false };
 
@@ -95,7 +95,7 @@ fn what_was_not_counted_is_drawn_as_unknown_with_the_reason() {
     assert!(report.errors.is_empty(), "not counted is no error");
     let lines: Vec<String> = report.diagrams().map(diagram::line).collect();
     assert_eq!(lines[0], "fields =1x=> buffer -?-> socket -?-> link -?-> socket -?-> user");
-    let unknown = report.diagrams().flat_map(|d| &d.arrows).filter(|a| a.kind == Kind::Unknown).count();
+    let unknown = report.diagrams().flat_map(|d| &d.arrows).filter(|a| a.kind == Movement::Unknown).count();
     assert_eq!(unknown, 3 * 4, "of pack_send, of the two that gather nothing, of the one that asked");
     let page = html::page(&report);
     assert!(page.contains("needs CAP_BPF") && page.contains("What to do: run as root."));

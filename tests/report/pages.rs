@@ -8,7 +8,7 @@ use syscost_core::axis::Value;
 use syscost_experiment::run::{Run, State, Warning};
 use syscost_host::Fact;
 use syscost_report::terminal::{self, Look};
-use syscost_report::{Report, build, csv, html, svg};
+use syscost_report::{Block, Report, build, csv, html, svg};
 
 const PLAIN: Look = Look { width: 80, colour: false };
 
@@ -47,7 +47,7 @@ fn a_report_has_its_sections_in_order_and_no_link_without_a_target() {
         "by-size",
         "by-threads",
         "cycles",
-        "winners",
+        "regions",
         "crossovers",
         "findings",
         "cases",
@@ -86,11 +86,11 @@ fn missing_counters_are_said_once_and_reference_cycles_are_called_that() {
 fn other_axes_make_combinations_with_headings() {
     let run = common::run(&Shape { nodelay: vec!["on", "off"], rounds: 6, ..common::small() });
     let page = page(&run);
-    for id in ["by-size", "winners"] {
-        let section = section(&page, id);
-        for heading in ["<h3>TCP_NODELAY on</h3>", "<h3>TCP_NODELAY off</h3>"] {
-            assert!(section.contains(heading), "{id} lacks {heading}");
-        }
+    for heading in ["<h3>TCP_NODELAY on</h3>", "<h3>TCP_NODELAY off</h3>"] {
+        assert!(section(&page, "by-size").contains(heading), "{heading}");
+    }
+    for place in ["TCP_<wbr>NODELAY on", "TCP_<wbr>NODELAY off"] {
+        assert!(section(&page, "regions").contains(place), "{place}");
     }
     let verdict = &report(&run).verdict;
     assert!(verdict.iter().any(|s| s.text.contains("TCP_NODELAY off")), "{verdict:?}");
@@ -114,7 +114,7 @@ fn a_probe_without_competitors_has_its_case_table() {
     let shape = Shape { mechanisms: vec!["send"], sizes: vec![4096], threads: vec![1], ..common::small() };
     let page = page(&common::run(&shape));
     assert!(page.contains("id=\"c0-throughput\""));
-    assert!(!page.contains("<section id=\"winners\"") && !page.contains("<section id=\"by-size\""));
+    assert!(!page.contains("<section id=\"regions\"") && !page.contains("<section id=\"by-size\""));
 }
 
 const EVIL: &str =
@@ -208,7 +208,7 @@ fn lines_fit_the_terminal() {
 fn plots_are_files_of_their_own() {
     let report = report(&common::small_run());
     let files = svg::files(&report);
-    assert_eq!(files.len(), report.plots().count() + report.diagrams().count());
+    assert_eq!(files.len(), report.blocks().filter_map(Block::drawing).count());
     let names: BTreeSet<&String> = files.iter().map(|f| &f.0).collect();
     assert_eq!(names.len(), files.len(), "names are unique");
     for (name, file) in &files {

@@ -3,11 +3,8 @@
 //! What the parts do not reach of the measured whole is outlined: it is not explained. Where they go
 //! beyond, the mark stands inside the bar. Layout only; every figure is in the table beside it.
 
-use super::escape::xml;
-use super::frame::Frame;
+use super::canvas::{Anchor, Canvas, Drawing, Frame};
 use super::{StackedBar, StackedBars, svg};
-use maud::{Markup, PreEscaped, html};
-use std::fmt::Write;
 
 const WIDTH: f64 = 500.0;
 const LEFT: f64 = 118.0;
@@ -18,114 +15,69 @@ const ROW: f64 = 31.0;
 /// Characters of a label that fit to the left of its bar.
 const LABEL: usize = 18;
 
-fn height(bars: &StackedBars) -> f64 {
-    TOP + bars.bars.len() as f64 * ROW + 26.0
-}
-
-fn whole(bar: &StackedBar) -> f64 {
-    bar.parts.iter().sum::<f64>().max(bar.measured)
-}
-
-fn frame(bars: &StackedBars) -> Frame<'_> {
-    let legend = bars.parts.iter().enumerate().map(|(style, name)| (name.as_str(), style)).collect();
-    let height = height(bars);
-    Frame { title: &bars.title, class: "bars", sample: "part", width: WIDTH, height, legend }
-}
-
-/// The drawing for embedding in a page that has the shared style.
-pub fn inline(bars: &StackedBars) -> String {
-    frame(bars).inline(|out| body(out, bars))
-}
-
-pub fn standalone(bars: &StackedBars) -> String {
-    frame(bars).standalone(|out| body(out, bars))
-}
-
-fn body(out: &mut String, bars: &StackedBars) {
-    let most = bars.bars.iter().map(whole).fold(0.0, f64::max);
-    if most <= 0.0 {
-        return;
+impl StackedBar {
+    fn longest(&self) -> f64 {
+        self.parts.iter().sum::<f64>().max(self.measured)
     }
-    let at = |ns: f64| LEFT + ns / most * (RIGHT - LEFT);
-    for (row, bar) in bars.bars.iter().enumerate() {
-        let top = TOP + row as f64 * ROW;
-        let label: String = bar.label.chars().take(LABEL).collect();
-        let _ = write!(
-            out,
-            "<text class=\"row\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 7.0,
-            top + BAR * 0.7,
-            xml(&label)
-        );
-        let mut from = 0.0;
-        for (style, part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0.0) {
-            let _ = write!(
-                out,
-                "<g class=\"{}\"><title>{}: {}</title><rect class=\"part\" x=\"{:.1}\" y=\"{top:.1}\" \
-                 width=\"{:.1}\" height=\"{BAR}\"/></g>",
-                svg::style_class(style),
-                xml(&bars.parts[style]),
-                bars.unit.format(*part),
-                at(from),
-                at(from + part) - at(from)
-            );
-            from += part;
-        }
-        if bar.measured > from {
-            let _ = write!(
-                out,
-                "<rect class=\"rest\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-                at(from),
-                top + 0.5,
-                at(bar.measured) - at(from),
-                BAR - 1.0
-            );
-        }
-        let mark = at(bar.measured);
-        let _ = write!(
-            out,
-            "<path class=\"measured\" d=\"M{mark:.1} {:.1}v{:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            top - 3.0,
-            BAR + 6.0,
-            at(whole(bar)) + 6.0,
-            top + BAR * 0.7,
-            bars.unit.format(bar.measured)
-        );
-    }
-    let _ = write!(
-        out,
-        "<text x=\"{LEFT}\" y=\"{:.1}\">bar: sum of the terms; mark and figure: measured</text>",
-        height(bars) - 6.0
-    );
 }
 
-/// The drawing with its legend and the same figures as a table.
-pub fn figure(bars: &StackedBars) -> Markup {
-    let used = |style: usize| bars.bars.iter().any(|bar| bar.parts.get(style).is_some_and(|ns| *ns > 0.0));
-    html! {
-        figure.wide id=(bars.id) {
-            figcaption { (bars.title) }
-            div.legend { @for (style, name) in bars.parts.iter().enumerate() {
-                @if used(style) { span { (PreEscaped(svg::marker_icon(style))) (name) } }
-            } }
-            (PreEscaped(inline(bars)))
-            details { summary { "The same as a table" }
-                div.scroll tabindex="0" { table {
-                    thead { tr {
-                        th { "" }
-                        @for (style, name) in bars.parts.iter().enumerate() { @if used(style) { th { (name) } } }
-                        th { "sum" } th { "not explained" } th { "measured" }
-                    } }
-                    tbody { @for bar in &bars.bars { tr {
-                        th { (bar.label) }
-                        @for (style, ns) in bar.parts.iter().enumerate() { @if used(style) { td { (bars.unit.format(*ns)) } } }
-                        td { (bars.unit.format(bar.parts.iter().sum())) }
-                        td { (bars.unit.format(bar.measured - bar.parts.iter().sum::<f64>())) }
-                        td { (bars.unit.format(bar.measured)) }
-                    } } }
-                } }
+impl StackedBars {
+    /// The parts that any bar has, with their styles.
+    pub fn legend(&self) -> Vec<(&str, usize)> {
+        let used = |part: usize| self.bars.iter().any(|bar| bar.parts.get(part).is_some_and(|ns| *ns > 0.0));
+        let parts = self.parts.iter().enumerate().filter(|(part, _)| used(*part));
+        parts.map(|(part, name)| (name.as_str(), part)).collect()
+    }
+}
+
+impl Drawing for StackedBars {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            class: "bars",
+            spoken: self.title.clone(),
+            width: WIDTH,
+            height: TOP + self.bars.len() as f64 * ROW + 26.0,
+            legend: self.legend(),
+            sample: "part",
+            notes: Vec::new(),
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas) {
+        let most = self.bars.iter().map(StackedBar::longest).fold(0.0, f64::max);
+        if most <= 0.0 {
+            return;
+        }
+        let at = |ns: f64| LEFT + ns / most * (RIGHT - LEFT);
+        for (row, bar) in self.bars.iter().enumerate() {
+            let top = TOP + row as f64 * ROW;
+            let label: String = bar.label.chars().take(LABEL).collect();
+            canvas.text("row", (LEFT - 7.0, top + BAR * 0.7), Anchor::End, &label);
+            let mut from = 0.0;
+            for (style, part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0.0) {
+                let tooltip = format!("{}: {}", self.parts[style], self.unit.format(*part));
+                canvas.group(&svg::style_class(style), &tooltip, |canvas| {
+                    canvas.rect("part", (at(from), top), (at(from + part) - at(from), BAR));
+                });
+                from += part;
             }
+            if bar.measured > from {
+                canvas.rect("rest", (at(from), top + 0.5), (at(bar.measured) - at(from), BAR - 1.0));
+            }
+            canvas.path("measured", format_args!("M{:.1} {:.1}v{}", at(bar.measured), top - 3.0, BAR + 6.0));
+            let beyond = (at(bar.longest()) + 6.0, top + BAR * 0.7);
+            canvas.text("tick", beyond, Anchor::Start, &self.unit.format(bar.measured));
         }
+        let below = TOP + self.bars.len() as f64 * ROW + 20.0;
+        canvas.text("", (LEFT, below), Anchor::Start, "bar: sum of the terms; mark and figure: measured");
     }
 }
 
@@ -149,13 +101,12 @@ mod tests {
             parts: vec!["one".into(), "two".into()],
             bars: vec![bar("short of it", [250.0, 250.0], 1000.0), bar("beyond", [900.0, 0.0], 800.0)],
         };
-        let drawn = inline(&bars);
+        let drawn = bars.inline();
         assert_eq!(drawn.matches("class=\"part\"").count(), 3, "no part of nothing");
         assert_eq!(drawn.matches("class=\"rest\"").count(), 1, "only what is missing is outlined");
         let quarter = (RIGHT - LEFT) / 4.0;
         assert!(drawn.contains(&format!("width=\"{quarter:.1}\"")), "{drawn}");
-        assert!(drawn.contains("a &lt;title&gt;") && standalone(&bars).contains("<style>"));
-        let table = figure(&bars).into_string();
-        assert!(table.contains("-100 ns") && table.contains("500 ns"), "{table}");
+        assert!(drawn.contains("a &lt;title&gt;") && bars.standalone().contains("<style>"));
+        assert!(drawn.contains("one: 250 ns") && drawn.contains("1 us"), "{drawn}");
     }
 }

@@ -31,7 +31,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         section::rulers::section(&material),
         section::hardware::section(&material),
         section::regions::section(&material),
-        section::maps::section(&material),
         section::crossovers::section(&material),
         section::verdict::findings(&material),
     ]

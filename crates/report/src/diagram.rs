@@ -4,9 +4,8 @@
 //! Narrow enough for a phone and for several side by side. Colours and strokes are classes of the shared
 //! style; an arrow is as thick as what was copied along it. Layout only.
 
-use super::escape::xml;
-use super::svg;
-use super::{Area, Arrow, Diagram, Kind, Stage};
+use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::{Area, Arrow, Diagram, Location, Movement};
 use std::fmt::Write;
 
 const WIDTH: f64 = 400.0;
@@ -33,6 +32,11 @@ impl Spot {
     fn middle(&self) -> f64 {
         self.left + self.width / 2.0
     }
+
+    /// Where its text stands.
+    fn line(&self) -> f64 {
+        self.top + BOX.1 / 2.0 + 4.5
+    }
 }
 
 /// The row of what lies between: the last.
@@ -54,55 +58,49 @@ fn spots(diagram: &Diagram) -> Vec<Spot> {
     (0..diagram.stages.len()).map(spot).collect()
 }
 
-fn height(diagram: &Diagram) -> f64 {
-    TOP + turn(diagram) as f64 * PITCH + BOX.1 + 8.0
-}
-
-/// For embedding in a page that has the shared style.
-pub fn inline(diagram: &Diagram) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg viewBox=\"0 0 {WIDTH} {}\" class=\"plot path\" role=\"img\" aria-label=\"{}\">",
-        height(diagram),
-        xml(&spoken(diagram))
-    );
-    body(&mut out, diagram);
-    out.push_str("</svg>");
-    out
-}
-
-/// As a file of its own.
-pub fn standalone(diagram: &Diagram) -> String {
-    // Titles and notes stand above and below; long ones are broken by the width of a character.
-    let titles = lines(&diagram.title, 44);
-    let mut below: Vec<String> = diagram.claim.iter().flat_map(|(_, text)| lines(text, 58)).collect();
-    below.extend(lines(&diagram.notes.join("; "), 58));
-    let head = 14.0 + 20.0 * titles.len() as f64;
-    let foot = height(diagram);
-    let whole = head + foot + 18.0 * below.len() as f64 + 8.0;
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {} {WIDTH} {whole}\" width=\"{}\" height=\"{}\" \
-         role=\"img\" class=\"plot path standalone\">\n<title>{}</title>\n<style>{}</style>\n\
-         <rect class=\"paper\" x=\"0\" y=\"{}\" width=\"{WIDTH}\" height=\"{whole}\"/>\n",
-        -head,
-        WIDTH * 1.6,
-        whole * 1.6,
-        xml(&spoken(diagram)),
-        svg::STYLE,
-        -head
-    );
-    for (line, y) in titles.iter().zip((0..).map(|i| 20.0 - head + 20.0 * f64::from(i))) {
-        let _ = writeln!(out, "<text class=\"heading\" x=\"{MARGIN}\" y=\"{y}\">{}</text>", xml(line));
+impl Drawing for Diagram {
+    fn id(&self) -> &str {
+        &self.id
     }
-    body(&mut out, diagram);
-    for (line, y) in below.iter().zip((0..).map(|i| foot + 12.0 + 18.0 * f64::from(i))) {
-        let _ = write!(out, "<text x=\"{MARGIN}\" y=\"{y}\">{}</text>", xml(line));
+
+    fn title(&self) -> &str {
+        &self.title
     }
-    out.push_str("</svg>\n");
-    out
+
+    fn frame(&self) -> Frame<'_> {
+        let notes = self.claim.iter().map(|(_, text)| text.clone()).chain([self.notes.join("; ")]);
+        Frame {
+            class: "path",
+            spoken: spoken(self),
+            width: WIDTH,
+            height: TOP + turn(self) as f64 * PITCH + BOX.1 + 8.0,
+            notes: notes.collect(),
+            ..Frame::default()
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas) {
+        let spots = spots(self);
+        let turn = turn(self);
+        boundary(canvas, self, &spots);
+        for (index, (arrow, ends)) in self.arrows.iter().zip(spots.windows(2)).enumerate() {
+            let names = &self.stages[index..index + 2];
+            let down = index < turn;
+            // Upright, in the column of whichever end is not the wide one.
+            let (upper, lower) = if down { (&ends[0], &ends[1]) } else { (&ends[1], &ends[0]) };
+            let span = (upper.top + BOX.1, lower.top);
+            draw_arrow(canvas, arrow, upper.middle(), span, down, &hop(arrow, names));
+        }
+        for (stage, spot) in self.stages.iter().zip(&spots) {
+            let class = match stage.area {
+                Area::User => "stage user",
+                Area::Kernel => "stage kernel",
+                Area::Between => "stage between",
+            };
+            canvas.rect(class, (spot.left, spot.top), (spot.width, BOX.1));
+            canvas.text("stage", (spot.middle(), spot.line()), Anchor::Middle, &stage.name);
+        }
+    }
 }
 
 /// How [`line()`] is read.
@@ -115,9 +113,9 @@ pub fn line(diagram: &Diagram) -> String {
         out.push_str(&stage.short);
         if let Some(arrow) = arrow {
             let (shaft, amount) = match arrow.kind {
-                Kind::Copied(_) => ('=', arrow.amount.as_str()),
-                Kind::Device => ('~', arrow.amount.as_str()),
-                Kind::Reference | Kind::Unknown => ('-', arrow.amount.as_str()),
+                Movement::Copied(_) => ('=', arrow.amount.as_str()),
+                Movement::Device => ('~', arrow.amount.as_str()),
+                Movement::Reference | Movement::Unknown => ('-', arrow.amount.as_str()),
             };
             let _ = write!(out, " {shaft}{amount}{shaft}> ");
         }
@@ -138,7 +136,7 @@ fn spoken(diagram: &Diagram) -> String {
 }
 
 /// `eight fields to sender's buffer: 1x copied in user space`
-fn hop(arrow: &Arrow, ends: &[Stage]) -> String {
+fn hop(arrow: &Arrow, ends: &[Location]) -> String {
     let names: Vec<&str> = ends.iter().map(|s| s.name.as_str()).collect();
     let rest = arrow.rest.as_ref().map_or(String::new(), |rest| format!(", {rest}"));
     format!("{}: {}{rest}", names.join(" to "), label(arrow).join(" "))
@@ -149,106 +147,42 @@ fn label(arrow: &Arrow) -> [&str; 2] {
     [&arrow.amount, &arrow.what]
 }
 
-fn body(out: &mut String, diagram: &Diagram) {
-    let spots = spots(diagram);
-    let turn = turn(diagram);
-    boundary(out, diagram, &spots);
-    for (index, (arrow, ends)) in diagram.arrows.iter().zip(spots.windows(2)).enumerate() {
-        let names = &diagram.stages[index..index + 2];
-        let down = index < turn;
-        // Upright, in the column of whichever end is not the wide one.
-        let (upper, lower) = if down { (&ends[0], &ends[1]) } else { (&ends[1], &ends[0]) };
-        let span = (upper.top + BOX.1, lower.top);
-        draw_arrow(out, arrow, upper.middle(), span, down, &hop(arrow, names));
-    }
-    for (stage, spot) in diagram.stages.iter().zip(&spots) {
-        let _ = write!(
-            out,
-            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"7\"/><text class=\"stage\" x=\"{}\" \
-             y=\"{}\" text-anchor=\"middle\">{}</text>",
-            match stage.area {
-                Area::User => "stage user",
-                Area::Kernel => "stage kernel",
-                Area::Between => "stage between",
-            },
-            spot.left,
-            spot.top,
-            spot.width,
-            BOX.1,
-            spot.middle(),
-            spot.top + BOX.1 / 2.0 + 4.5,
-            xml(&stage.name)
-        );
-    }
-}
-
 /// Between the last row of user space and the kernel's first: on the left the sender's, on the right the
 /// receiver's, which are the same row unless the payload never was in the sender's memory.
-fn boundary(out: &mut String, diagram: &Diagram, spots: &[Spot]) {
-    let kernel = |stage: &Stage| stage.area == Area::Kernel;
+fn boundary(canvas: &mut Canvas, diagram: &Diagram, spots: &[Spot]) {
+    let kernel = |stage: &Location| stage.area == Area::Kernel;
     let Some(first) = diagram.stages.iter().position(kernel) else { return };
     let last = diagram.stages.iter().rposition(kernel).unwrap_or(first);
     let (left, y) = (spots[first].top - GAP, spots[last].top - GAP);
     let step = if left == y { String::new() } else { format!("{left}H{}V", MARGIN + BOX.0 + 2.5 * GAP) };
-    let middle = WIDTH / 2.0;
-    let _ = write!(
-        out,
-        "<path class=\"limit\" d=\"M0 {step}{y}H{WIDTH}\"/><text class=\"area\" x=\"{middle}\" y=\"{}\" \
-         text-anchor=\"middle\">user space</text><text class=\"area\" x=\"{middle}\" y=\"{}\" \
-         text-anchor=\"middle\">kernel</text>",
-        spots[0].top + BOX.1 / 2.0 + 4.5,
-        y + GAP + BOX.1 / 2.0 + 4.5
-    );
+    canvas.path("limit", format_args!("M0 {step}{y}H{WIDTH}"));
+    for (line, space) in [(spots[0].line(), "user space"), (spots[last].line(), "kernel")] {
+        canvas.text("area", (WIDTH / 2.0, line), Anchor::Middle, space);
+    }
 }
 
 /// `x` is the middle of its column; `span` its ends from top to bottom.
-fn draw_arrow(out: &mut String, arrow: &Arrow, x: f64, span: (f64, f64), down: bool, spoken: &str) {
+fn draw_arrow(canvas: &mut Canvas, arrow: &Arrow, x: f64, span: (f64, f64), down: bool, spoken: &str) {
     let (class, width) = match arrow.kind {
-        Kind::Copied(copies) => ("copied", (6.0 * copies).clamp(2.0, 12.0)),
-        Kind::Device => ("device", 3.0),
-        Kind::Reference => ("reference", 1.75),
-        Kind::Unknown => ("unknown", 1.75),
+        Movement::Copied(copies) => ("copied", (6.0 * copies).clamp(2.0, 12.0)),
+        Movement::Device => ("device", 3.0),
+        Movement::Reference => ("reference", 1.75),
+        Movement::Unknown => ("unknown", 1.75),
     };
     let (from, to) = if down { (span.0 + 1.0, span.1 - 1.0) } else { (span.1 - 1.0, span.0 + 1.0) };
-    let step = if down { 1.0 } else { -1.0 };
-    let neck = to - HEAD * step;
+    let neck = to - if down { HEAD } else { -HEAD };
     let half = (width / 2.0 + 3.0).max(5.0);
-    let _ = write!(
-        out,
-        "<g class=\"flow {class}\"><title>{}</title><path class=\"shaft\" stroke-width=\"{width}\" \
-         d=\"M{x} {from}V{neck}\"/><path class=\"head\" d=\"M{} {neck}H{}L{x} {to}Z\"/>",
-        xml(spoken),
-        x - half,
-        x + half
-    );
-    // Labels stand towards the middle, where there is room.
-    let (side, anchor) = if x < WIDTH / 2.0 { (half + 5.0, "start") } else { (-half - 5.0, "end") };
-    let parts = label(arrow).into_iter().chain(arrow.rest.as_deref());
-    let first = (span.0 + span.1) / 2.0 + if arrow.rest.is_some() { -12.0 } else { -3.0 };
-    for (index, part) in parts.enumerate() {
-        let class = if index == 0 { "amount" } else { "what" };
-        let _ = write!(
-            out,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-            x + side,
-            first + LINE * index as f64,
-            xml(part)
-        );
-    }
-    out.push_str("</g>");
-}
-
-/// Words in lines of at most so many characters.
-fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
+    canvas.group(&format!("flow {class}"), spoken, |canvas| {
+        canvas.put(format_args!("<path class=\"shaft\" stroke-width=\"{width}\" d=\"M{x} {from}V{neck}\"/>"));
+        canvas.path("head", format_args!("M{} {neck}H{}L{x} {to}Z", x - half, x + half));
+        // Labels stand towards the middle, where there is room.
+        let (side, anchor) =
+            if x < WIDTH / 2.0 { (half + 5.0, Anchor::Start) } else { (-half - 5.0, Anchor::End) };
+        let parts = label(arrow).into_iter().chain(arrow.rest.as_deref());
+        let first = (span.0 + span.1) / 2.0 + if arrow.rest.is_some() { -12.0 } else { -3.0 };
+        for (index, part) in parts.enumerate() {
+            let class = if index == 0 { "amount" } else { "what" };
+            canvas.text(class, (x + side, first + LINE * index as f64), anchor, part);
         }
-    }
-    lines
+    });
 }

@@ -5,10 +5,7 @@
 
 use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
-use super::{
-    Block, Diagram, Entry, HeatCell, HeatMap, MapCell, Notice, Plot, RegionMap, Report, Section, Standing,
-    Table, WinnerMap, bars, diagram, heat, policy, regions, svg,
-};
+use super::{Block, Drawing, Entry, Notice, Plot, Report, Section, Standing, Table, policy, svg};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
@@ -125,9 +122,8 @@ fn section(section: &Section, targets: &Targets) -> Markup {
 /// The grid that a figure stands in.
 fn grid(block: &Block) -> Option<&'static str> {
     match block {
-        Block::Plot(_) | Block::Map(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) => Some("grid"),
         Block::Diagram(_) => Some("grid paths"),
-        _ => None,
+        _ => block.drawing().map(|_| "grid"),
     }
 }
 
@@ -153,12 +149,18 @@ fn block(block: &Block, targets: &Targets) -> Markup {
                 (table(t, true))
             }
         },
-        Block::Plot(plot) => figure(plot),
-        Block::Map(map) => winner_map(map),
-        Block::Heat(map) => heat_map(map),
-        Block::Diagram(diagram) => data_path(diagram),
-        Block::Regions(map) => region_map(map),
-        Block::Bars(bars) => bars::figure(bars),
+        Block::Plot(plot) => figure(plot, false, &html! {}, &beside_plot(plot)),
+        Block::Heat(map) => figure(map, map.x.len() > 8, &html! {}, &note("Hover a cell for its interval.")),
+        Block::Diagram(diagram) => {
+            let claim = diagram.claim.as_ref().map(|(kept, text)| {
+                html! {
+                    p.claim.broken[*kept == Some(false)].kept[*kept == Some(true)] { (visible(text)) }
+                }
+            });
+            figure(diagram, false, &claim.unwrap_or_default(), &note(&diagram.notes.join("; ")))
+        }
+        Block::Regions(map) => figure(map, false, &legend(&map.names), &note(REGIONS)),
+        Block::Bars(bars) => figure(bars, true, &legend(&bars.legend()), &html! {}),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }
@@ -216,7 +218,7 @@ fn table(table: &Table, ids: bool) -> Markup {
                 } } }
             }
         }
-        @if let Some(note) = &table.note { p.note { (visible(note)) } }
+        @if let Some(text) = &table.note { (note(text)) }
     }
 }
 
@@ -261,27 +263,43 @@ fn figures(e: &Estimate, table: &Table) -> (String, String) {
     }
 }
 
-fn figure(plot: &Plot) -> Markup {
+const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: claimed better than every other. \
+    Hatched: not told apart, in the colours of the first two. Hover a place for its figures.";
+
+/// A drawing under its title, with what stands above and below it.
+fn figure(drawing: &dyn Drawing, wide: bool, above: &Markup, below: &Markup) -> Markup {
     html! {
-        figure id=(plot.id) {
-            figcaption { (visible(&plot.title)) }
-            (PreEscaped(svg::plot(plot)))
-            @if plot.series.iter().any(|s| !svg::fits(&s.name)) {
-                div.legend { @for s in &plot.series {
-                    span { (PreEscaped(svg::marker_icon(s.style))) (visible(&s.name)) }
-                } }
-            }
-            @if let Some(note) = &plot.note { p.note { (visible(note)) } }
-            details { summary { "Numbers" } (numbers(plot)) }
+        figure.wide[wide] id=(drawing.id()) {
+            figcaption { (breakable(drawing.title())) }
+            (above)
+            div.scroll tabindex=[wide.then_some("0")] { (PreEscaped(drawing.inline())) }
+            (below)
         }
+    }
+}
+
+fn note(text: &str) -> Markup {
+    html! { p.note { (visible(text)) } }
+}
+
+fn legend<T: AsRef<str>>(names: &[(T, usize)]) -> Markup {
+    html! { div.legend { @for (name, style) in names {
+        span { (PreEscaped(svg::marker_icon(*style))) (visible(name.as_ref())) }
+    } } }
+}
+
+/// Names that the plot has no room for, its note, and its figures.
+fn beside_plot(plot: &Plot) -> Markup {
+    let names: Vec<(&str, usize)> = plot.series.iter().map(|s| (s.name.as_str(), s.style)).collect();
+    html! {
+        @if names.iter().any(|(name, _)| !svg::fits(name)) { (legend(&names)) }
+        @if let Some(text) = &plot.note { (note(text)) }
+        details { summary { "Numbers" } (numbers(plot)) }
     }
 }
 
 /// The plot's figures: a row per x, a column per series.
 fn numbers(plot: &Plot) -> Markup {
-    let mut xs: Vec<f64> = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
-    xs.sort_by(f64::total_cmp);
-    xs.dedup();
     let show =
         |x: f64| if plot.x.unit == Unit::Bytes { Unit::Bytes.format(x) } else { units::significant(x) };
     html! {
@@ -290,7 +308,7 @@ fn numbers(plot: &Plot) -> Markup {
                 th { (visible(&plot.x.title)) }
                 @for series in &plot.series { th.n { (visible(&series.name)) } }
             } }
-            tbody { @for x in xs { tr {
+            tbody { @for x in svg::xs(&plot.series) { tr {
                 td { (show(x)) }
                 @for series in &plot.series {
                     @match series.points.iter().find(|p| p.0 == x) {
@@ -306,104 +324,9 @@ fn numbers(plot: &Plot) -> Markup {
     }
 }
 
-fn winner_map(map: &WinnerMap) -> Markup {
-    html! {
-        figure id=(map.id) {
-            figcaption { (visible(&map.title)) }
-            div.legend {
-                @for (style, name) in map.names.iter().enumerate() {
-                    @if map.winners.iter().any(|c| c.winner == Some(style)) {
-                        span { (PreEscaped(svg::marker_icon(style))) (visible(name)) }
-                    }
-                }
-            }
-            div.scroll tabindex="0" { table.map {
-                thead { tr {
-                    th.row { (visible(&map.y_title)) }
-                    @for x in &map.x { th { (visible(x)) } }
-                } }
-                tbody { @for (row, y) in map.winners.chunks(map.x.len().max(1)).zip(&map.y) { tr {
-                    th.row { (visible(y)) }
-                    @for cell in row { (map_cell(map, cell)) }
-                } } }
-            } }
-            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; grey: no claimed difference between the best. Hover a cell for its figures." }
-        }
-    }
-}
-
-fn region_map(map: &RegionMap) -> Markup {
-    html! {
-        figure id=(map.id) {
-            figcaption { (visible(&map.title)) }
-            div.legend { @for (name, style) in &map.names {
-                span { (PreEscaped(svg::marker_icon(*style))) (visible(name)) }
-            } }
-            (PreEscaped(regions::inline(map)))
-            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; dots are the tested places. Full: claimed better than every other. Hatched: not told apart, in the colours of the first two. Hover a place for its figures." }
-        }
-    }
-}
-
-fn heat_map(map: &HeatMap) -> Markup {
-    html! {
-        figure.wide[map.x.len() > 8] id=(map.id) {
-            figcaption { (visible(&map.title)) }
-            div.scale aria-hidden="true" {
-                span { (visible(&map.ends[0])) }
-                @for shade in 0..HeatMap::SHADES { i class={"heat " (heat::class(shade))} {} }
-                span { (visible(&map.ends[1])) }
-            }
-            div.scroll tabindex="0" { table.map {
-                thead { tr {
-                    th.row { (visible(&map.y_title)) }
-                    @for x in &map.x { th { (visible(x)) } }
-                } }
-                tbody { @for (row, y) in map.cells.chunks(map.x.len().max(1)).zip(&map.y) { tr {
-                    th.row { (visible(y)) }
-                    @for cell in row { (heat_cell(cell.as_ref())) }
-                } } }
-            } }
-            p.note { (visible(&map.x_title)) " across, " (visible(&map.y_title)) " down; figures in " (visible(&map.unit)) ", colours from " (visible(&heat::legend(map))) ". Hover a cell for its interval." }
-        }
-    }
-}
-
-fn data_path(diagram: &Diagram) -> Markup {
-    html! {
-        figure id=(diagram.id) {
-            figcaption { (breakable(&diagram.title)) }
-            @if let Some((kept, claim)) = &diagram.claim {
-                p.claim.broken[*kept == Some(false)].kept[*kept == Some(true)] { (visible(claim)) }
-            }
-            (PreEscaped(diagram::inline(diagram)))
-            p.note { (visible(&diagram.notes.join("; "))) }
-        }
-    }
-}
-
-fn heat_cell(cell: Option<&HeatCell>) -> Markup {
-    match cell {
-        Some(cell) => html! {
-            td class={"heat " (heat::class(cell.shade))} title=(visible(&heat::detail(cell))) { (visible(&cell.label)) }
-        },
-        None => html! { td.none title="not measured" { "–" } },
-    }
-}
-
 /// A name that may break after its underscores.
 fn breakable(name: &str) -> Markup {
     let text = visible(name);
     let mut parts = text.split_inclusive('_').peekable();
     html! { @while let Some(part) = parts.next() { (part) @if parts.peek().is_some() { wbr; } } }
-}
-
-fn map_cell(map: &WinnerMap, cell: &MapCell) -> Markup {
-    let detail = visible(&cell.detail);
-    match cell.winner.and_then(|w| map.names.get(w).map(|name| (w, name))) {
-        Some((style, name)) => html! {
-            td class={"won " (svg::style_class(style))} title=(detail) { span { (breakable(name)) } }
-        },
-        None => html! { td.tie title=(detail) { (visible(&cell.label)) } },
-    }
 }

@@ -8,20 +8,21 @@ use syscost_core::units::{self, Unit};
 
 use syscost_analyze::words::percent;
 
+pub use canvas::Drawing;
 pub use syscost_analyze::{CellRef, Statement};
 
-pub mod bars;
+mod bars;
 pub mod build;
 pub mod context;
 pub mod material;
-pub mod regions;
+mod regions;
 pub mod csv;
 pub mod diagram;
 pub mod escape;
-mod frame;
-pub mod heat;
+mod canvas;
+mod heat;
 pub mod html;
-pub mod marks;
+mod marks;
 mod policy;
 pub mod section;
 pub mod sentence;
@@ -131,14 +132,14 @@ pub struct Plot {
 /// A value worth a line of its own in a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    pub place: Place,
+    pub shape: MarkShape,
     /// That of the series it belongs to.
     pub style: Option<usize>,
     pub label: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum MarkShape {
     /// The curve stands still here.
     Level { y: f64, from_x: f64, to_x: f64 },
     /// Something that the machine says of itself.
@@ -178,32 +179,6 @@ pub struct HeatCell {
     pub estimate: Estimate,
     /// Its coordinates in words.
     pub place: String,
-}
-
-/// A grid of names: who wins where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WinnerMap {
-    pub id: String,
-    pub title: String,
-    pub x_title: String,
-    pub y_title: String,
-    pub x: Vec<String>,
-    pub y: Vec<String>,
-    /// What can win; the position is the style, as in [`Series::style`].
-    pub names: Vec<String>,
-    /// Row-major over y then x.
-    pub winners: Vec<MapCell>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct MapCell {
-    /// Index of the winner in `names`, or `None`: the leaders are tied or nothing was measured.
-    pub winner: Option<usize>,
-    /// What the cell says where nobody wins: `tie`, `no data`.
-    pub label: String,
-    /// What is shown on hover and read aloud: the figures, or the names that tie.
-    pub detail: String,
-    pub cells: Vec<CellRef>,
 }
 
 /// Which way is best where, over a line of numbers for each value of another axis.
@@ -252,16 +227,16 @@ pub enum Area {
 
 /// A place where data lies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stage {
+pub struct Location {
     pub area: Area,
     pub name: String,
     /// In a word, for a line of text.
     pub short: String,
 }
 
-/// How data goes from one place to the next.
+/// How data goes from one location to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum Movement {
     /// So many bytes are copied per byte of payload.
     Copied(f64),
     /// Nothing is copied: it is handed on where it lies.
@@ -273,7 +248,7 @@ pub enum Kind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrow {
-    pub kind: Kind,
+    pub kind: Movement,
     /// `1x`, `0`, `?`
     pub amount: String,
     /// `copied in`
@@ -283,7 +258,7 @@ pub struct Arrow {
 }
 
 impl Arrow {
-    pub fn new(kind: Kind, amount: &str, what: &str) -> Arrow {
+    pub fn new(kind: Movement, amount: &str, what: &str) -> Arrow {
         Arrow { kind, amount: amount.into(), what: what.into(), rest: None }
     }
 }
@@ -297,7 +272,7 @@ pub struct Diagram {
     /// What a name says and what was found; does it hold?
     pub claim: Option<(Option<bool>, String)>,
     /// From the first to the last.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<Location>,
     /// One fewer.
     pub arrows: Vec<Arrow>,
     pub notes: Vec<String>,
@@ -366,7 +341,6 @@ pub enum Block {
     Notice(Notice),
     Table(Table),
     Plot(Plot),
-    Map(WinnerMap),
     Heat(HeatMap),
     Diagram(Diagram),
     Regions(RegionMap),
@@ -397,6 +371,17 @@ impl Block {
             }
             _ => vec![self],
         }
+    }
+
+    pub fn drawing(&self) -> Option<&dyn Drawing> {
+        Some(match self {
+            Block::Plot(plot) => plot,
+            Block::Heat(map) => map,
+            Block::Diagram(diagram) => diagram,
+            Block::Regions(map) => map,
+            Block::Bars(bars) => bars,
+            _ => return None,
+        })
     }
 }
 
@@ -429,43 +414,15 @@ impl Report {
         self.sections.iter().flat_map(|s| &s.blocks).flat_map(Block::all)
     }
 
-    /// Every plot, in order.
     pub fn plots(&self) -> impl Iterator<Item = &Plot> {
-        self.blocks().filter_map(|block| match block {
-            Block::Plot(plot) => Some(plot),
-            _ => None,
-        })
+        self.blocks().filter_map(|block| if let Block::Plot(plot) = block { Some(plot) } else { None })
     }
 
-    /// Every diagram, in order.
     pub fn diagrams(&self) -> impl Iterator<Item = &Diagram> {
-        self.blocks().filter_map(|block| match block {
-            Block::Diagram(diagram) => Some(diagram),
-            _ => None,
-        })
+        self.blocks().filter_map(|block| if let Block::Diagram(d) = block { Some(d) } else { None })
     }
 
-    /// Every map of regions, in order.
-    pub fn regions(&self) -> impl Iterator<Item = &RegionMap> {
-        self.blocks().filter_map(|block| match block {
-            Block::Regions(map) => Some(map),
-            _ => None,
-        })
-    }
-
-    /// Every drawing of stacked bars, in order.
-    pub fn bars(&self) -> impl Iterator<Item = &StackedBars> {
-        self.blocks().filter_map(|block| match block {
-            Block::Bars(bars) => Some(bars),
-            _ => None,
-        })
-    }
-
-    /// Every heat map, in order.
     pub fn heats(&self) -> impl Iterator<Item = &HeatMap> {
-        self.blocks().filter_map(|block| match block {
-            Block::Heat(map) => Some(map),
-            _ => None,
-        })
+        self.blocks().filter_map(|block| if let Block::Heat(map) = block { Some(map) } else { None })
     }
 }

@@ -3,9 +3,8 @@
 //! Colours are CSS classes (`s0`, `s1`..) so that a page and its dark theme own them; the same
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
-use super::escape::xml;
-use super::{Plot, PlotAxis, Report, Scale, Series, bars, diagram, heat, marks, regions};
-use std::fmt::Write;
+use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::{Plot, PlotAxis, Report, Scale, Series, marks};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
@@ -30,58 +29,24 @@ pub fn style_class(style: usize) -> String {
     format!("s{}{dashed}", style % COLOURS)
 }
 
-/// Each plot, map and diagram as a file: (name without directory, content).
+/// Each drawing as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
-    let plots = report.plots().map(|plot| (format!("{}.svg", plot.id), standalone(plot)));
-    let heats = report.heats().map(|map| (format!("{}.svg", map.id), heat::standalone(map)));
-    let diagrams = report.diagrams().map(|d| (format!("{}.svg", d.id), diagram::standalone(d)));
-    let maps = report.regions().map(|map| (format!("{}.svg", map.id), regions::standalone(map)));
-    let stacks = report.bars().map(|b| (format!("{}.svg", b.id), bars::standalone(b)));
-    plots.chain(heats).chain(diagrams).chain(maps).chain(stacks).collect()
-}
-
-pub fn standalone(plot: &Plot) -> String {
-    let height = HEIGHT + 30.0;
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -30 {WIDTH} {height}\" width=\"{}\" height=\"{}\" \
-         role=\"img\" class=\"plot standalone\">\n<style>{STYLE}</style>\n\
-         <rect class=\"paper\" x=\"0\" y=\"-30\" width=\"{WIDTH}\" height=\"{height}\"/>\n\
-         <text class=\"heading\" x=\"12\" y=\"-8\">{}</text>\n",
-        WIDTH * 1.6,
-        height * 1.6,
-        xml(&plot.title)
-    );
-    body(&mut out, plot);
-    out.push_str("</svg>\n");
-    out
-}
-
-/// The plot for embedding in a page that has [`STYLE`].
-pub fn plot(plot: &Plot) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" class=\"plot\" role=\"img\" aria-label=\"{}\">",
-        xml(&plot.title)
-    );
-    body(&mut out, plot);
-    out.push_str("</svg>");
-    out
+    let drawings = report.blocks().filter_map(|block| block.drawing());
+    drawings.map(|drawing| (format!("{}.svg", drawing.id()), drawing.standalone())).collect()
 }
 
 /// A marker alone, for legends beside the plots.
 pub fn marker_icon(style: usize) -> String {
-    let mut out =
-        format!("<svg viewBox=\"-7 -7 14 14\" class=\"icon {}\" aria-hidden=\"true\">", style_class(style));
-    marker(&mut out, style, 0.0, 0.0);
-    out.push_str("</svg>");
-    out
+    let mut canvas = Canvas::default();
+    let class = style_class(style);
+    canvas.put(format_args!("<svg viewBox=\"-7 -7 14 14\" class=\"icon {class}\" aria-hidden=\"true\">"));
+    marker(&mut canvas, style, (0.0, 0.0));
+    canvas.into_string() + "</svg>"
 }
 
 /// From values to positions along one side of the frame.
-pub struct Ruler {
+#[derive(Clone, Copy)]
+pub struct AxisScale {
     pub scale: Scale,
     pub low: f64,
     pub high: f64,
@@ -89,7 +54,7 @@ pub struct Ruler {
     pub to: f64,
 }
 
-impl Ruler {
+impl AxisScale {
     pub fn at(&self, value: f64) -> f64 {
         let place = |v: f64| match self.scale {
             Scale::Linear => v,
@@ -101,78 +66,77 @@ impl Ruler {
     }
 }
 
-fn estimates(plot: &Plot) -> impl Iterator<Item = &Estimate> {
-    plot.series.iter().flat_map(|s| s.points.iter().map(|(_, e)| e))
+impl Plot {
+    fn estimates(&self) -> impl Iterator<Item = &Estimate> {
+        self.series.iter().flat_map(|s| s.points.iter().map(|(_, e)| e))
+    }
 }
 
 /// The x values that were run, each once.
-fn grid(plot: &Plot) -> Vec<f64> {
-    let mut xs: Vec<f64> = plot.series.iter().flat_map(|s| s.points.iter().map(|(x, _)| *x)).collect();
+pub fn xs(series: &[Series]) -> Vec<f64> {
+    let mut xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|(x, _)| *x)).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
     xs
 }
 
-fn body(out: &mut String, plot: &Plot) {
-    let xs = grid(plot);
-    let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
-        let _ = write!(out, "<text x=\"{}\" y=\"{}\" class=\"tick\">no data</text>", LEFT, TOP + 20.0);
-        return;
-    };
-    let x = Ruler { scale: plot.x.scale, low: *first, high: *last, from: LEFT + 10.0, to: RIGHT - 8.0 };
-    let ticks = y_ticks(plot);
-    let (low, high) = y_range(plot, &ticks);
-    let y = Ruler { scale: plot.y.scale, low, high, from: BOTTOM, to: TOP };
-    frame(out, plot, &x, &y, &xs, &ticks);
-    marks::draw(out, &plot.marks, |v| x.at(v), |v| y.at(v));
-    for series in &plot.series {
-        band(out, series, &x, &y);
+impl Drawing for Plot {
+    fn id(&self) -> &str {
+        &self.id
     }
-    for series in &plot.series {
-        line(out, plot, series, &x, &y);
+
+    fn title(&self) -> &str {
+        &self.title
     }
-    end_labels(out, plot, &x, &y);
+
+    fn frame(&self) -> Frame<'_> {
+        Frame { spoken: self.title.clone(), width: WIDTH, height: HEIGHT, ..Frame::default() }
+    }
+
+    fn draw(&self, canvas: &mut Canvas) {
+        let xs = xs(&self.series);
+        let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
+            return canvas.text("tick", (LEFT, TOP + 20.0), Anchor::Start, "no data");
+        };
+        let x =
+            AxisScale { scale: self.x.scale, low: *first, high: *last, from: LEFT + 10.0, to: RIGHT - 8.0 };
+        let ticks = y_ticks(self);
+        let (low, high) = y_range(self, &ticks);
+        let y = AxisScale { scale: self.y.scale, low, high, from: BOTTOM, to: TOP };
+        axes(canvas, self, (x, y), &xs, &ticks);
+        marks::draw(canvas, &self.marks, (x, y));
+        for series in self.series.iter().filter(|series| series.points.len() > 1) {
+            let upper = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.high)));
+            let lower = series.points.iter().rev().map(|(at, e)| (x.at(*at), y.at(e.low)));
+            canvas.line(&format!("band {}", style_class(series.style)), upper.chain(lower));
+        }
+        for series in &self.series {
+            canvas.group(&style_class(series.style), "", |canvas| line(canvas, self, series, (x, y)));
+        }
+        end_labels(canvas, self, (x, y));
+    }
 }
 
-fn frame(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler, xs: &[f64], ticks: &[f64]) {
-    let mid = (LEFT + RIGHT) / 2.0;
+fn axes(canvas: &mut Canvas, plot: &Plot, (x, y): (AxisScale, AxisScale), xs: &[f64], ticks: &[f64]) {
     let log = if plot.y.scale == Scale::Linear { "" } else { ", log scale" };
-    let _ = write!(
-        out,
-        "<text class=\"axis\" x=\"4\" y=\"15\">{}{log}</text><text class=\"axis\" x=\"{mid}\" y=\"{}\" \
-         text-anchor=\"middle\">{}</text>",
-        xml(&axis_title(&plot.y)),
-        HEIGHT - 6.0,
-        xml(&axis_title(&plot.x))
-    );
+    canvas.text("axis", (4.0, 15.0), Anchor::Start, &format!("{}{log}", axis_title(&plot.y)));
+    canvas.text("axis", ((LEFT + RIGHT) / 2.0, HEIGHT - 6.0), Anchor::Middle, &axis_title(&plot.x));
     for tick in ticks {
         let at = y.at(*tick);
-        let _ = write!(
-            out,
-            "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{RIGHT}\"/><text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
-             text-anchor=\"end\">{}</text>",
-            LEFT - 7.0,
-            at + 4.5,
-            tick_label(plot.y.unit, *tick)
-        );
+        canvas.path("grid", format_args!("M{LEFT} {at:.1}H{RIGHT}"));
+        canvas.text("tick", (LEFT - 7.0, at + 4.5), Anchor::End, &tick_label(plot.y.unit, *tick));
     }
-    let _ = write!(out, "<path class=\"base\" d=\"M{LEFT} {BOTTOM}H{RIGHT}\"/>");
+    canvas.path("base", format_args!("M{LEFT} {BOTTOM}H{RIGHT}"));
     // Labels need about 40 units each; the outermost always show.
     let mut free = f64::NEG_INFINITY;
     for (i, value) in xs.iter().enumerate() {
         let at = x.at(*value);
-        let _ = write!(out, "<path class=\"base\" d=\"M{at:.1} {BOTTOM}v5\"/>");
+        canvas.path("base", format_args!("M{at:.1} {BOTTOM}v5"));
         let is_last = i + 1 == xs.len();
-        if at < free || (!is_last && at + 40.0 > x.to) {
-            continue;
+        if at >= free && (is_last || at + 40.0 <= x.to) {
+            free = at + 40.0;
+            canvas.text("tick", (at, BOTTOM + 20.0), Anchor::Middle, &x_label(&plot.x, *value));
         }
-        free = at + 40.0;
-        let _ = write!(
-            out,
-            "<text class=\"tick\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            BOTTOM + 20.0,
-            x_label(&plot.x, *value)
-        );
     }
 }
 
@@ -208,7 +172,7 @@ fn tick_label(unit: Unit, value: f64) -> String {
 /// cell with two rounds must not flatten the rest.
 fn y_values(plot: &Plot) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for e in estimates(plot) {
+    for e in plot.estimates() {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
         high = high.max(e.high.min(e.value * 3.0).max(e.value));
     }
@@ -272,40 +236,21 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     ticks
 }
 
-fn band(out: &mut String, series: &Series, x: &Ruler, y: &Ruler) {
-    if series.points.len() < 2 {
-        return;
-    }
-    let _ = write!(out, "<path class=\"band {}\" d=\"M", style_class(series.style));
-    for (at, e) in &series.points {
-        let _ = write!(out, "{:.1} {:.1} ", x.at(*at), y.at(e.high));
-    }
-    for (at, e) in series.points.iter().rev() {
-        let _ = write!(out, "{:.1} {:.1} ", x.at(*at), y.at(e.low));
-    }
-    out.push_str("Z\"/>");
-}
-
-fn line(out: &mut String, plot: &Plot, series: &Series, x: &Ruler, y: &Ruler) {
-    let _ = write!(out, "<g class=\"{}\"><path class=\"line\" d=\"M", style_class(series.style));
-    for (at, e) in &series.points {
-        let _ = write!(out, "{:.1} {:.1} ", x.at(*at), y.at(e.value));
-    }
-    out.push_str("\"/>");
+fn line(canvas: &mut Canvas, plot: &Plot, series: &Series, (x, y): (AxisScale, AxisScale)) {
+    canvas.line("line", series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))));
     for (at, e) in &series.points {
         let (px, py) = (x.at(*at), y.at(e.value));
         let tooltip =
             format!("{}, {} {}: {}", series.name, plot.x.title, x_label(&plot.x, *at), with_interval(e));
-        let _ = write!(out, "<g class=\"point\"><title>{}</title>", xml(&tooltip));
-        let (high, low) = (y.at(e.high), y.at(e.low));
-        if low - high > 1.0 {
-            let _ = write!(out, "<path class=\"whisker\" d=\"M{px:.1} {high:.1}V{low:.1}\"/>");
-        }
-        let _ = write!(out, "<circle class=\"hit\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"11\"/>");
-        marker(out, series.style, px, py);
-        out.push_str("</g>");
+        canvas.group("point", &tooltip, |canvas| {
+            let (high, low) = (y.at(e.high), y.at(e.low));
+            if low - high > 1.0 {
+                canvas.path("whisker", format_args!("M{px:.1} {high:.1}V{low:.1}"));
+            }
+            canvas.circle("hit", (px, py), 11.0);
+            marker(canvas, series.style, (px, py));
+        });
     }
-    out.push_str("</g>");
 }
 
 /// `41.2 Gbit/s (95.7 % interval 40.1 Gbit/s to 42.6 Gbit/s, 12 rounds)`
@@ -325,7 +270,7 @@ pub fn interval(e: &Estimate) -> String {
 }
 
 /// Eight shapes, so that colour is never the only difference.
-fn marker(out: &mut String, style: usize, x: f64, y: f64) {
+fn marker(canvas: &mut Canvas, style: usize, (x, y): (f64, f64)) {
     let path = match (style + style / COLOURS) % 8 {
         0 => "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
         1 => "M-3.6-3.6h7.2v7.2h-7.2Z",
@@ -336,11 +281,11 @@ fn marker(out: &mut String, style: usize, x: f64, y: f64) {
         6 => "M-4.6-2.5L-2.5-4.6L0-2.1L2.5-4.6L4.6-2.5L2.1 0L4.6 2.5L2.5 4.6L0 2.1L-2.5 4.6L-4.6 2.5L-2.1 0Z",
         _ => "M0-5L1.4-1.6L5-1.5L2.2 .8L3.1 4.3L0 2.3L-3.1 4.3L-2.2 .8L-5-1.5L-1.4-1.6Z",
     };
-    let _ = write!(out, "<path class=\"mark\" transform=\"translate({x:.1} {y:.1})\" d=\"{path}\"/>");
+    canvas.put(format_args!("<path class=\"mark\" transform=\"translate({x:.1} {y:.1})\" d=\"{path}\"/>"));
 }
 
 /// Names at the right ends of their lines, moved apart, each with a thin leader.
-fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
+fn end_labels(canvas: &mut Canvas, plot: &Plot, (x, y): (AxisScale, AxisScale)) {
     let ends = plot.series.iter().filter_map(|s| {
         let (at, e) = s.points.last()?;
         Some((y.at(e.value), x.at(*at), style_class(s.style), s.name.as_str()))
@@ -364,16 +309,10 @@ fn end_labels(out: &mut String, plot: &Plot, x: &Ruler, y: &Ruler) {
         places[i] = places[i].min(places[i + 1] - room);
     }
     for ((end, at, class, name), place) in labels.into_iter().zip(places) {
-        let _ = write!(
-            out,
-            "<g class=\"{class}\"><path class=\"leader\" d=\"M{:.1} {end:.1}L{} {place:.1}\"/><text class=\"name\" \
-             x=\"{}\" y=\"{:.1}\">{}</text></g>",
-            at + 6.0,
-            RIGHT + 4.0,
-            RIGHT + 7.0,
-            place + 4.5,
-            xml(&short_name(name))
-        );
+        canvas.group(&class, "", |canvas| {
+            canvas.path("leader", format_args!("M{:.1} {end:.1}L{} {place:.1}", at + 6.0, RIGHT + 4.0));
+            canvas.text("name", (RIGHT + 7.0, place + 4.5), Anchor::Start, &short_name(name));
+        });
     }
 }
 
@@ -434,7 +373,7 @@ mod tests {
         let axis = |scale| PlotAxis { title: "t".into(), unit: Unit::Count, scale };
         for scale in [Scale::Log10, Scale::Linear] {
             let series = Series { name: "n".into(), style: 0, points: vec![(0.0, e(0.0)), (1.0, e(-3.0))] };
-            let text = plot(&Plot {
+            let plot = Plot {
                 id: "p".into(),
                 title: "<t>".into(),
                 x: axis(Scale::Log2),
@@ -442,7 +381,8 @@ mod tests {
                 series: vec![series],
                 marks: Vec::new(),
                 note: None,
-            });
+            };
+            let text = plot.inline();
             assert!(!text.contains("NaN") && !text.contains("inf") && text.contains("&lt;t&gt;"), "{text}");
         }
     }

@@ -31,7 +31,6 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
     for statement in &report.verdict {
         wrap(&mut out, &statement.text, width, "", "");
     }
-    questions(&mut out, report, width);
     let shown = chosen(&report.glance);
     for table in &shown {
         out.push('\n');
@@ -63,21 +62,6 @@ pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
         out.push_str(&format!("\nReport: {}\n", visible(&page.display().to_string())));
     }
     out
-}
-
-/// How many questions the page answers.
-fn questions(out: &mut String, report: &Report, width: usize) {
-    let asked = report.blocks().filter(|block| matches!(block, Block::Question(_))).count();
-    if asked > 0 {
-        let are = if asked == 1 { "1 question is" } else { &format!("{asked} questions are") };
-        wrap(
-            out,
-            &format!("{are} answered in the report, each with the figures that show it."),
-            width,
-            "",
-            "",
-        );
-    }
 }
 
 /// The first tables and the last ones: with one table per thread count and metric, both extremes.

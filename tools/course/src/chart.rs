@@ -2,11 +2,11 @@
 //!
 //! Layout only: scales, ticks and colours are those of the report's own plots.
 
-use super::figure::{Figure, Panel, Series, rgb};
+use super::figure::{Figure, Panel, rgb};
 use super::page::{self, Anchor, Face, INK, MUTED, Page, RULE, lines};
 use syscost_core::units;
-use syscost_report::Scale;
-use syscost_report::svg::{self, Ruler};
+use syscost_report::svg::{self, AxisScale};
+use syscost_report::{Scale, Series};
 
 const WIDTH: f64 = 640.0;
 const MARGIN: f64 = 22.0;
@@ -59,7 +59,7 @@ fn draw(page: &mut Page, panel: &Panel, (left, top): (f64, f64), width: f64) {
     page.text((from, top + 15.0), &panel.title, PLAIN, Anchor::Start, Face::Bold, INK);
     page.text((middle, floor + 29.0), panel.x.title(), SMALL, Anchor::Middle, Face::Plain, MUTED);
     page.upward((left + 9.0, (ceiling + floor) / 2.0), &panel.y, SMALL, MUTED);
-    let xs = panel.xs();
+    let xs = svg::xs(&panel.series);
     let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
         let why = panel.missing.as_deref().unwrap_or("nothing was measured");
         for (index, line) in lines(why, SMALL, to - from - 24.0).iter().enumerate() {
@@ -69,7 +69,7 @@ fn draw(page: &mut Page, panel: &Panel, (left, top): (f64, f64), width: f64) {
         frame(page, (from, to), (ceiling, floor));
         return;
     };
-    let x = Ruler { scale: Scale::Log2, low: *first, high: *last, from: from + 10.0, to: to - 10.0 };
+    let x = AxisScale { scale: Scale::Log2, low: *first, high: *last, from: from + 10.0, to: to - 10.0 };
     let (ticks, y) = upright(panel, ceiling, floor);
     for tick in &ticks {
         let at = y.at(*tick);
@@ -91,24 +91,24 @@ fn draw(page: &mut Page, panel: &Panel, (left, top): (f64, f64), width: f64) {
 }
 
 /// The ticks and the scale of a panel's y axis.
-fn upright(panel: &Panel, ceiling: f64, floor: f64) -> (Vec<f64>, Ruler) {
+fn upright(panel: &Panel, ceiling: f64, floor: f64) -> (Vec<f64>, AxisScale) {
     let most = panel.estimates().map(|e| e.high).fold(0.0, f64::max);
     let least = panel.estimates().map(|e| e.low).fold(f64::INFINITY, f64::min);
     if panel.log_y && least > 0.0 {
         let ticks = svg::log_ticks(least, most);
         let (low, high) = (least / 1.12, most * 1.12);
-        return (ticks, Ruler { scale: Scale::Log10, low, high, from: floor, to: ceiling });
+        return (ticks, AxisScale { scale: Scale::Log10, low, high, from: floor, to: ceiling });
     }
     let ticks = svg::linear_ticks(most);
     let high = ticks.last().copied().unwrap_or(1.0).max(most);
-    (ticks, Ruler { scale: Scale::Linear, low: 0.0, high, from: floor, to: ceiling })
+    (ticks, AxisScale { scale: Scale::Linear, low: 0.0, high, from: floor, to: ceiling })
 }
 
 fn frame(page: &mut Page, (from, to): (f64, f64), (ceiling, floor): (f64, f64)) {
     page.line(&[(from, ceiling), (from, floor), (to, floor)], MUTED, 0.75);
 }
 
-fn band(page: &mut Page, series: &Series, x: &Ruler, y: &Ruler) {
+fn band(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
     if series.points.len() < 2 {
         return;
     }
@@ -117,7 +117,7 @@ fn band(page: &mut Page, series: &Series, x: &Ruler, y: &Ruler) {
     page.shape(&above.chain(below).collect::<Vec<_>>(), rgb(series.style), true);
 }
 
-fn line(page: &mut Page, series: &Series, x: &Ruler, y: &Ruler) {
+fn line(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
     let colour = rgb(series.style);
     let points: Vec<(f64, f64)> = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))).collect();
     page.line(&points, colour, 1.5);

@@ -13,7 +13,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::CsvColumn;
 use syscost_report::material::Material;
 use syscost_report::section::{drawings, machine, operations};
-use syscost_report::{Block, Section, svg};
+use syscost_report::{Block, Section};
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run cse221";
@@ -67,14 +67,10 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
     let mut drawn = Vec::new();
     for block in material.layouts.iter().flat_map(|layout| drawings::blocks(&material, layout)) {
         for block in block.all() {
-            let named = match block {
-                Block::Plot(plot) => Some((&plot.id, &plot.title, svg::standalone(plot))),
-                Block::Heat(map) => Some((&map.id, &map.title, syscost_report::heat::standalone(map))),
-                _ => None,
-            };
-            if let Some((id, title, drawing)) = named {
-                files.push(Artefact::made(format!("cse221_{id}.svg"), drawing));
-                drawn.push((format!("cse221_{id}.svg"), title.clone()));
+            if let Some(drawing) = block.drawing() {
+                let name = format!("cse221_{}.svg", drawing.id());
+                drawn.push((name.clone(), drawing.title().to_string()));
+                files.push(Artefact::made(name, drawing.standalone()));
             }
         }
     }

@@ -4,6 +4,7 @@
 
 use syscost_core::stats::Estimate;
 use syscost_core::units;
+use syscost_report::Series;
 use syscost_report::svg::{COLOURS, STYLE};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -52,24 +53,7 @@ impl Along {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    pub name: String,
-    /// Colour and marker, the same in every panel.
-    pub style: usize,
-    /// In order of x.
-    pub points: Vec<(f64, Estimate)>,
-}
-
 impl Panel {
-    /// Every x that was run, each once.
-    pub fn xs(&self) -> Vec<f64> {
-        let mut xs: Vec<f64> = self.series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
-        xs.sort_by(f64::total_cmp);
-        xs.dedup();
-        xs
-    }
-
     pub fn estimates(&self) -> impl Iterator<Item = &Estimate> {
         self.series.iter().flat_map(|s| s.points.iter().map(|p| &p.1))
     }

@@ -3,8 +3,9 @@
 //! The script reads no file, as the course asks. Its data are literals (numbers, strings, lists,
 //! dictionaries), so that they can be checked against the table without running it.
 
-use super::figure::{Along, Figure, Panel, Series};
+use super::figure::{Along, Figure, Panel};
 use std::fmt::Write;
+use syscost_report::Series;
 
 /// Names, colours and markers in order of style.
 const PROGRAM: &str = include_str!("plots.py");

@@ -6,7 +6,7 @@
 use super::{capital, plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Area, Arrow, Block, CellRef, Diagram, Entry, Kind, Notice, Section, Stage, Table};
+use crate::{Area, Arrow, Block, CellRef, Diagram, Entry, Location, Movement, Notice, Section, Table};
 use syscost_analyze::copies::data_path::{self, DataPath, Flow, Step};
 use syscost_analyze::copies::{self, Claim};
 use syscost_analyze::words::{and, percent};
@@ -209,7 +209,7 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
 fn drawing(told: &DataPath) -> Diagram {
     let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
-    let stage = |area, name: &str, short: &str| Stage { area, name: name.into(), short: short.into() };
+    let stage = |area, name: &str, short: &str| Location { area, name: name.into(), short: short.into() };
     let mut stages = if told.flows.iter().any(|(step, _)| *step == Step::Gather) {
         vec![stage(Area::User, "eight fields", "fields"), stage(Area::User, "sender's buffer", "buffer")]
     } else {
@@ -298,14 +298,14 @@ fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
         _ => "by reference",
     };
     match flow {
-        Flow::Unknown => Arrow::new(Kind::Unknown, "?", "not verified"),
+        Flow::Unknown => Arrow::new(Movement::Unknown, "?", "not verified"),
         Flow::Device { fetched } => {
             let amount = fetched.map_or("DMA".to_string(), |bytes| format!("{}x", figure(bytes)));
-            Arrow::new(Kind::Device, &amount, "by the device")
+            Arrow::new(Movement::Device, &amount, "by the device")
         }
-        Flow::Counted { copied: 0.0, .. } => Arrow::new(Kind::Reference, "0", instead),
+        Flow::Counted { copied: 0.0, .. } => Arrow::new(Movement::Reference, "0", instead),
         Flow::Counted { copied, uncopied } => {
-            let mut arrow = Arrow::new(Kind::Copied(copied), &format!("{}x", figure(copied)), what);
+            let mut arrow = Arrow::new(Movement::Copied(copied), &format!("{}x", figure(copied)), what);
             if uncopied >= SHOWN {
                 arrow.rest = Some(format!("{} {instead}", figure(uncopied)));
             }

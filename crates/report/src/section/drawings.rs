@@ -7,7 +7,7 @@ use super::capital;
 use crate::context::{Layout, spread};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, HeatCell, HeatMap, Mark, Place, Plot, PlotAxis, Scale, Series};
+use crate::{Block, HeatCell, HeatMap, Mark, MarkShape, Plot, PlotAxis, Scale, Series};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_analyze::operations::curves::{self, Line};
 use syscost_analyze::operations::levels;
@@ -228,17 +228,17 @@ fn marks(m: &Material, axis: &Axis, lines: &[Line], shown: &[usize]) -> Vec<Mark
         for level in levels::of_line(&lines[*at]) {
             let unit = lines[*at].points.first().map_or(Unit::Count, |p| p.1.unit);
             // Lines that agree share a mark.
-            let again = |m: &Mark| match m.place {
-                Place::Level { y, from_x, to_x } => {
+            let again = |m: &Mark| match m.shape {
+                MarkShape::Level { y, from_x, to_x } => {
                     (y / level.value).ln().abs() < ALIKE.ln() && from_x <= level.to_x && level.from_x <= to_x
                 }
-                Place::At { .. } | Place::Line { .. } => false,
+                MarkShape::At { .. } | MarkShape::Line { .. } => false,
             };
             if marks.iter().any(again) {
                 continue;
             }
-            let place = Place::Level { y: level.value, from_x: level.from_x, to_x: level.to_x };
-            marks.push(Mark { place, style: Some(style), label: unit.format(level.value) });
+            let shape = MarkShape::Level { y: level.value, from_x: level.from_x, to_x: level.to_x };
+            marks.push(Mark { shape, style: Some(style), label: unit.format(level.value) });
         }
     }
     if axis.unit == Unit::Bytes {
@@ -246,7 +246,7 @@ fn marks(m: &Material, axis: &Axis, lines: &[Line], shown: &[usize]) -> Vec<Mark
         let (low, high) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
         let within = levels::capacities(m.run).into_iter().filter(|c| c.bytes >= low && c.bytes <= high);
         marks.extend(within.map(|c| Mark {
-            place: Place::At { x: c.bytes },
+            shape: MarkShape::At { x: c.bytes },
             style: None,
             label: format!("{} {}", c.name, Unit::Bytes.format(c.bytes)),
         }));

@@ -5,7 +5,7 @@ use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::section::glance::standing;
-use crate::{Block, Entry, Mark, Place, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
+use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED};
@@ -300,7 +300,7 @@ fn saturated(axis: &str, ends: &[(String, u64, &Distribution)], series: &[Series
     let last = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).fold(0.0, f64::max);
     let within = ends.iter().filter(|(_, at, _)| axis == RATE.id && *at as f64 <= last);
     let mark = |(name, at, _): &(String, u64, &Distribution)| Mark {
-        place: Place::At { x: *at as f64 },
+        shape: MarkShape::At { x: *at as f64 },
         style: None,
         label: format!("{name} saturated"),
     };

@@ -10,7 +10,6 @@ pub mod glance;
 pub mod hardware;
 pub mod latency;
 pub mod machine;
-pub mod maps;
 pub mod method;
 pub mod missing;
 pub mod operations;

@@ -1,8 +1,8 @@
 //! Where each way is best: a map over size and threads for each metric that ranks, and sentences with
 //! the interval in which the answer changes.
 //!
-//! Shown where the run refined its grid or compared more than mechanisms; elsewhere the maps of winners
-//! say the same.
+//! The sentences stand where the run refined its grid or compared more than mechanisms; elsewhere the verdict
+//! says the same.
 
 use super::unless_empty;
 use crate::escape::slug;
@@ -25,9 +25,6 @@ const COMBINATIONS: usize = 6;
 
 pub fn section(m: &Material) -> Option<Section> {
     let refined = !m.run.record.plan.refinements.is_empty() || m.run.record.spec.refine.is_some();
-    if !refined && !m.analysis.ways_vary {
-        return None;
-    }
     let words = Words::of(m.run);
     let namer = Namer { run: m.run, words: &words };
     let mut styles = Styles::of(m);
@@ -49,7 +46,9 @@ pub fn section(m: &Material) -> Option<Section> {
         return None;
     }
     let mut blocks = maps;
-    blocks.push(Block::Statements(statements));
+    if refined || m.analysis.ways_vary {
+        blocks.push(Block::Statements(statements));
+    }
     blocks.extend(copied_here(m.run).map(Block::Statement));
     let plan = &m.run.record.plan;
     if !plan.refinements.is_empty() {

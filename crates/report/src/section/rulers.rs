@@ -4,7 +4,7 @@
 use super::{capital, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Entry, Mark, Place, Section, Standing, Table};
+use crate::{Block, Entry, Mark, MarkShape, Section, Standing, Table};
 use std::ops::RangeInclusive;
 use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::HEADLINES;
@@ -85,7 +85,7 @@ pub fn marks(m: &Material, metric: &str, at: &Point, sizes: RangeInclusive<f64>)
     let mark = |line: Line| Mark {
         label: line.name,
         style: None,
-        place: Place::Line {
+        shape: MarkShape::Line {
             points: line
                 .points
                 .iter()

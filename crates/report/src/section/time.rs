@@ -38,7 +38,10 @@ pub fn section(m: &Material) -> Option<Section> {
              fitted. \"Not explained\" is what was measured less the sum. `syscost explain CASE` prints one account."
                 .into(),
         ));
-        blocks.extend(bars(m).into_iter().map(Block::Bars));
+        let bars = bars(m);
+        let tables = bars.iter().map(|bars| Block::Table(parts(bars))).collect();
+        blocks.extend(bars.into_iter().map(Block::Bars));
+        blocks.push(Block::Folded { title: "The same as tables".into(), blocks: tables });
         blocks.extend(plot(m).map(Block::Plot));
         blocks.push(Block::Folded {
             title: format!("Predicted against measured, {}", plural(model.accounts.len(), "case")),
@@ -107,6 +110,27 @@ fn bars(m: &Material) -> Vec<StackedBars> {
         }
     }
     all
+}
+
+/// The figures of a drawing: a row for each of its bars.
+fn parts(bars: &StackedBars) -> Table {
+    let used = bars.legend();
+    let names = used.iter().map(|(name, _)| *name);
+    let columns = std::iter::once("").chain(names).chain(["sum", "not explained", "measured"]);
+    let row = |bar: &StackedBar| {
+        let sum: f64 = bar.parts.iter().sum();
+        let figures = used.iter().map(|(_, part)| bar.parts[*part]);
+        let figures = figures.chain([sum, bar.measured - sum, bar.measured]);
+        let figures = figures.map(|ns| Entry::Number(ns, bars.unit));
+        std::iter::once(Entry::Text(bar.label.clone())).chain(figures).collect()
+    };
+    Table {
+        id: format!("{}-table", bars.id),
+        title: bars.title.clone(),
+        columns: columns.map(String::from).collect(),
+        rows: bars.bars.iter().map(row).collect(),
+        ..Table::default()
+    }
 }
 
 /// The point without what only some mechanisms have.

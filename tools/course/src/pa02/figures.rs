@@ -2,8 +2,9 @@
 
 use super::column::{self, Column};
 use super::grid::{Grid, IMPLEMENTATIONS, Place};
-use crate::figure::{Along, Figure, Panel, Series};
+use crate::figure::{Along, Figure, Panel};
 use syscost_core::units::Unit;
+use syscost_report::Series;
 use syscost_report::material::Material;
 use syscost_report::section::{capital, machine, threads};
 

@@ -17,7 +17,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::CsvColumn;
 use syscost_report::material::Material;
-use syscost_report::{diagram, section};
+use syscost_report::section;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
@@ -72,9 +72,9 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
     let copies = section::copies::section(&material);
     let mut drawings = Vec::new();
     for block in copies.iter().flat_map(|s| &s.blocks) {
-        if let syscost_report::Block::Diagram(d) = block {
-            let name = format!("{roll}_Part_A_{}.svg", d.id);
-            files.push(Artefact::made(name.clone(), diagram::standalone(d)));
+        if let Some(drawing) = block.drawing() {
+            let name = format!("{roll}_Part_A_{}.svg", drawing.id());
+            files.push(Artefact::made(name.clone(), drawing.standalone()));
             drawings.push(name);
         }
     }

@@ -1,0 +1,157 @@
+//! SVG: its elements, and what surrounds every drawing on a page and in a file of its own.
+//!
+//! Colours and strokes are classes of the shared style. Layout only.
+
+use super::escape::xml;
+use super::svg;
+use std::fmt::{Arguments, Write};
+
+/// A drawing that stands on the page and is a file of its own.
+pub trait Drawing {
+    /// File name without ending.
+    fn id(&self) -> &str;
+    fn title(&self) -> &str;
+    fn frame(&self) -> Frame<'_>;
+    fn draw(&self, canvas: &mut Canvas);
+
+    /// For embedding in a page that has the shared style.
+    fn inline(&self) -> String {
+        let Frame { class, spoken, width, height, .. } = self.frame();
+        let mut canvas = Canvas::default();
+        canvas.put(format_args!(
+            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" class=\"plot {class}\" role=\"img\" aria-label=\"{}\">",
+            xml(&spoken)
+        ));
+        self.draw(&mut canvas);
+        canvas.0 + "</svg>"
+    }
+
+    /// With style, title and legend above, and notes below.
+    fn standalone(&self) -> String {
+        let Frame { class, spoken, width, height, legend, sample, notes } = self.frame();
+        let characters = (width / 9.0) as usize;
+        let titles = lines(self.title(), characters);
+        let notes: Vec<String> = notes.iter().flat_map(|note| lines(note, characters * 4 / 3)).collect();
+        let above = 14.0 + 20.0 * titles.len() as f64 + 18.0 * legend.len() as f64;
+        let whole = above + height + 18.0 * notes.len() as f64 + 8.0;
+        let mut canvas = Canvas::default();
+        canvas.put(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -{above:.0} {width:.0} {whole:.0}\" \
+             width=\"{:.0}\" height=\"{:.0}\" role=\"img\" class=\"plot {class} standalone\">\n\
+             <title>{}</title>\n<style>{}</style>\n",
+            width * 1.6,
+            whole * 1.6,
+            xml(&spoken),
+            svg::STYLE
+        ));
+        canvas.rect("paper", (0.0, -above), (width, whole));
+        for (line, y) in titles.iter().zip((0..).map(|i| 20.0 - above + 20.0 * f64::from(i))) {
+            canvas.text("heading", (12.0, y), Anchor::Start, line);
+        }
+        for ((name, style), y) in legend.iter().zip((0..).map(|i| -8.0 - 18.0 * f64::from(i))) {
+            canvas.group(&svg::style_class(*style), "", |canvas| {
+                canvas.rect(sample, (12.0, y - 10.0), (16.0, 11.0));
+                canvas.text("name", (34.0, y), Anchor::Start, name);
+            });
+        }
+        self.draw(&mut canvas);
+        for (line, y) in notes.iter().zip((0..).map(|i| height + 12.0 + 18.0 * f64::from(i))) {
+            canvas.text("", (12.0, y), Anchor::Start, line);
+        }
+        canvas.0 + "</svg>\n"
+    }
+}
+
+/// What surrounds a drawing.
+#[derive(Default)]
+pub struct Frame<'a> {
+    /// What kind of drawing it is, for the style.
+    pub class: &'static str,
+    /// For those who hear it.
+    pub spoken: String,
+    pub width: f64,
+    pub height: f64,
+    /// Names and their styles.
+    pub legend: Vec<(&'a str, usize)>,
+    /// The class of the legend's samples.
+    pub sample: &'static str,
+    /// What the page says beside the drawing.
+    pub notes: Vec<String>,
+}
+
+/// Where a text is held.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Default)]
+pub struct Canvas(String);
+
+impl Canvas {
+    pub fn put(&mut self, text: Arguments<'_>) {
+        // Writing into a string cannot fail.
+        let _ = self.0.write_fmt(text);
+    }
+
+    pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let text = xml(text);
+        self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{text}</text>"));
+    }
+
+    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        self.put(format_args!(
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        ));
+    }
+
+    pub fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+        self.put(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>"));
+    }
+
+    pub fn path(&mut self, class: &str, path: Arguments<'_>) {
+        self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+    }
+
+    /// A line through points.
+    pub fn line(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
+        let points: Vec<String> = points.map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        self.path(class, format_args!("M{}", points.join(" ")));
+    }
+
+    /// Elements that share a class, with what they say on hover.
+    pub fn group(&mut self, class: &str, tooltip: &str, content: impl FnOnce(&mut Canvas)) {
+        self.put(format_args!("<g class=\"{class}\">"));
+        if !tooltip.is_empty() {
+            self.put(format_args!("<title>{}</title>", xml(tooltip)));
+        }
+        content(self);
+        self.0.push_str("</g>");
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Words in lines of at most so many characters.
+fn lines(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
