@@ -48,7 +48,7 @@ pub trait Drawing {
         for (line, y) in titles.iter().zip((0..).map(|i| 20.0 - above + 20.0 * f64::from(i))) {
             canvas.text("heading", (12.0, y), Anchor::Start, line);
         }
-        for ((name, style), y) in legend.iter().zip((0..).map(|i| -8.0 - 18.0 * f64::from(i))) {
+        for ((name, style), y) in legend.iter().rev().zip((0..).map(|i| -8.0 - 18.0 * f64::from(i))) {
             canvas.group(&svg::style_class(*style), "", |canvas| {
                 canvas.rect(sample, (12.0, y - 10.0), (16.0, 11.0));
                 canvas.text("name", (34.0, y), Anchor::Start, name);

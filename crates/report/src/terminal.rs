@@ -3,7 +3,7 @@
 //! Colour only where the caller says so; recorded text cannot drive the terminal.
 
 use super::escape::visible;
-use super::{Block, Diagram, Entry, Notice, Report, Standing, Table, diagram};
+use super::{Diagram, Entry, Notice, Report, Standing, Table, diagram};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
 use std::path::Path;
 use syscost_core::units;

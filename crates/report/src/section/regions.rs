@@ -20,8 +20,9 @@ use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::transfer::axes::THREADS;
 
-/// Combinations of the other axes that are drawn.
+/// Combinations of the other axes that are drawn, as long as the page has room for their places.
 const COMBINATIONS: usize = 6;
+const PLACES: usize = 1000;
 
 pub fn section(m: &Material) -> Option<Section> {
     let refined = !m.run.record.plan.refinements.is_empty() || m.run.record.spec.refine.is_some();
@@ -29,6 +30,7 @@ pub fn section(m: &Material) -> Option<Section> {
     let namer = Namer { run: m.run, words: &words };
     let mut styles = Styles::of(m);
     let mut maps = Vec::new();
+    let mut places = 0;
     let mut statements = Vec::new();
     for study in &m.analysis.ways {
         let lines = regions::lines(m.run, study, ALONG.id);
@@ -37,6 +39,10 @@ pub fn section(m: &Material) -> Option<Section> {
             grids.entry(line.held.without(THREADS.id)).or_default().push(line);
         }
         for (rest, mut lines) in grids.into_iter().take(COMBINATIONS) {
+            places += lines.iter().map(|line| line.steps.len()).sum::<usize>();
+            if places > PLACES && !maps.is_empty() {
+                break;
+            }
             lines.sort_by_key(|l| l.held.int(THREADS));
             maps.push(Block::Regions(map(&namer, study, &rest, &lines, &mut styles)));
         }
