@@ -8,18 +8,12 @@ mod connections;
 mod object;
 mod queues;
 mod receivers;
+#[path = "../support/mod.rs"]
+mod support;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::Output;
 use std::sync::{Mutex, MutexGuard};
+use support::skipped;
 use syscost_measure::ledger::Ledger;
-
-pub const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
-
-pub fn skipped(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
-}
 
 /// One at a time: a test looks at the programs that the kernel has loaded.
 pub fn turn() -> MutexGuard<'static, ()> {
@@ -36,31 +30,4 @@ pub fn ledger(test: &str) -> Option<Ledger> {
             None
         }
     }
-}
-
-pub fn is_root(test: &str) -> bool {
-    // SAFETY: geteuid has no preconditions.
-    let root = unsafe { libc::geteuid() } == 0;
-    if !root {
-        skipped(test, "needs root");
-    }
-    root
-}
-
-/// The binary where every user may run it.
-pub fn open_to_all() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a scratch directory");
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).expect("chmod");
-    let program = directory.path().join("syscost");
-    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
-    (directory, program)
-}
-
-pub fn said(output: &Output) -> String {
-    format!(
-        "{}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }

@@ -1,6 +1,6 @@
 //! The committed objects are what their sources say.
 
-use crate::skipped;
+use crate::support::skipped;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ fn the_committed_objects_are_rebuilt_from_their_sources() {
     }
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let output = Command::new(program("build")).arg(scratch.path()).output().expect("the script starts");
-    assert!(output.status.success(), "{}", crate::said(&output));
+    assert!(output.status.success(), "{}", crate::support::said(&output));
     let sources = fs::read_dir(program(".")).expect("the folder").filter_map(|entry| entry.ok());
     let names = sources.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".c")?.to_string()));
     let names: Vec<String> = names.collect();

@@ -1,7 +1,8 @@
 //! The ledger where a queue of the sender's own device drops what it cannot hold: no byte is unexplained.
 
 use crate::audits::audits;
-use crate::{SYSCOST, is_root, ledger, said, skipped, turn};
+use crate::support::{SYSCOST, is_root, said, skipped};
+use crate::{ledger, turn};
 use std::process::Command;
 use syscost_experiment::run::audit::Balance;
 

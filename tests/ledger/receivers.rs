@@ -1,7 +1,8 @@
 //! What each receiver takes is counted to the byte: copied to its memory, or by its own word not.
 
 use crate::audits::audits;
-use crate::{SYSCOST, ledger, skipped, turn};
+use crate::support::{SYSCOST, skipped};
+use crate::{ledger, turn};
 use std::process::Command;
 use syscost_experiment::run::audit::Balance;
 use syscost_host::namespaces;

@@ -1,9 +1,8 @@
 //! Whatever ends a run, nothing stays: no worker, no namespace, no link; and the run continues.
 
-use crate::common::{self, SYSCOST};
+use crate::common::{self, SYSCOST, soon};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use syscost_experiment::run::State;
 use syscost_experiment::run::files::RunDir;
 
@@ -26,15 +25,6 @@ fn start(out: &Path, path: &str) -> Child {
         .expect("the binary starts")
 }
 
-/// Waits for something that must happen soon.
-fn soon(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
-        syscost_sys::sleep::sleep(Duration::from_millis(20));
-    }
-}
-
 fn samples_exist(out: &Path) -> bool {
     RunDir::load(out).is_ok_and(|run| run.samples.len() > 8)
 }
@@ -47,8 +37,7 @@ fn end_and_look(path: &str, signal: i32) {
     soon("the first samples", || samples_exist(&out));
     soon("a worker", || !common::workers_of(child.id()).is_empty());
     let workers = common::workers_of(child.id());
-    // SAFETY: kill touches no memory; the child is not reaped yet.
-    unsafe { libc::kill(child.id() as i32, signal) };
+    common::signal(child.id(), signal);
     let status = child.wait().expect("the child ends");
     soon("the end of the workers", || workers.iter().all(|worker| !common::workers().contains(worker)));
     assert_eq!(links(), links_before, "no link stays");
@@ -58,7 +47,7 @@ fn end_and_look(path: &str, signal: i32) {
         assert_eq!(run.record.state, State::Interrupted, "{status}");
     }
     let before = run.samples.len();
-    let output = common::syscost(&["run", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "8s"]);
+    let output = common::syscost(&["run", "--resume", out.to_str().expect("UTF-8"), "--time-limit", "3s"]);
     // 1: a round may fail on a machine that is busy with other tests; the run says so.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", common::said(&output));
     let resumed = RunDir::load(&out).expect("the directory is valid");

@@ -1,43 +1,96 @@
 //! What the live tests share.
 
-use std::os::unix::fs::PermissionsExt;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use syscost_core::axis::Point;
 use syscost_experiment::plan::{Plan, Skip};
-use syscost_experiment::run::RunDir;
+use syscost_experiment::run::{Run, RunDir, State};
 use syscost_experiment::spec::Spec;
 use syscost_harness::{self as measure, Event};
 use syscost_host::namespaces;
 use syscost_sys::program;
 
-/// The binary under test.
-pub const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
+pub use crate::support::*;
 
 /// Points the library at the real binary: its own executable is the test's.
 pub fn use_real_binary() {
     program::set(SYSCOST);
 }
 
-/// Checks every case of a transfer over these axes, byte by byte; none may fail. Returns the plan, the points that
-/// were verified, and what was found out to be impossible on the way.
-pub fn checked(axes: &[(&str, &str)]) -> (Plan, Vec<Point>, Vec<Skip>) {
-    use_real_binary();
-    let mut spec = Spec::named("transfer").expect("the probe is a spec");
+/// An experiment of one probe over these axes.
+pub fn spec(probe: &str, axes: &[(&str, &str)]) -> Spec {
+    let mut spec = Spec::named(probe).expect("the probe is a spec");
     for (flag, values) in axes {
         spec.set_axis(flag, &[values]).expect("valid values");
     }
-    let plan = Plan::make(&spec).expect("a plan");
+    spec
+}
+
+pub fn plan(probe: &str, axes: &[(&str, &str)]) -> Plan {
+    use_real_binary();
+    Plan::make(&spec(probe, axes)).expect("a plan")
+}
+
+/// Checks every case of a plan, byte by byte; none may fail. Returns the points that were verified, and what was
+/// found out to be impossible on the way.
+pub fn checked(plan: &Plan) -> (Vec<Point>, Vec<Skip>) {
     let mut done = Vec::new();
-    let (failures, skips) = measure::check(&plan, &mut |event| {
+    let (failures, skips) = measure::check(plan, &mut |event| {
         if let Event::CaseDone { case, .. } = event {
             done.push(case.point.clone());
         }
     })
     .expect("the check runs");
     assert!(failures.is_empty(), "{failures:#?}");
-    (plan, done, skips)
+    (done, skips)
+}
+
+/// Checks every case of the axes given; each must run and verify.
+pub fn all_verify(probe: &str, axes: &[(&str, &str)]) {
+    let plan = plan(probe, axes);
+    assert!(plan.skips.is_empty(), "{:?}", plan.skips);
+    let (done, _) = checked(&plan);
+    assert!(!done.is_empty());
+    assert_eq!(done.len(), plan.cases.iter().filter(|case| case.twin_of.is_none()).count());
+}
+
+/// Writes an experiment of exactly so many rounds: `timing` is its warm-up, its window, and windows a round.
+pub fn experiment(
+    folder: &Path,
+    rounds: impl Display,
+    limit: &str,
+    timing: (&str, &str, u32),
+    probes: &str,
+) -> PathBuf {
+    let path = folder.join(format!("experiment-{rounds}.toml"));
+    let (warmup, window, windows) = timing;
+    let text = format!(
+        "name = \"test\"\ntitle = \"test\"\nmin_rounds = {rounds}\nmax_rounds = {rounds}\ntime_limit = \"{limit}\"\n\
+         [timing]\nwarmup = \"{warmup}\"\nwindow = \"{window}\"\nwindows = {windows}\n{probes}\n"
+    );
+    std::fs::write(&path, text).expect("the experiment is written");
+    path
+}
+
+/// What the command starts has this limit of a resource.
+pub fn limit(command: &mut Command, resource: libc::__rlimit_resource_t, soft: u64, hard: u64) {
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: between fork and exec one system call is made, which reads a structure of the closure's own.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(resource, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    };
+}
+
+pub fn signal(pid: u32, signal: i32) {
+    // SAFETY: kill touches no memory of ours.
+    unsafe { libc::kill(pid as i32, signal) };
 }
 
 /// May namespaces be made here? Says why not, once per caller.
@@ -50,20 +103,6 @@ pub fn namespaces_allowed(test: &str) -> bool {
             false
         }
     }
-}
-
-/// Root can take the part of other users and kill what it likes.
-pub fn is_root(test: &str) -> bool {
-    // SAFETY: geteuid has no preconditions.
-    let root = unsafe { libc::geteuid() } == 0;
-    if !root {
-        skipped(test, "needs root");
-    }
-    root
-}
-
-pub fn skipped(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
 }
 
 /// Runs the binary to its end.
@@ -85,14 +124,22 @@ pub fn measured(out: &Path) {
     assert!(RunDir::load(out).is_ok(), "{}", said(&made));
 }
 
-/// Standard error and output, for assertion messages.
-pub fn said(output: &Output) -> String {
-    format!(
-        "{}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
+/// The status is that of a run in which nothing is wrong; of one that got no CPU in time, only that is said.
+pub fn sound(status: i32, run: &Run, text: &str) {
+    let (failures, cases) = (&run.record.failures, run.record.plan.cases.len());
+    let seen: BTreeSet<usize> = run.samples.iter().map(|sample| sample.case).collect();
+    let starved = failures.iter().all(|failure| failure.message.contains("stood still"));
+    let late = run.record.state == State::TimeLimit && seen.len() < cases;
+    let wanted = i32::from(!failures.is_empty() || late);
+    assert!(starved && status == wanted && !seen.is_empty(), "{text}");
+    assert!(seen.len() == cases || late || !failures.is_empty(), "each case has samples: {text}");
+}
+
+/// A script of the shell that can be executed at once.
+pub fn script(path: &Path, text: &str) {
+    let draft = path.with_extension("draft");
+    std::fs::write(&draft, format!("#!/bin/sh\n{text}\n")).expect("a script");
+    executable(&draft, path);
 }
 
 /// Processes of this binary that are workers.
@@ -121,16 +168,6 @@ pub fn stat_field(pid: u32, number: usize) -> Option<String> {
 /// The process that made this one, or that it was left to.
 pub fn parent(pid: u32) -> Option<u32> {
     stat_field(pid, 4)?.parse().ok()
-}
-
-/// The binary where every user may run it: the build directory may lie below one that others
-/// cannot enter.
-pub fn open_to_all() -> (tempfile::TempDir, PathBuf) {
-    let directory = tempfile::tempdir().expect("a scratch directory");
-    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("chmod");
-    let program = directory.path().join("syscost");
-    std::fs::copy(SYSCOST, &program).expect("the binary is copied");
-    (directory, program)
 }
 
 /// A control group of our own; removed when dropped.

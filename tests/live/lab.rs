@@ -4,11 +4,10 @@
 //! The kernel is fetched once into the build directory. Without the emulator, or without a network
 //! at the first time, these tests say so and are no pass.
 
-use crate::common::{SYSCOST, is_root, said, skipped};
+use crate::common::{SYSCOST, is_root, said, skipped, soon};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Audit, Run};
 use syscost_measure::ledger::Tier;
@@ -92,6 +91,7 @@ fn entries(folder: &Path) -> usize {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn between_devices_nothing_is_copied_and_on_veth_everything() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();
@@ -129,6 +129,7 @@ fn between_devices_nothing_is_copied_and_on_veth_everything() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();
@@ -158,6 +159,7 @@ fn whatever_is_called_zero_copy_leaves_a_device_uncopied() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_device_without_scatter_gather_is_found_out() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();
@@ -183,6 +185,7 @@ fn a_device_without_scatter_gather_is_found_out() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn an_emulated_aarch64_counts_instructions() {
     const BINARY: &str = "SYSCOST_AARCH64_BINARY";
     let Some(binary) = std::env::var_os(BINARY) else {
@@ -211,6 +214,7 @@ fn an_emulated_aarch64_counts_instructions() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_guest_that_takes_too_long_is_ended_and_its_console_kept() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();
@@ -239,15 +243,8 @@ fn inside(folder: &Path) -> Vec<u32> {
         .collect()
 }
 
-fn soon(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
-        syscost_sys::sleep::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_killed_lab_leaves_no_guest_and_no_file() {
     let _one = one_at_a_time();
     let temporary = tempfile::tempdir().unwrap();

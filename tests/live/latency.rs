@@ -1,32 +1,16 @@
 //! Latency end to end: every mechanism verified in both loops, and a short run whose files rebuild its report.
 
 use crate::common;
-use syscost_experiment::plan::Plan;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::spec::Spec;
-use syscost_harness::{self as measure, Event};
-
-fn spec(axes: &[(&str, &str)]) -> Spec {
-    let mut spec = Spec::named("tcp_latency").expect("the probe is a spec");
-    for (flag, values) in axes {
-        spec.set_axis(flag, &[values]).expect("valid values");
-    }
-    spec
-}
 
 /// Each case once, every byte verified on its way there (and back, in a closed loop).
 fn all_verify(axes: &[(&str, &str)]) {
-    common::use_real_binary();
-    let plan = Plan::make(&spec(axes)).expect("a plan");
-    let mut done = 0;
-    let (failures, _) =
-        measure::check(&plan, &mut |event| done += usize::from(matches!(event, Event::CaseDone { .. })))
-            .expect("the check runs");
-    assert!(failures.is_empty(), "{failures:#?}");
-    assert!(done > 0);
+    let (done, _) = common::checked(&common::plan("tcp_latency", axes));
+    assert!(!done.is_empty());
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_mechanism_answers_and_keeps_a_schedule() {
     all_verify(&[
         ("path", "loopback"),
@@ -47,17 +31,10 @@ fn between_namespaces_the_clock_is_the_same() {
 /// A receiver that sleeps until more has arrived than a request never answers it.
 #[test]
 fn a_low_water_mark_above_the_message_is_skipped_with_its_reason() {
-    common::use_real_binary();
-    let plan = Plan::make(&spec(&[
-        ("path", "loopback"),
-        ("loop", "closed"),
-        ("mechanism", "send"),
-        ("size", "1K"),
-        ("low-water", "4K"),
-    ]))
-    .expect("a plan");
-    let (failures, skips) = measure::check(&plan, &mut |_| {}).expect("the check runs");
-    assert!(failures.is_empty() && skips.len() == 1, "{failures:?} {skips:?}");
+    let closed = [("path", "loopback"), ("loop", "closed"), ("mechanism", "send")];
+    let axes = [&closed[..], &[("size", "1K"), ("low-water", "4K")]].concat();
+    let (_, skips) = common::checked(&common::plan("tcp_latency", &axes));
+    assert_eq!(skips.len(), 1, "{skips:?}");
     assert!(skips[0].why.reason.contains("never wakes"), "{skips:?}");
 }
 

@@ -3,18 +3,23 @@
 //!
 //! What needs a right that is missing says "skipped: reason" and is no pass.
 
+#[path = "../support/mod.rs"]
+mod support;
 mod common;
 mod cleanup;
+mod formula;
 mod lab;
 mod latency;
 mod mechanisms;
 mod local_transfers;
 mod mounted;
+mod namespaces;
 mod receivers;
 mod reliability;
 mod remote;
 mod operations;
 mod page_cache;
+mod processor_operations;
 mod transfers;
 mod uring;
 mod users;

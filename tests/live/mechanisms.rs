@@ -1,11 +1,8 @@
 //! Every mechanism that this machine has, whether in the default study or not: several messages to a
 //! call, MSG_MORE, its own axes, every byte verified; and what an ordinary user may not have.
 
-use crate::common;
-use crate::transfers::{all_verify, spec};
-use std::os::unix::process::CommandExt;
+use crate::common::{self, all_verify};
 use std::process::Command;
-use syscost_experiment::plan::Plan;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
 
@@ -39,7 +36,10 @@ fn with(test: &str, axis: &str) -> String {
 #[test]
 fn all_of_them_on_loopback() {
     let all = names(&available("all_of_them_on_loopback"));
-    all_verify(&[("path", "loopback"), ("mechanism", &all), ("size", "8,9,1000,65537"), ("threads", "2")]);
+    all_verify(
+        "transfer",
+        &[("path", "loopback"), ("mechanism", &all), ("size", "8,9,1000,65537"), ("threads", "2")],
+    );
 }
 
 #[test]
@@ -47,49 +47,61 @@ fn all_of_them_between_namespaces() {
     const TEST: &str = "all_of_them_between_namespaces";
     if common::namespaces_allowed(TEST) {
         let all = names(&available(TEST));
-        all_verify(&[("path", "veth"), ("mechanism", &all), ("size", "1000,65537"), ("threads", "1")]);
+        all_verify(
+            "transfer",
+            &[("path", "veth"), ("mechanism", &all), ("size", "1000,65537"), ("threads", "1")],
+        );
     }
 }
 
 #[test]
 fn several_messages_to_a_call() {
     let several = with("several_messages_to_a_call", mechanism::MESSAGES_PER_CALL.id);
-    all_verify(&[
-        ("path", "loopback"),
-        ("mechanism", &several),
-        ("size", "8,1000,65537"),
-        ("threads", "1"),
-        ("batch", "8,64,128"),
-    ]);
+    all_verify(
+        "transfer",
+        &[
+            ("path", "loopback"),
+            ("mechanism", &several),
+            ("size", "8,1000,65537"),
+            ("threads", "1"),
+            ("batch", "8,64,128"),
+        ],
+    );
 }
 
 /// What is held back must neither be lost at the end nor make a sender wait for its own bytes.
 #[test]
 fn more_that_never_follows() {
     let more = with("more_that_never_follows", mechanism::MSG_MORE.id);
-    all_verify(&[
-        ("path", "loopback"),
-        ("mechanism", &more),
-        ("size", "8,1000,65537"),
-        ("threads", "1"),
-        ("msg-more", "on"),
-        ("nodelay", "on,off"),
-    ]);
+    all_verify(
+        "transfer",
+        &[
+            ("path", "loopback"),
+            ("mechanism", &more),
+            ("size", "8,1000,65537"),
+            ("threads", "1"),
+            ("msg-more", "on"),
+            ("nodelay", "on,off"),
+        ],
+    );
 }
 
 #[test]
 fn pipes_and_lent_pages_keep_their_limits() {
     let piped = with("pipes_and_lent_pages_keep_their_limits", "pipe_bytes");
-    all_verify(&[
-        ("path", "loopback"),
-        ("mechanism", &piped),
-        ("size", "4096,65537"),
-        ("threads", "1"),
-        ("alignment", "heap,page"),
-        ("batch", "1,64"),
-        ("pipe-size", "4K,1M"),
-        ("page-reuse", "read,acknowledged"),
-    ]);
+    all_verify(
+        "transfer",
+        &[
+            ("path", "loopback"),
+            ("mechanism", &piped),
+            ("size", "4096,65537"),
+            ("threads", "1"),
+            ("alignment", "heap,page"),
+            ("batch", "1,64"),
+            ("pipe-size", "4K,1M"),
+            ("page-reuse", "read,acknowledged"),
+        ],
+    );
 }
 
 /// The packed copy of a call and the ring of lent pages are memory that a plan must know of.
@@ -100,7 +112,7 @@ fn memory_grows_with_the_messages_of_a_call() {
         let bytes = |batch: &str| {
             let axes =
                 [("path", "loopback"), ("mechanism", id), ("size", "1M"), ("threads", "1"), ("batch", batch)];
-            let plan = Plan::make(&spec(&axes)).expect("a plan");
+            let plan = common::plan("transfer", &axes);
             probe.needs(&plan.cases[0].point).memory_bytes
         };
         assert!(bytes("128") >= 128 << 20, "{id}: {}", bytes("128"));
@@ -112,7 +124,6 @@ fn memory_grows_with_the_messages_of_a_call() {
 #[test]
 fn a_pipe_that_is_refused_is_a_skip() {
     const TEST: &str = "a_pipe_that_is_refused_is_a_skip";
-    const NOBODY: u32 = 65534;
     if !common::is_root(TEST) {
         return;
     }
@@ -120,7 +131,7 @@ fn a_pipe_that_is_refused_is_a_skip() {
     let piped = with(TEST, "pipe_bytes");
     let arguments = ["check", "transfer", "--mechanism", &piped, "--size", "64K", "--threads", "1"];
     let mut command = Command::new(program);
-    command.current_dir("/").uid(NOBODY).gid(NOBODY).args(arguments);
+    common::as_nobody(&mut command).args(arguments);
     let output = command.args(["--path", "loopback", "--pipe-size", "64M"]).output().expect("it starts");
     let told = common::said(&output);
     assert!(told.contains("skipped") && told.contains("fs.pipe-max-size"), "{told}");

@@ -6,6 +6,7 @@ use std::path::Path;
 const LIMIT_BYTES: u64 = 128 << 20;
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_small_page_cache_is_seen() {
     const TEST: &str = "a small page cache";
     if !is_root(TEST) {

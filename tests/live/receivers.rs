@@ -5,13 +5,13 @@ use crate::common;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_experiment::plan::Plan;
-use syscost_experiment::spec::Spec;
 use syscost_measure::{mechanism, receiver};
 
 /// Checks every case of the axes given; each must verify, or have been skipped for a reason that depends on
 /// one of the ways or on rights. Returns the points that were verified.
 fn verified(test: &str, axes: &[(&str, &str)]) -> Vec<Point> {
-    let (plan, done, skips) = common::checked(axes);
+    let plan = common::plan("transfer", axes);
+    let (done, skips) = common::checked(&plan);
     // One line a reason: what one machine lacks is lacking at every point.
     let mut reasons: BTreeMap<&str, (usize, &Point)> = BTreeMap::new();
     for skip in plan.skips.iter().chain(&skips) {
@@ -40,12 +40,14 @@ fn covered(points: &[Point]) {
 const ALL: [(&str, &str); 2] = [("mechanism", "all"), ("receiver", "all")];
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_pair_on_loopback() {
     let rest = [("path", "loopback"), ("size", "8,1000,65537"), ("threads", "1,2")];
     covered(&verified("every_pair_on_loopback", &[&ALL[..], &rest].concat()));
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_pair_between_namespaces() {
     const TEST: &str = "every_pair_between_namespaces";
     if common::namespaces_allowed(TEST) {
@@ -76,13 +78,7 @@ fn every_receiver_waits_in_every_way() {
 /// A link that is made for the receiver gets the MTU that it needs, unless somebody named another.
 #[test]
 fn a_receiver_gets_the_link_that_it_wants() {
-    let plan = |axes: &[(&str, &str)]| {
-        let mut spec = Spec::named("transfer").expect("the probe is a spec");
-        for (flag, values) in axes {
-            spec.set_axis(flag, &[values]).expect("valid values");
-        }
-        Plan::make(&spec).expect("a plan")
-    };
+    let plan = |axes: &[(&str, &str)]| common::plan("transfer", axes);
     let mtus = |plan: Plan, id: &str| -> Vec<u64> {
         let points = plan.cases.into_iter().map(|case| case.point);
         let mut mtus: Vec<u64> =

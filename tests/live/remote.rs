@@ -1,11 +1,10 @@
 //! File servers: every case reads what is in the file, and whatever ends a run, no server, no
 //! cleaner and no directory stays.
 
-use crate::common::{self, SYSCOST};
+use crate::common::{self, SYSCOST, soon};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 use syscost_core::axis::{Axis, Kind, Point};
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::remote_file_read::RemoteFileRead;
@@ -54,16 +53,8 @@ fn left(directory: &Path) -> Vec<String> {
     ours.chain(entries.filter(|name| name.starts_with(".syscost"))).collect()
 }
 
-/// Waits for something that must happen soon.
-fn soon(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(60), "{what} did not happen within a minute");
-        syscost_sys::sleep::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_case_reads_the_files_own_bytes() {
     // The build's own directory: a disk, where the page cache can be dropped.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a scratch directory");
@@ -82,6 +73,7 @@ fn every_case_reads_the_files_own_bytes() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn kill_9_leaves_no_server_behind() {
     let directory = tempfile::tempdir().expect("a scratch directory");
     for server in servers("kill_9_leaves_no_server_behind", directory.path()) {

@@ -108,6 +108,7 @@ fn past_the_escaping() -> String {
 pub const RAN: &str = "data-ran=\"yes\"";
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn what_gets_past_the_escaping_neither_runs_nor_loads() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let out = scratch.path().join("run");

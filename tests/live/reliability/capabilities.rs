@@ -3,13 +3,11 @@
 
 use super::hosts::Hosts;
 use super::privileges::with;
-use crate::common;
+use crate::common::{self, NOBODY};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-const NOBODY: u32 = 65534;
 
 /// The binary where everybody may run it, and what an ordinary user with these capabilities is told by it.
 struct User {
@@ -38,9 +36,7 @@ impl User {
     /// The same program behind a limit of locked memory.
     fn with_little_locked_memory(&self) -> PathBuf {
         let script = self.program.with_extension("limited");
-        let text = format!("#!/bin/sh\nulimit -l 64\nexec {} \"$@\"\n", self.program.display());
-        fs::write(&script, text).expect("a script");
-        fs::set_permissions(&script, Permissions::from_mode(0o755)).expect("chmod");
+        common::script(&script, &format!("ulimit -l 64\nexec {} \"$@\"", self.program.display()));
         script
     }
 }
@@ -92,6 +88,7 @@ fn pipes_are_larger_than_the_limit_with_sys_resource_and_refused_without() {
 
 /// The directory of another user that only that user may enter.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_lack_of_it_is_told() {
     let test =
         "a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_lack_of_it_is_told";
@@ -116,6 +113,7 @@ fn a_file_below_another_users_directory_is_served_with_dac_read_search_and_the_l
 
 /// A worker gave up all else, and listens below the first port that everybody may use.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_range_of_low_ports_on_another_host_is_listened_on() {
     let Some(hosts) = Hosts::new("a_range_of_low_ports_on_another_host_is_listened_on") else { return };
     let path = format!("{}?ports=901-908", hosts.path());

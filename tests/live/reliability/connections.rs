@@ -1,11 +1,8 @@
 //! Very many connections and threads: every byte arrives on each, slowly; and a limit that is too low is named.
 
 use super::left::Marked;
-use super::machines;
 use crate::common::{self, said};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -16,7 +13,8 @@ use syscost_measure::receiver;
 
 /// Checks every case of these axes, byte by byte. Returns the points that were verified, and what was skipped.
 fn verified(axes: &[(&str, &str)]) -> (Vec<Point>, Vec<Skip>) {
-    let (plan, done, skips) = common::checked(axes);
+    let plan = common::plan("transfer", axes);
+    let (done, skips) = common::checked(&plan);
     (done, plan.skips.into_iter().chain(skips).collect())
 }
 
@@ -24,6 +22,7 @@ fn verified(axes: &[(&str, &str)]) -> (Vec<Point>, Vec<Skip>) {
 const CROWDS: [(&str, &str); 4] = [("1", "1000"), ("4", "250"), ("64", "1"), ("64", "16")];
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_thousand_connections_and_64_threads_move_every_byte() {
     let veth = common::namespaces_allowed("a_thousand_connections_and_64_threads_move_every_byte, over veth");
     for path in if veth { &["veth", "loopback"][..] } else { &["loopback"] } {
@@ -36,25 +35,25 @@ fn a_thousand_connections_and_64_threads_move_every_byte() {
     }
 }
 
-/// An experiment of short rounds, two of each crowd.
+/// A transfer of each crowd.
 fn crowds(path: &str) -> String {
-    let head = "name = \"crowds\"\ntitle = \"Crowds\"\ntime_limit = \"60s\"\nmin_rounds = 2\nmax_rounds = 2\n\
-                [timing]\nwarmup = \"20ms\"\nwindow = \"50ms\"\nwindows = 2\n";
     let entry = |(threads, connections): (&str, &str)| {
         format!(
             "[[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 64\npath = \"{path}\"\n\
              threads = {threads}\nconnections = {connections}\n"
         )
     };
-    head.to_string() + &CROWDS.map(entry).concat()
+    CROWDS.map(entry).concat()
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn rounds_of_many_connections_measure_and_leave_nothing() {
     let veth = common::namespaces_allowed("rounds_of_many_connections_measure_and_leave_nothing, over veth");
     let scratch = tempfile::tempdir().expect("a scratch directory");
-    let (spec, out) = (scratch.path().join("crowds.toml"), scratch.path().join("run"));
-    std::fs::write(&spec, crowds(if veth { "veth" } else { "loopback" })).expect("written");
+    let probes = crowds(if veth { "veth" } else { "loopback" });
+    let spec = common::experiment(scratch.path(), 2, "60s", ("20ms", "50ms", 2), &probes);
+    let out = scratch.path().join("run");
     let mut command = Command::new(common::SYSCOST);
     command.arg("run").arg(&spec).arg("--out").arg(&out);
     let mark = Marked::new();
@@ -63,7 +62,7 @@ fn rounds_of_many_connections_measure_and_leave_nothing() {
     let text = said(&output);
     mark.wait_until_all_ended(Duration::from_secs(5));
     let run = RunDir::load(&out).expect("a valid run");
-    machines::measured(output.status.code().unwrap_or(2), &run, &text);
+    common::sound(output.status.code().unwrap_or(2), &run, &text);
     assert!(run.record.plan.skips.is_empty(), "{text}");
     for case in run.record.plan.cases.iter().filter(|case| case.twin_of.is_none()) {
         let samples: Vec<_> = run.samples.iter().filter(|sample| sample.case == case.index).collect();
@@ -81,6 +80,7 @@ fn rounds_of_many_connections_measure_and_leave_nothing() {
 
 /// Each pair of ways either moves every byte over several connections or says why it cannot.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_way_serves_several_connections_or_says_why_not() {
     const TEST: &str = "every_way_serves_several_connections_or_says_why_not";
     let axes = [("path", "loopback"), ("threads", "2"), ("connections", "5")];
@@ -110,18 +110,8 @@ fn every_way_serves_several_connections_or_says_why_not() {
     }
 }
 
-fn limits(command: &mut Command, soft: u64, hard: u64) {
-    let set = move || {
-        let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
-        // SAFETY: setrlimit only reads the live struct.
-        let result = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    };
-    // SAFETY: between fork and exec only setrlimit is called.
-    unsafe { command.pre_exec(set) };
-}
-
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_limit_on_descriptors_is_raised_where_it_may_be_and_named_where_it_may_not() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let run = |soft: u64, hard: u64, connections: &str, mechanism: &str, out: &Path| {
@@ -130,13 +120,13 @@ fn a_limit_on_descriptors_is_raised_where_it_may_be_and_named_where_it_may_not()
             .args(["run", "transfer", "--quick", "--mechanism", mechanism, "--size", "64"])
             .args(["--path", "loopback", "--connections", connections, "--time-limit", "8s", "--out"])
             .arg(out);
-        limits(&mut command, soft, hard);
+        common::limit(&mut command, libc::RLIMIT_NOFILE, soft, hard);
         let output = command.output().expect("the binary starts");
         (output.status.code(), said(&output))
     };
     let out = scratch.path().join("raised");
     let (status, text) = run(64, 4096, "500", "send", &out);
-    machines::measured(status.unwrap_or(2), &RunDir::load(&out).expect("a valid run"), &text);
+    common::sound(status.unwrap_or(2), &RunDir::load(&out).expect("a valid run"), &text);
 
     let out = scratch.path().join("named");
     let (status, text) = run(200, 200, "1,500", "send", &out);

@@ -4,6 +4,7 @@ use super::hosts::Hosts;
 use crate::common;
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_command_that_copies_the_program_says_so() {
     let Some(hosts) = Hosts::new("every_command_that_copies_the_program_says_so") else { return };
     // An address that the far host does not have: nothing comes of the path, but the copy is there.

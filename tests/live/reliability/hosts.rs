@@ -2,7 +2,7 @@
 
 use crate::common::{self, SYSCOST};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -91,7 +91,7 @@ impl Hosts {
 
     /// A program on the far host, before those that are there in the search path of ssh sessions.
     pub fn far_program(&self, name: &str, text: &str) {
-        script(&self.file("far-bin").join(name), text);
+        common::script(&self.file("far-bin").join(name), text);
     }
 
     /// Gives the far namespace a name, as `ip netns` keeps them.
@@ -164,8 +164,8 @@ impl Drop for Hosts {
         let _ = self.sshd.kill();
         let _ = self.sshd.wait();
         for (pid, _) in processes_in(&self.pair.receiver) {
-            // SAFETY: kill touches no memory of ours; only this test's processes are in its namespace.
-            unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+            // Only this test's processes are in its namespace.
+            common::signal(pid, libc::SIGKILL);
         }
     }
 }
@@ -196,7 +196,7 @@ fn configure(directory: &Path) {
          StrictHostKeyChecking yes\n"
     );
     std::fs::write(file("ssh_config"), client).expect("written");
-    script(&file("near-bin/ssh"), &format!("exec /usr/bin/ssh -F {at}/ssh_config \"$@\""));
+    common::script(&file("near-bin/ssh"), &format!("exec /usr/bin/ssh -F {at}/ssh_config \"$@\""));
 }
 
 /// The far host's key, by both addresses.
@@ -212,11 +212,6 @@ fn serve(far: &NamespaceSide, directory: &Path) -> Child {
     far.enter_on_exec(&mut sshd);
     process::die_with_parent_on_exec(&mut sshd);
     sshd.spawn().expect("sshd starts")
-}
-
-fn script(path: &Path, text: &str) {
-    std::fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("written");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
 }
 
 fn ip(side: &NamespaceSide, arguments: &[&str]) {

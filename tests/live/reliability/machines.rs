@@ -1,8 +1,8 @@
 //! Hostile machines: hardly any descriptors or processes, a sandbox that refuses system calls, /proc and /sys that
 //! are read-only, empty or missing. What can be measured is; what cannot is told with what would help.
 
-use crate::common::{self, said};
-use std::collections::BTreeSet;
+use super::left;
+use crate::common::{self, said, sound};
 use std::ffi::CStr;
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use syscost_experiment::plan::{Case, Skip};
-use syscost_experiment::run::{Run, RunDir, State};
+use syscost_experiment::run::RunDir;
 use syscost_measure::ledger::Tier;
 
 /// Limits are counted per user: no other test runs as this one.
@@ -53,37 +53,15 @@ fn done(result: libc::c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn descriptors(limit: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-    // SAFETY: setrlimit only reads the live struct.
-    done(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })
-}
-
-fn processes(limit: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
-    // SAFETY: setrlimit only reads the live struct.
-    done(unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) })
-}
-
-/// The status is that of a run in which nothing is wrong; of one that got no CPU in time, only that is said.
-pub fn measured(status: i32, run: &Run, text: &str) {
-    let (failures, cases) = (&run.record.failures, run.record.plan.cases.len());
-    let seen: BTreeSet<usize> = run.samples.iter().map(|sample| sample.case).collect();
-    let starved = failures.iter().all(|failure| failure.message.contains("stood still"));
-    let late = run.record.state == State::TimeLimit && seen.len() < cases;
-    let wanted = i32::from(!failures.is_empty() || late);
-    assert!(starved && status == wanted && !seen.is_empty(), "{text}");
-    assert!(seen.len() == cases || late || !failures.is_empty(), "each case has samples: {text}");
-}
-
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn few_descriptors_are_enough_or_the_limit_is_named() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     for (limit, statuses) in [(20, &[1][..]), (10, &[1]), (6, &[2])] {
         let out = scratch.path().join(limit.to_string());
         let more = ["--path", "loopback", "--time-limit", "8s"];
         let mut command = run_of(Path::new(common::SYSCOST), "send,sendmsg", "1,64", &out, &more);
-        before_exec(&mut command, move || descriptors(limit));
+        common::limit(&mut command, libc::RLIMIT_NOFILE, limit, limit);
         let (status, text) = ended(command);
         assert!(statuses.contains(&status), "{limit}: {text}");
         assert!(
@@ -97,7 +75,7 @@ fn few_descriptors_are_enough_or_the_limit_is_named() {
                 Err(_) => run_of(Path::new(common::SYSCOST), "send", "1", &out, &more),
             };
             let (status, text) = ended(again);
-            measured(status, &RunDir::load(&out).expect("a run"), &text);
+            sound(status, &RunDir::load(&out).expect("a run"), &text);
             continue;
         }
         let run = RunDir::load(&out).expect("a valid run");
@@ -111,6 +89,7 @@ fn few_descriptors_are_enough_or_the_limit_is_named() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn few_processes_are_named_with_the_limit() {
     let test = "few_processes_are_named_with_the_limit";
     if !common::is_root(test) {
@@ -122,7 +101,7 @@ fn few_processes_are_named_with_the_limit() {
         let more = ["--path", "loopback", "--time-limit", "8s"];
         let mut command = run_of(&program, "send", "1,8", &out, &more);
         command.uid(LONELY).gid(LONELY);
-        before_exec(&mut command, move || processes(limit));
+        common::limit(&mut command, libc::RLIMIT_NPROC, limit, limit);
         let (status, text) = ended(command);
         assert_eq!(status, 1, "{text}");
         let run = RunDir::load(&out).expect("a valid run");
@@ -174,6 +153,7 @@ const REFUSED: [libc::c_long; 8] = [
 ];
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_sandbox_skips_what_it_refuses_and_the_rest_is_measured() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     std::thread::scope(|scope| {
@@ -190,7 +170,7 @@ fn in_a_sandbox(errno: i32, out: &Path) {
     sandboxed(&mut command, &REFUSED, errno);
     let (status, text) = ended(command);
     let run = RunDir::load(out).expect("a valid run");
-    measured(status, &run, &text);
+    sound(status, &run, &text);
 
     let skips = &run.record.plan.skips;
     assert!(skips.iter().all(|skip| !skip.why.reason.is_empty() && !skip.why.remedy.is_empty()), "{skips:?}");
@@ -224,6 +204,7 @@ fn in_a_sandbox(errno: i32, out: &Path) {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_sandbox_without_namespaces_or_pinning_is_named() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     for errno in [libc::EPERM, libc::ENOSYS] {
@@ -233,7 +214,7 @@ fn a_sandbox_without_namespaces_or_pinning_is_named() {
         sandboxed(&mut command, &REFUSED, errno);
         let (status, text) = ended(command);
         let run = RunDir::load(&out).expect("a valid run");
-        measured(status, &run, &text);
+        sound(status, &run, &text);
         let fallback = run.record.warnings.iter().find(|warning| warning.id == "path_fallback");
         let fallback = fallback.unwrap_or_else(|| panic!("loopback without a reason: {text}"));
         if common::is_root("the reason why there is no namespace") {
@@ -257,17 +238,7 @@ fn a_sandbox_without_namespaces_or_pinning_is_named() {
         let mut command = run_of(program, "send", "1", &out, &more);
         sandboxed(&mut command, &[libc::SYS_sched_setaffinity], errno);
         let (status, text) = ended(command);
-        measured(status, &RunDir::load(&out).expect("a valid run"), &text);
-    }
-}
-
-/// A mount namespace of our own, from which nothing comes out.
-fn own_mounts() -> io::Result<()> {
-    // SAFETY: plain system calls with terminated strings.
-    unsafe {
-        done(libc::unshare(libc::CLONE_NEWNS))?;
-        let flags = libc::MS_REC | libc::MS_PRIVATE;
-        done(libc::mount(c"none".as_ptr(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null()))
+        sound(status, &RunDir::load(&out).expect("a valid run"), &text);
     }
 }
 
@@ -290,6 +261,7 @@ fn emptied(path: &CStr) -> io::Result<()> {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
     if !common::is_root("kernel_files_that_are_read_only_or_missing_do_not_end_a_run") {
         return;
@@ -298,7 +270,7 @@ fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
     let program = Path::new(common::SYSCOST);
     for missing in [false, true] {
         let prepare = move || {
-            own_mounts()?;
+            left::own_mounts()?;
             emptied(c"/proc/pressure")?;
             let both = if missing { emptied } else { read_only };
             both(c"/proc/sys").and_then(|()| both(c"/sys"))
@@ -307,7 +279,7 @@ fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
         let mut command = run_of(program, "send,msg_zerocopy", "1", &out, &["--time-limit", "4s"]);
         before_exec(&mut command, prepare);
         let (status, text) = ended(command);
-        measured(status, &RunDir::load(&out).expect("a valid run"), &text);
+        sound(status, &RunDir::load(&out).expect("a valid run"), &text);
 
         let mut command = Command::new(program);
         command.arg("doctor");
@@ -317,7 +289,7 @@ fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
         assert!(!missing || text.contains("perf_event_paranoid = not told"), "{text}");
     }
     let mut command = run_of(program, "send", "1", &scratch.path().join("none"), &["--time-limit", "4s"]);
-    before_exec(&mut command, || own_mounts().and_then(|()| emptied(c"/proc")));
+    before_exec(&mut command, || left::own_mounts().and_then(|()| emptied(c"/proc")));
     let (status, text) = ended(command);
     assert_eq!(status, 2, "{text}");
     assert!(text.contains("mount -t proc proc /proc"), "{text}");
@@ -325,6 +297,7 @@ fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
 
 /// In a process namespace of its own: on older kernels the option belongs to all mounts of one.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn hidden_processes_do_not_hide_our_own() {
     let test = "hidden_processes_do_not_hide_our_own";
     if !common::is_root(test) || !common::namespaces_allowed(test) {
@@ -343,6 +316,6 @@ fn hidden_processes_do_not_hide_our_own() {
         return common::skipped(test, "needs unshare and setpriv");
     }
     let (status, text) = ended(command);
-    measured(status, &RunDir::load(&out).expect("a valid run"), &text);
+    sound(status, &RunDir::load(&out).expect("a valid run"), &text);
     assert!(fs::read_to_string("/proc/mounts").is_ok_and(|m| !m.contains("hidepid=2")), "ours alone");
 }

@@ -1,7 +1,7 @@
 //! Hostile networks, each in network namespaces of the test's own: a link that goes down in mid-run and
 //! comes up again, one with a small MTU, ports that are used up, packets that are lost.
 
-use crate::common::{self, SYSCOST};
+use crate::common::{self, SYSCOST, soon};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,15 +110,8 @@ fn samples_of(out: &Path) -> usize {
     RunDir::load(out).map_or(0, |run| run.samples.len())
 }
 
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !happened() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen within half a minute");
-        syscost_sys::sleep::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_link_that_goes_down_fails_rounds_and_the_run_goes_on_when_it_is_up() {
     let Some(wire) =
         Wire::new("a_link_that_goes_down_fails_rounds_and_the_run_goes_on_when_it_is_up", Joined::ByALink)
@@ -137,12 +130,12 @@ fn a_link_that_goes_down_fails_rounds_and_the_run_goes_on_when_it_is_up() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("the binary starts");
-    wait_until("the first samples", || samples_of(&out) > 0);
+    soon("the first samples", || samples_of(&out) > 0);
     wire.set_link("down");
     syscost_sys::sleep::sleep(Duration::from_millis(1500));
     let before = samples_of(&out);
     wire.set_link("up");
-    wait_until("samples after the link was up again", || samples_of(&out) > before);
+    soon("samples after the link was up again", || samples_of(&out) > before);
     // And now for good.
     wire.set_link("down");
     let status = child.wait().expect("our child");
@@ -197,6 +190,7 @@ fn a_small_mtu_moves_every_byte_and_one_below_what_tcp_needs_is_refused() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn ports_that_are_used_up_are_named_with_what_helps() {
     let Some(wire) = Wire::new("ports_that_are_used_up_are_named_with_what_helps", Joined::ByALink) else {
         return;
@@ -224,6 +218,7 @@ fn ports_that_are_used_up_are_named_with_what_helps() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn lost_packets_are_counted_and_the_run_is_valid() {
     // A queue that is too short for what is sent loses packets on every kernel; netem is not in all of them.
     let test = "lost_packets_are_counted_and_the_run_is_valid";

@@ -134,6 +134,7 @@ fn parses_as_python(script: &Path) -> Option<bool> {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_stranger_s_run_directory_is_shown_and_never_obeyed() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let honest = scratch.path().join("honest");

@@ -43,6 +43,7 @@ fn use_it(dir: &Path) {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn nothing_outside_of_a_run_directory_is_written_through_what_is_in_it() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let honest = scratch.path().join("honest");
@@ -88,6 +89,7 @@ fn in_the_place_of(name: &str, kind: &str, scratch: &Path, honest: &Path) {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let (out, moved) = (scratch.path().join("run"), scratch.path().join("moved"));

@@ -66,20 +66,13 @@ fn settled(pid: u32, samples: &Path) -> Option<Held> {
     Some(least)
 }
 
-fn spec(seconds: u64) -> String {
-    format!(
-        "name = \"soak\"\ntitle = \"many short rounds\"\ntime_limit = \"{seconds}s\"\n\
-         min_rounds = {WHOLE}\nmax_rounds = {WHOLE}\n\
-         [timing]\nwarmup = \"50us\"\nwindow = \"100us\"\nwindows = 1\n\
-         [[probe]]\nid = \"timer\"\n\
-         [[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\
-         path = \"loopback\"\n"
-    )
-}
+const PROBES: &str = "[[probe]]\nid = \"timer\"\n\
+                      [[probe]]\nid = \"transfer\"\nmechanism = \"send\"\nmessage_bytes = 4096\nthreads = 1\n\
+                      path = \"loopback\"";
 
 fn start(directory: &Path, seconds: u64) -> Child {
-    let file = directory.join("soak.toml");
-    std::fs::write(&file, spec(seconds)).expect("the experiment is written");
+    let limit = format!("{seconds}s");
+    let file = common::experiment(directory, WHOLE, &limit, ("50us", "100us", 1), PROBES);
     Command::new(common::SYSCOST)
         .arg("run")
         .arg(file)
@@ -92,6 +85,7 @@ fn start(directory: &Path, seconds: u64) -> Child {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
     let seconds = std::env::var(SECONDS).ok().and_then(|text| text.parse().ok()).unwrap_or(SHORT);
     let directory = tempfile::tempdir().expect("a scratch directory");
@@ -102,8 +96,7 @@ fn thousands_of_rounds_leave_memory_descriptors_and_threads_as_they_were() {
         syscost_sys::sleep::sleep(Duration::from_millis(500));
         readings.extend(settled(child.id(), &samples));
         if readings.last().is_some_and(|now| now.rounds >= WHOLE) {
-            // SAFETY: a signal to our own child, which is not reaped yet.
-            unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+            common::signal(child.id(), libc::SIGINT);
             break;
         }
     }

@@ -2,10 +2,9 @@
 //!
 //! Every command runs with an address space that a whole read would not fit into.
 
-use crate::common::{SYSCOST, said};
+use crate::common::{SYSCOST, limit, said};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -13,16 +12,9 @@ use std::process::{Command, Output};
 const ROOM_BYTES: u64 = 1 << 30;
 
 fn run(arguments: &[&str]) -> Output {
-    let room = libc::rlimit { rlim_cur: ROOM_BYTES, rlim_max: ROOM_BYTES };
     let mut command = Command::new(SYSCOST);
     command.args(arguments);
-    // SAFETY: setrlimit(2) is async-signal-safe and reads a structure that the closure owns.
-    unsafe {
-        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &room) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        });
-    }
+    limit(&mut command, libc::RLIMIT_AS, ROOM_BYTES, ROOM_BYTES);
     command.output().expect("the binary starts")
 }
 

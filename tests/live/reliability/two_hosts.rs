@@ -40,11 +40,6 @@ fn samples(hosts: &Hosts, out: &str) -> usize {
     RunDir::load(&hosts.file(out)).map_or(0, |run| run.samples.len())
 }
 
-fn kill(pid: u32) {
-    // SAFETY: kill touches no memory of ours.
-    unsafe { libc::kill(pid as i32, libc::SIGKILL) };
-}
-
 /// ssh clients that are children of the harness.
 fn ssh_of(harness: u32) -> Vec<u32> {
     let children =
@@ -56,6 +51,7 @@ fn ssh_of(harness: u32) -> Vec<u32> {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
     let Some(hosts) = Hosts::new("two_hosts::a_study_runs") else { return };
     for (out, host) in [("v4", FAR.to_string()), ("v6", format!("[{FAR_IPV6}]"))] {
@@ -99,6 +95,7 @@ fn a_study_runs_over_ipv4_and_ipv6_and_copies_the_program_once() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn every_probe_with_a_path_goes_there() {
     let Some(hosts) = Hosts::new("two_hosts::every_probe") else { return };
     let path = hosts.path();
@@ -128,6 +125,7 @@ fn every_probe_with_a_path_goes_there() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     let Some(hosts) = Hosts::new("two_hosts::refuses") else { return };
     let path = hosts.path();
@@ -160,6 +158,7 @@ fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn the_router_on_the_way_is_recorded() {
     let Some(hosts) = Hosts::new("two_hosts::router") else { return };
     hosts.far_ip(&["address", "add", "198.51.100.2/32", "dev", &hosts.pair.receiver.interface]);
@@ -176,6 +175,7 @@ fn the_router_on_the_way_is_recorded() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn another_build_there_is_not_used_and_another_machine_is_told() {
     let Some(hosts) = Hosts::new("two_hosts::another_build") else { return };
     let path = hosts.path();
@@ -219,6 +219,7 @@ fn another_build_there_is_not_used_and_another_machine_is_told() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
     let Some(hosts) = Hosts::new("two_hosts::kill_ssh") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
@@ -228,7 +229,7 @@ fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
         until("a worker there", SOON, || hosts.far_syscost().len() > 1);
         let ssh = ssh_of(harness.id());
         assert_eq!(ssh.len(), 1, "one connection for the run");
-        kill(ssh[0]);
+        common::signal(ssh[0], libc::SIGKILL);
         until("a fresh connection", SOON, || ssh_of(harness.id()).iter().any(|pid| *pid != ssh[0]));
     }
     let status = harness.wait().expect("it ends");
@@ -244,6 +245,7 @@ fn kill_9_of_ssh_costs_a_round_and_the_next_one_connects_again() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn kill_9_of_the_harness_leaves_nothing_on_the_far_host() {
     let Some(hosts) = Hosts::new("two_hosts::kill_harness") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
@@ -251,7 +253,7 @@ fn kill_9_of_the_harness_leaves_nothing_on_the_far_host() {
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     until("a worker there", SOON, || hosts.far_syscost().len() > 1);
     let ssh = ssh_of(harness.id());
-    kill(harness.id());
+    common::signal(harness.id(), libc::SIGKILL);
     harness.wait().expect("it ends");
     hosts.far_is_empty(SOON);
     until("the end of ssh here", SOON, || {
@@ -263,6 +265,7 @@ fn kill_9_of_the_harness_leaves_nothing_on_the_far_host() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_network_that_is_gone_leaves_nothing_on_the_far_host() {
     let Some(hosts) = Hosts::new("two_hosts::network_gone") else { return };
     let (path, dir) = (hosts.path(), place(&hosts, "run"));
@@ -270,13 +273,14 @@ fn a_network_that_is_gone_leaves_nothing_on_the_far_host() {
     until("the first samples", Duration::from_secs(60), || samples(&hosts, "run") > 4);
     until("a worker there", SOON, || hosts.far_syscost().len() > 1);
     hosts.near_ip(&["link", "set", &hosts.pair.sender.interface, "down"]);
-    kill(harness.id());
+    common::signal(harness.id(), libc::SIGKILL);
     harness.wait().expect("it ends");
     // Nothing was closed: the agent hears nothing for half a minute.
     until("the end of the agent", Duration::from_secs(45), || hosts.far_syscost().is_empty());
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
     let Some(hosts) = Hosts::new("two_hosts::strangers") else { return };
     let (path, dir) = (format!("{}?ports=40000-40009", hosts.path()), place(&hosts, "run"));
@@ -306,6 +310,7 @@ fn strangers_at_the_data_port_are_not_served_and_a_range_of_ports_is_kept() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn one_namespace_is_the_far_side_of_wherever_the_tool_runs() {
     let Some(hosts) = Hosts::new("two_hosts::one_namespace") else { return };
     let name = hosts.name_far();

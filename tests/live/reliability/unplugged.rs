@@ -71,6 +71,7 @@ fn removable(test: &str) -> Option<PathBuf> {
 
 /// One after the other, in one test: both change the one machine there is.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_cpu_that_goes_offline_costs_what_it_touches_and_nothing_else() {
     let Some(switch) = removable("a_cpu_that_goes_offline_costs_what_it_touches_and_nothing_else") else {
         return;

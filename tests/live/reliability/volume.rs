@@ -28,6 +28,7 @@ fn size(path: &Path) -> u64 {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_hundred_thousand_cases_are_planned_in_a_moment() {
     if !optimised("a_hundred_thousand_cases_are_planned_in_a_moment") {
         return;
@@ -42,6 +43,7 @@ fn a_hundred_thousand_cases_are_planned_in_a_moment() {
 }
 
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn a_hundred_thousand_cases_are_reported_in_bounded_memory() {
     if !optimised("a_hundred_thousand_cases_are_reported_in_bounded_memory") {
         return;
@@ -60,6 +62,7 @@ fn a_hundred_thousand_cases_are_reported_in_bounded_memory() {
 
 /// Thousands of claims about neighbours, levels and far rounds, each with its most likely cause.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn thousands_of_surprises_are_reported_in_a_moment_too() {
     if !optimised("thousands_of_surprises_are_reported_in_a_moment_too") {
         return;
@@ -77,6 +80,7 @@ fn thousands_of_surprises_are_reported_in_a_moment_too() {
 /// The same plan with three times as many rounds: what is kept of a round is its place in the file and one
 /// number for each metric.
 #[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
 fn samples_are_read_when_they_are_needed() {
     if !optimised("samples_are_read_when_they_are_needed") {
         return;

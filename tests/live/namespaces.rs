@@ -2,10 +2,12 @@
 //!
 //! The test binary executes itself for the two ends (`role`), and once more as `nobody`.
 
+use crate::common::{SYSCOST, executable, is_root};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use syscost_host::namespaces::{self, NamespacePair, NamespaceRights, NamespaceSide, VethSettings};
 use syscost_sys::program;
@@ -16,12 +18,7 @@ const ORDINARY: &str = "SYSCOST_TEST_ORDINARY";
 const PAYLOAD_BYTES: usize = 300_000;
 
 fn binary() -> String {
-    std::env::var(BINARY).unwrap_or_else(|_| env!("CARGO_BIN_EXE_syscost").into())
-}
-
-fn is_root() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"))
+    std::env::var(BINARY).unwrap_or_else(|_| SYSCOST.into())
 }
 
 fn payload() -> Vec<u8> {
@@ -31,7 +28,7 @@ fn payload() -> Vec<u8> {
 /// This test binary again, playing one end inside a side.
 fn start_role(side: &NamespaceSide, role: &str) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "role", "--nocapture"]).env(ROLE, role).stdout(Stdio::null());
+    command.args(["--exact", "namespaces::role", "--nocapture"]).env(ROLE, role).stdout(Stdio::null());
     side.enter_on_exec(&mut command);
     command.stderr(Stdio::piped()).spawn().expect("a child starts inside the side")
 }
@@ -93,7 +90,7 @@ fn nothing_is_left_after_kill_9() {
         return eprintln!("skipped: {}", why.reason);
     }
     let mut holder = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "role", "--nocapture"])
+        .args(["--exact", "namespaces::role", "--nocapture"])
         .env(ROLE, "hold")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -142,7 +139,7 @@ fn a_pair_carries_data_and_is_as_asked() {
     let rights = match namespaces::available() {
         Ok(rights) => rights,
         Err(why) => {
-            assert!(!is_root() || !why.reason.is_empty());
+            assert!(!why.reason.is_empty());
             return eprintln!("skipped: {}; remedy: {}", why.reason, why.remedy);
         }
     };
@@ -187,28 +184,21 @@ impl Open {
     fn new() -> Open {
         let open = Open { folder: tempfile::tempdir().unwrap() };
         std::fs::set_permissions(open.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        open.copy(&binary(), "syscost");
-        open.copy(std::env::current_exe().unwrap().to_str().unwrap(), "test");
+        executable(Path::new(&binary()), &open.folder.path().join("syscost"));
+        executable(&std::env::current_exe().unwrap(), &open.folder.path().join("test"));
         open
-    }
-
-    fn copy(&self, from: &str, name: &str) {
-        let to = self.folder.path().join(name);
-        std::fs::copy(from, &to).unwrap();
-        std::fs::set_permissions(&to, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Runs one test of this file through a wrapper as `nobody`. `None`: skipped, and says why.
     fn run_as_nobody(&self, wrapper: &[&str], test: &str) -> Option<String> {
-        if !is_root() {
-            eprintln!("skipped: only root can become nobody");
+        if !is_root(test) {
             return None;
         }
         let output = Command::new("setpriv")
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
             .args(wrapper)
             .arg(self.folder.path().join("test"))
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", &format!("namespaces::{test}"), "--nocapture"])
             .env(BINARY, self.folder.path().join("syscost"))
             .env(ORDINARY, "1")
             .current_dir("/")

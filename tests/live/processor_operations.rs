@@ -2,8 +2,8 @@
 //! resident set nobody states, ends that share a CPU by luck, a formula that says something else
 //! than what was computed. No timed figure decides anything here.
 
-mod formula;
-
+use crate::common::SYSCOST;
+use crate::formula;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,8 +13,6 @@ use syscost_host::topology::Topology;
 use syscost_measure::probe::prediction::{Account, Found, Inputs, Known, RowRef};
 use syscost_measure::probe::{self, Probe};
 use syscost_sys::affinity;
-
-const SYSCOST: &str = env!("CARGO_BIN_EXE_syscost");
 
 /// The probes of this file.
 const PROBES: &[&str] =
