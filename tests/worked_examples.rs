@@ -44,8 +44,8 @@ fn follow_the_guide(root: &Path, to: &Path) {
         Some("\npub mod batch;\n"),
         "pub static ALL: &[&dyn Probe] = &[\n",
     );
-    let findings = "pub static ALL: &[&dyn Finding] = &[\n";
-    add(&guide, to, "crates/analyze/src/finding/repeats.rs", Some("\nmod trustworthy;\n"), findings);
+    let findings = "pub static ALL: dyn Finding = [\n";
+    add(&guide, to, "crates/analyze/src/finding/repeats.rs", None, findings);
 }
 
 /// One file, and one line in its room's list, or two where modules are not declared by the list.

@@ -122,7 +122,6 @@ impl Analysis {
             studies: &self.studies,
             limiters: &self.limiters,
             model: &self.model,
-            operations: &self.operations,
             problems: &self.problems,
         }
     }

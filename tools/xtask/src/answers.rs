@@ -6,7 +6,7 @@ use syscost_analyze::finding::{Answer, Answered};
 use syscost_analyze::whole::Analysis;
 
 /// Questions whose answers are kept. Those about a machine's copies and counters have tests of their own.
-const ASKED: &[&str] = &["one_copy", "zero_copy_from", "unexpected", "predictions", "trustworthy"];
+const ASKED: &[&str] = &["one_copy", "zero_copy_from", "unexpected"];
 
 /// The runs that documents show, and the small one of the tests.
 const RUNS: &[&str] = &[

@@ -10,25 +10,12 @@ use crate::compare::groups::Groups;
 use crate::compare::study::Study;
 use crate::limits::limiter::Limiter;
 use crate::model::Model;
-use crate::operations::Operation;
 use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
 
 mod along;
-mod cache_levels;
-mod connections;
-mod copies;
-mod not_fastest;
-mod one_copy;
 mod overtake;
 mod pairs;
-mod predictions;
-mod scatter_gather;
-mod threads;
-mod trustworthy;
-mod unexpected;
-mod zero_copy;
-mod zero_copy_from;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +35,6 @@ pub struct Evidence<'a> {
     pub studies: &'a [Study],
     pub limiters: &'a [Limiter],
     pub model: &'a Model,
-    pub operations: &'a [Operation],
     pub problems: &'a [Problem],
 }
 
@@ -95,23 +81,20 @@ pub struct Answered {
     pub answer: Answer,
 }
 
-/// Every finding, in the order of reports.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-pub static ALL: &[&dyn Finding] = &[
-    &copies::Copies,
-    &scatter_gather::ScatterGather,
-    &zero_copy::ZeroCopy,
-    &not_fastest::NotFastest,
-    &cache_levels::CacheLevels,
-    &threads::Threads,
-    &connections::Connections,
-    &one_copy::OneCopy,
-    &zero_copy_from::ZeroCopyFrom,
-    &unexpected::Unexpected,
-    &predictions::Predictions,
-    &trustworthy::Trustworthy,
-];
+syscost_core::registry! {
+    /// Every finding, in the order of reports.
+    pub static ALL: dyn Finding = [
+        scatter_gather::ScatterGather,
+        zero_copy::ZeroCopy,
+        not_fastest::NotFastest,
+        cache_levels::CacheLevels,
+        threads::Threads,
+        connections::Connections,
+        one_copy::OneCopy,
+        zero_copy_from::ZeroCopyFrom,
+        unexpected::Unexpected,
+    ];
+}
 
 /// Every question of this run with its answer.
 pub fn answers(evidence: &Evidence<'_>) -> Vec<Answered> {

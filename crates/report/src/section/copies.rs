@@ -271,7 +271,8 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
         0.0 => "adds up to the byte".into(),
         _ => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
     }));
-    notes.extend(ways.iter().find_map(|way| copies::dropped(way.audit)));
+    let minded = [copies::dropped, copies::disturbed];
+    notes.extend(minded.into_iter().filter_map(|minded| ways.iter().find_map(|way| minded(way.audit))));
     let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
     let again = ways.iter().filter_map(again).fold(0.0, f64::max);
     if again >= RETRANSMITTED {

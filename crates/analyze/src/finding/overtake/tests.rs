@@ -35,7 +35,6 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
         studies: &studies,
         limiters: &[],
         model: &Model::default(),
-        operations: &[],
         problems: &[],
     };
     let texts = |class: Class| match answer(&evidence, class) {

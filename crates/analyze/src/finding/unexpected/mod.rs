@@ -2,19 +2,14 @@
 //!
 //! A surprise is a claim (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
-//! Figures far from a prediction by more than a factor of two are another question's ([`super::predictions`]).
+//! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
 
 use super::{About, Answer, Evidence, Finding};
 use crate::words::{and, count};
 use crate::{CellRef, Statement};
 
 mod cause;
-mod cliffs;
-mod outliers;
-mod scaling;
 mod steps;
-mod turns;
-mod two_levels;
 
 /// A kind of surprise.
 trait Kind: Sync {
@@ -33,16 +28,16 @@ struct Looked {
     caveat: Option<String>,
 }
 
-/// Every kind, in the order of the answer.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-static KINDS: &[&dyn Kind] = &[
-    &cliffs::Cliffs,
-    &turns::Turns,
-    &scaling::Scaling,
-    &two_levels::TwoLevels,
-    &outliers::Outliers,
-];
+syscost_core::registry! {
+    /// Every kind, in the order of the answer.
+    static KINDS: dyn Kind = [
+        cliffs::Cliffs,
+        turns::Turns,
+        scaling::Scaling,
+        two_levels::TwoLevels,
+        outliers::Outliers,
+    ];
+}
 
 /// More of one kind than this are counted, not told.
 const TOLD: usize = 8;

@@ -188,7 +188,6 @@ fn flat_data_have_hardly_any_surprise() {
                 studies: &[],
                 limiters: &[],
                 model: &Model::default(),
-                operations: &[],
                 problems: &[],
             };
             let Answer::Found { statements, .. } = Unexpected.answer(&evidence) else {
