@@ -2,7 +2,7 @@
 # Unpacks Debian's lmbench (unmodified, from the non-free section) below a directory, without
 # installing it and without changing the system's package sources:
 #
-#     bench/peers/get-lmbench.sh DIRECTORY
+#     tools/peers/src/get-lmbench.sh DIRECTORY
 #     PEERS_LMBENCH=DIRECTORY cargo run --release -p syscost-peers -- os
 set -eu
 to=${1:?usage: get-lmbench.sh DIRECTORY}

@@ -100,7 +100,7 @@ impl Peer for Lmbench {
     }
 
     fn source(&self) -> &'static str {
-        "Debian non-free: lmbench (bench/peers/get-lmbench.sh DIRECTORY, then PEERS_LMBENCH=DIRECTORY)"
+        "Debian non-free: lmbench (tools/peers/src/get-lmbench.sh DIRECTORY, then PEERS_LMBENCH=DIRECTORY)"
     }
 
     fn program(&self, name: &str) -> Result<PathBuf, String> {

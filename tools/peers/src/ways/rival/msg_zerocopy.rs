@@ -28,7 +28,7 @@ impl External for MsgZerocopy {
     }
 
     fn source(&self) -> &'static str {
-        "Linux: tools/testing/selftests/net/msg_zerocopy.c (bench/peers/build)"
+        "Linux: tools/testing/selftests/net/msg_zerocopy.c (tools/peers/src/build)"
     }
 
     fn programs(&self) -> Result<Vec<PathBuf>, String> {

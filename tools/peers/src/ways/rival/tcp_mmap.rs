@@ -27,7 +27,7 @@ impl Peer for TcpMmap {
     }
 
     fn source(&self) -> &'static str {
-        "Linux: tools/testing/selftests/net/tcp_mmap.c (bench/peers/build)"
+        "Linux: tools/testing/selftests/net/tcp_mmap.c (tools/peers/src/build)"
     }
 
     /// stdbuf(1): the receiver would keep its line until it ends by itself, which it never does.

@@ -25,7 +25,7 @@ impl External for UringExample {
     }
 
     fn source(&self) -> &'static str {
-        "https://github.com/axboe/liburing: examples/send-zerocopy.c (bench/peers/build)"
+        "https://github.com/axboe/liburing: examples/send-zerocopy.c (tools/peers/src/build)"
     }
 
     fn programs(&self) -> Result<Vec<PathBuf>, String> {

@@ -26,7 +26,7 @@ impl External for UringSelftest {
     }
 
     fn source(&self) -> &'static str {
-        "Linux: tools/testing/selftests/net/io_uring_zerocopy_tx.c (bench/peers/build)"
+        "Linux: tools/testing/selftests/net/io_uring_zerocopy_tx.c (tools/peers/src/build)"
     }
 
     fn programs(&self) -> Result<Vec<PathBuf>, String> {
