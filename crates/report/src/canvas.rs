@@ -30,8 +30,8 @@ pub trait Drawing {
     fn standalone(&self) -> String {
         let Frame { class, spoken, width, height, legend, sample, notes } = self.frame();
         let characters = (width / 9.0) as usize;
-        let titles = lines(self.title(), characters);
-        let notes: Vec<String> = notes.iter().flat_map(|note| lines(note, characters * 4 / 3)).collect();
+        let titles = textwrap::wrap(self.title(), characters);
+        let notes: Vec<_> = notes.iter().flat_map(|note| textwrap::wrap(note, characters * 4 / 3)).collect();
         let above = 14.0 + 20.0 * titles.len() as f64 + 18.0 * legend.len() as f64;
         let whole = above + height + 18.0 * notes.len() as f64 + 8.0;
         let mut canvas = Canvas::default();
@@ -139,19 +139,4 @@ impl Canvas {
     pub fn into_string(self) -> String {
         self.0
     }
-}
-
-/// Words in lines of at most so many characters.
-fn lines(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_string()),
-        }
-    }
-    lines
 }

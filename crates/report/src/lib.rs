@@ -91,6 +91,21 @@ pub struct Table {
     pub note: Option<String>,
 }
 
+impl Table {
+    pub fn new(id: impl Into<String>, columns: &[&str], rows: Vec<Vec<Entry>>) -> Table {
+        let columns = columns.iter().map(|column| column.to_string()).collect();
+        Table { id: id.into(), columns, rows, ..Table::default() }
+    }
+
+    pub fn titled(self, title: impl Into<String>) -> Table {
+        Table { title: title.into(), ..self }
+    }
+
+    pub fn noted(self, note: Option<String>) -> Table {
+        Table { note, ..self }
+    }
+}
+
 /// How an axis of a plot is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -353,6 +368,11 @@ pub enum Block {
 }
 
 impl Entry {
+    /// Of a figure that competes with no other.
+    pub fn estimate(estimate: Estimate, cell: Option<CellRef>) -> Entry {
+        Entry::Estimate { estimate, cell, standing: Standing::None }
+    }
+
     /// What a share looks like: `+12 %`; a difference of many times is `x 18`.
     pub fn share(share: f64, signed: bool) -> String {
         if signed && share >= MANY {

@@ -7,8 +7,6 @@ use super::{Diagram, Entry, Notice, Report, Standing, Table, diagram};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
 use std::path::Path;
 use syscost_core::units;
-use textwrap::WordSplitter;
-use textwrap::core::display_width;
 
 /// How the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,25 +158,16 @@ fn data_paths(out: &mut String, report: &Report, width: usize, look: Look) {
 /// A label with its colour, then what there is to say.
 fn notice(out: &mut String, (label, colour): (&str, &str), notice: &Notice, width: usize, look: Look) {
     let label = if look.colour { format!("\x1b[{colour}m{label}:\x1b[0m ") } else { format!("{label}: ") };
-    out.push_str(&label);
-    wrap(out, &format!("{}: {}", notice.title, notice.text), width, "", "  ");
+    wrap(out, &format!("{}: {}", notice.title, notice.text), width, &label, "  ");
     if !notice.remedy.is_empty() {
         wrap(out, &format!("what to do: {}", notice.remedy), width, "  ", "    ");
     }
 }
 
-/// Words in lines of at most `width`, escaped first.
+/// Words in lines of at most `width`, escaped first; the indents are our own.
 fn wrap(out: &mut String, text: &str, width: usize, first: &str, rest: &str) {
-    // What the caller has already put on this line counts.
-    let begun = " ".repeat(out.rsplit('\n').next().map_or(0, display_width));
-    let first = format!("{begun}{first}");
-    let options = textwrap::Options::new(width)
-        .initial_indent(&first)
-        .subsequent_indent(rest)
-        .break_words(false)
-        .word_splitter(WordSplitter::NoHyphenation);
-    let words: Vec<String> = text.split(' ').filter(|word| !word.is_empty()).map(visible).collect();
-    let lines = textwrap::fill(&words.join(" "), options);
-    out.push_str(&lines[begun.len().min(lines.len())..]);
+    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest);
+    let options = options.break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
+    out.push_str(&textwrap::fill(visible(text).trim(), options));
     out.push('\n');
 }

@@ -1,6 +1,6 @@
 //! What the analysis found wrong with figures: impossible samples, wide, drifting, two-level cells.
 
-use super::{plural, unless_empty};
+use super::{grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use std::collections::BTreeMap;
@@ -58,16 +58,8 @@ pub fn notice(m: &Material) -> Option<Notice> {
     })
 }
 
-/// Problems by kind, in order of appearance.
 fn kinds(problems: &[Problem]) -> Vec<(&'static str, Vec<&Problem>)> {
-    let mut kinds: Vec<(&'static str, Vec<&Problem>)> = Vec::new();
-    for problem in problems {
-        match kinds.iter_mut().find(|k| k.0 == problem.id) {
-            Some(kind) => kind.1.push(problem),
-            None => kinds.push((problem.id, vec![problem])),
-        }
-    }
-    kinds
+    grouped(problems.iter().map(|problem| (problem.id, problem)))
 }
 
 fn heading(id: &str) -> String {

@@ -3,7 +3,7 @@
 use super::{capital, drawings, plural, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
-use crate::{Block, CellRef, Entry, Section, Standing, Table};
+use crate::{Block, CellRef, Entry, Section, Table};
 use std::collections::BTreeSet;
 use syscost_analyze::cells::reference::CASE;
 use syscost_core::axis::Point;
@@ -125,7 +125,7 @@ fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<En
         // An element of the page has one place: that of a row's headline is among the operations.
         Some((estimate, cell)) => {
             let cell = (!shown_as_row(layout, case, metric.id)).then_some(cell);
-            Entry::Estimate { estimate, cell, standing: Standing::None }
+            Entry::estimate(estimate, cell)
         }
         None => Entry::Missing,
     }));

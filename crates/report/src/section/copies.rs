@@ -3,7 +3,7 @@
 //!
 //! Ways that moved the payload alike share a drawing, whatever they are called.
 
-use super::{capital, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Area, Arrow, Block, CellRef, Diagram, Entry, Location, Movement, Notice, Section, Table};
@@ -95,13 +95,9 @@ const COLUMNS: [&str; 12] = [
 
 fn table(m: &Material, told: &[DataPath]) -> Table {
     let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
-    Table {
-        id: "copies-table".into(),
-        columns: COLUMNS.map(String::from).to_vec(),
-        rows: told.iter().map(|way| row(m, way)).collect(),
-        note: reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)),
-        ..Table::default()
-    }
+    let rows = told.iter().map(|way| row(m, way)).collect();
+    Table::new("copies-table", &COLUMNS, rows)
+        .noted(reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)))
 }
 
 fn row(m: &Material, told: &DataPath) -> Vec<Entry> {
@@ -173,22 +169,10 @@ fn drawings(told: &[DataPath]) -> Vec<Diagram> {
 
 /// The names of those who share it: `send and sendmsg over loopback and veth`.
 fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
-    // Ways by the paths on which they are alike, in order of appearance.
-    let mut paths: Vec<(&str, Vec<String>)> = Vec::new();
-    for told in ways {
-        match paths.iter_mut().find(|known| known.0 == told.way) {
-            Some(known) => known.1.push(told.path.clone()),
-            None => paths.push((&told.way, vec![told.path.clone()])),
-        }
-    }
-    let mut groups: Vec<(Vec<String>, Vec<String>)> = Vec::new();
-    for (way, paths) in paths {
-        match groups.iter_mut().find(|known| known.1 == paths) {
-            Some(known) => known.0.push(way.to_string()),
-            None => groups.push((vec![way.to_string()], paths)),
-        }
-    }
-    let name = |(ways, paths): &(Vec<String>, Vec<String>)| {
+    // Ways by the paths on which they are alike.
+    let paths = grouped(ways.iter().map(|told| (told.way.clone(), told.path.clone())));
+    let groups = grouped(paths.into_iter().map(|(way, paths)| (paths, way)));
+    let name = |(paths, ways): &(Vec<String>, Vec<String>)| {
         let over =
             if paths.iter().all(String::is_empty) { String::new() } else { format!(" over {}", and(paths)) };
         format!("{}{over}", and(ways))

@@ -290,7 +290,7 @@ impl<'a> View<'a> {
 
 fn pooled(estimate: Option<Estimate>) -> Entry {
     match estimate {
-        Some(estimate) => Entry::Estimate { estimate, cell: None, standing: Standing::None },
+        Some(estimate) => Entry::estimate(estimate, None),
         None => Entry::Text("not enough".into()),
     }
 }

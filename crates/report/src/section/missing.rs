@@ -1,6 +1,6 @@
 //! What was asked for and not measured: skipped cases and missing quantities, each reason once.
 
-use super::{plural, unless_empty};
+use super::{grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Entry, Section, Table};
 use syscost_core::axis::{Point, Value};
@@ -12,21 +12,17 @@ const NAMES: usize = 8;
 
 pub fn section(m: &Material) -> Option<Section> {
     let mut rows = Vec::new();
-    for (reason, remedy, skips) in reasons(&m.run.record.plan.skips) {
+    let skips = m.run.record.plan.skips.iter();
+    for ((_, why), skips) in grouped(skips.map(|skip| ((&skip.probe, &skip.why), skip))) {
         let what = format!("{} skipped: {}", plural(skips.len(), "case"), common(m, &skips));
-        rows.push([what, reason.to_string(), remedy.to_string()].map(Entry::Text).to_vec());
+        rows.push([what, why.reason.clone(), why.remedy.clone()].map(Entry::Text).to_vec());
     }
     for missing in &m.run.record.missing {
         let what = format!("{}: {}", plural(missing.quantities.len(), "quantity"), some(&missing.quantities));
         rows.push([what, missing.why.reason.clone(), missing.why.remedy.clone()].map(Entry::Text).to_vec());
     }
-    let table = Table {
-        id: "missing".into(),
-        columns: ["what", "why", "what to do"].map(String::from).to_vec(),
-        rows,
-        note: Some("A missing figure is an empty cell in the files, never a zero.".into()),
-        ..Table::default()
-    };
+    let note = "A missing figure is an empty cell in the files, never a zero.";
+    let table = Table::new("missing", &["what", "why", "what to do"], rows).noted(Some(note.into()));
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     unless_empty("not-measured", "Not measured", "Not measured", blocks)
 }
@@ -35,21 +31,6 @@ pub fn section(m: &Material) -> Option<Section> {
 fn some(names: &[String]) -> String {
     let shown = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMES { format!("{shown} and {} more, in run.json", names.len() - NAMES) } else { shown }
-}
-
-/// Skips by probe and reason, in order of appearance.
-fn reasons(skips: &[Skip]) -> Vec<(&str, &str, Vec<&Skip>)> {
-    let mut groups: Vec<(&str, &str, Vec<&Skip>)> = Vec::new();
-    for skip in skips {
-        let same = |g: &&mut (&str, &str, Vec<&Skip>)| {
-            g.0 == skip.why.reason && g.1 == skip.why.remedy && g.2[0].probe == skip.probe
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.2.push(skip),
-            None => groups.push((&skip.why.reason, &skip.why.remedy, vec![skip])),
-        }
-    }
-    groups
 }
 
 /// What the skipped cases share and the measured ones do not: `transfer mechanism=io_uring_send`.

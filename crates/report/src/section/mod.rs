@@ -38,3 +38,15 @@ pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> O
 pub fn threads(count: u64) -> String {
     plural(count as usize, "thread")
 }
+
+/// Items by what they share, in order of appearance.
+pub fn grouped<K: PartialEq, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some(group) => group.1.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}

@@ -76,15 +76,11 @@ fn table(m: &Material, layout: &Layout, listed: &[&Operation]) -> Table {
 fn without_empty_columns(table: &mut Table) {
     let says = |column: usize| table.rows.iter().any(|row| row.get(column).is_some_and(|e| *e != none()));
     let kept: Vec<bool> = (0..table.columns.len()).map(says).collect();
-    let keep = |column: &mut usize| {
-        *column += 1;
-        kept[*column - 1]
-    };
-    let mut column = 0;
-    table.columns.retain(|_| keep(&mut column));
+    let mut keep = kept.iter();
+    table.columns.retain(|_| keep.next() == Some(&true));
     for row in &mut table.rows {
-        let mut column = 0;
-        row.retain(|_| keep(&mut column));
+        let mut keep = kept.iter();
+        row.retain(|_| keep.next() == Some(&true));
     }
 }
 
@@ -98,11 +94,7 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         part(account.and_then(|a| a.base_hardware)),
         part(account.and_then(|a| a.software_overhead)),
         predicted(o),
-        o.measured.map_or(Entry::Missing, |estimate| Entry::Estimate {
-            estimate,
-            cell: Some(o.cell()),
-            standing: Standing::None,
-        }),
+        o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, Some(o.cell()))),
         o.ratio.map_or(none(), |ratio| Entry::Estimate {
             estimate: ratio,
             cell: None,
@@ -116,18 +108,16 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
     for beside in m.beside {
         let found = beside.find(o);
         row.push(match &found {
-            Some(found) => found.estimate.map_or(Entry::Number(found.value, unit), plain),
+            Some(found) => {
+                found.estimate.map_or(Entry::Number(found.value, unit), |e| Entry::estimate(e, None))
+            }
             None => none(),
         });
-        row.push(found.and_then(|f| f.ratio).map_or(none(), plain));
+        row.push(found.and_then(|f| f.ratio).map_or(none(), |e| Entry::estimate(e, None)));
     }
     row.push(layout.tsc_cycles(o.case).map_or(none(), |cycles| Entry::Number(cycles, Unit::Count)));
     row.extend(spread(o.spread.as_ref()));
     row
-}
-
-fn plain(estimate: syscost_core::stats::Estimate) -> Entry {
-    Entry::Estimate { estimate, cell: None, standing: Standing::None }
 }
 
 /// Does not apply, or nobody says.
@@ -182,14 +172,9 @@ fn formulas(mine: &[&Operation], layout: &Layout) -> Option<Block> {
             worst.unwrap_or(none()),
         ]);
     }
-    let table = Table {
-        id: slug(&format!("formulas {}", layout.probe.about().id)),
-        columns: ["operation", "formula", "inputs", "with overhead", "overhead subtracted", "slowest seen"]
-            .map(String::from)
-            .to_vec(),
-        rows,
-        ..Table::default()
-    };
+    let id = slug(&format!("formulas {}", layout.probe.about().id));
+    let columns = ["operation", "formula", "inputs", "with overhead", "overhead subtracted", "slowest seen"];
+    let table = Table::new(id, &columns, rows);
     (!table.rows.is_empty()).then(|| Block::Folded {
         title: format!("Formulas, inputs and overhead of {}", plural(table.rows.len(), "row")),
         blocks: vec![Block::Table(table)],
@@ -212,16 +197,12 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
     let rows: Vec<Vec<Entry>> = rest
         .iter()
         .map(|t| {
-            let value = t.estimate.map_or(Entry::Number(t.value, t.unit), plain);
+            let value = t.estimate.map_or(Entry::Number(t.value, t.unit), |e| Entry::estimate(e, None));
             vec![Entry::Text(t.name.clone()), value, Entry::Text("not in this run".into())]
         })
         .collect();
-    let table = Table {
-        id: slug(&format!("only in {}", beside.name)),
-        columns: vec!["operation".into(), beside.name.clone(), "here".into()],
-        rows,
-        ..Table::default()
-    };
+    let columns = ["operation", beside.name.as_str(), "here"];
+    let table = Table::new(slug(&format!("only in {}", beside.name)), &columns, rows);
     (!table.rows.is_empty()).then(|| Block::Folded {
         title: format!("{} of {} not in this run", plural(table.rows.len(), "row"), beside.name),
         blocks: vec![Block::Table(table)],
@@ -282,7 +263,7 @@ fn glance_row(m: &Material, o: &Operation) -> Vec<Entry> {
     let mut row = vec![
         Entry::Text(capital(&o.name())),
         o.predicted().map_or(none(), |v| Entry::Number(v, unit)),
-        o.measured.map_or(Entry::Missing, plain),
+        o.measured.map_or(Entry::Missing, |e| Entry::estimate(e, None)),
         o.ratio.map_or(none(), |r| Entry::Number(r.value, Unit::Ratio)),
     ];
     row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, unit))));

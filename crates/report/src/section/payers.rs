@@ -31,19 +31,14 @@ pub fn blocks(m: &Material) -> Vec<Block> {
         return Vec::new();
     }
     let axes = axes(m, found.iter().map(|(audit, _)| *audit));
-    let titles = axes.iter().map(|axis| axis.title).chain(COLUMNS);
+    let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(COLUMNS).collect();
     let row = |(audit, cpu): &(&Audit, &CpuTimes)| {
         let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
         names.map(Entry::Text).chain(figures(cpu)).collect()
     };
-    let table = Table {
-        id: "who-pays".into(),
-        title: "Who pays for CPU time".into(),
-        columns: titles.map(String::from).collect(),
-        rows: found.iter().map(row).collect(),
-        shown_in: None,
-        note: charged(found.iter().map(|(_, cpu)| *cpu)),
-    };
+    let note = charged(found.iter().map(|(_, cpu)| *cpu));
+    let rows = found.iter().map(row).collect();
+    let table = Table::new("who-pays", &titles, rows).titled("Who pays for CPU time").noted(note);
     vec![Block::Text(METHOD.into()), Block::Table(table)]
 }
 

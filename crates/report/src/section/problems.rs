@@ -1,6 +1,6 @@
 //! Warnings and failures of the run, and what the analysis found wrong with its data.
 
-use super::{capital, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::{Block, Notice, Section};
 use syscost_analyze::operations::beside::Beside;
@@ -43,13 +43,6 @@ fn warning(warning: &Warning) -> Notice {
 
 /// Failures by message, with the cases they hit.
 fn failures(failures: &[Failure]) -> Vec<Notice> {
-    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-    for failure in failures {
-        match groups.iter_mut().find(|g| g.0 == failure.message) {
-            Some(group) => group.1.push(failure.case),
-            None => groups.push((&failure.message, vec![failure.case])),
-        }
-    }
     let notice = |(message, mut cases): (&str, Vec<usize>)| {
         let times = cases.len();
         cases.sort_unstable();
@@ -61,7 +54,8 @@ fn failures(failures: &[Failure]) -> Vec<Notice> {
             cases,
         }
     };
-    groups.into_iter().map(notice).collect()
+    let cases = failures.iter().map(|failure| (failure.message.as_str(), failure.case));
+    grouped(cases).into_iter().map(notice).collect()
 }
 
 /// With a capital and a full stop.

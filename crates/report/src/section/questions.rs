@@ -35,13 +35,8 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     blocks.extend(answers);
     if !unanswered.is_empty() {
-        blocks.push(Block::Table(Table {
-            id: "unanswered".into(),
-            title: "What this run cannot answer".into(),
-            columns: ["question", "because", "what would"].map(String::from).to_vec(),
-            rows: unanswered,
-            ..Table::default()
-        }));
+        let table = Table::new("unanswered", &["question", "because", "what would"], unanswered);
+        blocks.push(Block::Table(table.titled("What this run cannot answer")));
     }
     unless_empty("questions", "Questions and answers", "Questions", blocks)
 }

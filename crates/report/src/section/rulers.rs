@@ -4,7 +4,7 @@
 use super::{capital, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Entry, Mark, MarkShape, Section, Standing, Table};
+use crate::{Block, Entry, Mark, MarkShape, Section, Table};
 use std::ops::RangeInclusive;
 use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::HEADLINES;
@@ -64,15 +64,11 @@ fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> 
         Entry::Text(words.place(&held.shared, &[])),
         name,
         // The cell of a compared case has its place on the page already.
-        best.map_or(Entry::Missing, |cell| Entry::Estimate {
-            estimate: cell.estimate,
-            cell: None,
-            standing: Standing::None,
-        }),
+        best.map_or(Entry::Missing, |cell| Entry::estimate(cell.estimate, None)),
     ];
     for title in titles {
         let reading = held.readings.iter().find(|r| r.title == *title);
-        let figure = |estimate, cell| Entry::Estimate { estimate, cell, standing: Standing::None };
+        let figure = |estimate, cell| Entry::estimate(estimate, cell);
         row.push(reading.map_or(Entry::Missing, |r| figure(r.figure, None::<CellRef>)));
         row.push(reading.and_then(|r| r.worse).map_or(Entry::Missing, |worse| figure(worse, None)));
     }

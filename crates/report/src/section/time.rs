@@ -4,8 +4,7 @@ use super::{plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{
-    Block, CellRef, Entry, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Standing,
-    Statement, Table,
+    Block, CellRef, Entry, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Statement, Table,
 };
 use std::collections::BTreeMap;
 use syscost_analyze::model::{self, Account, Group, Side};
@@ -116,7 +115,8 @@ fn bars(m: &Material) -> Vec<StackedBars> {
 fn parts(bars: &StackedBars) -> Table {
     let used = bars.legend();
     let names = used.iter().map(|(name, _)| *name);
-    let columns = std::iter::once("").chain(names).chain(["sum", "not explained", "measured"]);
+    let columns: Vec<&str> =
+        std::iter::once("").chain(names).chain(["sum", "not explained", "measured"]).collect();
     let row = |bar: &StackedBar| {
         let sum: f64 = bar.parts.iter().sum();
         let figures = used.iter().map(|(_, part)| bar.parts[*part]);
@@ -124,13 +124,8 @@ fn parts(bars: &StackedBars) -> Table {
         let figures = figures.map(|ns| Entry::Number(ns, bars.unit));
         std::iter::once(Entry::Text(bar.label.clone())).chain(figures).collect()
     };
-    Table {
-        id: format!("{}-table", bars.id),
-        title: bars.title.clone(),
-        columns: columns.map(String::from).collect(),
-        rows: bars.bars.iter().map(row).collect(),
-        ..Table::default()
-    }
+    let rows = bars.bars.iter().map(row).collect();
+    Table::new(format!("{}-table", bars.id), &columns, rows).titled(bars.title.clone())
 }
 
 /// The point without what only some mechanisms have.
@@ -188,22 +183,12 @@ fn plot(m: &Material) -> Option<Plot> {
 
 fn table(m: &Material) -> Table {
     let words = Words::of(m.run);
-    let mut columns = vec!["case".to_string()];
-    columns.extend(
-        ["predicted", "measured", "predicted / measured - 1", "sender predicted", "sender measured"]
-            .map(String::from),
-    );
-    columns.extend(["receiver predicted", "receiver measured", model::NOT_EXPLAINED].map(String::from));
     let number = |ns: f64| Entry::Number(ns, Unit::Nanoseconds);
     let rows = m.analysis.model.accounts.iter().filter_map(|account| {
         let measured = account.measured?;
         let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
         let found = m.layouts.iter().find_map(|l| l.estimate(account.case?, model::TOTAL));
-        let total = found.map_or(number(measured.total_ns), |(estimate, _)| Entry::Estimate {
-            estimate,
-            cell: None,
-            standing: Standing::None,
-        });
+        let total = found.map_or(number(measured.total_ns), |(estimate, _)| Entry::estimate(estimate, None));
         Some(vec![
             Entry::Text(format!("{name}, {}", words.place(&account.point, &[RIVALS.id]))),
             number(account.predicted_ns()),
@@ -216,5 +201,16 @@ fn table(m: &Material) -> Table {
             number(account.not_explained_ns()?),
         ])
     });
-    Table { id: "time-table".into(), columns, rows: rows.collect(), ..Table::default() }
+    let columns = [
+        "case",
+        "predicted",
+        "measured",
+        "predicted / measured - 1",
+        "sender predicted",
+        "sender measured",
+        "receiver predicted",
+        "receiver measured",
+        model::NOT_EXPLAINED,
+    ];
+    Table::new("time-table", &columns, rows.collect())
 }

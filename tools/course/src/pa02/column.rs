@@ -26,14 +26,18 @@ pub struct Column {
     quantity: &'static str,
 }
 
+/// What most columns share.
+const OF_TRANSFER: Column =
+    Column { id: "", title: "", help: "", kind: Kind::Transfer, metrics: &[], scale: 1.0, quantity: "" };
+
 pub const THROUGHPUT: &Column = &Column {
     id: "throughput_gbps",
     title: "throughput, Gbit/s",
     help: "payload received per second over all connections, in 10^9 bits",
-    kind: Kind::Transfer,
     metrics: &["throughput"],
     scale: 1e-9,
     quantity: "bytes",
+    ..OF_TRANSFER
 };
 pub const LATENCY: &Column = &Column {
     id: "latency_us",
@@ -44,75 +48,69 @@ pub const LATENCY: &Column = &Column {
     metrics: &["latency_p50"],
     scale: 1e-3,
     quantity: "latency_p50",
+    ..OF_TRANSFER
 };
 pub const CYCLES: &Column = &Column {
     id: "cycles_per_byte",
     title: "CPU cycles per byte",
     help: "core cycles of both sides, user and kernel, per byte of payload (hardware counter)",
-    kind: Kind::Transfer,
     metrics: &["cycles_per_byte"],
-    scale: 1.0,
     quantity: "_cycles_user",
+    ..OF_TRANSFER
 };
 pub const TSC: &Column = &Column {
     id: "tsc_cycles_per_byte",
     title: "TSC reference cycles per byte",
     help: "CPU time of both sides in cycles of the time-stamp counter, per byte of payload: reference cycles of a constant \
            rate, known without a hardware counter, and not core cycles",
-    kind: Kind::Transfer,
     metrics: &["tsc_cycles_per_byte"],
-    scale: 1.0,
     quantity: "tsc_cycles",
+    ..OF_TRANSFER
 };
 pub const L1: &Column = &Column {
     id: "l1_misses_per_message",
     title: "L1d misses per message",
     help: "L1 data cache load misses of both sides per message (hardware counter)",
-    kind: Kind::Transfer,
     metrics: &["l1d_misses_per_message"],
-    scale: 1.0,
     quantity: "_l1d_misses",
+    ..OF_TRANSFER
 };
 pub const LLC: &Column = &Column {
     id: "llc_misses_per_message",
     title: "LLC misses per message",
     help: "last-level cache load misses of both sides per message (hardware counter)",
-    kind: Kind::Transfer,
     metrics: &["llc_misses_per_message"],
-    scale: 1.0,
     quantity: "_llc_misses",
+    ..OF_TRANSFER
 };
 pub const CACHE: &Column = &Column {
     id: "cache_misses_per_message",
     title: "cache misses per message",
     help: "what perf calls cache-misses, of both sides per message (hardware counter; the last level on most processors)",
-    kind: Kind::Transfer,
     metrics: &["cache_misses_per_message"],
-    scale: 1.0,
     quantity: "_cache_misses",
+    ..OF_TRANSFER
 };
 const SWITCHES: &Column = &Column {
     id: "context_switches_per_message",
     title: "context switches per message",
     help: "voluntary and involuntary context switches of both sides' data threads per message (getrusage)",
-    kind: Kind::Transfer,
     metrics: &[
         "sender_voluntary_switches_per_message",
         "sender_involuntary_switches_per_message",
         "receiver_voluntary_switches_per_message",
         "receiver_involuntary_switches_per_message",
     ],
-    scale: 1.0,
     quantity: "_switches",
+    ..OF_TRANSFER
 };
 const CPU: &Column = &Column {
     id: "cpu_ns_per_byte",
     title: "CPU time, ns per byte",
     help: "CPU time of both sides' data threads per byte of payload, in nanoseconds",
-    kind: Kind::Transfer,
     metrics: &["total_cpu_ns_per_byte"],
-    scale: 1.0,
     quantity: "_cpu_ns",
+    ..OF_TRANSFER
 };
 
 /// In the order of the table.
