@@ -36,33 +36,27 @@ fn follow_the_guide(root: &Path, to: &Path) {
         copy(&root.join(name), &to.join(name));
     }
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    add(&guide, to, "crates/measure/src/mechanism/sendto.rs", None, "pub static ALL: dyn Mechanism = [\n");
-    add(
-        &guide,
-        to,
-        "crates/measure/src/probe/yield_cpu.rs",
-        Some("\npub mod batch;\n"),
-        "pub static ALL: &[&dyn Probe] = &[\n",
-    );
-    let findings = "pub static ALL: dyn Finding = [\n";
-    add(&guide, to, "crates/analyze/src/finding/repeats.rs", None, findings);
+    for (file, list) in [
+        ("crates/measure/src/mechanism/sendto.rs", "dyn Mechanism"),
+        ("crates/measure/src/probe/yield_cpu.rs", "dyn Probe"),
+        ("crates/analyze/src/finding/repeats.rs", "dyn Finding"),
+    ] {
+        add(&guide, to, file, &format!("pub static ALL: {list} = [
+"));
+    }
 }
 
-/// One file, and one line in its room's list, or two where modules are not declared by the list.
-fn add(guide: &str, to: &Path, file: &str, modules: Option<&str>, start: &str) {
+/// One file, and one line in its room's list.
+fn add(guide: &str, to: &Path, file: &str, start: &str) {
     let (room, _) = file.rsplit_once('/').expect("a room");
     let [code] = blocks(guide, file).try_into().expect("one block");
     fs::write(to.join(file), code).expect("written");
     let list = format!("{room}/mod.rs");
-    let lines = blocks(guide, &list);
-    let places = modules.into_iter().chain([start]);
+    let [line] = blocks(guide, &list).try_into().expect("one line");
     let list = to.join(list);
-    let mut added = fs::read_to_string(&list).expect("readable");
-    for (line, place) in lines.iter().zip(places) {
-        assert!(added.contains(place), "the list of {room} is where the guide says");
-        added = added.replacen(place, &format!("{place}{line}"), 1);
-    }
-    fs::write(&list, added).expect("written");
+    let before = fs::read_to_string(&list).expect("readable");
+    assert!(before.contains(start), "the list of {room} is where the guide says");
+    fs::write(&list, before.replacen(start, &format!("{start}{line}"), 1)).expect("written");
 }
 
 fn ran(what: &str, output: &Output) -> String {
