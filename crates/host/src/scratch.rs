@@ -148,11 +148,13 @@ fn fill(file: &mut File, wanted: &ScratchFile) -> io::Result<()> {
 
 /// How the sector at this offset of every scratch file begins: a reader can tell that it got what
 /// it asked for.
+#[inline]
 pub fn sector_mark(offset: u64) -> [u8; 8] {
     offset.to_le_bytes()
 }
 
 /// Are these the bytes at this offset of a scratch file? Both must lie on a sector's edge.
+#[inline]
 pub fn is_right(bytes: &[u8], offset: u64) -> bool {
     let mut sectors = bytes.chunks(SECTOR_BYTES).zip((offset..).step_by(SECTOR_BYTES));
     sectors.all(|(sector, at)| {

@@ -36,6 +36,7 @@ pub fn allowed_to(thread: u32) -> io::Result<Vec<usize>> {
 }
 
 /// The CPU that the calling thread runs on now; `None` where the kernel does not say.
+#[inline]
 pub fn current() -> Option<usize> {
     // SAFETY: takes nothing.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()

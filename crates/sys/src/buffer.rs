@@ -24,10 +24,12 @@ impl Buffer {
         Buffer { start, layout }
     }
 
+    #[inline]
     pub fn as_ptr(&self) -> *const u8 {
         self.start
     }
 
+    #[inline]
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.start
     }
@@ -36,6 +38,7 @@ impl Buffer {
 impl Deref for Buffer {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         // SAFETY: `start` points to `layout.size()` initialised bytes that this value owns.
         unsafe { std::slice::from_raw_parts(self.start, self.layout.size()) }
@@ -43,6 +46,7 @@ impl Deref for Buffer {
 }
 
 impl DerefMut for Buffer {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`, and the borrow is unique.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.layout.size()) }

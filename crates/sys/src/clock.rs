@@ -21,6 +21,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// CLOCK_MONOTONIC by a real system call, whatever the vDSO offers.
+#[inline]
 pub fn monotonic_ns_by_system_call() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: as in `gettime`.
@@ -52,6 +53,7 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
+    #[inline]
     pub fn since(self, earlier: ThreadUsage) -> ThreadUsage {
         ThreadUsage {
             voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
@@ -63,6 +65,7 @@ impl ThreadUsage {
 }
 
 /// Totals of the calling thread since it started.
+#[inline]
 pub fn thread_usage() -> io::Result<ThreadUsage> {
     // SAFETY: an rusage is plain numbers, for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

@@ -119,6 +119,7 @@ impl Mapping {
     }
 
     /// Gives every page back; the next touch of each is a fault again.
+    #[inline]
     pub fn discard(&mut self) -> io::Result<()> {
         self.area.advise(libc::MADV_DONTNEED)
     }
@@ -131,6 +132,7 @@ impl Mapping {
         unsafe { self.area.start.add(offset).as_ptr().write_volatile(1) }
     }
 
+    #[inline]
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.area.start.as_ptr()
     }
@@ -146,6 +148,7 @@ impl Mapping {
 impl Deref for Mapping {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         // SAFETY: mapped, readable, initialised (zero) by the kernel; nobody else knows of it.
         unsafe { std::slice::from_raw_parts(self.area.start.as_ptr(), self.area.bytes) }
@@ -153,6 +156,7 @@ impl Deref for Mapping {
 }
 
 impl DerefMut for Mapping {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`, writable, and the borrow is unique.
         unsafe { std::slice::from_raw_parts_mut(self.area.start.as_ptr(), self.area.bytes) }

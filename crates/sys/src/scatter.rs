@@ -67,6 +67,7 @@ impl Scatter {
     }
 
     /// What the last call brought, in the stream's order.
+    #[inline]
     pub fn last(&self) -> Vec<&[u8]> {
         let (first, mut within) = self.began;
         let mut left = self.bytes;

@@ -26,6 +26,7 @@ impl<const N: usize> Words<N> {
     }
 
     /// One word; panics beyond the last.
+    #[inline]
     pub fn word(&self, index: usize) -> &AtomicU32 {
         assert!(index < N, "word {index} of {N}");
         // SAFETY: inside the mapping, aligned to a line, zeroed by the kernel, and mapped as long as

@@ -69,6 +69,7 @@ impl SharedFile {
         Ok(SharedFile { file, start: start.cast(), bytes })
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes
     }

@@ -183,12 +183,14 @@ pub struct Completion {
 
 impl Completion {
     /// Sends covered; the numbers wrap around.
+    #[inline]
     pub fn count(&self) -> u32 {
         self.last.wrapping_sub(self.first).wrapping_add(1)
     }
 }
 
 /// Takes one notification from the error queue; `None`: the queue is empty.
+#[inline]
 pub fn completion(socket: RawFd) -> io::Result<Option<Completion>> {
     let mut control = [0u64; 16];
     // SAFETY: msghdr is plain data for which all zeroes is valid.
@@ -220,6 +222,7 @@ pub fn completion(socket: RawFd) -> io::Result<Option<Completion>> {
 }
 
 /// Sleeps until the error queue has something (or the connection failed, which is an error).
+#[inline]
 pub fn wait_for_completion(socket: RawFd) -> io::Result<()> {
     let mut poll = libc::pollfd { fd: socket, events: 0, revents: 0 };
     loop {
@@ -275,6 +278,7 @@ pub fn wait_connected(socket: RawFd, limit: Duration) -> io::Result<()> {
 }
 
 /// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
+#[inline]
 pub fn push(socket: RawFd) -> io::Result<()> {
     set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
 }

@@ -118,6 +118,7 @@ impl SocketPages {
     }
 
     /// The pages of the last call.
+    #[inline]
     pub fn mapped(&self) -> &[u8] {
         // SAFETY: the kernel put pages behind these addresses, readable, and takes them away only in
         // `take`, which borrows exclusively; they belong to no sender's memory, so nobody writes them.
@@ -133,6 +134,7 @@ impl Drop for SocketPages {
 }
 
 /// Sleeps until something can be received, as the low-water mark has it, or the stream has ended.
+#[inline]
 pub fn wait_readable(socket: RawFd) -> io::Result<()> {
     let mut poll = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
     loop {

@@ -111,6 +111,7 @@ impl Lent {
         self.left.push(libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() });
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.left.is_empty()
     }

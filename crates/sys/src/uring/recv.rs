@@ -52,6 +52,7 @@ impl Stream {
 
     /// Gives the buffers of the last call back and takes what has arrived, waiting for the first piece.
     /// 0 bytes: the peer closed the stream.
+    #[inline]
     pub fn receive(&mut self) -> io::Result<usize> {
         for Piece { buffer, .. } in self.pieces.drain(..) {
             self.provided.add(buffer);
@@ -74,6 +75,7 @@ impl Stream {
     }
 
     /// What the last call took, in order.
+    #[inline]
     pub fn pieces(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.pieces.iter().map(|piece| self.provided.filled(piece.buffer, piece.bytes))
     }

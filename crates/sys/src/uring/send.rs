@@ -112,6 +112,7 @@ impl Line {
     }
 
     /// Takes every completion that is there, without blocking.
+    #[inline]
     pub fn look(&mut self) -> io::Result<()> {
         while let Some(done) = self.ring.take() {
             self.note(&done)?;
@@ -120,6 +121,7 @@ impl Line {
     }
 
     /// Waits until the kernel needs none of the memory any more.
+    #[inline]
     pub fn settle(&mut self) -> io::Result<()> {
         while self.owed() {
             self.wait()?;
