@@ -7,123 +7,59 @@
 //! the median, because their spread is theirs. The overhead is subtracted in the metric, in the
 //! open: the gross figure and the overhead are recorded and shown.
 
+use super::{metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
-use syscost_core::units::Unit;
+use syscost_core::sample::{Metric, Quantity, Sample};
 
 /// Which quantile over batches is the cost of a nanosecond operation.
 pub const LOW: f64 = 0.05;
 
-pub const QUANTITIES: &[Quantity] = &[
-    quantity("low_ns", "5 % quantile over the window's batches of the time per operation, overhead included"),
-    quantity("median_ns", "median over the window's batches of the time per operation, overhead included"),
-    quantity("p90_ns", "90 % quantile over the window's batches, overhead included"),
-    quantity("p99_ns", "99 % quantile over the window's batches, overhead included"),
-    quantity("max_ns", "the slowest batch of the window, per operation, overhead included"),
-    quantity("overhead_ns", "time per operation of the same batches without the operation (timer, loop)"),
-    Quantity { id: "batches", unit: Unit::Count, help: "batches timed in the window" },
-    Quantity { id: "batch_ops", unit: Unit::Count, help: "operations in each batch" },
-    Quantity {
-        id: "involuntary_switches",
-        unit: Unit::Count,
-        help: "times that the measuring thread was put aside in the window",
-    },
-    Quantity {
-        id: "tsc_hertz",
-        unit: Unit::Hertz,
-        help: "rate of the time-stamp counter, where it is constant",
-    },
-];
+pub const QUANTITIES: &[Quantity] = quantities! {
+    "low_ns", Nanoseconds, "5 % quantile over the window's batches of the time per operation, overhead included";
+    "median_ns", Nanoseconds, "median over the window's batches of the time per operation, overhead included";
+    "p90_ns", Nanoseconds, "90 % quantile over the window's batches, overhead included";
+    "p99_ns", Nanoseconds, "99 % quantile over the window's batches, overhead included";
+    "max_ns", Nanoseconds, "the slowest batch of the window, per operation, overhead included";
+    "overhead_ns", Nanoseconds, "time per operation of the same batches without the operation (timer, loop)";
+    "batches", Count, "batches timed in the window";
+    "batch_ops", Count, "operations in each batch";
+    "involuntary_switches", Count, "times that the measuring thread was put aside in the window";
+    "tsc_hertz", Hertz, "rate of the time-stamp counter, where it is constant";
+};
+
+const IN_CYCLES: &str = "the cost at the constant rate of the time-stamp counter: not core cycles";
+const GROSS: &str = "the same before the overhead is subtracted";
+const OVERHEAD: &str = "what was measured beside the operation and subtracted";
+const WORST: &str = "the slowest batch or operation of a window, overhead included";
 
 /// For operations of nanoseconds: loads, calls, timer reads, system calls.
-pub const NANOSECOND: &[Metric] = &[
-    cost("5 % quantile over batches of the time per operation, less the measured overhead", low_net),
-    cycles(|s, p| in_cycles(s, low_net(s, p))),
-    metric(
-        "gross",
-        "with overhead",
-        Better::Neither,
-        "the same before the overhead is subtracted",
-        |s, _| s.get("low_ns"),
-    ),
-    OVERHEAD,
-    metric(
-        "typical",
-        "median batch",
-        Better::Lower,
+pub const NANOSECOND: &[Metric] = metrics! {
+    "cost", Nanoseconds, Lower, "cost",
+        "5 % quantile over batches of the time per operation, less the measured overhead",
+        low_net;
+    "cost_tsc", TscCycles, Lower, "cost in TSC cycles", IN_CYCLES, |s, p| in_cycles(s, low_net(s, p));
+    "gross", Nanoseconds, Neither, "with overhead", GROSS, |s, _| s.get("low_ns");
+    "overhead", Nanoseconds, Neither, "timer and loop", OVERHEAD, |s, _| s.get("overhead_ns");
+    "typical", Nanoseconds, Lower, "median batch",
         "median over batches of the time per operation, less the overhead",
-        median_net,
-    ),
-    P99,
-    WORST,
-];
+        median_net;
+    "p99", Nanoseconds, Lower, "99 % quantile", "99 % quantile, overhead included", |s, _| s.get("p99_ns");
+    "worst", Nanoseconds, Neither, "largest", WORST, |s, _| s.get("max_ns");
+};
 
 /// For operations of microseconds and more: the distribution of single operations.
-pub const SYSTEM: &[Metric] = &[
-    cost("median time of an operation, less the measured overhead", median_net),
-    cycles(|s, p| in_cycles(s, median_net(s, p))),
-    metric(
-        "gross",
-        "with overhead",
-        Better::Neither,
-        "the same before the overhead is subtracted",
-        |s, _| s.get("median_ns"),
-    ),
-    OVERHEAD,
-    metric(
-        "fastest",
-        "5 % quantile",
-        Better::Lower,
+pub const SYSTEM: &[Metric] = metrics! {
+    "cost", Nanoseconds, Lower, "cost", "median time of an operation, less the measured overhead", median_net;
+    "cost_tsc", TscCycles, Lower, "cost in TSC cycles", IN_CYCLES, |s, p| in_cycles(s, median_net(s, p));
+    "gross", Nanoseconds, Neither, "with overhead", GROSS, |s, _| s.get("median_ns");
+    "overhead", Nanoseconds, Neither, "timer and loop", OVERHEAD, |s, _| s.get("overhead_ns");
+    "fastest", Nanoseconds, Lower, "5 % quantile",
         "5 % quantile of the time of an operation, less the overhead",
-        low_net,
-    ),
-    metric("p90", "90 % quantile", Better::Lower, "90 % quantile, overhead included", |s, _| s.get("p90_ns")),
-    P99,
-    WORST,
-];
-
-const OVERHEAD: Metric = metric(
-    "overhead",
-    "timer and loop",
-    Better::Neither,
-    "what was measured beside the operation and subtracted",
-    |s, _| s.get("overhead_ns"),
-);
-const P99: Metric =
-    metric("p99", "99 % quantile", Better::Lower, "99 % quantile, overhead included", |s, _| s.get("p99_ns"));
-const WORST: Metric = metric(
-    "worst",
-    "largest",
-    Better::Neither,
-    "the slowest batch or operation of a window, overhead included",
-    |s, _| s.get("max_ns"),
-);
-
-const fn quantity(id: &'static str, help: &'static str) -> Quantity {
-    Quantity { id, unit: Unit::Nanoseconds, help }
-}
-
-type Of = fn(&Sample, &Point) -> Option<f64>;
-
-const fn metric(id: &'static str, title: &'static str, better: Better, help: &'static str, of: Of) -> Metric {
-    Metric { id, title, unit: Unit::Nanoseconds, better, help, of }
-}
-
-/// The headline of every probe of one operation.
-pub const fn cost(help: &'static str, of: Of) -> Metric {
-    metric("cost", "cost", Better::Lower, help, of)
-}
-
-const fn cycles(of: Of) -> Metric {
-    Metric {
-        id: "cost_tsc",
-        title: "cost in TSC cycles",
-        unit: Unit::TscCycles,
-        better: Better::Lower,
-        help: "the cost at the constant rate of the time-stamp counter: not core cycles",
-        of,
-    }
-}
+        low_net;
+    "p90", Nanoseconds, Lower, "90 % quantile", "90 % quantile, overhead included", |s, _| s.get("p90_ns");
+    "p99", Nanoseconds, Lower, "99 % quantile", "99 % quantile, overhead included", |s, _| s.get("p99_ns");
+    "worst", Nanoseconds, Neither, "largest", WORST, |s, _| s.get("max_ns");
+};
 
 fn low_net(sample: &Sample, _: &Point) -> Option<f64> {
     Some(sample.get("low_ns")? - sample.get("overhead_ns")?)

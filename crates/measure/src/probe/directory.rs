@@ -5,7 +5,7 @@
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
-use syscost_host::scratch;
+use syscost_host::scratch::{self, ScratchFile};
 
 pub const ID: NameAxis = NameAxis::new("directory");
 
@@ -34,6 +34,11 @@ fn check(text: &str) -> Result<(), String> {
 /// The directory of this point.
 pub fn of(point: &Point) -> &str {
     point.text(ID).unwrap_or(".")
+}
+
+/// A scratch file in it.
+pub fn file(point: &Point, bytes: u64, number: u32) -> ScratchFile {
+    ScratchFile { directory: of(point).into(), bytes, number }
 }
 
 /// Can a file be made there? Where not, with the reason.

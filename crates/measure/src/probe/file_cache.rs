@@ -10,15 +10,14 @@ use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory, file_read,
+    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read,
 };
 use crate::probe::file_read::axes::FILE_BYTES;
+use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity};
 use syscost_core::units::Unit;
-use syscost_host::scratch::ScratchFile;
 use syscost_host::{Unavailable, memory_limit};
 use syscost_sys::clock::monotonic_ns;
 use syscost_sys::disk;
@@ -105,53 +104,27 @@ impl Probe for FileCache {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            files: {
-                match sizes(point) {
-                    Some((bytes, limit)) if bytes <= limit => {
-                        let largest = |limit: u64| if limit <= LARGEST_BYTES { limit } else { bytes };
-                        let directory = directory::of(point).into();
-                        vec![ScratchFile { directory, bytes: largest(limit), number: u32::MAX }]
-                    }
-                    _ => Vec::new(),
-                }
-            },
-            ..Needs::default()
+        match sizes(point) {
+            Some((bytes, limit)) if bytes <= limit => {
+                let largest = if limit <= LARGEST_BYTES { limit } else { bytes };
+                Needs::files(vec![directory::file(point, largest, u32::MAX)])
+            }
+            _ => Needs::default(),
         }
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: {
-                let mut quantities = cost::QUANTITIES.to_vec();
-                quantities.extend([
-                    Quantity {
-                        id: "cached_share",
-                        unit: Unit::Ratio,
-                        help: "share of the file's bytes in the page cache (mincore) after the first reading",
-                    },
-                    Quantity {
-                        id: "file_share",
-                        unit: Unit::Ratio,
-                        help: "share of the file that the second reading read before its time was over",
-                    },
-                ]);
-                quantities
+        Figures::of_single_operations().with(
+            quantities! {
+                "cached_share", Ratio, "share of the file's bytes in the page cache (mincore) after the first reading";
+                "file_share", Ratio, "share of the file that the second reading read before its time was over";
             },
-            metrics: {
-                let mut metrics = cost::SYSTEM.to_vec();
-                metrics.push(Metric {
-                    id: "cached_share",
-                    title: "share of the file that is cached",
-                    unit: Unit::Ratio,
-                    better: Better::Neither,
-                    help: "share of the file's bytes in the page cache after the first reading",
-                    of: |s, _| s.get("cached_share"),
-                });
-                metrics
+            metrics! {
+                "cached_share", Ratio, Neither, "share of the file that is cached",
+                    "share of the file's bytes in the page cache after the first reading",
+                    |s, _| s.get("cached_share");
             },
-            decisive: &["cost"],
-        }
+        )
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {

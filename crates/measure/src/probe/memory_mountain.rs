@@ -86,7 +86,7 @@ impl Probe for MemoryMountain {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs { memory_bytes: coordinates(point).0, ..Needs::default() }
+        Needs::memory(coordinates(point).0)
     }
 
     fn figures(&self) -> Figures {

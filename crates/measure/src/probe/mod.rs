@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 use syscost_core::axis::{Axis, Point};
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::scratch::ScratchFile;
 
@@ -25,9 +25,12 @@ pub mod row;
 pub mod streaming;
 pub mod working_set;
 mod extensions;
+mod figures;
 mod task;
 
 pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OsOperation, Ruler};
+pub use figures::Figures;
+pub(crate) use figures::{metrics, quantities};
 pub use task::{Channel, Missing, RoleReport, Task, Timing, Window, samples_of_one_role};
 
 use rights::Rights;
@@ -69,34 +72,6 @@ impl About {
     };
 }
 
-/// What a probe records, and what is computed from it.
-pub struct Figures {
-    pub quantities: Vec<Quantity>,
-    pub metrics: Vec<Metric>,
-    /// The metrics whose intervals decide whether a case has been measured often enough; the first
-    /// is the headline: what a row shows and a prediction predicts.
-    pub decisive: &'static [&'static str],
-}
-
-impl Figures {
-    /// Of an operation of nanoseconds, timed in batches ([`batch::batches`]).
-    pub fn of_batches() -> Figures {
-        Figures { metrics: cost::NANOSECOND.to_vec(), ..Figures::of_single_operations() }
-    }
-
-    /// Of an operation of microseconds and more, each timed for itself.
-    pub fn of_single_operations() -> Figures {
-        Figures { quantities: cost::QUANTITIES.to_vec(), metrics: cost::SYSTEM.to_vec(), decisive: &["cost"] }
-    }
-
-    /// These, and others beside them.
-    pub fn with(mut self, quantities: &[Quantity], metrics: &[Metric]) -> Figures {
-        self.quantities.extend_from_slice(quantities);
-        self.metrics.extend_from_slice(metrics);
-        self
-    }
-}
-
 /// What one round of a case takes beside its windows.
 #[derive(Default)]
 pub struct Needs {
@@ -106,6 +81,16 @@ pub struct Needs {
     pub files: Vec<ScratchFile>,
     /// Beside starting the workers.
     pub set_up: Duration,
+}
+
+impl Needs {
+    pub fn memory(memory_bytes: u64) -> Needs {
+        Needs { memory_bytes, ..Needs::default() }
+    }
+
+    pub fn files(files: Vec<ScratchFile>) -> Needs {
+        Needs { files, ..Needs::default() }
+    }
 }
 
 pub trait Probe: Sync {

@@ -4,6 +4,7 @@
 //! supplies a body that makes N passes; nothing is printed or allocated inside a window.
 
 use super::{Task, Window};
+use crate::probe::quantities;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric, Quantity, Sample};
@@ -14,14 +15,10 @@ use syscost_sys::affinity;
 /// The clock is read no more often than this.
 const STRETCH_NS: u64 = 20_000;
 
-pub const QUANTITIES: &[Quantity] = &[
-    Quantity { id: "passes", unit: Unit::Count, help: "times that the working set was gone through" },
-    Quantity {
-        id: "involuntary_switches",
-        unit: Unit::Count,
-        help: "times that a measuring thread was put aside in the window",
-    },
-];
+pub const QUANTITIES: &[Quantity] = quantities! {
+    "passes", Count, "times that the working set was gone through";
+    "involuntary_switches", Count, "times that a measuring thread was put aside in the window";
+};
 
 /// The headline of every rate of memory.
 pub const fn bandwidth(help: &'static str) -> Metric {

@@ -13,9 +13,10 @@ use super::{
     memory_bandwidth,
 };
 use crate::mechanism;
+use crate::probe::metrics;
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Better, Metric, Sample};
+use syscost_core::sample::{Metric, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
@@ -77,39 +78,22 @@ impl Probe for PeakBandwidth {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs { memory_bytes: Transfer.needs(&as_transfer(point)).memory_bytes, ..Needs::default() }
+        Needs::memory(Transfer.needs(&as_transfer(point)).memory_bytes)
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: Transfer.figures().quantities,
-            metrics: {
-                vec![
-                    Metric {
-                        id: "bandwidth",
-                        title: "bandwidth",
-                        unit: Unit::BitsPerSecond,
-                        better: Better::Higher,
-                        help: "payload bits received per second",
-                        of: |s, _| {
-                            (s.elapsed_ns > 0.0 && s.bytes > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns)
-                        },
-                    },
-                    Metric {
-                        id: "cpu_ns_per_byte",
-                        title: "CPU per byte",
-                        unit: Unit::NanosecondsPerByte,
-                        better: Better::Lower,
-                        help: "CPU time of both sides per payload byte received",
-                        of: |s, _| {
-                            let cpu = s.get("sender_cpu_ns")? + s.get("receiver_cpu_ns")?;
-                            (s.bytes > 0.0).then(|| cpu / s.bytes)
-                        },
-                    },
-                ]
-            },
-            decisive: &["bandwidth"],
-        }
+        let metrics: &[Metric] = metrics! {
+            "bandwidth", BitsPerSecond, Higher, "bandwidth",
+                "payload bits received per second",
+                |s, _| (s.elapsed_ns > 0.0 && s.bytes > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns);
+            "cpu_ns_per_byte", NanosecondsPerByte, Lower, "CPU per byte",
+                "CPU time of both sides per payload byte received",
+                |s, _| {
+                    let cpu = s.get("sender_cpu_ns")? + s.get("receiver_cpu_ns")?;
+                    (s.bytes > 0.0).then(|| cpu / s.bytes)
+                };
+        };
+        Figures { metrics: metrics.to_vec(), decisive: &["bandwidth"], ..Transfer.figures() }
     }
 
     fn rights(&self, role: &str) -> Rights {

@@ -169,13 +169,8 @@ impl Probe for ProcessCreate {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: {
-                let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
-                resident + resident / TABLES_SHARE
-            },
-            ..Needs::default()
-        }
+        let resident = point.int(RESIDENT_BYTES).unwrap_or(0);
+        Needs::memory(resident + resident / TABLES_SHARE)
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

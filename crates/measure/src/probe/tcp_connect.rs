@@ -12,17 +12,18 @@ use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
 use super::{
-    About, AxisRules, Channel, Figures, OsOperation, Probe, RoleReport, Task, Timing, Window, batch, cost,
+    About, AxisRules, Channel, Figures, OsOperation, Probe, RoleReport, Task, Timing, Window, batch,
     icmp_round_trip, samples_of_one_role,
 };
 use crate::probe::transfer::axes::PATH;
+use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
@@ -95,30 +96,17 @@ impl Probe for TcpConnect {
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: {
-                let mut quantities = cost::QUANTITIES.to_vec();
-                quantities.push(Quantity {
-            id: "peer_closed_ns",
-            unit: Unit::Nanoseconds,
-            help: "median time from shutdown to the other side's end of stream, over every second connection",
-        });
-                quantities
+        Figures::of_single_operations().with(
+            quantities! {
+                "peer_closed_ns", Nanoseconds,
+                    "median time from shutdown to the other side's end of stream, over every second connection";
             },
-            metrics: {
-                let mut metrics = cost::SYSTEM.to_vec();
-                metrics.push(Metric {
-            id: "peer_closed",
-            title: "until the other side has closed",
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            help: "median time from shutdown to the other side's end of stream, less the clock's overhead",
-            of: |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?),
-        });
-                metrics
+            metrics! {
+                "peer_closed", Nanoseconds, Lower, "until the other side has closed",
+                    "median time from shutdown to the other side's end of stream, less the clock's overhead",
+                    |s, _| Some(s.get("peer_closed_ns")? - s.get("overhead_ns")?);
             },
-            decisive: &["cost"],
-        }
+        )
     }
 
     fn rights(&self, _: &str) -> Rights {

@@ -113,10 +113,7 @@ impl Probe for TcpRoundTrip {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: sizes(point).map_or(0, |(request, response)| 2 * (request + response)),
-            ..Needs::default()
-        }
+        Needs::memory(sizes(point).map_or(0, |(request, response)| 2 * (request + response)))
     }
 
     fn rights(&self, _: &str) -> Rights {

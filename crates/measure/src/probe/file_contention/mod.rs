@@ -8,13 +8,12 @@ mod readers;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory, file_read,
+    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read,
 };
+use crate::probe::metrics;
 use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
-use syscost_core::sample::{Better, Metric};
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
-use syscost_host::scratch::ScratchFile;
 
 pub struct FileContention;
 
@@ -69,51 +68,22 @@ impl Probe for FileContention {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            files: {
-                let directory = directory::of(point);
-                let file = |number| ScratchFile {
-                    directory: directory.into(),
-                    bytes: FILE_SIZE,
-                    number: number as u32,
-                };
-                (0..point.int(PROCESSES).unwrap_or(1)).map(file).collect()
-            },
-            ..Needs::default()
-        }
+        let file = |number| directory::file(point, FILE_SIZE, number as u32);
+        Needs::files((0..point.int(PROCESSES).unwrap_or(1)).map(file).collect())
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: {
-                let mut quantities = cost::QUANTITIES.to_vec();
-                quantities.extend_from_slice(readers::QUANTITIES);
-                quantities
+        Figures::of_single_operations().with(
+            readers::QUANTITIES,
+            metrics! {
+                "total_rate", BytesPerSecond, Higher, "rate of all processes",
+                    "bytes read per second by all processes together",
+                    |s, _| s.get("total_rate");
+                "slowest_process", Nanoseconds, Lower, "slowest process",
+                    "the largest of the processes' median times of a read: how unfairly they are served",
+                    |s, _| s.get("slowest_process_ns");
             },
-            metrics: {
-                let mut metrics = cost::SYSTEM.to_vec();
-                metrics.extend([
-            Metric {
-                id: "total_rate",
-                title: "rate of all processes",
-                unit: Unit::BytesPerSecond,
-                better: Better::Higher,
-                help: "bytes read per second by all processes together",
-                of: |s, _| s.get("total_rate"),
-            },
-            Metric {
-                id: "slowest_process",
-                title: "slowest process",
-                unit: Unit::Nanoseconds,
-                better: Better::Lower,
-                help: "the largest of the processes' median times of a read: how unfairly they are served",
-                of: |s, _| s.get("slowest_process_ns"),
-            },
-        ]);
-                metrics
-            },
-            decisive: &["cost"],
-        }
+        )
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {

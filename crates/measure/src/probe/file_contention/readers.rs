@@ -8,29 +8,21 @@ use super::super::batch::{self, Recorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{Channel, RoleReport, Task, Window};
 use super::{FILE_SIZE, PROCESSES};
+use crate::probe::quantities;
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use syscost_core::sample::Quantity;
 use syscost_core::stats;
-use syscost_core::units::Unit;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::child::{self, Child};
 use syscost_sys::page_cache::Advice;
 use syscost_sys::process;
 
-pub const QUANTITIES: &[Quantity] = &[
-    Quantity {
-        id: "total_rate",
-        unit: Unit::BytesPerSecond,
-        help: "sum over the processes of their own rates",
-    },
-    Quantity {
-        id: "slowest_process_ns",
-        unit: Unit::Nanoseconds,
-        help: "the largest of the processes' median times of a read",
-    },
-];
+pub const QUANTITIES: &[Quantity] = quantities! {
+    "total_rate", BytesPerSecond, "sum over the processes of their own rates";
+    "slowest_process_ns", Nanoseconds, "the largest of the processes' median times of a read";
+};
 
 const READ_BLOCKS: usize = (FILE_SIZE / BLOCK_BYTES) as usize;
 /// Exit status of a child that could not read, or read something else.

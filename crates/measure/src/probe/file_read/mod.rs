@@ -9,19 +9,18 @@ mod predict;
 mod reads;
 
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
+use crate::probe::metrics;
 pub use axes::FILE_SIZE;
 pub use predict::cached;
 
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, cost, directory,
+    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory,
 };
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::sample::{Better, Metric};
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
-use syscost_host::scratch::{self, ScratchFile};
+use syscost_host::scratch::{self};
 
 pub struct FileRead;
 
@@ -97,57 +96,27 @@ impl Probe for FileRead {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            files: {
-                let bytes = point.int(FILE_BYTES).unwrap_or(0);
-                vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
-            },
-            ..Needs::default()
-        }
+        Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)])
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: {
-                let mut quantities = cost::QUANTITIES.to_vec();
-                quantities.extend_from_slice(reads::QUANTITIES);
-                quantities
+        Figures::of_single_operations().with(
+            reads::QUANTITIES,
+            metrics! {
+                "read_rate", BytesPerSecond, Higher, "rate",
+                    "bytes read per second of reading, from the same time as the cost",
+                    |s, _| {
+                        let ns = s.get("median_ns")? - s.get("overhead_ns")?;
+                        (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
+                    };
+                "file_share", Ratio, Neither, "share of the file read",
+                    "share of the file that a pass read before its time was over",
+                    |s, _| s.get("file_share");
+                "cached_per_read", Ratio, Neither, "blocks cached per block read",
+                    "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead",
+                    |s, _| s.get("cached_per_read");
             },
-            metrics: {
-                let mut metrics = cost::SYSTEM.to_vec();
-                metrics.extend([
-            Metric {
-                id: "read_rate",
-                title: "rate",
-                unit: Unit::BytesPerSecond,
-                better: Better::Higher,
-                help: "bytes read per second of reading, from the same time as the cost",
-                of: |s, _| {
-                    let ns = s.get("median_ns")? - s.get("overhead_ns")?;
-                    (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
-                },
-            },
-            Metric {
-                id: "file_share",
-                title: "share of the file read",
-                unit: Unit::Ratio,
-                better: Better::Neither,
-                help: "share of the file that a pass read before its time was over",
-                of: |s, _| s.get("file_share"),
-            },
-            Metric {
-                id: "cached_per_read",
-                title: "blocks cached per block read",
-                unit: Unit::Ratio,
-                better: Better::Neither,
-                help: "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead",
-                of: |s, _| s.get("cached_per_read"),
-            },
-        ]);
-                metrics
-            },
-            decisive: &["cost"],
-        }
+        )
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {

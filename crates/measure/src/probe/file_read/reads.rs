@@ -5,26 +5,18 @@ use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{Channel, RoleReport, Task, Timing, Window};
 use super::axes;
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
+use crate::probe::quantities;
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::Point;
 use syscost_core::sample::Quantity;
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::page_cache::Advice;
 
-pub const QUANTITIES: &[Quantity] = &[
-    Quantity {
-        id: "file_share",
-        unit: Unit::Ratio,
-        help: "share of the file that the last pass read before its time was over",
-    },
-    Quantity {
-        id: "cached_per_read",
-        unit: Unit::Ratio,
-        help: "bytes in the page cache after the last pass over bytes that it read (page cache dropped)",
-    },
-];
+pub const QUANTITIES: &[Quantity] = quantities! {
+    "file_share", Ratio, "share of the file that the last pass read before its time was over";
+    "cached_per_read", Ratio, "bytes in the page cache after the last pass over bytes that it read (page cache dropped)";
+};
 
 const LARGE_BLOCK_BYTES: u64 = 1 << 20;
 /// A device below this rate does not finish a large file in one window: its share is then recorded.

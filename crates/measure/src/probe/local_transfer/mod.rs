@@ -114,15 +114,9 @@ impl Probe for LocalTransfer {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: {
-                let (bytes, threads) =
-                    (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
-                let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
-                bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads)
-            },
-            ..Needs::default()
-        }
+        let (bytes, threads) = (point.int(MESSAGE_BYTES).unwrap_or(0), point.int(THREADS).unwrap_or(1));
+        let shared = found(point).map_or(0, |way| way.memory_bytes(bytes));
+        Needs::memory(bytes.saturating_mul(2).saturating_add(shared).saturating_mul(threads))
     }
 
     fn figures(&self) -> Figures {

@@ -204,13 +204,8 @@ impl Probe for MemoryBandwidth {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: {
-                let (bytes, threads) = coordinates(point);
-                bytes.saturating_add(2 * 4096).saturating_mul(threads)
-            },
-            ..Needs::default()
-        }
+        let (bytes, threads) = coordinates(point);
+        Needs::memory(bytes.saturating_add(2 * 4096).saturating_mul(threads))
     }
 
     fn figures(&self) -> Figures {

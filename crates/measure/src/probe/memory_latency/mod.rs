@@ -216,16 +216,11 @@ impl Probe for MemoryLatency {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: {
-                let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
-                    Some(bytes) => bytes,
-                    None => page_bytes(),
-                };
-                working_set(point).next_multiple_of(unit as u64)
-            },
-            ..Needs::default()
-        }
+        let unit = match huge_pages::bytes_of_one().filter(|_| point.on(HUGE_PAGES)) {
+            Some(bytes) => bytes,
+            None => page_bytes(),
+        };
+        Needs::memory(working_set(point).next_multiple_of(unit as u64))
     }
 
     fn figures(&self) -> Figures {

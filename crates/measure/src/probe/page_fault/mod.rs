@@ -20,7 +20,6 @@ use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
-use syscost_host::scratch::ScratchFile;
 use syscost_host::{Unavailable, huge_pages};
 use syscost_sys::mapping::{Mapping, Pages, page_bytes};
 
@@ -137,22 +136,16 @@ impl Probe for PageFault {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: match find(point) {
-                Some(fault) if fault.of_file => 2 * FILE_BYTES,
-                Some(fault) if fault.id == "huge_anonymous" => {
-                    (HUGE_PAGES * huge_pages::bytes_of_one().unwrap_or(2 << 20)) as u64
-                }
-                _ => (ANONYMOUS_PAGES * page_bytes()) as u64,
+        match FAULTS.iter().zip(0..).find(|(fault, _)| Some(fault.id) == point.text(FAULT)) {
+            // A file for each kind: the pages of one are dropped, those of the other have to stay.
+            Some((fault, number)) if fault.of_file => Needs {
+                memory_bytes: 2 * FILE_BYTES,
+                ..Needs::files(vec![directory::file(point, FILE_BYTES, number)])
             },
-            files: {
-                // One for each kind: the pages of one are dropped, those of the other have to stay.
-                let number = FAULTS.iter().position(|f| Some(f.id) == point.text(FAULT)).unwrap_or(0) as u32;
-                let file =
-                    || ScratchFile { directory: directory::of(point).into(), bytes: FILE_BYTES, number };
-                find(point).filter(|fault| fault.of_file).map(|_| file()).into_iter().collect()
-            },
-            ..Needs::default()
+            Some((fault, _)) if fault.id == "huge_anonymous" => {
+                Needs::memory((HUGE_PAGES * huge_pages::bytes_of_one().unwrap_or(2 << 20)) as u64)
+            }
+            _ => Needs::memory((ANONYMOUS_PAGES * page_bytes()) as u64),
         }
     }
 

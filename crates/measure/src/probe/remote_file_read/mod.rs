@@ -27,7 +27,6 @@ use server::Server;
 use syscost_core::axis::{Axis, Point};
 use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
-use syscost_host::scratch::ScratchFile;
 use syscost_host::{Unavailable, namespaces};
 
 pub struct RemoteFileRead;
@@ -79,13 +78,7 @@ impl Probe for RemoteFileRead {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            files: {
-                let bytes = point.int(FILE_BYTES).unwrap_or(0);
-                vec![ScratchFile { directory: directory::of(point).into(), bytes, number: 0 }]
-            },
-            ..Needs::default()
-        }
+        Needs::files(vec![directory::file(point, point.int(FILE_BYTES).unwrap_or(0), 0)])
     }
 
     fn rights(&self, role: &str) -> Rights {

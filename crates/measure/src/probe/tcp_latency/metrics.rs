@@ -2,35 +2,27 @@
 
 use super::axes;
 use crate::probe::transfer::metrics as transfer;
+use crate::probe::{metrics, quantities};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_core::stats::histogram::Histogram;
-use syscost_core::units::Unit;
 
-const fn q(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
-    Quantity { id, unit, help }
-}
-
-const OWN: &[Quantity] = &[
-    q("latency_count", Unit::Count, "messages or round trips that were timed, each for itself"),
-    q("latency_p50_ns", Unit::Nanoseconds, "the time that half of them took at most"),
-    q("latency_p90_ns", Unit::Nanoseconds, "nine in ten; empty with fewer than ten beyond"),
-    q("latency_p99_ns", Unit::Nanoseconds, "99 in a hundred; empty with fewer than ten beyond"),
-    q("latency_p999_ns", Unit::Nanoseconds, "999 in a thousand; empty with fewer than ten beyond"),
-    q("latency_max_ns", Unit::Nanoseconds, "the longest"),
-    q("latency_mean_ns", Unit::Nanoseconds, "the mean"),
-    q("beyond_p90", Unit::Count, "how many took longer than the 0.9 quantile: what it stands on"),
-    q("beyond_p99", Unit::Count, "how many took longer than the 0.99 quantile"),
-    q("beyond_p999", Unit::Count, "how many took longer than the 0.999 quantile"),
-    q(
-        "lateness_p50_ns",
-        Unit::Nanoseconds,
-        "open loop: how late half of the messages were sent at most; part of their latency",
-    ),
-    q("lateness_p99_ns", Unit::Nanoseconds, "open loop: how late 99 in a hundred were sent at most"),
-    q("lateness_max_ns", Unit::Nanoseconds, "open loop: how late the latest was sent"),
-];
+const OWN: &[Quantity] = quantities! {
+    "latency_count", Count, "messages or round trips that were timed, each for itself";
+    "latency_p50_ns", Nanoseconds, "the time that half of them took at most";
+    "latency_p90_ns", Nanoseconds, "nine in ten; empty with fewer than ten beyond";
+    "latency_p99_ns", Nanoseconds, "99 in a hundred; empty with fewer than ten beyond";
+    "latency_p999_ns", Nanoseconds, "999 in a thousand; empty with fewer than ten beyond";
+    "latency_max_ns", Nanoseconds, "the longest";
+    "latency_mean_ns", Nanoseconds, "the mean";
+    "beyond_p90", Count, "how many took longer than the 0.9 quantile: what it stands on";
+    "beyond_p99", Count, "how many took longer than the 0.99 quantile";
+    "beyond_p999", Count, "how many took longer than the 0.999 quantile";
+    "lateness_p50_ns", Nanoseconds, "open loop: how late half of the messages were sent at most; part of their latency";
+    "lateness_p99_ns", Nanoseconds, "open loop: how late 99 in a hundred were sent at most";
+    "lateness_max_ns", Nanoseconds, "open loop: how late the latest was sent";
+};
 
 /// Those of both sides as a transfer has them, then those of the times.
 pub fn quantities() -> Vec<Quantity> {
@@ -71,95 +63,47 @@ fn asking_cpu(s: &Sample, p: &Point) -> Option<f64> {
     if axes::is_open(p) { None } else { per(s, "sender_cpu_ns", "sender_messages") }
 }
 
-macro_rules! metric {
-    ($id:literal, $title:literal, $unit:ident, $better:ident, $help:literal, $of:expr) => {
-        Metric { id: $id, title: $title, unit: Unit::$unit, better: Better::$better, help: $help, of: $of }
-    };
-}
-
 /// In the order of `results.csv`. Closed loop: of a round trip; open loop: one way, from when the message
 /// was due.
-const TIMES: &[Metric] = &[
-    metric!(
-        "latency_p50",
-        "p50 latency",
-        Nanoseconds,
-        Lower,
+const TIMES: &[Metric] = metrics! {
+    "latency_p50", Nanoseconds, Lower, "p50 latency",
         "closed loop: the median round trip; open loop: the median time from when a message was due to its last byte",
-        |s, _| s.get("latency_p50_ns")
-    ),
-    metric!("latency_p90", "p90 latency", Nanoseconds, Lower, "nine in ten took no longer", |s, _| s
-        .get("latency_p90_ns")),
-    metric!("latency_p99", "p99 latency", Nanoseconds, Lower, "99 in a hundred took no longer", |s, _| s
-        .get("latency_p99_ns")),
-    metric!(
-        "latency_p999",
-        "p99.9 latency",
-        Nanoseconds,
-        Lower,
+        |s, _| s.get("latency_p50_ns");
+    "latency_p90", Nanoseconds, Lower, "p90 latency",
+        "nine in ten took no longer",
+        |s, _| s.get("latency_p90_ns");
+    "latency_p99", Nanoseconds, Lower, "p99 latency",
+        "99 in a hundred took no longer",
+        |s, _| s.get("latency_p99_ns");
+    "latency_p999", Nanoseconds, Lower, "p99.9 latency",
         "999 in a thousand took no longer; absent with fewer than ten beyond it in a sample",
-        |s, _| s.get("latency_p999_ns")
-    ),
-    metric!(
-        "latency_max",
-        "longest latency",
-        Nanoseconds,
-        Neither,
+        |s, _| s.get("latency_p999_ns");
+    "latency_max", Nanoseconds, Neither, "longest latency",
         "the longest of a sample: it grows with how many there are",
-        |s, _| s.get("latency_max_ns")
-    ),
-    metric!("latency_mean", "mean latency", Nanoseconds, Lower, "the mean of a sample", |s, _| s
-        .get("latency_mean_ns")),
-    metric!(
-        "latency_count",
-        "timed messages",
-        Count,
-        Neither,
+        |s, _| s.get("latency_max_ns");
+    "latency_mean", Nanoseconds, Lower, "mean latency",
+        "the mean of a sample",
+        |s, _| s.get("latency_mean_ns");
+    "latency_count", Count, Neither, "timed messages",
         "messages or round trips of a sample, each timed for itself",
-        |s, _| s.get("latency_count")
-    ),
-    metric!(
-        "asked_rate",
-        "asked rate",
-        PerSecond,
-        Neither,
+        |s, _| s.get("latency_count");
+    "asked_rate", PerSecond, Neither, "asked rate",
         "open loop: messages a second that were asked for, over all threads",
-        |s, p| s.get("latency_count").and(axes::rate(p)).map(|rate| rate as f64)
-    ),
-    metric!(
-        "achieved_rate",
-        "achieved rate",
-        PerSecond,
-        Higher,
+        |s, p| s.get("latency_count").and(axes::rate(p)).map(|rate| rate as f64);
+    "achieved_rate", PerSecond, Higher, "achieved rate",
         "messages, or exchanges, a second that arrived; an open loop that stays more than 1 % below what was asked is \
          saturated, and its latencies grow with the length of the test",
-        |s, _| (s.elapsed_ns > 0.0).then(|| s.ops * 1e9 / s.elapsed_ns)
-    ),
-    metric!(
-        "lateness_p99",
-        "p99 lateness",
-        Nanoseconds,
-        Lower,
+        |s, _| (s.elapsed_ns > 0.0).then(|| s.ops * 1e9 / s.elapsed_ns);
+    "lateness_p99", Nanoseconds, Lower, "p99 lateness",
         "open loop: how late 99 in a hundred messages were sent at most; part of their latency",
-        |s, _| s.get("lateness_p99_ns")
-    ),
-    metric!(
-        "sender_cpu_ns_per_message",
-        "sender CPU per exchange",
-        Nanoseconds,
-        Lower,
+        |s, _| s.get("lateness_p99_ns");
+    "sender_cpu_ns_per_message", Nanoseconds, Lower, "sender CPU per exchange",
         "closed loop: CPU time of the asking threads per exchange; an open loop's sender waits on the CPU",
-        asking_cpu
-    ),
-    metric!(
-        "receiver_cpu_ns_per_message",
-        "receiver CPU per message",
-        Nanoseconds,
-        Lower,
+        asking_cpu;
+    "receiver_cpu_ns_per_message", Nanoseconds, Lower, "receiver CPU per message",
         "CPU time of the receiving threads per message; in a closed loop they answer each",
-        |s, _| per(s, "receiver_cpu_ns", "receiver_messages")
-    ),
-];
+        |s, _| per(s, "receiver_cpu_ns", "receiver_messages");
+};
 
 /// Figures that mean what they mean of a transfer.
 const SHARED: &[&str] = &[

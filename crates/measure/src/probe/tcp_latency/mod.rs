@@ -62,15 +62,10 @@ impl Probe for TcpLatency {
     }
 
     fn needs(&self, point: &Point) -> Needs {
-        Needs {
-            memory_bytes: {
-                let threads = point.int(THREADS).unwrap_or(1);
-                let sides = if axes::is_open(point) { 1 } else { 2 };
-                let recorders = threads.saturating_mul(2 * RECORDER_BYTES);
-                Transfer.needs(point).memory_bytes.saturating_mul(sides).saturating_add(recorders)
-            },
-            ..Needs::default()
-        }
+        let threads = point.int(THREADS).unwrap_or(1);
+        let sides = if axes::is_open(point) { 1 } else { 2 };
+        let recorders = threads.saturating_mul(2 * RECORDER_BYTES);
+        Needs::memory(Transfer.needs(point).memory_bytes.saturating_mul(sides).saturating_add(recorders))
     }
 
     fn figures(&self) -> Figures {

@@ -13,8 +13,9 @@ use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
 use super::{About, AxisRules, Channel, Figures, Probe, RoleReport, Task, Timing};
 use crate::mechanism;
+use crate::probe::{metrics, quantities};
 use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
+use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
@@ -74,18 +75,27 @@ pub fn shared_axes() -> &'static [&'static str] {
     &SHARED
 }
 
-fn quantity(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
-    Quantity { id, unit, help }
-}
+const QUANTITIES: &[Quantity] = quantities! {
+    "call_ns", Nanoseconds, "median over turns of the sender's CPU time by call";
+    "receive_ns", Nanoseconds, "median over turns of the receiver's CPU time by call";
+    "completion_ns", Nanoseconds, "median over turns of the CPU time of taking a completion";
+    "receive_calls", Count, "receive calls of a turn, on average";
+    "sleeps", Count, "times that the receiver slept in a turn's calls, on average";
+    "clock_ns", Nanoseconds, "what two readings of the thread's CPU clock in a row cost";
+    "turns", Count, "turns of the window";
+};
 
-const fn metric(
-    id: &'static str,
-    title: &'static str,
-    help: &'static str,
-    of: fn(&Sample, &Point) -> Option<f64>,
-) -> Metric {
-    Metric { id, title, unit: Unit::Nanoseconds, better: Better::Lower, help, of }
-}
+const METRICS: &[Metric] = metrics! {
+    "cost", Nanoseconds, Lower, "CPU time of a send call",
+        "CPU time of the sender by call",
+        |s, _| s.get("call_ns");
+    "receiver_cost", Nanoseconds, Lower, "CPU time of a receive call",
+        "CPU time of the receiver by receive call",
+        |s, _| s.get("receive_ns");
+    "completion_cost", Nanoseconds, Lower, "CPU time of a completion",
+        "CPU time of taking a zero-copy completion",
+        |s, _| s.get("completion_ns");
+};
 
 impl Probe for TcpPath {
     fn about(&self) -> About {
@@ -115,51 +125,7 @@ impl Probe for TcpPath {
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: vec![
-                quantity("call_ns", Unit::Nanoseconds, "median over turns of the sender's CPU time by call"),
-                quantity(
-                    "receive_ns",
-                    Unit::Nanoseconds,
-                    "median over turns of the receiver's CPU time by call",
-                ),
-                quantity(
-                    "completion_ns",
-                    Unit::Nanoseconds,
-                    "median over turns of the CPU time of taking a completion",
-                ),
-                quantity("receive_calls", Unit::Count, "receive calls of a turn, on average"),
-                quantity(
-                    "sleeps",
-                    Unit::Count,
-                    "times that the receiver slept in a turn's calls, on average",
-                ),
-                quantity(
-                    "clock_ns",
-                    Unit::Nanoseconds,
-                    "what two readings of the thread's CPU clock in a row cost",
-                ),
-                quantity("turns", Unit::Count, "turns of the window"),
-            ],
-            metrics: vec![
-                metric("cost", "CPU time of a send call", "CPU time of the sender by call", |s, _| {
-                    s.get("call_ns")
-                }),
-                metric(
-                    "receiver_cost",
-                    "CPU time of a receive call",
-                    "CPU time of the receiver by receive call",
-                    |s, _| s.get("receive_ns"),
-                ),
-                metric(
-                    "completion_cost",
-                    "CPU time of a completion",
-                    "CPU time of taking a zero-copy completion",
-                    |s, _| s.get("completion_ns"),
-                ),
-            ],
-            decisive: &["cost"],
-        }
+        Figures { quantities: QUANTITIES.to_vec(), metrics: METRICS.to_vec(), decisive: &["cost"] }
     }
 
     fn rights(&self, _: &str) -> Rights {

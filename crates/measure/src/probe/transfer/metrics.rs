@@ -1,54 +1,50 @@
 //! The raw quantities of a transfer's samples, and the figures computed from them.
 
 use crate::probe::transfer::axes::MESSAGE_BYTES;
+use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{Better, Metric, Quantity, Sample};
-use syscost_core::units::Unit;
-
-const fn q(id: &'static str, unit: Unit, help: &'static str) -> Quantity {
-    Quantity { id, unit, help }
-}
+use syscost_core::sample::{Metric, Quantity, Sample};
 
 /// Both sides' own quantities; `merge` prefixes them with the role. `*_multiplexing` is the share
 /// of the window in which the group really counted (1 = always); counts are already scaled by it. The hardware
 /// counters are those of [`syscost_host::counters::ids`].
 macro_rules! sides {
     ($($role:literal),*) => {
-        &[$(
-            q(concat!($role, "_elapsed_ns"), Unit::Nanoseconds, "mean over threads of the length of this side's window"),
-            q(concat!($role, "_messages"), Unit::Count, "messages this side handled in its window"),
-            q(concat!($role, "_cpu_ns"), Unit::Nanoseconds, "CPU time of this side's data threads (CLOCK_THREAD_CPUTIME_ID), summed"),
-            q(concat!($role, "_system_calls"), Unit::Count, "system calls that moved data or reaped completions"),
-            q(concat!($role, "_voluntary_switches"), Unit::Count, "voluntary context switches (getrusage)"),
-            q(concat!($role, "_involuntary_switches"), Unit::Count, "involuntary context switches (getrusage)"),
-            q(concat!($role, "_tsc_cycles"), Unit::Count, "CPU time in time-stamp-counter cycles: reference cycles, not core cycles"),
-            q(concat!($role, "_cycles_user"), Unit::Count, "core cycles in user mode"),
-            q(concat!($role, "_cycles_kernel"), Unit::Count, "core cycles in the kernel"),
-            q(concat!($role, "_instructions_user"), Unit::Count, "instructions in user mode"),
-            q(concat!($role, "_instructions_kernel"), Unit::Count, "instructions in the kernel"),
-            q(concat!($role, "_cache_references_user"), Unit::Count, "cache references in user mode"),
-            q(concat!($role, "_cache_references_kernel"), Unit::Count, "cache references in the kernel"),
-            q(concat!($role, "_cache_misses_user"), Unit::Count, "cache misses in user mode"),
-            q(concat!($role, "_cache_misses_kernel"), Unit::Count, "cache misses in the kernel"),
-            q(concat!($role, "_l1d_loads_user"), Unit::Count, "L1 data cache loads in user mode"),
-            q(concat!($role, "_l1d_loads_kernel"), Unit::Count, "L1 data cache loads in the kernel"),
-            q(concat!($role, "_l1d_misses_user"), Unit::Count, "L1 data cache load misses in user mode"),
-            q(concat!($role, "_l1d_misses_kernel"), Unit::Count, "L1 data cache load misses in the kernel"),
-            q(concat!($role, "_llc_loads_user"), Unit::Count, "last-level cache loads in user mode"),
-            q(concat!($role, "_llc_loads_kernel"), Unit::Count, "last-level cache loads in the kernel"),
-            q(concat!($role, "_llc_misses_user"), Unit::Count, "last-level cache load misses in user mode"),
-            q(concat!($role, "_llc_misses_kernel"), Unit::Count, "last-level cache load misses in the kernel"),
-            q(concat!($role, "_multiplexing"), Unit::Ratio, "share of the window in which the least-scheduled counter group counted"),
+        quantities! { $(
+            concat!($role, "_elapsed_ns"), Nanoseconds, "mean over threads of the length of this side's window";
+            concat!($role, "_messages"), Count, "messages this side handled in its window";
+            concat!($role, "_cpu_ns"), Nanoseconds, "CPU time of this side's data threads (CLOCK_THREAD_CPUTIME_ID), summed";
+            concat!($role, "_system_calls"), Count, "system calls that moved data or reaped completions";
+            concat!($role, "_voluntary_switches"), Count, "voluntary context switches (getrusage)";
+            concat!($role, "_involuntary_switches"), Count, "involuntary context switches (getrusage)";
+            concat!($role, "_tsc_cycles"), Count, "CPU time in time-stamp-counter cycles: reference cycles, not core cycles";
+            concat!($role, "_cycles_user"), Count, "core cycles in user mode";
+            concat!($role, "_cycles_kernel"), Count, "core cycles in the kernel";
+            concat!($role, "_instructions_user"), Count, "instructions in user mode";
+            concat!($role, "_instructions_kernel"), Count, "instructions in the kernel";
+            concat!($role, "_cache_references_user"), Count, "cache references in user mode";
+            concat!($role, "_cache_references_kernel"), Count, "cache references in the kernel";
+            concat!($role, "_cache_misses_user"), Count, "cache misses in user mode";
+            concat!($role, "_cache_misses_kernel"), Count, "cache misses in the kernel";
+            concat!($role, "_l1d_loads_user"), Count, "L1 data cache loads in user mode";
+            concat!($role, "_l1d_loads_kernel"), Count, "L1 data cache loads in the kernel";
+            concat!($role, "_l1d_misses_user"), Count, "L1 data cache load misses in user mode";
+            concat!($role, "_l1d_misses_kernel"), Count, "L1 data cache load misses in the kernel";
+            concat!($role, "_llc_loads_user"), Count, "last-level cache loads in user mode";
+            concat!($role, "_llc_loads_kernel"), Count, "last-level cache loads in the kernel";
+            concat!($role, "_llc_misses_user"), Count, "last-level cache load misses in user mode";
+            concat!($role, "_llc_misses_kernel"), Count, "last-level cache load misses in the kernel";
+            concat!($role, "_multiplexing"), Ratio, "share of the window in which the least-scheduled counter group counted";
         )*
-            q("sender_completions", Unit::Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)"),
-            q("sender_completions_copied", Unit::Count, "of those, flagged copied by the kernel"),
-            q("sender_queue_entries", Unit::Count, "completion queue entries reaped (io_uring)"),
-            q("sender_enobufs", Unit::Count, "times the kernel refused for want of buffers (ENOBUFS)"),
-            q("sender_data_segments", Unit::Count, "segments sent with payload (TCP_INFO), each of at most the maximum segment size"),
-            q("sender_segments_received", Unit::Count, "segments that came back to the sender (TCP_INFO): acknowledgements"),
-            q("receiver_uncopied_bytes", Unit::Bytes, "bytes taken without a copy to the receiver's memory: mapped, dropped, or moved on in the kernel"),
-            q("retransmits", Unit::Count, "segments retransmitted (TCP_INFO), all connections"),
-        ]
+            "sender_completions", Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)";
+            "sender_completions_copied", Count, "of those, flagged copied by the kernel";
+            "sender_queue_entries", Count, "completion queue entries reaped (io_uring)";
+            "sender_enobufs", Count, "times the kernel refused for want of buffers (ENOBUFS)";
+            "sender_data_segments", Count, "segments sent with payload (TCP_INFO), each of at most the maximum segment size";
+            "sender_segments_received", Count, "segments that came back to the sender (TCP_INFO): acknowledgements";
+            "receiver_uncopied_bytes", Bytes, "bytes taken without a copy to the receiver's memory: mapped, dropped, or moved on in the kernel";
+            "retransmits", Count, "segments retransmitted (TCP_INFO), all connections";
+        }
     };
 }
 
@@ -104,267 +100,102 @@ fn counted(s: &Sample, columns: &Counted) -> Option<f64> {
     Some(total)
 }
 
-macro_rules! metric {
-    ($id:literal, $title:literal, $unit:ident, $better:ident, $help:literal, $of:expr) => {
-        Metric { id: $id, title: $title, unit: Unit::$unit, better: Better::$better, help: $help, of: $of }
-    };
-}
-
 /// The figures of a transfer, in the order of `results.csv`.
-pub const METRICS: &[Metric] = &[
-    metric!(
-        "throughput",
-        "throughput",
-        BitsPerSecond,
-        Higher,
+pub const METRICS: &[Metric] = metrics! {
+    "throughput", BitsPerSecond, Higher, "throughput",
         "payload bits received per second, all connections (goodput)",
-        |s, _| (s.elapsed_ns > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns)
-    ),
-    metric!(
-        "messages_per_second",
-        "messages per second",
-        PerSecond,
-        Higher,
+        |s, _| (s.elapsed_ns > 0.0).then(|| s.bytes * 8e9 / s.elapsed_ns);
+    "messages_per_second", PerSecond, Higher, "messages per second",
         "messages received per second, all connections",
-        |s, _| (s.elapsed_ns > 0.0).then(|| s.ops * 1e9 / s.elapsed_ns)
-    ),
-    metric!(
-        "sender_cpu_ns_per_message",
-        "sender CPU per message",
-        Nanoseconds,
-        Lower,
+        |s, _| (s.elapsed_ns > 0.0).then(|| s.ops * 1e9 / s.elapsed_ns);
+    "sender_cpu_ns_per_message", Nanoseconds, Lower, "sender CPU per message",
         "CPU time of the sender's threads per message sent; on loopback and veth it includes most of the receive softirq",
-        sender_cpu
-    ),
-    metric!(
-        "receiver_cpu_ns_per_message",
-        "receiver CPU per message",
-        Nanoseconds,
-        Lower,
+        sender_cpu;
+    "receiver_cpu_ns_per_message", Nanoseconds, Lower, "receiver CPU per message",
         "CPU time of the receiver's threads per message received",
-        receiver_cpu
-    ),
-    metric!(
-        "total_cpu_ns_per_message",
-        "CPU per message",
-        Nanoseconds,
-        Lower,
+        receiver_cpu;
+    "total_cpu_ns_per_message", Nanoseconds, Lower, "CPU per message",
         "sender plus receiver CPU time per message: the figure that ranks mechanisms",
-        total_cpu
-    ),
-    metric!(
-        "sender_cpu_ns_per_byte",
-        "sender CPU per byte",
-        NanosecondsPerByte,
-        Lower,
+        total_cpu;
+    "sender_cpu_ns_per_byte", NanosecondsPerByte, Lower, "sender CPU per byte",
         "sender CPU time per payload byte",
-        |s, p| Some(sender_cpu(s, p)? / message_bytes(p)?)
-    ),
-    metric!(
-        "receiver_cpu_ns_per_byte",
-        "receiver CPU per byte",
-        NanosecondsPerByte,
-        Lower,
+        |s, p| Some(sender_cpu(s, p)? / message_bytes(p)?);
+    "receiver_cpu_ns_per_byte", NanosecondsPerByte, Lower, "receiver CPU per byte",
         "receiver CPU time per payload byte",
-        |s, p| Some(receiver_cpu(s, p)? / message_bytes(p)?)
-    ),
-    metric!(
-        "total_cpu_ns_per_byte",
-        "CPU per byte",
-        NanosecondsPerByte,
-        Lower,
+        |s, p| Some(receiver_cpu(s, p)? / message_bytes(p)?);
+    "total_cpu_ns_per_byte", NanosecondsPerByte, Lower, "CPU per byte",
         "sender plus receiver CPU time per payload byte",
-        |s, p| Some(total_cpu(s, p)? / message_bytes(p)?)
-    ),
-    metric!(
-        "tsc_cycles_per_byte",
-        "TSC reference cycles per byte",
-        TscCyclesPerByte,
-        Lower,
+        |s, p| Some(total_cpu(s, p)? / message_bytes(p)?);
+    "tsc_cycles_per_byte", TscCyclesPerByte, Lower, "TSC reference cycles per byte",
         "total CPU time in time-stamp-counter reference cycles per payload byte (not core cycles)",
-        |s, p| Some(
-            (per(s, "sender_tsc_cycles", "sender_messages")?
-                + per(s, "receiver_tsc_cycles", "receiver_messages")?)
-                / message_bytes(p)?
-        )
-    ),
-    metric!(
-        "cycles_per_byte",
-        "cycles per byte",
-        CyclesPerByte,
-        Lower,
+        |s, p| Some((per(s, "sender_tsc_cycles", "sender_messages")? + per(s, "receiver_tsc_cycles", "receiver_messages")?) / message_bytes(p)?);
+    "cycles_per_byte", CyclesPerByte, Lower, "cycles per byte",
         "core cycles of both sides, user and kernel, per payload byte",
-        |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?)
-    ),
-    metric!(
-        "instructions_per_message",
-        "instructions per message",
-        Count,
-        Lower,
+        |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?);
+    "instructions_per_message", Count, Lower, "instructions per message",
         "instructions of both sides, user and kernel, per message",
-        |s, _| counted(s, &counter!("instructions"))
-    ),
-    metric!(
-        "cache_references_per_message",
-        "cache references per message",
-        Count,
-        Neither,
+        |s, _| counted(s, &counter!("instructions"));
+    "cache_references_per_message", Count, Neither, "cache references per message",
         "cache references of both sides per message",
-        |s, _| counted(s, &counter!("cache_references"))
-    ),
-    metric!(
-        "cache_misses_per_message",
-        "cache misses per message",
-        Count,
-        Lower,
+        |s, _| counted(s, &counter!("cache_references"));
+    "cache_misses_per_message", Count, Lower, "cache misses per message",
         "cache misses of both sides per message",
-        |s, _| counted(s, &counter!("cache_misses"))
-    ),
-    metric!(
-        "l1d_loads_per_message",
-        "L1d loads per message",
-        Count,
-        Neither,
+        |s, _| counted(s, &counter!("cache_misses"));
+    "l1d_loads_per_message", Count, Neither, "L1d loads per message",
         "L1 data cache loads of both sides per message",
-        |s, _| counted(s, &counter!("l1d_loads"))
-    ),
-    metric!(
-        "l1d_misses_per_message",
-        "L1d misses per message",
-        Count,
-        Lower,
+        |s, _| counted(s, &counter!("l1d_loads"));
+    "l1d_misses_per_message", Count, Lower, "L1d misses per message",
         "L1 data cache load misses of both sides per message",
-        |s, _| counted(s, &counter!("l1d_misses"))
-    ),
-    metric!(
-        "llc_loads_per_message",
-        "LLC loads per message",
-        Count,
-        Neither,
+        |s, _| counted(s, &counter!("l1d_misses"));
+    "llc_loads_per_message", Count, Neither, "LLC loads per message",
         "last-level cache loads of both sides per message",
-        |s, _| counted(s, &counter!("llc_loads"))
-    ),
-    metric!(
-        "llc_misses_per_message",
-        "LLC misses per message",
-        Count,
-        Lower,
+        |s, _| counted(s, &counter!("llc_loads"));
+    "llc_misses_per_message", Count, Lower, "LLC misses per message",
         "last-level cache load misses of both sides per message",
-        |s, _| counted(s, &counter!("llc_misses"))
-    ),
-    metric!(
-        "sender_system_calls_per_message",
-        "sender system calls per message",
-        Count,
-        Lower,
+        |s, _| counted(s, &counter!("llc_misses"));
+    "sender_system_calls_per_message", Count, Lower, "sender system calls per message",
         "system calls of the sender that moved data or reaped completions, per message",
-        |s, _| per(s, "sender_system_calls", "sender_messages")
-    ),
-    metric!(
-        "receiver_system_calls_per_message",
-        "receiver system calls per message",
-        Count,
-        Lower,
+        |s, _| per(s, "sender_system_calls", "sender_messages");
+    "receiver_system_calls_per_message", Count, Lower, "receiver system calls per message",
         "receive calls per message",
-        |s, _| per(s, "receiver_system_calls", "receiver_messages")
-    ),
-    metric!(
-        "sender_voluntary_switches_per_message",
-        "sender voluntary switches per message",
-        Count,
-        Lower,
+        |s, _| per(s, "receiver_system_calls", "receiver_messages");
+    "sender_voluntary_switches_per_message", Count, Lower, "sender voluntary switches per message",
         "times per message that the sender slept",
-        |s, _| per(s, "sender_voluntary_switches", "sender_messages")
-    ),
-    metric!(
-        "sender_involuntary_switches_per_message",
-        "sender involuntary switches per message",
-        Count,
-        Lower,
+        |s, _| per(s, "sender_voluntary_switches", "sender_messages");
+    "sender_involuntary_switches_per_message", Count, Lower, "sender involuntary switches per message",
         "times per message that the sender was preempted",
-        |s, _| per(s, "sender_involuntary_switches", "sender_messages")
-    ),
-    metric!(
-        "receiver_voluntary_switches_per_message",
-        "receiver voluntary switches per message",
-        Count,
-        Lower,
+        |s, _| per(s, "sender_involuntary_switches", "sender_messages");
+    "receiver_voluntary_switches_per_message", Count, Lower, "receiver voluntary switches per message",
         "times per message that the receiver slept",
-        |s, _| per(s, "receiver_voluntary_switches", "receiver_messages")
-    ),
-    metric!(
-        "receiver_involuntary_switches_per_message",
-        "receiver involuntary switches per message",
-        Count,
-        Lower,
+        |s, _| per(s, "receiver_voluntary_switches", "receiver_messages");
+    "receiver_involuntary_switches_per_message", Count, Lower, "receiver involuntary switches per message",
         "times per message that the receiver was preempted",
-        |s, _| per(s, "receiver_involuntary_switches", "receiver_messages")
-    ),
-    metric!(
-        "retransmits",
-        "retransmitted segments",
-        Count,
-        Lower,
+        |s, _| per(s, "receiver_involuntary_switches", "receiver_messages");
+    "retransmits", Count, Lower, "retransmitted segments",
         "segments retransmitted in a sample",
-        |s, _| s.get("retransmits")
-    ),
-    metric!(
-        "data_segments_per_message",
-        "segments per message",
-        Count,
-        Lower,
+        |s, _| s.get("retransmits");
+    "data_segments_per_message", Count, Lower, "segments per message",
         "segments of at most the maximum segment size that carried the message (the kernel may handle many at once)",
-        |s, _| per(s, "sender_data_segments", "sender_messages")
-    ),
-    metric!(
-        "acknowledgements_per_message",
-        "acknowledgements per message",
-        Count,
-        Neither,
+        |s, _| per(s, "sender_data_segments", "sender_messages");
+    "acknowledgements_per_message", Count, Neither, "acknowledgements per message",
         "segments that came back to the sender per message",
-        |s, _| per(s, "sender_segments_received", "sender_messages")
-    ),
-    metric!(
-        "completions_per_message",
-        "completions per message",
-        Count,
-        Neither,
+        |s, _| per(s, "sender_segments_received", "sender_messages");
+    "completions_per_message", Count, Neither, "completions per message",
         "zero-copy completions reaped per message (one per call when none is lost: 1 where a call takes one message)",
-        |s, _| per(s, "sender_completions", "sender_messages")
-    ),
-    metric!(
-        "copied_fraction",
-        "copied fraction",
-        Ratio,
-        Neither,
+        |s, _| per(s, "sender_completions", "sender_messages");
+    "copied_fraction", Ratio, Neither, "copied fraction",
         "share of zero-copy completions that the kernel flagged as copied after all",
-        |s, _| per(s, "sender_completions_copied", "sender_completions")
-    ),
-    metric!(
-        "uncopied_fraction",
-        "received without a copy",
-        Ratio,
-        Neither,
+        |s, _| per(s, "sender_completions_copied", "sender_completions");
+    "uncopied_fraction", Ratio, Neither, "received without a copy",
         "share of the received bytes that were not copied to the receiver's memory: mapped, dropped, or moved on in the kernel",
-        uncopied_fraction
-    ),
-    metric!(
-        "queue_entries_per_message",
-        "queue entries per message",
-        Count,
-        Neither,
+        uncopied_fraction;
+    "queue_entries_per_message", Count, Neither, "queue entries per message",
         "completion queue entries reaped per message (io_uring)",
-        |s, _| per(s, "sender_queue_entries", "sender_messages")
-    ),
-    metric!(
-        "enobufs_per_message",
-        "ENOBUFS per message",
-        Count,
-        Lower,
+        |s, _| per(s, "sender_queue_entries", "sender_messages");
+    "enobufs_per_message", Count, Lower, "ENOBUFS per message",
         "times per message that the kernel refused for want of buffers",
-        |s, _| per(s, "sender_enobufs", "sender_messages")
-    ),
-];
+        |s, _| per(s, "sender_enobufs", "sender_messages");
+};
 
 #[cfg(test)]
 mod tests {

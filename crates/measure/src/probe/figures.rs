@@ -1,0 +1,58 @@
+//! What a probe records, and what is computed from it.
+
+use super::cost;
+use syscost_core::sample::{Metric, Quantity};
+
+/// Quantities as a table: `"id", unit, "help";`.
+macro_rules! quantities {
+    ($($id:expr, $unit:ident, $help:expr;)+) => {
+        &[$(syscost_core::sample::Quantity {
+            id: $id,
+            unit: syscost_core::units::Unit::$unit,
+            help: $help,
+        }),+]
+    };
+}
+
+/// Metrics as a table: `"id", unit, which direction is good, "title", "help", the function of a sample;`.
+macro_rules! metrics {
+    ($($id:expr, $unit:ident, $better:ident, $title:expr, $help:expr, $of:expr;)+) => {
+        &[$(syscost_core::sample::Metric {
+            id: $id,
+            title: $title,
+            unit: syscost_core::units::Unit::$unit,
+            better: syscost_core::sample::Better::$better,
+            help: $help,
+            of: $of,
+        }),+]
+    };
+}
+pub(crate) use {metrics, quantities};
+
+/// What a probe records, and what is computed from it.
+pub struct Figures {
+    pub quantities: Vec<Quantity>,
+    pub metrics: Vec<Metric>,
+    /// The metrics whose intervals decide whether a case has been measured often enough; the first
+    /// is the headline: what a row shows and a prediction predicts.
+    pub decisive: &'static [&'static str],
+}
+
+impl Figures {
+    /// Of an operation of nanoseconds, timed in batches ([`super::batch::batches`]).
+    pub fn of_batches() -> Figures {
+        Figures { metrics: cost::NANOSECOND.to_vec(), ..Figures::of_single_operations() }
+    }
+
+    /// Of an operation of microseconds and more, each timed for itself.
+    pub fn of_single_operations() -> Figures {
+        Figures { quantities: cost::QUANTITIES.to_vec(), metrics: cost::SYSTEM.to_vec(), decisive: &["cost"] }
+    }
+
+    /// These, and others beside them.
+    pub fn with(mut self, quantities: &[Quantity], metrics: &[Metric]) -> Figures {
+        self.quantities.extend_from_slice(quantities);
+        self.metrics.extend_from_slice(metrics);
+        self
+    }
+}
