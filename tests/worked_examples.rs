@@ -1,21 +1,29 @@
-//! Follows CONTRIBUTING.md to the letter: copies the tree, adds the file and the two lines that it
-//! shows, and sees that the new mechanism, operation and finding build, are listed and do their work.
+//! Follows CONTRIBUTING.md to the letter: copies the tree, adds each template as the file and the line that the
+//! guide names, and sees that they build without a warning, are listed and do their work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use syscost_experiment::run::Audit;
+use syscost_experiment::run::audit::Balance;
+use syscost_measure::ledger::Ledger;
 
-/// The code blocks that follow a marker `<!-- example: PATH -->`, up to the next text.
-fn blocks(guide: &str, path: &str) -> Vec<String> {
-    let marker = format!("<!-- example: {path} -->\n");
-    let mut rest = guide.split_once(&marker).unwrap_or_else(|| panic!("no example for {path}")).1;
-    let mut blocks = Vec::new();
-    while let Some(block) = rest.strip_prefix("```rust\n") {
-        let (code, after) = block.split_once("```\n").expect("the block is closed");
-        blocks.push(code.to_string());
-        rest = after;
-    }
-    blocks
+/// A row of the guide's table.
+struct Example {
+    template: String,
+    file: String,
+    list: String,
+    line: String,
+}
+
+fn examples(guide: &str) -> Vec<Example> {
+    let rows = guide.lines().filter(|line| line.contains("| `docs/templates/"));
+    let example = |row: &str| {
+        let quoted: Vec<String> = row.split('`').skip(1).step_by(2).map(str::to_string).collect();
+        let [template, file, list, line] = quoted.try_into().expect("four paths and lines in a row");
+        Example { template, file, list, line }
+    };
+    rows.map(example).collect()
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -32,31 +40,21 @@ fn copy(from: &Path, to: &Path) {
 
 /// The tree with what the guide adds to it.
 fn follow_the_guide(root: &Path, to: &Path) {
-    for name in ["crates", "tools", "Cargo.toml", "Cargo.lock", "README.md"] {
+    let folders = ["crates", "tools", "docs", "tests", ".cargo"];
+    for name in folders.into_iter().chain(["Cargo.toml", "Cargo.lock", "README.md", "clippy.toml"]) {
         copy(&root.join(name), &to.join(name));
     }
     let guide = fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    for (file, list) in [
-        ("crates/measure/src/mechanism/sendto.rs", "dyn Mechanism"),
-        ("crates/measure/src/probe/yield_cpu.rs", "dyn Probe"),
-        ("crates/analyze/src/finding/repeats.rs", "dyn Finding"),
-    ] {
-        add(&guide, to, file, &format!("pub static ALL: {list} = [
-"));
+    let examples = examples(&guide);
+    assert_eq!(examples.len(), 3, "a mechanism, a probe and a finding");
+    for Example { template, file, list, line } in examples {
+        fs::copy(root.join(template), to.join(file)).expect("copied");
+        let text = fs::read_to_string(to.join(&list)).expect("readable");
+        let (start, rest) = text.split_once("pub static ALL: dyn ").expect("a list");
+        let (kind, rest) = rest.split_once(" = [\n").expect("a list");
+        let added = format!("{start}pub static ALL: dyn {kind} = [\n        {line}\n{rest}");
+        fs::write(to.join(list), added).expect("written");
     }
-}
-
-/// One file, and one line in its room's list.
-fn add(guide: &str, to: &Path, file: &str, start: &str) {
-    let (room, _) = file.rsplit_once('/').expect("a room");
-    let [code] = blocks(guide, file).try_into().expect("one block");
-    fs::write(to.join(file), code).expect("written");
-    let list = format!("{room}/mod.rs");
-    let [line] = blocks(guide, &list).try_into().expect("one line");
-    let list = to.join(list);
-    let before = fs::read_to_string(&list).expect("readable");
-    assert!(before.contains(start), "the list of {room} is where the guide says");
-    fs::write(&list, before.replacen(start, &format!("{start}{line}"), 1)).expect("written");
 }
 
 fn ran(what: &str, output: &Output) -> String {
@@ -78,6 +76,36 @@ fn rename_program(manifest: &Path) {
     fs::write(manifest, lines.join("\n")).expect("written");
 }
 
+/// The guide's one command, twice: what it writes is up to date, as tests/generated.rs asks.
+fn regenerated(tree: &Path, cargo: impl Fn(&[&str]) -> Command) {
+    let task = tree.join("tools/xtask/src/main.rs");
+    let text = fs::read_to_string(&task).expect("readable");
+    let renamed = text.replace("\"syscost\"", &format!("{PROGRAM:?}"));
+    assert_ne!(renamed, text, "it builds and starts the program by name");
+    fs::write(task, renamed).expect("written");
+    let regenerate =
+        || ran("cargo xtask regenerate", &cargo(&["xtask", "regenerate"]).output().expect("cargo"));
+    let written = regenerate();
+    let made = |file: &str| ["README.md", "docs/", "tests/golden/"].iter().any(|place| file.contains(place));
+    assert!(!written.is_empty() && written.lines().all(made), "{written}");
+    assert_eq!(regenerate(), "", "nothing is stale any more");
+}
+
+/// The new mechanism's copies, counted in the kernel where it lets us.
+fn audited(syscost: impl Fn(&[&str]) -> String) {
+    if let Err(why) = Ledger::attach() {
+        eprintln!("skipped: the audit of the worked example: {}", why.reason);
+        return;
+    }
+    let told = syscost(&["audit", "--json", "--mechanism", "sendto", "--path", "loopback", "--size", "4K"]);
+    let last = told.lines().last().expect("a document");
+    let document: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    let audits: Vec<Audit> = serde_json::from_value(document["audits"].clone()).expect("audits");
+    let [audit] = audits.as_slice() else { panic!("{document}") };
+    assert_eq!(audit.user_copied, audit.delivered_bytes, "one copy in user space");
+    assert_eq!(audit.balance(), Some(Balance { sent: 0, delivered: 0, readings: 0 }), "exact");
+}
+
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn the_worked_examples_are_true() {
@@ -89,13 +117,17 @@ fn the_worked_examples_are_true() {
     rename_program(&tree.join("Cargo.toml"));
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_syscost"));
     let profile = binary.parent().expect("target/<profile>");
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--offline", "--quiet"]).current_dir(&tree);
-    build.env("CARGO_TARGET_DIR", profile.parent().expect("target"));
-    if profile.ends_with("release") {
-        build.arg("--release");
-    }
-    ran("cargo build", &build.output().expect("cargo"));
+    let cargo = |task: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(task).current_dir(&tree).env("CARGO_NET_OFFLINE", "true");
+        cargo.env("CARGO_TARGET_DIR", profile.parent().expect("target"));
+        cargo
+    };
+    let build: &[&str] =
+        if profile.ends_with("release") { &["build", "--quiet", "--release"] } else { &["build", "--quiet"] };
+    ran("cargo build", &cargo(build).output().expect("cargo"));
+    let clippy = ["clippy", "--quiet", "--release", "-p", "syscost-measure", "-p", "syscost-analyze"];
+    ran("cargo clippy", &cargo(&clippy).args(["--", "-D", "warnings"]).output().expect("cargo"));
     let syscost = |arguments: &[&str]| {
         let output = Command::new(profile.join(PROGRAM)).args(arguments).output().expect("it starts");
         ran(&arguments.join(" "), &output)
@@ -106,6 +138,7 @@ fn the_worked_examples_are_true() {
     let checked =
         syscost(&["check", "--mechanism", "sendto", "--path", "loopback", "--quick", "--placement", "none"]);
     assert!(checked.starts_with("verified"), "{checked}");
+    audited(syscost);
     assert!(syscost(&["list"]).contains("\n  yield_cpu "), "list");
     assert!(syscost(&["plan", "os", "--cases"]).contains("yield_cpu"), "it is a row of the suite");
     let checked = syscost(&["check", "yield_cpu"]);
@@ -116,4 +149,5 @@ fn the_worked_examples_are_true() {
     let page = fs::read_to_string(out.join("report.html")).expect("the page");
     assert!(page.contains("Did TCP have to send anything twice?"), "an old run is asked");
     assert!(page.contains("No: no segment was retransmitted in 164 cases."), "and answered");
+    regenerated(&tree, cargo);
 }
