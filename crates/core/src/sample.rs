@@ -5,6 +5,7 @@
 //! machine could not provide is `None` (an empty CSV cell), never 0.
 
 mod ids;
+pub mod rows;
 
 pub use ids::Ids;
 

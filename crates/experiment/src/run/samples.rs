@@ -305,7 +305,7 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
             found.quantities = rows::parse_header(text).map_err(bad)?;
             stored.columns = Columns::new(&found.quantities);
         } else {
-            let sample = rows::parse_row(text, &record.plan, &stored.columns).map_err(bad)?;
+            let sample = rows::check_row(text, &record.plan, &stored.columns).map_err(bad)?;
             stored.saw(&sample, RowPlace { offset: found.whole, bytes: length as u64 });
         }
         found.whole += length as u64;
