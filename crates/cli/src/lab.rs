@@ -9,12 +9,14 @@ use clap::ArgMatches;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
+use syscost_analyze::whole::Analysis;
 use syscost_core::units::{format_duration, parse_duration};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{LAB, Spec};
 use syscost_host::{Fact, Unavailable};
 use syscost_lab::{self as lab, Arch, Brought, Order, Step};
+use syscost_report::build;
 use syscost_sys::signals;
 
 pub fn run(
@@ -50,14 +52,16 @@ pub fn run(
     };
     let brought = lab::run(&order, &mut |step| show(&step, global)).map_err(with_remedy)?;
     let run = told_from_outside(&order, &brought, command)?;
-    let written = report::write(&run, &out, false, &[])?;
+    let analysis = Analysis::of(&run);
+    let rendered = build::report(&run, &analysis);
+    let files = report::write(&run, &analysis, &rendered, &out, false)?;
     if global.json {
         let line = json!({
-            "event": "written", "dir": out, "files": written.files, "nic": order.nic.name(), "kernel": brought.kernel,
+            "event": "written", "dir": out, "files": files, "nic": order.nic.name(), "kernel": brought.kernel,
         });
         output::print_json_line(&line)?;
     } else {
-        report::show(&written, global)?;
+        report::show(&rendered, &out, global)?;
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
         output::print(&format!("\n{table}"))?;
     }

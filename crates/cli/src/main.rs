@@ -33,17 +33,19 @@ use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::worker::child;
 
-fn main() -> ExitCode {
-    match std::env::args_os().nth(1).as_deref().and_then(|arg| arg.to_str()) {
-        Some(launch::WORKER_SUBCOMMAND) => exit_code(child::main()),
-        Some(namespaces::HOLDER_SUBCOMMAND) => exit_code(namespaces::holder_main()),
-        Some(guest::SUBCOMMAND) => exit_code(guest::main()),
-        Some(agent::SUBCOMMAND) => exit_code(agent::main(launch::WORKER_SUBCOMMAND)),
-        Some(cleaner::SUBCOMMAND) => exit_code(cleaner::main()),
-        _ => dispatch::main(std::env::args_os()),
-    }
-}
+/// What else this binary can be: the processes that syscost starts of itself, by their first argument.
+const ROLES: &[(&str, fn() -> i32)] = &[
+    (launch::WORKER_SUBCOMMAND, child::main),
+    (namespaces::HOLDER_SUBCOMMAND, namespaces::holder_main),
+    (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND)),
+    (cleaner::SUBCOMMAND, cleaner::main),
+    (guest::SUBCOMMAND, guest::main),
+];
 
-fn exit_code(code: i32) -> ExitCode {
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
+fn main() -> ExitCode {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
+    match ROLES.iter().find(|(name, _)| first == *name) {
+        Some((_, role)) => ExitCode::from(u8::try_from(role()).unwrap_or(1)),
+        None => dispatch::main(std::env::args_os()),
+    }
 }

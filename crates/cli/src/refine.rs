@@ -25,7 +25,7 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
             watch,
         }
         .run(options),
-        None => Ok(measure::measure(options, watch)?.run),
+        None => measure::measure(options, watch),
     }
 }
 
@@ -42,22 +42,16 @@ impl RefinementStages<'_> {
     fn run(mut self, options: RunOptions) -> Result<Run> {
         let RunOptions { out, spec, command, .. } = options;
         let part = self.part(&options.plan.refinements.last().map(|stage| stage.first_case));
-        let mut run = self.part_of(RunOptions {
+        let options_of = |plan, resume, part| RunOptions {
             out: out.clone(),
-            resume: options.resume,
+            resume,
             spec: spec.clone(),
-            plan: options.plan,
-            command: command.clone(),
-            part: Some(part),
-        })?;
-        let again = |run: &Run, part| RunOptions {
-            out: out.clone(),
-            resume: true,
-            spec: spec.clone(),
-            plan: run.record.plan.clone(),
+            plan,
             command: command.clone(),
             part: Some(part),
         };
+        let again = |run: &Run, part| options_of(run.record.plan.clone(), true, part);
+        let mut run = self.part_of(options_of(options.plan, options.resume, part))?;
         while self.goes_on(&run) && self.add_stage(&mut run, &spec) {
             let first = run.record.plan.refinements.last().map(|stage| stage.first_case);
             let part = self.part_at_stage(&run, first.unwrap_or(0));
@@ -124,7 +118,7 @@ impl RefinementStages<'_> {
     /// One part; the end of the whole run is told once.
     fn part_of(&mut self, options: RunOptions) -> Result<Run> {
         let (watch, shown, started) = (&mut *self.watch, &mut self.shown, &mut self.started);
-        let outcome = measure::measure(options, &mut |event| match event {
+        measure::measure(options, &mut |event| match event {
             Event::Finished { .. } => {}
             Event::Started { .. } if std::mem::replace(started, true) => {}
             Event::Warning { warning } if shown.contains(&warning.observed) => {}
@@ -133,7 +127,6 @@ impl RefinementStages<'_> {
                 watch(event);
             }
             event => watch(event),
-        })?;
-        Ok(outcome.run)
+        })
     }
 }

@@ -19,29 +19,24 @@ const RESULTS: &str = "results.csv";
 const LARGEST_TABLE: u64 = 4 << 20;
 const PAGE: &str = "report.html";
 
-/// A report and the files that hold it.
-pub struct ReportFiles {
-    report: Report,
-    page: PathBuf,
-    pub files: Vec<PathBuf>,
-}
-
 pub fn run(args: &ReportArgs, global: &Global) -> Result<CommandOutcome> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
     let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<Beside>>>()?;
-    let written = write(&run, out, args.svg, &beside)?;
+    let analysis = Analysis::of(&run);
+    let report = build::report_beside(&run, &analysis, &beside);
+    let files = write(&run, &analysis, &report, out, args.svg)?;
     if global.json {
-        let verdict: Vec<&str> = written.report.verdict.iter().map(|s| s.text.as_str()).collect();
+        let verdict: Vec<&str> = report.verdict.iter().map(|s| s.text.as_str()).collect();
         output::print_json(&json!({
             "dir": out,
             "state": run.record.state,
             "verdict": verdict,
-            "files": written.files,
+            "files": files,
         }))?;
     } else {
-        show(&written, global)?;
+        show(&report, out, global)?;
     }
     Ok(CommandOutcome::Good)
 }
@@ -60,27 +55,30 @@ fn figures(path: &Path) -> Result<Beside> {
     Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
 }
 
-/// Builds the report of a run and writes its files into a directory.
-pub fn write(run: &Run, out: &Path, plots: bool, beside: &[Beside]) -> Result<ReportFiles> {
-    let analysis = Analysis::of(run);
-    let report = build::report_beside(run, &analysis, beside);
+/// Writes the files of a report into a directory: which.
+pub fn write(
+    run: &Run,
+    analysis: &Analysis,
+    report: &Report,
+    out: &Path,
+    plots: bool,
+) -> Result<Vec<PathBuf>> {
     run.samples.intact()?;
     let kept = "the report could not be kept (--out DIR puts it elsewhere)";
     replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
-    let mut contents = vec![(PAGE.to_string(), html::page(&report))];
+    let mut contents = vec![(PAGE.to_string(), html::page(report))];
     if plots {
-        contents.extend(svg::files(&report));
+        contents.extend(svg::files(report));
     }
     for (name, content) in &contents {
         replace(out, name, content.as_bytes()).context(kept)?;
     }
     let names = std::iter::once(RESULTS).chain(contents.iter().map(|(name, _)| name.as_str()));
-    let files = names.map(|name| out.join(name)).collect();
-    Ok(ReportFiles { report, page: out.join(PAGE), files })
+    Ok(names.map(|name| out.join(name)).collect())
 }
 
 /// The report's end on the terminal.
-pub fn show(written: &ReportFiles, global: &Global) -> Result<()> {
+pub fn show(report: &Report, out: &Path, global: &Global) -> Result<()> {
     let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
-    output::print(&terminal::text(&written.report, Some(&written.page), look))
+    output::print(&terminal::text(report, Some(&out.join(PAGE)), look))
 }

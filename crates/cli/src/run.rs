@@ -8,36 +8,67 @@ use clap::ArgMatches;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use syscost_analyze::whole::Analysis;
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Run, State};
+use syscost_experiment::run::{Record, Run, State};
+use syscost_experiment::spec::Spec;
 use syscost_harness::RunOptions;
+use syscost_report::build;
 
 /// Where runs go when no directory is named.
 const RUNS: &str = "syscost-runs";
 
+/// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(
     args: &RunArgs,
     matches: &ArgMatches,
     global: &Global,
     command: Vec<String>,
 ) -> Result<CommandOutcome> {
-    let options = match &args.resume {
-        Some(dir) => resumed(dir, args, matches, command)?,
-        None => fresh(args, matches, command)?,
+    let (out, spec, plan) = match &args.resume {
+        Some(dir) => recorded(dir, args, matches)?,
+        None => planned(args, matches)?,
     };
-    let out = options.out.clone();
-    let mut progress = Progress::measuring(&options.plan, global);
+    let mut progress = Progress::measuring(&plan, global);
+    let resume = args.resume.is_some();
+    let options = RunOptions { out: out.clone(), resume, spec, plan, command, part: None };
     let run = refine::measure(options, &mut |event| progress.show(event))?;
-    let written = report::write(&run, &out, false, &[])?;
+    let analysis = Analysis::of(&run);
+    let report = build::report(&run, &analysis);
+    let files = report::write(&run, &analysis, &report, &out, false)?;
     if global.json {
-        let line = json!({ "event": "written", "dir": out, "files": written.files });
-        output::print_json_line(&line)?;
+        output::print_json_line(&json!({ "event": "written", "dir": out, "files": files }))?;
     } else {
-        report::show(&written, global)?;
+        report::show(&report, &out, global)?;
     }
-    let left = unmeasured(&run);
+    warn_of_unmeasured(&run, &out);
+    Ok(outcome(&run, args.strict))
+}
+
+fn planned(args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
+    let spec = asked::spec(&args.asked, matches)?;
+    let plan = Plan::make(&spec)?;
+    refuse_nothing(&plan)?;
+    Ok((args.out.clone().unwrap_or_else(|| default_dir(&spec.name)), spec, plan))
+}
+
+/// The recorded experiment again; only the time limit may differ.
+fn recorded(dir: &Path, args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
+    if let Some(flag) = axes::any(matches) {
+        bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
+    }
+    let Record { mut spec, plan, .. } = RunDir::record(dir)?;
+    if let Some(text) = &args.asked.time_limit {
+        spec.time_limit_ns = asked::time_limit_ns(text)?;
+        spec.validate()?;
+    }
+    Ok((dir.to_path_buf(), spec, plan))
+}
+
+fn warn_of_unmeasured(run: &Run, out: &Path) {
+    let left = unmeasured(run);
     if left > 0 && run.record.state == State::TimeLimit {
         output::complain(&format!(
             "warning: {left} of {} not measured: the time limit was over before: syscost run --resume {} --time-limit \
@@ -46,29 +77,6 @@ pub fn run(
             out.display()
         ));
     }
-    Ok(verdict(&run, args.strict))
-}
-
-fn fresh(args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<RunOptions> {
-    let spec = asked::spec(&args.asked, matches)?;
-    let plan = Plan::make(&spec)?;
-    refuse_nothing(&plan)?;
-    let out = args.out.clone().unwrap_or_else(|| default_dir(&spec.name));
-    Ok(RunOptions { out, resume: false, spec, plan, command, part: None })
-}
-
-/// The recorded experiment again; only the time limit may differ.
-fn resumed(dir: &Path, args: &RunArgs, matches: &ArgMatches, command: Vec<String>) -> Result<RunOptions> {
-    if let Some(flag) = axes::any(matches) {
-        bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
-    }
-    let record = RunDir::record(dir)?;
-    let mut spec = record.spec;
-    if let Some(text) = &args.asked.time_limit {
-        spec.time_limit_ns = asked::time_limit_ns(text)?;
-        spec.validate()?;
-    }
-    Ok(RunOptions { out: dir.to_path_buf(), resume: true, spec, plan: record.plan, command, part: None })
 }
 
 /// A plan with nothing to run is an answer, but not a run.
@@ -84,7 +92,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
 }
 
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
-fn verdict(run: &Run, strict: bool) -> CommandOutcome {
+fn outcome(run: &Run, strict: bool) -> CommandOutcome {
     let skipped = strict && !run.record.plan.skips.is_empty();
     let interrupted = run.record.state == State::Interrupted;
     if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {

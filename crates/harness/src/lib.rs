@@ -9,45 +9,25 @@ mod check;
 mod event;
 mod forecast;
 mod schedule;
+mod session;
 pub mod worker;
 
 pub use check::check;
 pub use event::Event;
 
 use crate::worker::path::Paths;
-use crate::worker::{RoundError, RoundOptions, RoundResult};
 use anyhow::{Context, Result};
-use audit::Auditor;
-use schedule::{MOST_VISITS_PER_ROUND, Schedule};
-use std::collections::{BTreeMap, BTreeSet};
+use schedule::Schedule;
+use session::Session;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use syscost_core::sample::Sample;
-use syscost_experiment::plan::{Plan, Skip};
-use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Failure, MissingQuantities, Run, State, Warning, settings};
+use syscost_experiment::plan::Plan;
+use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::Spec;
-use syscost_host::scratch::Scratch;
-use syscost_host::{clock, noise};
-use syscost_measure::probe::Missing;
 use syscost_sys::signals;
-use syscost_sys::sleep::sleep;
 
 /// A round that takes this much longer than its windows is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How far past the time limit a last round may run before it is cut off.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long a run waits after a round in which nothing worked.
-const PAUSE: Duration = Duration::from_millis(500);
-/// The share of the time limit that counting copies may take before the first round.
-const AUDIT_SHARE: u32 = 10;
-const AUDIT_SHARE_EMULATED: u32 = 2;
-/// Steal time above this share of a round's CPU time marks its samples.
-const STEAL_LIMIT: f64 = 0.10;
-
-/// A machine that slept did so for longer; two clocks are never read at one moment.
-const SUSPENDED_NS: u64 = 100_000_000;
-
 /// What to measure and where to keep it.
 pub struct RunOptions {
     pub out: PathBuf,
@@ -68,27 +48,14 @@ pub struct Part {
     pub limit: Duration,
 }
 
-/// How it went. The run is in its directory, whatever happened.
-pub struct Outcome {
-    pub run: Run,
-}
-
-/// Measures a plan into a run directory.
-pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Outcome> {
+/// Measures a plan into a run directory, which holds the run whatever happens.
+pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     signals::catch().context("cannot catch Ctrl-C")?;
     let started = Instant::now();
-    let tsc_hz = tick_rate();
-    let (mut dir, mut run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
-    let before_ns = run.record.elapsed_ns;
+    let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
+    let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());
     let part = options.part.unwrap_or(Part { first_case: 0, limit: options.spec.time_limit() });
-    let end = started + part.limit;
-    let plan = run.record.plan.clone();
-    let spec = run.record.spec.clone();
-    let mut schedule = Schedule::new(&plan, &spec).starting_at(part.first_case);
-    recall(&mut schedule, &run);
-    for case in plan.given_up() {
-        schedule.give_up(case);
-    }
+    let schedule = Schedule::new(&plan, &spec).starting_at(part.first_case).recalling(&run);
     watch(&Event::Started {
         cases: plan.cases.len(),
         skips: plan.skips.len(),
@@ -97,55 +64,13 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     for warning in &run.record.warnings {
         watch(&Event::Warning { warning });
     }
-    let mut session = Session {
-        dir: &mut dir,
-        run: &mut run,
-        paths: Paths::new(&plan_id(&options)),
-        scratch: Scratch::default(),
-        tsc_hz,
-        calendar: Calendar::begin(),
-        started,
-        end,
-        before_ns,
-        visits: 0,
-        stages: forecast::stages(&plan),
-        forecast: BTreeSet::new(),
-    };
-    let state = if session.audits(&plan, watch)? {
-        session.rounds(&plan, &spec, &mut schedule, watch)?
-    } else {
-        State::Interrupted
-    };
-    let state = if state == State::Complete && schedule.unfinished() { State::TimeLimit } else { state };
-    session.close(state)?;
+    let paths = Paths::new(&plan_id(&options));
+    let mut session = Session::new(schedule, (dir, run), paths, started + part.limit, watch);
+    let state = if session.audits()? { session.rounds()? } else { State::Interrupted };
+    let run = session.close(state)?;
     begin::sweep(&plan);
-    watch(&Event::Finished { state });
-    Ok(Outcome { run })
-}
-
-/// The rate of the time-stamp counter, unless it is known to vary.
-fn tick_rate() -> Option<f64> {
-    clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
-}
-
-/// Time stamps that keep their order although somebody sets the clock: read once, then counted on.
-struct Calendar {
-    unix_ns: u64,
-    at: Instant,
-}
-
-impl Calendar {
-    fn begin() -> Calendar {
-        Calendar { unix_ns: unix_ns(), at: Instant::now() }
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.unix_ns + self.at.elapsed().as_nanos() as u64
-    }
-}
-
-fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+    watch(&Event::Finished { state: run.record.state });
+    Ok(run)
 }
 
 /// A short run id that fits into the names of links.
@@ -156,339 +81,6 @@ fn plan_id(options: &RunOptions) -> String {
     format!("{:06x}", (hash ^ u64::from(std::process::id())) & 0xff_ffff)
 }
 
-/// Tells the schedule what an interrupted run already measured.
-fn recall(schedule: &mut Schedule<'_>, run: &Run) {
-    for case in &run.record.plan.cases {
-        let own = run.samples.of_case(case.index);
-        let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-        for sample in own.iter() {
-            rounds.entry(sample.round).or_default().push(sample);
-        }
-        for (round, samples) in rounds {
-            schedule.measured(case.index, round, &samples, Duration::ZERO);
-        }
-    }
-}
-
-struct Session<'a> {
-    dir: &'a mut RunDir,
-    run: &'a mut Run,
-    paths: Paths,
-    scratch: Scratch,
-    tsc_hz: Option<f64>,
-    calendar: Calendar,
-    started: Instant,
-    end: Instant,
-    before_ns: u64,
-    visits: u64,
-    /// See [`forecast::stages`].
-    stages: Vec<usize>,
-    /// Cases whose prediction was asked for, whatever the answer.
-    forecast: BTreeSet<usize>,
-}
-
-impl Session<'_> {
-    /// Counts the copies of one case of each way to move data, before anything is timed; false when
-    /// the user interrupted it.
-    fn audits(&mut self, plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<bool> {
-        let due = audit::due(plan, &self.run.record.audits);
-        if due.is_empty() {
-            return Ok(true);
-        }
-        // Where only counts hold, they are what the time is for.
-        let share = if self.run.record.emulator().is_some() { AUDIT_SHARE_EMULATED } else { AUDIT_SHARE };
-        let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / share;
-        let mut auditor = Auditor::attach();
-        for (done, case) in due.iter().enumerate() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                self.warn(audit::cut_short(due.len() - done), watch);
-                break;
-            }
-            match auditor.audit(case, &mut self.paths, &mut self.scratch, PATIENCE.min(left + GRACE)) {
-                Ok(audit) => {
-                    watch(&Event::CaseAudited { case, audit: &audit });
-                    self.run.record.audits.push(audit);
-                }
-                Err(RoundError::Interrupted) => return Ok(false),
-                // The rounds of the case meet the same, and say so.
-                Err(RoundError::Unavailable(_)) => {}
-                Err(RoundError::Failed(message)) => self.warn(audit::broken(case, &message), watch),
-            }
-        }
-        // Its programs and maps are files too, and where few are allowed the record needs one.
-        drop(auditor);
-        self.keep_record()?;
-        Ok(true)
-    }
-
-    fn warn(&mut self, warning: Warning, watch: &mut dyn FnMut(&Event<'_>)) {
-        watch(&Event::Warning { warning: &warning });
-        self.run.record.warnings.push(warning);
-    }
-
-    fn rounds(
-        &mut self,
-        plan: &Plan,
-        spec: &Spec,
-        schedule: &mut Schedule<'_>,
-        watch: &mut dyn FnMut(&Event<'_>),
-    ) -> Result<State> {
-        let mut state = State::Complete;
-        // Only failures can make a round number come up without samples, so a multiple of the maximum ends.
-        for round in 0..spec.max_rounds.saturating_mul(MOST_VISITS_PER_ROUND as u32) {
-            let due = schedule.due(round);
-            if schedule.pending().next().is_none() {
-                break;
-            }
-            if due.is_empty() {
-                continue;
-            }
-            watch(&Event::RoundStarted { round, cases: due.len() });
-            let mut visited = false;
-            let before = (self.visits, self.run.record.failures.len());
-            for case in self.order(plan, spec, round, &due) {
-                if signals::caught() {
-                    return Ok(State::Interrupted);
-                }
-                // A slow case that no longer fits leaves its time to quicker ones.
-                if Instant::now() + schedule.expected(case) > self.end {
-                    state = State::TimeLimit;
-                    continue;
-                }
-                visited = true;
-                if !self.visit(plan, spec, case, round, schedule, watch)? {
-                    return Ok(State::Interrupted);
-                }
-                self.visits += 1;
-                let now = Instant::now();
-                watch(&Event::Progress {
-                    visits: self.visits,
-                    pending_cases: schedule.pending().count(),
-                    elapsed_ns: (now - self.started).as_nanos() as u64,
-                    time_left_ns: self.end.saturating_duration_since(now).as_nanos() as u64,
-                });
-            }
-            self.keep_record()?;
-            if !visited {
-                break;
-            }
-            let failed = self.run.record.failures.len() - before.1;
-            if failed as u64 == self.visits - before.0 {
-                self.pause();
-            }
-        }
-        Ok(state)
-    }
-
-    /// After a round in which nothing worked: what is gone for a moment (a link, a route) may come back, and
-    /// trying without a pause would use up the rounds.
-    fn pause(&self) {
-        let until = (Instant::now() + PAUSE).min(self.end);
-        while Instant::now() < until && !signals::caught() {
-            sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// The seeded order; in the first round rows come after those that their predictions need.
-    fn order(&self, plan: &Plan, spec: &Spec, round: u32, due: &[usize]) -> Vec<usize> {
-        let mut order = plan.order(spec.seed, round, due);
-        if round == 0 {
-            order.sort_by_key(|case| self.stages[*case]);
-        }
-        order
-    }
-
-    /// Before the first round of a case: writes down what it should cost, and with it every other
-    /// case that could be predicted now and has no sample yet.
-    fn forecast(&mut self, plan: &Plan, index: usize) -> Result<()> {
-        let now = self.calendar.unix_ns();
-        let record = &mut self.run.record;
-        let known = record.predictions.iter_mut().find(|p| p.case == index);
-        match known {
-            Some(prediction) => {
-                // In a resumed run, whose calendar may have been set back since.
-                prediction.first_round_unix_ns.get_or_insert(now.max(prediction.made_unix_ns + 1));
-                return Ok(());
-            }
-            None if self.forecast.contains(&index) => return Ok(()),
-            None => {}
-        }
-        let stage = self.stages[index];
-        for case in plan.cases.iter().filter(|c| self.stages[c.index] == stage && c.twin_of.is_none()) {
-            // Marked whether it has samples or not: in a run that goes on nothing is looked for twice.
-            if self.forecast.insert(case.index) && !self.run.samples.has(case.index) {
-                let prediction = forecast::predict(self.run, case, now);
-                self.run.record.predictions.extend(prediction);
-            }
-        }
-        self.keep_record()?;
-        let first = self.calendar.unix_ns();
-        let own = self.run.record.predictions.iter_mut().find(|p| p.case == index);
-        if let Some(prediction) = own {
-            prediction.first_round_unix_ns = Some(first);
-        }
-        Ok(())
-    }
-
-    /// Runs one round of one case; false when the user interrupted it.
-    fn visit(
-        &mut self,
-        plan: &Plan,
-        spec: &Spec,
-        index: usize,
-        round: u32,
-        schedule: &mut Schedule<'_>,
-        watch: &mut dyn FnMut(&Event<'_>),
-    ) -> Result<bool> {
-        let case = &plan.cases[index];
-        self.forecast(plan, index)?;
-        let before = (Instant::now(), noise::NoiseReading::now());
-        let terms = RoundOptions {
-            timing: spec.timing,
-            tsc_hz: self.tsc_hz,
-            verify_all: false,
-            patience: PATIENCE.min(self.end.saturating_duration_since(before.0) + GRACE),
-            interrupted: &signals::caught,
-        };
-        match worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples) {
-            Ok(done) => {
-                let took = before.0.elapsed();
-                let noise = noise::NoiseReading::now().since(&before.1);
-                self.note_quota(&noise, index);
-                let marks = marks(&noise);
-                let samples = self.keep(index, round, done, marks)?;
-                schedule.measured(index, round, &samples.iter().collect::<Vec<_>>(), took);
-                let (metric, estimate) = schedule.estimate(index);
-                watch(&Event::CaseDone { round, case, metric, estimate });
-            }
-            Err(RoundError::Interrupted) => return Ok(false),
-            Err(RoundError::Unavailable(why)) if !schedule.has_rounds(index) => {
-                watch(&Event::CaseSkipped { case, why: &why });
-                let (probe, point) = (case.probe.clone(), case.point.clone());
-                self.run.record.plan.skips.push(Skip { probe, point, why });
-                schedule.give_up(index);
-            }
-            Err(error) => {
-                let message = error.to_string();
-                watch(&Event::CaseFailed { round, case, message: &message });
-                self.run.record.failures.push(Failure { case: index, round, message });
-                schedule.failed(index);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Appends a round's samples and notes what its workers reported.
-    fn keep(
-        &mut self,
-        case: usize,
-        round: u32,
-        done: RoundResult,
-        marks: Vec<String>,
-    ) -> Result<Vec<Sample>> {
-        let mut samples = done.samples;
-        for sample in &mut samples {
-            (sample.case, sample.round) = (case, round);
-            sample.marks.extend(marks.iter().cloned());
-        }
-        let written = self.dir.append(&samples)?;
-        self.run.samples.written(&samples, written);
-        let settings = &mut self.run.record.settings;
-        if !settings.contains_key(&case) {
-            let like = settings::like(settings.values().next(), done.settings);
-            settings.insert(case, like);
-        }
-        note_missing(&mut self.run.record.missing, done.missing);
-        Ok(samples)
-    }
-
-    /// A used-up CPU quota slows every sample of a container alike: the run says so, and goes on.
-    fn note_quota(&mut self, noise: &noise::NoiseBetween, case: usize) {
-        if noise.throttled_periods.is_none_or(|periods| periods == 0) {
-            return;
-        }
-        let warnings = &mut self.run.record.warnings;
-        match warnings.iter_mut().find(|warning| warning.id == "cpu_quota") {
-            Some(warning) if warning.cases.contains(&case) => {}
-            Some(warning) => warning.cases.push(case),
-            None => warnings.push(Warning {
-                id: "cpu_quota".into(),
-                observed: "the control group used up its CPU quota during these cases".into(),
-                consequence:
-                    "throughput is what the quota allows, not what the machine can do; CPU time per message \
-                              still stands"
-                        .into(),
-                remedy: "run outside the container, or with a larger CPU quota".into(),
-                cases: vec![case],
-            }),
-        }
-    }
-
-    fn keep_record(&mut self) -> Result<()> {
-        self.run.record.elapsed_ns = self.before_ns + self.started.elapsed().as_nanos() as u64;
-        self.dir.write_record(&self.run.record)?;
-        Ok(())
-    }
-
-    fn close(&mut self, state: State) -> Result<()> {
-        self.run.record.state = state;
-        self.keep_record()
-    }
-}
-
-/// A round in which nothing came to its end is a failure, not silence: a stream that stood still
-/// through every window must show in the report.
-fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
-    if done.samples.is_empty() {
-        return Err(RoundError::Failed("no window came to its end: the work stood still throughout".into()));
-    }
-    Ok(done)
-}
-
-/// Why a round's samples are suspect.
-fn marks(between: &noise::NoiseBetween) -> Vec<String> {
-    let cpus: Vec<usize> = between.steal_ns_by_cpu.keys().copied().collect();
-    let seen = [
-        ("steal", between.steal_fraction(&cpus).is_some_and(|share| share > STEAL_LIMIT)),
-        ("throttled", between.throttle_events.is_some_and(|n| n > 0)),
-        ("suspended", between.suspended_ns > SUSPENDED_NS),
-    ];
-    seen.into_iter().filter(|(_, seen)| *seen).map(|(mark, _)| mark.to_string()).collect()
-}
-
-/// Adds quantities that could not be measured, each reason once.
-fn note_missing(known: &mut Vec<MissingQuantities>, missing: Vec<Missing>) {
-    for Missing { quantity, why } in missing {
-        match known.iter_mut().find(|m| m.why == why) {
-            Some(entry) if entry.quantities.contains(&quantity) => {}
-            Some(entry) => entry.quantities.push(quantity),
-            None => known.push(MissingQuantities { quantities: vec![quantity], why }),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_machine_that_slept_or_was_disturbed_marks_the_round() {
-        let quiet = noise::NoiseBetween::default();
-        assert!(marks(&quiet).is_empty());
-        let slept = noise::NoiseBetween { suspended_ns: 3_000_000_000, ..quiet };
-        assert_eq!(marks(&slept), ["suspended"]);
-    }
-
-    #[test]
-    fn a_round_without_samples_is_a_failure() {
-        let round = |samples| RoundResult {
-            samples,
-            settings: Default::default(),
-            missing: Vec::new(),
-            totals: Default::default(),
-        };
-        assert!(with_samples(round(vec![Sample::default()])).is_ok());
-        assert!(matches!(with_samples(round(Vec::new())), Err(RoundError::Failed(_))));
-    }
+pub(crate) fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }

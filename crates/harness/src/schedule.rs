@@ -1,10 +1,11 @@
 //! Which cases still need rounds, and how long a visit of each takes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{self, Metric, Sample};
 use syscost_core::stats::{self, Estimate};
 use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::Run;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
 
@@ -33,8 +34,8 @@ struct CaseProgress {
 }
 
 pub struct Schedule<'a> {
-    plan: &'a Plan,
-    spec: &'a Spec,
+    pub plan: &'a Plan,
+    pub spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
     cases: Vec<CaseProgress>,
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
@@ -71,6 +72,22 @@ impl<'a> Schedule<'a> {
     /// The same for the cases from this one on.
     pub fn starting_at(self, first_case: usize) -> Schedule<'a> {
         Schedule { first_case, ..self }
+    }
+
+    /// What an interrupted run already measured, and which cases it gave up.
+    pub fn recalling(mut self, run: &Run) -> Schedule<'a> {
+        for case in &self.plan.cases {
+            let own = run.samples.of_case(case.index);
+            let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+            for sample in own.iter() {
+                rounds.entry(sample.round).or_default().push(sample);
+            }
+            for (round, samples) in rounds {
+                self.measured(case.index, round, &samples, Duration::ZERO);
+            }
+        }
+        self.plan.given_up().into_iter().for_each(|case| self.give_up(case));
+        self
     }
 
     /// Takes in one visit's samples.
