@@ -4,7 +4,7 @@
 
 /// Declares the modules of a list and the list itself: `pub` before an entry makes its module public.
 ///
-/// ```ignore
+/// ```text
 /// syscost_core::registry! {
 ///     /// Every mechanism, in the order of reports.
 ///     pub static ALL: dyn Mechanism = [
