@@ -6,7 +6,7 @@ use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::files::{RECORD, RunDir, SAMPLES};
 use syscost_experiment::run::histograms::HISTOGRAMS;
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{build, csv, html};
 
 /// Of a record that comes alone.
@@ -24,7 +24,7 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
             let analysis = Analysis::of(&run);
             let report = build::report_beside(&run, &analysis, &[Beside::run("earlier", &run)]);
             html::page(&report);
-            terminal::text(&report, None, Look { width: 80, colour: false });
+            terminal::text(&report, None, TerminalLook { width: 80, colour: false });
             csv::write(&run, &analysis.cells, &mut std::io::sink()).expect("nothing can fail");
             Seen::Understood
         }

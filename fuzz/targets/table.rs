@@ -4,12 +4,12 @@
 use super::Seen;
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
-use syscost_tables::{self as table, Mapping, overtakes::overtakes, remark::remarks};
+use syscost_tables::{self as table, ColumnMapping, overtakes::overtakes, remark::remarks};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let text = String::from_utf8_lossy(bytes);
     let beside = Beside::table("theirs", &text);
-    let mapping = Mapping::from_toml(&text, "mapping.toml");
+    let mapping = ColumnMapping::from_toml(&text, "mapping.toml");
     if let Err(error) = &mapping {
         assert!(error.to_string().contains("mapping.toml"), "{error}");
     }

@@ -7,10 +7,10 @@ use syscost_experiment::run::{Audit, Run};
 use syscost_host::Unavailable;
 use syscost_measure::ledger::{Counts, Tier};
 use syscost_measure::{mechanism, receiver};
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Movement, Report, build, diagram, html, svg};
 
-const PLAIN: Look = Look { width: 80, colour: false };
+const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 
 fn report(run: &Run) -> Report {
     build::report(run, &Analysis::of(run))

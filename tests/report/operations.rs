@@ -17,11 +17,11 @@ use syscost_host::fingerprint::C_LIBRARY;
 use syscost_measure::probe::prediction::{Account, Input, Prediction};
 use syscost_measure::probe::row::Shape;
 use syscost_measure::probe::{self, Probe};
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Report, build, csv, html, svg};
 
 const SUITE: &str = "os";
-const PLAIN: Look = Look { width: 80, colour: false };
+const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 /// Cases of one probe: enough for every line and map.
 const OF_ONE: usize = 400;
 

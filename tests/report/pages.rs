@@ -7,10 +7,10 @@ use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Value;
 use syscost_experiment::run::{Run, State, Warning};
 use syscost_host::Fact;
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Block, Report, build, csv, html, svg};
 
-const PLAIN: Look = Look { width: 80, colour: false };
+const PLAIN: TerminalLook = TerminalLook { width: 80, colour: false };
 
 fn report(run: &Run) -> Report {
     build::report(run, &Analysis::of(run))
@@ -176,7 +176,7 @@ fn hostile_text_is_shown_and_never_obeyed() {
         assert!(!file.contains("<script") && !file.contains("<img") && !file.contains('\x1b'));
     }
     for colour in [false, true] {
-        let text = terminal::text(&report, None, Look { width: 80, colour });
+        let text = terminal::text(&report, None, TerminalLook { width: 80, colour });
         let own = text.replace("\x1b[1m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
         assert!(!own.chars().any(|c| c.is_control() && c != '\n'), "{own:?}");
         assert!(colour || text == own, "no colour unless told");
@@ -197,7 +197,7 @@ fn nothing_is_loaded_from_anywhere() {
 #[test]
 fn lines_fit_the_terminal() {
     for width in [60u16, 80, 132] {
-        let text = terminal::text(&report(&common::small_run()), None, Look { width, colour: false });
+        let text = terminal::text(&report(&common::small_run()), None, TerminalLook { width, colour: false });
         for line in text.lines() {
             assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
         }

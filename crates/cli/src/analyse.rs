@@ -8,8 +8,8 @@ use serde_json::json;
 use std::path::Path;
 use syscost_core::units::count;
 use syscost_tables::overtakes::{Overtake, overtakes};
-use syscost_tables::remark::{Kind, Remark, remarks};
-use syscost_tables::{self as table, Column, Mapping, Table};
+use syscost_tables::remark::{Remark, RemarkKind, remarks};
+use syscost_tables::{self as table, ColumnMapping, PublishedTable, TableColumn};
 
 const INDENT: usize = 15;
 /// Beyond this a file is no table of results.
@@ -19,8 +19,8 @@ const LINES: usize = 8;
 
 pub fn run(args: &AnalyseArgs, global: &Global) -> Result<CommandOutcome> {
     let mapping = match &args.mapping {
-        Some(path) => Mapping::from_toml(&text(path)?, &path.display().to_string())?,
-        None => Mapping::default(),
+        Some(path) => ColumnMapping::from_toml(&text(path)?, &path.display().to_string())?,
+        None => ColumnMapping::default(),
     };
     let mut documents = Vec::new();
     for table in tables(&args.files, &mapping)? {
@@ -43,9 +43,9 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<CommandOutcome> {
 }
 
 /// One table a file; the single runs of other tools (one row each) are one table together.
-fn tables(files: &[std::path::PathBuf], mapping: &Mapping) -> Result<Vec<Table>> {
-    let mut tables: Vec<Table> = Vec::new();
-    let mut single = Table::default();
+fn tables(files: &[std::path::PathBuf], mapping: &ColumnMapping) -> Result<Vec<PublishedTable>> {
+    let mut tables: Vec<PublishedTable> = Vec::new();
+    let mut single = PublishedTable::default();
     for path in files {
         let name = path.display().to_string();
         let mut table = table::read(&name, &text(path)?, mapping)?;
@@ -78,7 +78,7 @@ fn text(path: &Path) -> Result<String> {
     text_file::read(path, MOST_BYTES, "table of results", "name a smaller part of it")
 }
 
-fn told(table: &Table, remarks: &[Remark], overtakes: &[Overtake], paint: Paint) -> String {
+fn told(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], paint: Paint) -> String {
     let titles: Vec<&str> = table.columns.iter().map(|c| c.title()).collect();
     let rows = count(table.rows.len(), "row");
     let mut out = format!("{}\n", paint.bold(&table.name));
@@ -99,7 +99,7 @@ fn told(table: &Table, remarks: &[Remark], overtakes: &[Overtake], paint: Paint)
     for (i, overtake) in overtakes.iter().enumerate() {
         out += &entry(if i == 0 { "Who beats whom" } else { "" }, INDENT, &overtake.sentence());
     }
-    if overtakes.is_empty() && table.has(Column::MessageBytes) {
+    if overtakes.is_empty() && table.has(TableColumn::MessageBytes) {
         out += &entry(
             "Who beats whom",
             INDENT,
@@ -111,26 +111,26 @@ fn told(table: &Table, remarks: &[Remark], overtakes: &[Overtake], paint: Paint)
 }
 
 /// The questions for which the table has no column, and what would answer them.
-fn unanswered(table: &Table) -> String {
+fn unanswered(table: &PublishedTable) -> String {
     let mut lacking =
         vec!["where the copies happen and what zero-copy really did (`syscost audit` counts them)"];
-    if !table.has(Column::CacheMisses) {
+    if !table.has(TableColumn::CacheMisses) {
         lacking.push("which cache misses fall (no such column)");
     }
-    if !table.has(Column::ContextSwitches) {
+    if !table.has(TableColumn::ContextSwitches) {
         lacking.push("what threads do to context switches (no such column)");
     }
-    if table.has(Column::MessageBytes) {
+    if table.has(TableColumn::MessageBytes) {
         lacking.push("which difference is real (`syscost run` repeats and interleaves its cells)");
     }
     format!("from this table: {}", lacking.join("; "))
 }
 
-fn label(kind: Kind, paint: Paint) -> String {
+fn label(kind: RemarkKind, paint: Paint) -> String {
     match kind {
-        Kind::Contradiction => paint.red("Contradiction"),
-        Kind::Caution => paint.yellow("Caution"),
-        Kind::Unexpected => paint.yellow("Unexpected"),
+        RemarkKind::Contradiction => paint.red("Contradiction"),
+        RemarkKind::Caution => paint.yellow("Caution"),
+        RemarkKind::Unexpected => paint.yellow("Unexpected"),
     }
 }
 

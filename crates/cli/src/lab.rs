@@ -15,7 +15,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{LAB, Spec};
 use syscost_host::{Fact, Unavailable};
-use syscost_lab::{self as lab, Arch, Brought, Order, Step};
+use syscost_lab::{self as lab, Arch, LabProgress, LabRequest, LabRun};
 use syscost_report::build;
 use syscost_sys::signals;
 
@@ -39,7 +39,7 @@ pub fn run(
         || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
     let arch = args.arch.map_or_else(here, |machine| Ok(machine.0))?;
     signals::catch().context("cannot catch Ctrl-C")?;
-    let order = Order {
+    let order = LabRequest {
         spec: &spec,
         nic: args.nic.0,
         arch,
@@ -81,7 +81,7 @@ fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
 }
 
 /// The run as a user of the lab repeats it, and what the guest itself cannot know.
-fn told_from_outside(order: &Order<'_>, brought: &Brought, command: Vec<String>) -> Result<Run> {
+fn told_from_outside(order: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
     let about = "the guest brought back a run that cannot be read";
     let (mut dir, mut run) = RunDir::resume(order.out).context(about)?;
     run.record.command = command;
@@ -117,17 +117,17 @@ fn cache() -> Result<PathBuf> {
 }
 
 /// One line a step, on stderr.
-fn show(step: &Step<'_>, global: &Global) {
+fn show(step: &LabProgress<'_>, global: &Global) {
     if global.quiet || global.json {
         return;
     }
     let what = match step {
-        Step::Fetching(package) => format!("fetching {package}"),
-        Step::Unpacking(package) => format!("unpacking {package}"),
-        Step::Booting { release, nic } => {
+        LabProgress::Fetching(package) => format!("fetching {package}"),
+        LabProgress::Unpacking(package) => format!("unpacking {package}"),
+        LabProgress::Booting { release, nic } => {
             format!("booting Linux {release}, emulated, with two {}", nic.name())
         }
-        Step::Guest(said) => format!("the guest: {said}"),
+        LabProgress::Guest(said) => format!("the guest: {said}"),
     };
     output::complain(&format!("{} {what}", Paint::stderr(global.color).bold("lab:")));
 }

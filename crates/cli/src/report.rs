@@ -11,7 +11,7 @@ use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::{RunDir, replace, replace_with};
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Report, build, csv, html, svg};
 
 const RESULTS: &str = "results.csv";
@@ -79,6 +79,6 @@ pub fn write(
 
 /// The report's end on the terminal.
 pub fn show(report: &Report, out: &Path, global: &Global) -> Result<()> {
-    let look = Look { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
+    let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
     output::print(&terminal::text(report, Some(&out.join(PAGE)), look))
 }

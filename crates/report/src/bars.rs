@@ -3,7 +3,7 @@
 //! What the parts do not reach of the measured whole is outlined: it is not explained. Where they go
 //! beyond, the mark stands inside the bar. Layout only; every figure is in the table beside it.
 
-use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
 use super::{StackedBar, StackedBars, svg};
 
 const WIDTH: f64 = 500.0;
@@ -30,7 +30,7 @@ impl StackedBars {
     }
 }
 
-impl Drawing for StackedBars {
+impl SvgDrawing for StackedBars {
     fn id(&self) -> &str {
         &self.id
     }

@@ -7,7 +7,7 @@ use super::svg;
 use std::fmt::{Arguments, Write};
 
 /// A drawing that stands on the page and is a file of its own.
-pub trait Drawing {
+pub trait SvgDrawing {
     /// File name without ending.
     fn id(&self) -> &str;
     fn title(&self) -> &str;

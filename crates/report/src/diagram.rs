@@ -4,8 +4,8 @@
 //! Narrow enough for a phone and for several side by side. Colours and strokes are classes of the shared
 //! style; an arrow is as thick as what was copied along it. Layout only.
 
-use super::canvas::{Anchor, Canvas, Drawing, Frame};
-use super::{Area, Arrow, Diagram, Location, Movement};
+use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
+use super::{Arrow, Diagram, Layer, Location, Movement};
 use std::fmt::Write;
 
 const WIDTH: f64 = 400.0;
@@ -41,7 +41,7 @@ impl Spot {
 
 /// The row of what lies between: the last.
 fn turn(diagram: &Diagram) -> usize {
-    diagram.stages.iter().position(|s| s.area == Area::Between).unwrap_or(diagram.stages.len())
+    diagram.stages.iter().position(|s| s.area == Layer::Between).unwrap_or(diagram.stages.len())
 }
 
 fn spots(diagram: &Diagram) -> Vec<Spot> {
@@ -58,7 +58,7 @@ fn spots(diagram: &Diagram) -> Vec<Spot> {
     (0..diagram.stages.len()).map(spot).collect()
 }
 
-impl Drawing for Diagram {
+impl SvgDrawing for Diagram {
     fn id(&self) -> &str {
         &self.id
     }
@@ -93,9 +93,9 @@ impl Drawing for Diagram {
         }
         for (stage, spot) in self.stages.iter().zip(&spots) {
             let class = match stage.area {
-                Area::User => "stage user",
-                Area::Kernel => "stage kernel",
-                Area::Between => "stage between",
+                Layer::User => "stage user",
+                Layer::Kernel => "stage kernel",
+                Layer::Between => "stage between",
             };
             canvas.rect(class, (spot.left, spot.top), (spot.width, BOX.1));
             canvas.text("stage", (spot.middle(), spot.line()), Anchor::Middle, &stage.name);
@@ -150,7 +150,7 @@ fn label(arrow: &Arrow) -> [&str; 2] {
 /// Between the last row of user space and the kernel's first: on the left the sender's, on the right the
 /// receiver's, which are the same row unless the payload never was in the sender's memory.
 fn boundary(canvas: &mut Canvas, diagram: &Diagram, spots: &[Spot]) {
-    let kernel = |stage: &Location| stage.area == Area::Kernel;
+    let kernel = |stage: &Location| stage.area == Layer::Kernel;
     let Some(first) = diagram.stages.iter().position(kernel) else { return };
     let last = diagram.stages.iter().rposition(kernel).unwrap_or(first);
     let (left, y) = (spots[first].top - GAP, spots[last].top - GAP);

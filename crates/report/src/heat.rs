@@ -1,6 +1,6 @@
 //! Heat maps as SVG. Colours are the classes `h0` (lowest) to `h8` of the shared style. Layout only.
 
-use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
 use super::{HeatMap, svg};
 
 const CELL: (f64, f64) = (56.0, 30.0);
@@ -20,7 +20,7 @@ impl HeatMap {
     }
 }
 
-impl Drawing for HeatMap {
+impl SvgDrawing for HeatMap {
     fn id(&self) -> &str {
         &self.id
     }

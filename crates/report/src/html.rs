@@ -5,7 +5,7 @@
 
 use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
-use super::{Block, Drawing, Entry, Notice, Plot, Report, Section, Standing, Table, policy, svg};
+use super::{Block, Entry, Notice, Plot, Report, Section, Standing, SvgDrawing, Table, policy, svg};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
@@ -267,7 +267,7 @@ const REGIONS: &str = "Sizes across, threads down; dots are the tested places. F
     Hatched: not told apart, in the colours of the first two. Hover a place for its figures.";
 
 /// A drawing under its title, with what stands above and below it.
-fn figure(drawing: &dyn Drawing, wide: bool, above: &Markup, below: &Markup) -> Markup {
+fn figure(drawing: &dyn SvgDrawing, wide: bool, above: &Markup, below: &Markup) -> Markup {
     html! {
         figure.wide[wide] id=(drawing.id()) {
             figcaption { (breakable(drawing.title())) }

@@ -8,7 +8,7 @@ use syscost_core::units::{self, Unit};
 
 use syscost_analyze::words::percent;
 
-pub use canvas::Drawing;
+pub use canvas::{Anchor, SvgDrawing};
 pub use syscost_analyze::{CellRef, Statement};
 
 mod bars;
@@ -233,7 +233,7 @@ pub struct RegionPlace {
 
 /// What is to be seen of the boxes of a [`Diagram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Area {
+pub enum Layer {
     User,
     Kernel,
     /// Between two machines, or two sockets of one.
@@ -243,7 +243,7 @@ pub enum Area {
 /// A place where data lies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
-    pub area: Area,
+    pub area: Layer,
     pub name: String,
     /// In a word, for a line of text.
     pub short: String,
@@ -328,7 +328,7 @@ pub struct Notice {
 
 /// A place on the page, and what stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct PageLink {
     pub id: String,
     pub text: String,
 }
@@ -338,9 +338,9 @@ pub enum Block {
     /// A heading within the section (one combination of the other axes).
     Heading(String),
     /// The heading of a question, with its place on the page.
-    Question(Link),
+    Question(PageLink),
     /// The questions that follow, linked.
-    Contents(Vec<Link>),
+    Contents(Vec<PageLink>),
     Statement(Statement),
     /// Several sentences, as a list.
     Statements(Vec<Statement>),
@@ -393,7 +393,7 @@ impl Block {
         }
     }
 
-    pub fn drawing(&self) -> Option<&dyn Drawing> {
+    pub fn drawing(&self) -> Option<&dyn SvgDrawing> {
         Some(match self {
             Block::Plot(plot) => plot,
             Block::Heat(map) => map,

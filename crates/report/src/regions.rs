@@ -3,7 +3,7 @@
 //! A tested place colours its band half way to its neighbours, on the log scale; between two places with
 //! different answers the band is pale, because the border lies somewhere in it. Layout only.
 
-use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
 use super::svg::{self, AxisScale};
 use super::{RegionMap, RegionPlace, RegionRow, Scale};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const GAP: f64 = 22.0;
 const LABEL: f64 = 34.0;
 const STRIPE: f64 = 7.0;
 
-impl Drawing for RegionMap {
+impl SvgDrawing for RegionMap {
     fn id(&self) -> &str {
         &self.id
     }

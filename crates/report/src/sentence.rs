@@ -41,7 +41,7 @@ pub fn id(cell: &CellRef) -> String {
 }
 
 /// One case that a sentence stands on: its figures are in one row.
-struct Link {
+struct CaseLink {
     to: CellRef,
     metrics: Vec<&'static str>,
 }
@@ -63,8 +63,8 @@ pub fn sentence(statement: &Statement, targets: &Targets) -> Markup {
 }
 
 /// The cases in order of mention, and how many more there are.
-fn links(cells: &[CellRef], targets: &Targets) -> (Vec<Link>, usize) {
-    let mut links: Vec<Link> = Vec::new();
+fn links(cells: &[CellRef], targets: &Targets) -> (Vec<CaseLink>, usize) {
+    let mut links: Vec<CaseLink> = Vec::new();
     let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
     for cell in cells {
         if let Some(known) = places.get(&cell.case) {
@@ -75,13 +75,13 @@ fn links(cells: &[CellRef], targets: &Targets) -> (Vec<Link>, usize) {
         }
         let place = targets.place(cell).filter(|_| links.len() < LINKED);
         places.insert(cell.case, place.is_some().then_some(links.len()));
-        links.extend(place.map(|to| Link { to, metrics: vec![cell.metric] }));
+        links.extend(place.map(|to| CaseLink { to, metrics: vec![cell.metric] }));
     }
     let elsewhere = places.values().filter(|place| place.is_none()).count();
     (links, elsewhere)
 }
 
-fn link(link: &Link) -> Markup {
+fn link(link: &CaseLink) -> Markup {
     html! {
         a href={"#" (id(&link.to))} title={"case " (link.to.case) ": " (link.metrics.join(", "))} { (link.to.case) } " "
     }

@@ -3,7 +3,7 @@
 //! Colours are CSS classes (`s0`, `s1`..) so that a page and its dark theme own them; the same
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
-use super::canvas::{Anchor, Canvas, Drawing, Frame};
+use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
 use super::{Plot, PlotAxis, Report, Scale, Series, marks};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
@@ -80,7 +80,7 @@ pub fn xs(series: &[Series]) -> Vec<f64> {
     xs
 }
 
-impl Drawing for Plot {
+impl SvgDrawing for Plot {
     fn id(&self) -> &str {
         &self.id
     }

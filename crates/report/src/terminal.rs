@@ -10,7 +10,7 @@ use syscost_core::units;
 
 /// How the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct TerminalLook {
     pub width: u16,
     pub colour: bool,
 }
@@ -19,7 +19,7 @@ pub struct Look {
 const TABLES: usize = 6;
 
 /// The text to print, ending with a newline. `page` is where the report was written.
-pub fn text(report: &Report, page: Option<&Path>, look: Look) -> String {
+pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String {
     let mut out = String::new();
     let width = usize::from(look.width.max(20));
     heading(&mut out, &report.title, look);
@@ -71,7 +71,7 @@ fn chosen(tables: &[Table]) -> Vec<&Table> {
     tables[..half].iter().chain(&tables[tables.len() - half..]).collect()
 }
 
-fn heading(out: &mut String, text: &str, look: Look) {
+fn heading(out: &mut String, text: &str, look: TerminalLook) {
     let text = visible(text);
     if look.colour {
         out.push_str(&format!("\x1b[1m{text}\x1b[0m\n"));
@@ -80,7 +80,7 @@ fn heading(out: &mut String, text: &str, look: Look) {
     }
 }
 
-fn grid(table: &Table, look: Look) -> String {
+fn grid(table: &Table, look: TerminalLook) -> String {
     let mut grid = Grid::new();
     grid.load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
@@ -140,7 +140,7 @@ fn legend(tables: &[&Table]) -> String {
 }
 
 /// A line for each diagram, under the names of what takes that way.
-fn data_paths(out: &mut String, report: &Report, width: usize, look: Look) {
+fn data_paths(out: &mut String, report: &Report, width: usize, look: TerminalLook) {
     let diagrams: Vec<&Diagram> = report.diagrams().collect();
     if diagrams.is_empty() {
         return;
@@ -156,7 +156,13 @@ fn data_paths(out: &mut String, report: &Report, width: usize, look: Look) {
 }
 
 /// A label with its colour, then what there is to say.
-fn notice(out: &mut String, (label, colour): (&str, &str), notice: &Notice, width: usize, look: Look) {
+fn notice(
+    out: &mut String,
+    (label, colour): (&str, &str),
+    notice: &Notice,
+    width: usize,
+    look: TerminalLook,
+) {
     let label = if look.colour { format!("\x1b[{colour}m{label}:\x1b[0m ") } else { format!("{label}: ") };
     wrap(out, &format!("{}: {}", notice.title, notice.text), width, &label, "  ");
     if !notice.remedy.is_empty() {

@@ -2,11 +2,11 @@
 //!
 //! Layout only: scales, ticks and colours are those of the report's own plots.
 
-use super::figure::{Figure, Panel, rgb};
-use super::page::{self, Anchor, Face, INK, MUTED, Page, RULE, lines};
+use super::figure::{CourseFigure, Panel, rgb};
+use super::page::{self, Face, INK, MUTED, PdfPage, RULE, lines};
 use syscost_core::units;
 use syscost_report::svg::{self, AxisScale};
-use syscost_report::{Scale, Series};
+use syscost_report::{Anchor, Scale, Series};
 
 const WIDTH: f64 = 640.0;
 const MARGIN: f64 = 22.0;
@@ -18,14 +18,14 @@ const CAPTION_LINE: f64 = 12.0;
 const SMALL: f64 = 8.0;
 const PLAIN: f64 = 9.5;
 
-pub fn pdf(figure: &Figure) -> Vec<u8> {
+pub fn pdf(figure: &CourseFigure) -> Vec<u8> {
     let columns = if figure.panels.len() > 1 { 2 } else { 1 };
     let rows = figure.panels.len().div_ceil(columns);
     let caption: Vec<String> =
         figure.caption.iter().flat_map(|text| lines(text, SMALL, WIDTH - 2.0 * MARGIN)).collect();
     let below = HEAD + rows as f64 * PANEL_HEIGHT;
     let height = below + CAPTION_LINE * caption.len() as f64 + 16.0;
-    let mut page = Page::new(WIDTH, height);
+    let mut page = PdfPage::new(WIDTH, height);
     page.text((MARGIN, 26.0), &figure.title, 13.0, Anchor::Start, Face::Bold, INK);
     legend(&mut page, figure);
     let width = (WIDTH - 2.0 * MARGIN) / columns as f64;
@@ -40,7 +40,7 @@ pub fn pdf(figure: &Figure) -> Vec<u8> {
     page.pdf(&figure.title)
 }
 
-fn legend(sheet: &mut Page, figure: &Figure) {
+fn legend(sheet: &mut PdfPage, figure: &CourseFigure) {
     let mut x = MARGIN;
     for (name, style) in figure.legend() {
         let colour = rgb(style);
@@ -52,7 +52,7 @@ fn legend(sheet: &mut Page, figure: &Figure) {
 }
 
 /// One panel with its upper left corner at a point.
-fn draw(page: &mut Page, panel: &Panel, (left, top): (f64, f64), width: f64) {
+fn draw(page: &mut PdfPage, panel: &Panel, (left, top): (f64, f64), width: f64) {
     let (from, to) = (left + ROOM[0], left + width - ROOM[1]);
     let (ceiling, floor) = (top + ROOM[2], top + PANEL_HEIGHT - ROOM[3]);
     let middle = (from + to) / 2.0;
@@ -104,11 +104,11 @@ fn upright(panel: &Panel, ceiling: f64, floor: f64) -> (Vec<f64>, AxisScale) {
     (ticks, AxisScale { scale: Scale::Linear, low: 0.0, high, from: floor, to: ceiling })
 }
 
-fn frame(page: &mut Page, (from, to): (f64, f64), (ceiling, floor): (f64, f64)) {
+fn frame(page: &mut PdfPage, (from, to): (f64, f64), (ceiling, floor): (f64, f64)) {
     page.line(&[(from, ceiling), (from, floor), (to, floor)], MUTED, 0.75);
 }
 
-fn band(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
+fn band(page: &mut PdfPage, series: &Series, x: &AxisScale, y: &AxisScale) {
     if series.points.len() < 2 {
         return;
     }
@@ -117,7 +117,7 @@ fn band(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
     page.shape(&above.chain(below).collect::<Vec<_>>(), rgb(series.style), true);
 }
 
-fn line(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
+fn line(page: &mut PdfPage, series: &Series, x: &AxisScale, y: &AxisScale) {
     let colour = rgb(series.style);
     let points: Vec<(f64, f64)> = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))).collect();
     page.line(&points, colour, 1.5);
@@ -128,7 +128,7 @@ fn line(page: &mut Page, series: &Series, x: &AxisScale, y: &AxisScale) {
 }
 
 /// A shape for each style, so that colour is never the only difference.
-fn marker(page: &mut Page, style: usize, (x, y): (f64, f64)) {
+fn marker(page: &mut PdfPage, style: usize, (x, y): (f64, f64)) {
     let corners: &[(f64, f64)] = match style % 4 {
         0 => &[(-2.6, -2.6), (2.6, -2.6), (2.6, 2.6), (-2.6, 2.6)],
         1 => &[(0.0, -3.6), (3.4, 2.6), (-3.4, 2.6)],

@@ -8,7 +8,7 @@ use syscost_report::Series;
 use syscost_report::svg::{COLOURS, STYLE};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct CourseFigure {
     /// File name without ending.
     pub name: String,
     pub title: String,
@@ -20,7 +20,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     pub title: String,
-    pub x: Along,
+    pub x: PanelAxis,
     /// `throughput, Gbit/s`
     pub y: String,
     pub log_y: bool,
@@ -31,24 +31,24 @@ pub struct Panel {
 
 /// What the x axis of a panel is; both are drawn by powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Along {
+pub enum PanelAxis {
     MessageBytes,
     Threads,
 }
 
-impl Along {
+impl PanelAxis {
     pub fn title(self) -> &'static str {
         match self {
-            Along::MessageBytes => "message size, bytes",
-            Along::Threads => "threads",
+            PanelAxis::MessageBytes => "message size, bytes",
+            PanelAxis::Threads => "threads",
         }
     }
 
     /// `16K`, `8`
     pub fn label(self, x: f64) -> String {
         match self {
-            Along::MessageBytes => units::short_bytes(x as u64),
-            Along::Threads => units::significant(x),
+            PanelAxis::MessageBytes => units::short_bytes(x as u64),
+            PanelAxis::Threads => units::significant(x),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Panel {
     }
 }
 
-impl Figure {
+impl CourseFigure {
     /// The names of the lines, for one legend of all panels.
     pub fn legend(&self) -> Vec<(&str, usize)> {
         let mut names: Vec<(&str, usize)> = Vec::new();

@@ -6,6 +6,7 @@
 //! font metrics of Helvetica.
 
 use std::fmt::Write;
+use syscost_report::Anchor;
 
 /// Red, green, blue from 0 to 1.
 pub type Rgb = [f64; 3];
@@ -14,29 +15,21 @@ pub const INK: Rgb = [0.11, 0.12, 0.14];
 pub const MUTED: Rgb = [0.35, 0.39, 0.43];
 pub const RULE: Rgb = [0.88, 0.89, 0.9];
 
-/// Where a text is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     Plain,
     Bold,
 }
 
-pub struct Page {
+pub struct PdfPage {
     width: f64,
     height: f64,
     content: String,
 }
 
-impl Page {
-    pub fn new(width: f64, height: f64) -> Page {
-        Page { width, height, content: "1 J 1 j\n".into() }
+impl PdfPage {
+    pub fn new(width: f64, height: f64) -> PdfPage {
+        PdfPage { width, height, content: "1 J 1 j\n".into() }
     }
 
     /// A line through all points.
@@ -100,7 +93,7 @@ impl Page {
             "<< /Type /Catalog /Pages 2 0 R >>".to_string(),
             "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_string(),
             format!(
-                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {} {}] /Contents 4 0 R /Resources << /Font << /plain 5 0 R \
+                "<< /Type /PdfPage /Parent 2 0 R /MediaBox [0 0 {} {}] /Contents 4 0 R /Resources << /Font << /plain 5 0 R \
                  /bold 6 0 R >> /ExtGState << /faint << /ca 0.15 >> /whole << /ca 1 >> >> >> >>",
                 self.width, self.height
             ),
@@ -202,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_table_of_objects_points_at_them() {
-        let mut page = Page::new(200.0, 100.0);
+        let mut page = PdfPage::new(200.0, 100.0);
         page.text((10.0, 20.0), "a (b) \\ c é", 9.0, Anchor::End, Face::Bold, INK);
         page.shape(&[(0.0, 0.0), (5.0, 5.0), (0.0, 5.0)], RULE, true);
         let text = String::from_utf8(page.pdf("t")).unwrap();

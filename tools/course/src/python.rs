@@ -3,7 +3,7 @@
 //! The script reads no file, as the course asks. Its data are literals (numbers, strings, lists,
 //! dictionaries), so that they can be checked against the table without running it.
 
-use super::figure::{Along, Figure, Panel};
+use super::figure::{CourseFigure, Panel, PanelAxis};
 use std::fmt::Write;
 use syscost_report::Series;
 
@@ -13,7 +13,7 @@ const PROGRAM: &str = include_str!("plots.py");
 const DATA: &str = "FIGURES = []\n";
 
 /// The whole script; `about` becomes its documentation.
-pub fn script(about: &str, figures: &[Figure], colours: &[String]) -> String {
+pub fn script(about: &str, figures: &[CourseFigure], colours: &[String]) -> String {
     let mut data = String::from("FIGURES = [\n");
     for figure in figures {
         write_figure(&mut data, figure);
@@ -26,7 +26,7 @@ pub fn script(about: &str, figures: &[Figure], colours: &[String]) -> String {
         .replace(DATA, &data)
 }
 
-fn write_figure(out: &mut String, figure: &Figure) {
+fn write_figure(out: &mut String, figure: &CourseFigure) {
     let _ = writeln!(out, "    {{");
     let _ = writeln!(out, "        \"file\": {},", literal(&figure.name));
     let _ = writeln!(out, "        \"title\": {},", literal(&figure.title));
@@ -40,7 +40,7 @@ fn write_figure(out: &mut String, figure: &Figure) {
 }
 
 fn write_panel(out: &mut String, panel: &Panel) {
-    let bytes = if panel.x == Along::MessageBytes { "True" } else { "False" };
+    let bytes = if panel.x == PanelAxis::MessageBytes { "True" } else { "False" };
     let log = if panel.log_y { "True" } else { "False" };
     let missing = panel.missing.as_deref().map_or("None".into(), literal);
     let _ = writeln!(out, "            {{");
@@ -103,14 +103,14 @@ mod tests {
         let series = Series { name: "a\"]; import\nos #".into(), style: 0, points: vec![(64.0, e)] };
         let panel = Panel {
             title: "p".into(),
-            x: Along::Threads,
+            x: PanelAxis::Threads,
             y: "y".into(),
             log_y: false,
             series: vec![series],
             missing: None,
         };
         let figure =
-            Figure { name: "f".into(), title: "\\\"\"\"".into(), panels: vec![panel], caption: vec![] };
+            CourseFigure { name: "f".into(), title: "\\\"\"\"".into(), panels: vec![panel], caption: vec![] };
         let text = script("about \"\"\" this", &[figure], &["#000000".into()]);
         assert!(text.contains("\"name\": \"a']; import os #\""), "{text}");
         assert!(text.contains("\"value\": [1.5],") && text.contains("about ''' this"), "{text}");

@@ -5,7 +5,7 @@
 //! machine off. It must never run anywhere but as process 1 of a guest.
 //! Sources: bootparam(7), Documentation/filesystems/ramfs-rootfs-initramfs.rst.
 
-use super::outbox::{self, Brought};
+use super::outbox::{self, GuestFiles};
 use super::{RECEIVER, SENDER};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub fn main() -> i32 {
     }
     let brought = match work() {
         Ok(brought) => brought,
-        Err(error) => Brought { status: -1, failure: Some(format!("{error:#}")), files: Vec::new() },
+        Err(error) => GuestFiles { status: -1, failure: Some(format!("{error:#}")), files: Vec::new() },
     };
     if let Some(failure) = &brought.failure {
         say(failure);
@@ -81,7 +81,7 @@ fn say(words: &str) {
     let _ = writeln!(std::io::stderr(), "{SAYS}{words}");
 }
 
-fn work() -> Result<Brought> {
+fn work() -> Result<GuestFiles> {
     mount_all()?;
     let orders = fs::read(ORDERS).context("no orders")?;
     let orders: Orders = serde_json::from_slice(&orders).context("the orders make no sense")?;
@@ -100,7 +100,7 @@ fn work() -> Result<Brought> {
     if files.is_empty() {
         bail!("the experiment ended with status {status} and wrote nothing: the console says why");
     }
-    Ok(Brought { status, failure: None, files })
+    Ok(GuestFiles { status, failure: None, files })
 }
 
 /// What programs expect; the tracing file system is for those that count inside the kernel.

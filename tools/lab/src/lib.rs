@@ -35,7 +35,7 @@ pub use arch::Arch;
 pub use nic::Nic;
 
 /// What is wanted of the lab.
-pub struct Order<'a> {
+pub struct LabRequest<'a> {
     pub spec: &'a Spec,
     pub nic: Nic,
     pub arch: Arch,
@@ -54,7 +54,7 @@ pub struct Order<'a> {
 }
 
 /// What happens, for somebody who waits.
-pub enum Step<'a> {
+pub enum LabProgress<'a> {
     Fetching(&'a str),
     Unpacking(&'a str),
     Booting {
@@ -66,7 +66,7 @@ pub enum Step<'a> {
 }
 
 /// What came back.
-pub struct Brought {
+pub struct LabRun {
     /// Exit status of the run inside.
     pub status: i32,
     /// The package that the kernel is from.
@@ -85,7 +85,7 @@ pub fn path() -> String {
 }
 
 /// Boots, runs the spec inside, and writes its run directory.
-pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought> {
+pub fn run(order: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> Result<LabRun> {
     let program = program_for(order)?;
     let emulator = machine::find(order.arch)?;
     refuse_used(order.out)?;
@@ -104,7 +104,7 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
         spec: &order.spec.to_toml(),
     })
     .context("cannot write the guest's file system")?;
-    watch(Step::Booting { release: &kernel.release, nic: order.nic });
+    watch(LabProgress::Booting { release: &kernel.release, nic: order.nic });
     let guest = machine::Guest {
         emulator: &emulator,
         folder: folder.path(),
@@ -112,13 +112,13 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
         nic: order.nic,
         arch: order.arch,
     };
-    let mut heard = |line: &str| watch(Step::Guest(line));
+    let mut heard = |line: &str| watch(LabProgress::Guest(line));
     let ended = guest.run(order.limit, order.interrupted, &mut heard);
     let brought = ended.and_then(|()| Ok(outbox::read(&folder.path().join(machine::OUTBOX))?));
     match brought {
         Ok(brought) if brought.failure.is_none() => {
             keep(order.out, &brought.files)?;
-            Ok(Brought {
+            Ok(LabRun {
                 status: brought.status,
                 kernel: kernel.package.clone(),
                 emulator: machine::version(&emulator)?,
@@ -133,7 +133,7 @@ pub fn run(order: &Order<'_>, watch: &mut dyn FnMut(Step<'_>)) -> Result<Brought
     }
 }
 
-fn program_for(order: &Order<'_>) -> Result<PathBuf, Unavailable> {
+fn program_for(order: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
     match order.program {
         Some(program) => Ok(program.to_path_buf()),
         None if Arch::here() == Some(order.arch) => Ok(program::path()),

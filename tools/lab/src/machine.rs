@@ -65,7 +65,7 @@ impl Guest<'_> {
     ) -> Result<()> {
         outbox::create(&self.folder.join(OUTBOX)).context("cannot make the guest's disk")?;
         let mut console = Console { path: self.folder.join(CONSOLE), read: 0 };
-        let mut running = Running(self.command().spawn().context("cannot start the emulator")?);
+        let mut running = RunningMachine(self.command().spawn().context("cannot start the emulator")?);
         let end = Instant::now() + limit;
         loop {
             let ended = running.0.try_wait()?;
@@ -111,9 +111,9 @@ impl Guest<'_> {
 }
 
 /// The emulator; dropping it kills it.
-struct Running(Child);
+struct RunningMachine(Child);
 
-impl Running {
+impl RunningMachine {
     fn last_words(&mut self) -> String {
         let mut words = String::new();
         if let Some(errors) = self.0.stderr.as_mut() {
@@ -123,7 +123,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningMachine {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

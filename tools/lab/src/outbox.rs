@@ -17,7 +17,7 @@ const FAILURE: &str = "failure";
 
 /// What the guest has to say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
+pub struct GuestFiles {
     /// Exit status of what ran inside.
     pub status: i32,
     /// Why nothing could run, or nothing was kept.
@@ -32,7 +32,7 @@ pub fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Writes to the disk, and waits until it is there.
-pub fn write(disk: &Path, brought: &Brought) -> io::Result<()> {
+pub fn write(disk: &Path, brought: &GuestFiles) -> io::Result<()> {
     let mut archive = Writer::new(Vec::new());
     archive.file(STATUS, false, brought.status.to_string().as_bytes())?;
     if let Some(failure) = &brought.failure {
@@ -53,7 +53,7 @@ pub fn write(disk: &Path, brought: &Brought) -> io::Result<()> {
 }
 
 /// Reads what the guest wrote.
-pub fn read(disk: &Path) -> io::Result<Brought> {
+pub fn read(disk: &Path) -> io::Result<GuestFiles> {
     let mut disk = File::open(disk)?;
     let (mut magic, mut length) = ([0; 8], [0; 8]);
     disk.read_exact(&mut magic)?;
@@ -62,7 +62,7 @@ pub fn read(disk: &Path) -> io::Result<Brought> {
         return Err(io::Error::other("the guest ended before it wrote anything"));
     }
     let files = archive::read(disk.take(u64::from_le_bytes(length)), BYTES)?;
-    let mut brought = Brought { status: -1, ..Brought::default() };
+    let mut brought = GuestFiles { status: -1, ..GuestFiles::default() };
     for (name, bytes) in files {
         match name.as_str() {
             STATUS => {
@@ -89,7 +89,7 @@ mod tests {
         let disk = folder.path().join("disk");
         create(&disk).unwrap();
         assert!(read(&disk).unwrap_err().to_string().contains("before it wrote"));
-        let brought = Brought {
+        let brought = GuestFiles {
             status: 1,
             failure: Some("no link".into()),
             files: vec![("run.json".into(), b"{}".to_vec()), ("samples.csv".into(), vec![])],

@@ -18,11 +18,11 @@ pub struct Package {
     pub name: String,
     pub version: String,
     pub sha256: String,
-    source: Source,
+    source: PackageSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Source {
+enum PackageSource {
     /// A file that is there.
     Placed(PathBuf),
     Apt,
@@ -78,15 +78,15 @@ impl Package {
 
     /// Is its file on this machine already?
     pub fn is_here(&self) -> bool {
-        matches!(self.source, Source::Placed(_))
+        matches!(self.source, PackageSource::Placed(_))
     }
 
     /// Brings the package's file into `folder`, and checks it.
     pub fn fetch(&self, cache: &Path, flavour: &str, folder: &Path) -> Result<PathBuf> {
         let file = match &self.source {
-            Source::Placed(file) => file.clone(),
-            Source::Apt => self.download_with_apt(folder)?,
-            Source::Urls(urls) => {
+            PackageSource::Placed(file) => file.clone(),
+            PackageSource::Apt => self.download_with_apt(folder)?,
+            PackageSource::Urls(urls) => {
                 return self.download(urls, folder).map_err(|error| {
                     error
                         .context(by_hand(cache, flavour))
@@ -163,7 +163,7 @@ impl Pin {
             name: self.name(),
             version: PINNED_VERSION.into(),
             sha256: self.sha256.into(),
-            source: Source::Urls(urls),
+            source: PackageSource::Urls(urls),
         }
     }
 }
@@ -195,7 +195,7 @@ fn placed(cache: &Path, flavour: &str) -> Result<Option<Package>> {
                 name: package.into(),
                 version: version.split('_').next().unwrap_or_default().replace("%3a", ":"),
                 sha256: sha256(&file)?,
-                source: Source::Placed(file),
+                source: PackageSource::Placed(file),
             }));
         }
     }
@@ -230,7 +230,7 @@ fn offered_by_apt(flavour: &str) -> Option<Package> {
             let mut fields = shown(name)?;
             let mut take = |field: &str| fields.remove(field);
             let (version, sha256) = (take("Version")?, take("SHA256")?);
-            Some(Package { name: name.clone(), version, sha256, source: Source::Apt })
+            Some(Package { name: name.clone(), version, sha256, source: PackageSource::Apt })
         })
     })
 }

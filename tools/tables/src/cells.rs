@@ -1,8 +1,8 @@
 //! One cell of a table: from its text to a figure in the base unit of its column.
 
-use super::unit::{self, Dimension, NoUnit, Scale};
+use super::unit::{self, Dimension, NoUnit, UnitScale};
 use super::vocabulary;
-use super::{Column, Figure, Mapping};
+use super::{ColumnMapping, PublishedFigure, TableColumn};
 
 /// Cells that say "nothing here".
 const EMPTY: &[&str] = &["", "-", "--", "n/a", "na", "nan", "null", "none", "?"];
@@ -12,23 +12,27 @@ pub fn is_empty(text: &str) -> bool {
 }
 
 /// What the numbers of a column measure; `None`: nothing that has a unit of its own.
-fn dimension(column: Column) -> Option<Dimension> {
+fn dimension(column: TableColumn) -> Option<Dimension> {
     match column {
-        Column::Throughput => Some(Dimension::Rate),
-        Column::Latency | Column::Elapsed => Some(Dimension::Time),
-        Column::MessageBytes => Some(Dimension::Size),
-        Column::CpuPercent => Some(Dimension::Percent),
+        TableColumn::Throughput => Some(Dimension::Rate),
+        TableColumn::Latency | TableColumn::Elapsed => Some(Dimension::Time),
+        TableColumn::MessageBytes => Some(Dimension::Size),
+        TableColumn::CpuPercent => Some(Dimension::Percent),
         _ => None,
     }
 }
 
 /// May a number of this column stand without a unit? Sizes are bytes then, and counts have none.
-fn plain(column: Column) -> bool {
-    !matches!(column, Column::Throughput | Column::Latency | Column::Elapsed)
+fn plain(column: TableColumn) -> bool {
+    !matches!(column, TableColumn::Throughput | TableColumn::Latency | TableColumn::Elapsed)
 }
 
 /// Reads a figure. `heading` is the unit that the heading names.
-pub fn figure(column: Column, text: &str, heading: Option<Scale>) -> Result<Figure, String> {
+pub fn figure(
+    column: TableColumn,
+    text: &str,
+    heading: Option<UnitScale>,
+) -> Result<PublishedFigure, String> {
     let (value, rounding, own) =
         unit::number(text).ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
     let own = match own.map(|u| unit::parse(u).map_err(|why| (u, why))).transpose() {
@@ -39,7 +43,7 @@ pub fn figure(column: Column, text: &str, heading: Option<Scale>) -> Result<Figu
     let wanted = dimension(column);
     let Some(scale) = own.or(heading) else {
         return if plain(column) {
-            Ok(Figure { value, rounding })
+            Ok(PublishedFigure { value, rounding })
         } else {
             Err(format!(
                 "the {} {:?} has no unit: write it into the heading (as in \"Throughput (Gbit/s)\") or into a \
@@ -54,11 +58,11 @@ pub fn figure(column: Column, text: &str, heading: Option<Scale>) -> Result<Figu
         return Err(format!("the unit of {:?} does not measure a {}", text.trim(), column.title()));
     }
     let factor = if wanted.is_some() { scale.factor } else { 1.0 };
-    Ok(Figure { value: value * factor, rounding: rounding * factor })
+    Ok(PublishedFigure { value: value * factor, rounding: rounding * factor })
 }
 
 /// The mechanism that a table means, by the mapping's word first.
-pub fn mechanism(text: &str, mapping: &Mapping) -> Option<&'static str> {
+pub fn mechanism(text: &str, mapping: &ColumnMapping) -> Option<&'static str> {
     mapping.mechanism(text).or_else(|| vocabulary::mechanism(text))
 }
 
@@ -69,14 +73,14 @@ mod tests {
     #[test]
     fn a_cells_own_unit_beats_the_headings_and_none_is_refused_where_it_matters() {
         let gbps = unit::parse("Gbps").unwrap();
-        let value = |text: &str, heading| figure(Column::Throughput, text, heading).map(|f| f.value);
+        let value = |text: &str, heading| figure(TableColumn::Throughput, text, heading).map(|f| f.value);
         assert_eq!(value("2.5", Some(gbps)), Ok(2.5e9));
         assert_eq!(value("2.5 Mbit/s", Some(gbps)), Ok(2.5e6));
         assert!(value("2.5", None).unwrap_err().contains("has no unit"));
         assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("does not measure"));
         assert!(value("fast", Some(gbps)).unwrap_err().contains("no number"));
-        assert_eq!(figure(Column::MessageBytes, "64KB", None).map(|f| f.value), Ok(65536.0));
-        assert_eq!(figure(Column::Threads, "4", None).map(|f| f.value), Ok(4.0));
+        assert_eq!(figure(TableColumn::MessageBytes, "64KB", None).map(|f| f.value), Ok(65536.0));
+        assert_eq!(figure(TableColumn::Threads, "4", None).map(|f| f.value), Ok(4.0));
         assert!(is_empty(" N/A ") && !is_empty("0"));
     }
 }

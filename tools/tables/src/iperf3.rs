@@ -1,25 +1,27 @@
 //! The JSON that iperf3 writes (`-J`): one run is one row. Source: iperf3(1), iperf_api.c.
 
-use super::{Column, Figure, Row, Table, TableError};
+use super::{PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn};
 use serde_json::Value;
 
 /// `None`: not of iperf3.
-pub fn table(name: &str, json: &Value) -> Option<Result<Table, TableError>> {
+pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, PublishedTableError>> {
     let (start, end) = (json.get("start")?, json.get("end"));
     start.get("test_start").or_else(|| json.get("error"))?;
-    Some(row(json, start, end).map_err(|message| TableError::Whole { name: name.into(), message }).map(
-        |row| {
-            let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-            let understood = vec![
-                "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one"
-                    .to_string(),
-            ];
-            Table { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
-        },
-    ))
+    Some(
+        row(json, start, end)
+            .map_err(|message| PublishedTableError::Whole { name: name.into(), message })
+            .map(|row| {
+                let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
+                let understood = vec![
+                    "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one"
+                        .to_string(),
+                ];
+                PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
+            }),
+    )
 }
 
-fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<Row, String> {
+fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<PublishedRow, String> {
     if let Some(error) = json.get("error").and_then(Value::as_str) {
         return Err(format!("iperf3 ended with an error: {error}"));
     }
@@ -27,23 +29,26 @@ fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<Row, String> 
     let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_f64);
     let received = end.get("sum_received").filter(|s| number(s, "bits_per_second").is_some_and(|b| b > 0.0));
     let sum = received.or_else(|| end.get("sum_sent")).or_else(|| end.get("sum")).ok_or("no totals")?;
-    let mut row = Row { line: 1, ..Row::default() };
+    let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
     let mut put = |column, value: Option<f64>| {
         if let Some(value) = value {
-            row.figures.insert(column, Figure::exact(value));
+            row.figures.insert(column, PublishedFigure::exact(value));
         }
     };
-    put(Column::Throughput, number(sum, "bits_per_second"));
-    put(Column::Elapsed, number(sum, "seconds").map(|s| s * 1e9));
-    put(Column::Retransmits, end.get("sum_sent").and_then(|s| number(s, "retransmits")));
+    put(TableColumn::Throughput, number(sum, "bits_per_second"));
+    put(TableColumn::Elapsed, number(sum, "seconds").map(|s| s * 1e9));
+    put(TableColumn::Retransmits, end.get("sum_sent").and_then(|s| number(s, "retransmits")));
     let cpu = end.get("cpu_utilization_percent");
-    put(Column::CpuPercent, cpu.and_then(|c| Some(number(c, "host_total")? + number(c, "remote_total")?)));
+    put(
+        TableColumn::CpuPercent,
+        cpu.and_then(|c| Some(number(c, "host_total")? + number(c, "remote_total")?)),
+    );
     if let Some(test) = start.get("test_start") {
-        put(Column::MessageBytes, number(test, "blksize"));
-        put(Column::Threads, number(test, "num_streams"));
+        put(TableColumn::MessageBytes, number(test, "blksize"));
+        put(TableColumn::Threads, number(test, "num_streams"));
     }
     let title = json.get("title").and_then(Value::as_str).unwrap_or("iperf3");
-    row.texts.insert(Column::Mechanism, title.to_string());
+    row.texts.insert(TableColumn::Mechanism, title.to_string());
     Ok(row)
 }
 
@@ -63,9 +68,15 @@ mod tests {
         });
         let table = table("i.json", &json).unwrap().unwrap();
         let row = &table.rows[0];
-        assert_eq!(row.value(Column::Throughput), Some(8.9e9));
-        assert_eq!((row.count(Column::Threads), row.count(Column::MessageBytes)), (Some(2), Some(131072)));
-        assert_eq!((row.value(Column::CpuPercent), row.value(Column::Retransmits)), (Some(130.0), Some(3.0)));
+        assert_eq!(row.value(TableColumn::Throughput), Some(8.9e9));
+        assert_eq!(
+            (row.count(TableColumn::Threads), row.count(TableColumn::MessageBytes)),
+            (Some(2), Some(131072))
+        );
+        assert_eq!(
+            (row.value(TableColumn::CpuPercent), row.value(TableColumn::Retransmits)),
+            (Some(130.0), Some(3.0))
+        );
         let failed = serde_json::json!({"start": {}, "end": {}, "error": "unable to connect"});
         assert!(super::table("i", &failed).unwrap().unwrap_err().to_string().contains("unable to connect"));
         assert!(super::table("i", &serde_json::json!({"THROUGHPUT": 1})).is_none());

@@ -1,6 +1,6 @@
 //! Other people's tables: published results, and what other tools write, read tolerantly and judged.
 //!
-//! A [`Table`] is rows of figures in base units (bit/s, ns, bytes) with the line that each came from. It
+//! A [`PublishedTable`] is rows of figures in base units (bit/s, ns, bytes) with the line that each came from. It
 //! is not a run: nothing is known of replicates, order or machine unless the table says so, and no
 //! difference in it is ever claimed. What is ambiguous is refused with the question to answer.
 
@@ -14,7 +14,7 @@ pub mod remark;
 mod unit;
 mod vocabulary;
 
-pub use mapping::Mapping;
+pub use mapping::ColumnMapping;
 pub use read::read;
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// What a column of a table may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Column {
+pub enum TableColumn {
     Mechanism,
     MessageBytes,
     Threads,
@@ -57,33 +57,33 @@ pub enum Column {
     Ignored,
 }
 
-impl Column {
+impl TableColumn {
     /// As sentences call it.
     pub fn title(self) -> &'static str {
         match self {
-            Column::Mechanism => "mechanism",
-            Column::MessageBytes => "message size",
-            Column::Threads => "threads",
-            Column::Throughput => "throughput",
-            Column::Latency => "latency",
-            Column::CyclesPerByte => "cycles per byte",
-            Column::CacheMisses => "cache misses",
-            Column::ContextSwitches => "context switches",
-            Column::Messages => "messages",
-            Column::Elapsed => "duration",
-            Column::Runs => "runs",
-            Column::Spread => "spread",
-            Column::Repetition => "repetition",
-            Column::Retransmits => "retransmitted segments",
-            Column::CpuPercent => "CPU use",
-            Column::Operation => "operation",
-            Column::Variant => "variant",
-            Column::Unit => "unit",
-            Column::BaseHardware => "base hardware",
-            Column::SoftwareOverhead => "software overhead",
-            Column::Predicted => "predicted",
-            Column::Measured => "measured",
-            Column::Ignored => "(ignored)",
+            TableColumn::Mechanism => "mechanism",
+            TableColumn::MessageBytes => "message size",
+            TableColumn::Threads => "threads",
+            TableColumn::Throughput => "throughput",
+            TableColumn::Latency => "latency",
+            TableColumn::CyclesPerByte => "cycles per byte",
+            TableColumn::CacheMisses => "cache misses",
+            TableColumn::ContextSwitches => "context switches",
+            TableColumn::Messages => "messages",
+            TableColumn::Elapsed => "duration",
+            TableColumn::Runs => "runs",
+            TableColumn::Spread => "spread",
+            TableColumn::Repetition => "repetition",
+            TableColumn::Retransmits => "retransmitted segments",
+            TableColumn::CpuPercent => "CPU use",
+            TableColumn::Operation => "operation",
+            TableColumn::Variant => "variant",
+            TableColumn::Unit => "unit",
+            TableColumn::BaseHardware => "base hardware",
+            TableColumn::SoftwareOverhead => "software overhead",
+            TableColumn::Predicted => "predicted",
+            TableColumn::Measured => "measured",
+            TableColumn::Ignored => "(ignored)",
         }
     }
 
@@ -96,21 +96,24 @@ impl Column {
 
     /// Columns of text; the others hold numbers.
     fn is_text(self) -> bool {
-        matches!(self, Column::Mechanism | Column::Operation | Column::Variant | Column::Unit)
+        matches!(
+            self,
+            TableColumn::Mechanism | TableColumn::Operation | TableColumn::Variant | TableColumn::Unit
+        )
     }
 }
 
 /// A printed number: its value in the base unit and half a unit of its last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct PublishedFigure {
     pub value: f64,
     pub rounding: f64,
 }
 
-impl Figure {
+impl PublishedFigure {
     /// Known as exactly as a float holds it.
-    fn exact(value: f64) -> Figure {
-        Figure { value, rounding: 0.0 }
+    fn exact(value: f64) -> PublishedFigure {
+        PublishedFigure { value, rounding: 0.0 }
     }
 
     pub fn low(&self) -> f64 {
@@ -124,54 +127,54 @@ impl Figure {
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct PublishedRow {
     /// Line in its file, from 1.
     pub line: usize,
-    pub texts: BTreeMap<Column, String>,
-    pub figures: BTreeMap<Column, Figure>,
+    pub texts: BTreeMap<TableColumn, String>,
+    pub figures: BTreeMap<TableColumn, PublishedFigure>,
 }
 
-impl Row {
-    pub fn text(&self, column: Column) -> Option<&str> {
+impl PublishedRow {
+    pub fn text(&self, column: TableColumn) -> Option<&str> {
         self.texts.get(&column).map(String::as_str)
     }
 
-    pub fn figure(&self, column: Column) -> Option<Figure> {
+    pub fn figure(&self, column: TableColumn) -> Option<PublishedFigure> {
         self.figures.get(&column).copied()
     }
 
-    pub fn value(&self, column: Column) -> Option<f64> {
+    pub fn value(&self, column: TableColumn) -> Option<f64> {
         self.figure(column).map(|f| f.value)
     }
 
     /// A whole number; sizes and counts are.
-    pub fn count(&self, column: Column) -> Option<u64> {
+    pub fn count(&self, column: TableColumn) -> Option<u64> {
         self.value(column).filter(|v| *v >= 0.0).map(|v| v.round() as u64)
     }
 }
 
 /// A table as read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub struct PublishedTable {
     /// File name, for people.
     pub name: String,
-    pub columns: Vec<Column>,
-    pub rows: Vec<Row>,
+    pub columns: Vec<TableColumn>,
+    pub rows: Vec<PublishedRow>,
     /// How headings, units and names were understood, where that was not literal.
     pub understood: Vec<String>,
     /// Figures that the table leaves empty.
     pub empty: usize,
 }
 
-impl Table {
-    pub fn has(&self, column: Column) -> bool {
+impl PublishedTable {
+    pub fn has(&self, column: TableColumn) -> bool {
         self.columns.contains(&column)
     }
 }
 
 /// Why a table cannot be read: the place, what is there, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TableError {
+pub enum PublishedTableError {
     #[error("{name}: {message}")]
     Whole { name: String, message: String },
     #[error("{name}:{line}: {message}")]

@@ -10,35 +10,35 @@
 //! threads = "4"
 //! ```
 
-use super::unit::{self, NoUnit, Scale};
+use super::unit::{self, NoUnit, UnitScale};
 use super::vocabulary::{self, bare};
-use super::{Column, TableError};
+use super::{PublishedTableError, TableColumn};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mapping {
+pub struct ColumnMapping {
     #[serde(default)]
     columns: BTreeMap<String, Meaning>,
     #[serde(default)]
     mechanisms: BTreeMap<String, String>,
     #[serde(default)]
-    fixed: BTreeMap<Column, String>,
+    fixed: BTreeMap<TableColumn, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meaning {
-    is: Column,
+    is: TableColumn,
     unit: Option<String>,
 }
 
-impl Mapping {
+impl ColumnMapping {
     /// Reads a mapping; `name` is the file's, for messages.
-    pub fn from_toml(text: &str, name: &str) -> Result<Mapping, TableError> {
-        let wrong = |message: String| TableError::Whole { name: name.into(), message };
-        let mapping: Mapping = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
+    pub fn from_toml(text: &str, name: &str) -> Result<ColumnMapping, PublishedTableError> {
+        let wrong = |message: String| PublishedTableError::Whole { name: name.into(), message };
+        let mapping: ColumnMapping = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
         for (heading, meaning) in &mapping.columns {
             if let Some(unit) = &meaning.unit {
                 unit::parse(unit).map_err(|why| match why {
@@ -57,7 +57,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    pub(super) fn column(&self, heading: &str) -> Option<(Column, Option<Scale>)> {
+    pub(super) fn column(&self, heading: &str) -> Option<(TableColumn, Option<UnitScale>)> {
         let meaning = self.columns.iter().find(|(name, _)| bare(name) == bare(heading))?.1;
         Some((meaning.is, meaning.unit.as_deref().and_then(|u| unit::parse(u).ok())))
     }
@@ -67,7 +67,7 @@ impl Mapping {
         vocabulary::mechanism(means)
     }
 
-    pub(super) fn fixed(&self) -> impl Iterator<Item = (Column, &str)> {
+    pub(super) fn fixed(&self) -> impl Iterator<Item = (TableColumn, &str)> {
         self.fixed.iter().map(|(column, text)| (*column, text.as_str()))
     }
 }
@@ -80,16 +80,16 @@ mod tests {
     fn a_mapping_names_what_the_words_do_not() {
         let text = "[columns]\nSpeed = { is = \"throughput\", unit = \"Mbit/s\" }\n[mechanisms]\nB = \"zero-copy\"\n\
                     [fixed]\nthreads = \"4\"\n";
-        let mapping = Mapping::from_toml(text, "m.toml").unwrap();
+        let mapping = ColumnMapping::from_toml(text, "m.toml").unwrap();
         let (column, unit) = mapping.column("SPEED").unwrap();
-        assert_eq!((column, unit.unwrap().factor), (Column::Throughput, 1e6));
+        assert_eq!((column, unit.unwrap().factor), (TableColumn::Throughput, 1e6));
         assert_eq!(mapping.mechanism("b"), vocabulary::mechanism("zero-copy"));
-        assert_eq!(mapping.fixed().collect::<Vec<_>>(), [(Column::Threads, "4")]);
+        assert_eq!(mapping.fixed().collect::<Vec<_>>(), [(TableColumn::Threads, "4")]);
     }
 
     #[test]
     fn mistakes_are_named() {
-        let told = |text: &str| Mapping::from_toml(text, "m.toml").unwrap_err().to_string();
+        let told = |text: &str| ColumnMapping::from_toml(text, "m.toml").unwrap_err().to_string();
         assert!(told("[columns]\nx = { is = \"speed\" }").contains("speed"));
         assert!(told("[columns]\nx = { is = \"latency\", unit = \"parsec\" }").contains("parsec"));
         assert!(told("[mechanisms]\nx = \"pigeon\"").contains("syscost list"));

@@ -2,21 +2,21 @@
 //! Source: netperf manual, "Omni Output Selectors".
 
 use super::unit::{self, Dimension};
-use super::{Column, Figure, Row, Table, TableError};
+use super::{PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 type Keys = BTreeMap<String, String>;
 
 /// `None`: no such object.
-pub fn from_json(name: &str, json: &Value) -> Option<Result<Table, TableError>> {
+pub fn from_json(name: &str, json: &Value) -> Option<Result<PublishedTable, PublishedTableError>> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     let keys = json.as_object()?.iter().map(|(key, value)| (key.to_uppercase(), text(value))).collect();
     table(name, &keys)
 }
 
 /// `None`: no such lines.
-pub fn from_lines(name: &str, text: &str) -> Option<Result<Table, TableError>> {
+pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, PublishedTableError>> {
     let pair = |line: &str| {
         let (key, value) = line.split_once('=')?;
         let plain = key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
@@ -25,41 +25,45 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<Table, TableError>> {
     table(name, &text.lines().filter_map(pair).collect())
 }
 
-fn table(name: &str, keys: &Keys) -> Option<Result<Table, TableError>> {
+fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, PublishedTableError>> {
     keys.get("THROUGHPUT")?;
-    Some(row(keys).map_err(|message| TableError::Whole { name: name.into(), message }).map(|row| {
+    Some(row(keys).map_err(|message| PublishedTableError::Whole { name: name.into(), message }).map(|row| {
         let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-        Table { name: name.into(), columns, rows: vec![row], ..Table::default() }
+        PublishedTable { name: name.into(), columns, rows: vec![row], ..PublishedTable::default() }
     }))
 }
 
-fn row(keys: &Keys) -> Result<Row, String> {
+fn row(keys: &Keys) -> Result<PublishedRow, String> {
     let number = |key: &str| keys.get(key).and_then(|text| text.trim().parse::<f64>().ok());
-    let mut row = Row { line: 1, ..Row::default() };
+    let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
     let units = keys.get("THROUGHPUT_UNITS").ok_or(
         "THROUGHPUT has no THROUGHPUT_UNITS: select both (-k THROUGHPUT,THROUGHPUT_UNITS,...), since netperf has \
          several",
     )?;
     let value = number("THROUGHPUT").ok_or("THROUGHPUT is no number")?;
     if units.starts_with("Trans") {
-        row.figures.insert(Column::Messages, Figure::exact(value * number("ELAPSED_TIME").unwrap_or(1.0)));
+        row.figures.insert(
+            TableColumn::Messages,
+            PublishedFigure::exact(value * number("ELAPSED_TIME").unwrap_or(1.0)),
+        );
     } else {
         let scale = unit::parse(units).ok().filter(|s| s.dimension == Dimension::Rate);
         let scale = scale.ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
-        row.figures.insert(Column::Throughput, Figure::exact(value * scale.factor));
+        row.figures.insert(TableColumn::Throughput, PublishedFigure::exact(value * scale.factor));
     }
     let mut put = |column, value: Option<f64>| {
         if let Some(value) = value.filter(|v| *v >= 0.0) {
-            row.figures.insert(column, Figure::exact(value));
+            row.figures.insert(column, PublishedFigure::exact(value));
         }
     };
-    put(Column::Elapsed, number("ELAPSED_TIME").map(|s| s * 1e9));
-    put(Column::MessageBytes, number("LOCAL_SEND_SIZE"));
-    put(Column::Latency, number("MEAN_LATENCY").map(|us| us * 1e3));
-    put(Column::Spread, number("STDDEV_LATENCY").map(|us| us * 1e3));
-    put(Column::Retransmits, number("LOCAL_TRANSPORT_RETRANS"));
+    put(TableColumn::Elapsed, number("ELAPSED_TIME").map(|s| s * 1e9));
+    put(TableColumn::MessageBytes, number("LOCAL_SEND_SIZE"));
+    put(TableColumn::Latency, number("MEAN_LATENCY").map(|us| us * 1e3));
+    put(TableColumn::Spread, number("STDDEV_LATENCY").map(|us| us * 1e3));
+    put(TableColumn::Retransmits, number("LOCAL_TRANSPORT_RETRANS"));
     let protocol = keys.get("DIRECTION").map_or("netperf", String::as_str);
-    row.texts.insert(Column::Mechanism, format!("netperf {protocol}").replace("netperf netperf", "netperf"));
+    row.texts
+        .insert(TableColumn::Mechanism, format!("netperf {protocol}").replace("netperf netperf", "netperf"));
     Ok(row)
 }
 
@@ -72,11 +76,14 @@ mod tests {
         let lines =
             "THROUGHPUT=941.5\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=10.0\nLOCAL_SEND_SIZE=16384\n";
         let table = from_lines("n", lines).unwrap().unwrap();
-        assert_eq!(table.rows[0].value(Column::Throughput), Some(941.5e6));
-        assert_eq!(table.rows[0].count(Column::MessageBytes), Some(16384));
+        assert_eq!(table.rows[0].value(TableColumn::Throughput), Some(941.5e6));
+        assert_eq!(table.rows[0].count(TableColumn::MessageBytes), Some(16384));
         let json = serde_json::json!({"throughput": 941.5, "throughput_units": "10^6bits/s", "local_send_size": 16384});
         let object = from_json("n", &json).unwrap().unwrap();
-        assert_eq!(object.rows[0].value(Column::Throughput), table.rows[0].value(Column::Throughput));
+        assert_eq!(
+            object.rows[0].value(TableColumn::Throughput),
+            table.rows[0].value(TableColumn::Throughput)
+        );
         assert!(
             from_lines("n", "THROUGHPUT=1\n").unwrap().unwrap_err().to_string().contains("THROUGHPUT_UNITS")
         );

@@ -4,7 +4,7 @@
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
 use super::remark::{size, threads};
-use super::{Column, Row, Table};
+use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_measure::mechanism::Class;
@@ -14,7 +14,7 @@ use syscost_measure::mechanism::Class;
 pub struct Overtake {
     pub challenger: String,
     pub incumbent: String,
-    pub metric: Column,
+    pub metric: TableColumn,
     pub threads: Option<u64>,
     /// Sizes at which both have a figure, and those at which the challenger's is better, beyond rounding.
     pub compared: Vec<u64>,
@@ -77,9 +77,9 @@ const INCUMBENT: Class = Class::TwoCopy;
 const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
 
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
-pub fn overtakes(table: &Table) -> Vec<Overtake> {
+pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let mut found = Vec::new();
-    for metric in [Column::Throughput, Column::CyclesPerByte] {
+    for metric in [TableColumn::Throughput, TableColumn::CyclesPerByte] {
         for challenger in CHALLENGERS {
             for (incumbent, rival) in pairs(table, challenger) {
                 found.extend(by_threads(table, metric, (challenger, &rival), &incumbent));
@@ -90,8 +90,8 @@ pub fn overtakes(table: &Table) -> Vec<Overtake> {
 }
 
 /// Each way of the incumbent's class with each of the challenger's.
-fn pairs(table: &Table, challenger: Class) -> Vec<(String, String)> {
-    let names: BTreeSet<&str> = table.rows.iter().filter_map(|r| r.text(Column::Mechanism)).collect();
+fn pairs(table: &PublishedTable, challenger: Class) -> Vec<(String, String)> {
+    let names: BTreeSet<&str> = table.rows.iter().filter_map(|r| r.text(TableColumn::Mechanism)).collect();
     let of = |class: Class| -> Vec<String> {
         names.iter().filter(|n| class.holds(n)).map(|n| n.to_string()).collect()
     };
@@ -100,23 +100,24 @@ fn pairs(table: &Table, challenger: Class) -> Vec<(String, String)> {
 }
 
 fn by_threads(
-    table: &Table,
-    metric: Column,
+    table: &PublishedTable,
+    metric: TableColumn,
     (class, challenger): (Class, &str),
     incumbent: &str,
 ) -> Vec<Overtake> {
-    let mut counts: BTreeMap<Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>> = BTreeMap::new();
+    let mut counts: BTreeMap<Option<u64>, BTreeMap<u64, [Option<&PublishedRow>; 2]>> = BTreeMap::new();
     for row in table.rows.iter().filter(|row| row.figure(metric).is_some()) {
-        let Some(at) = row.count(Column::MessageBytes) else { continue };
-        let side = match row.text(Column::Mechanism) {
+        let Some(at) = row.count(TableColumn::MessageBytes) else { continue };
+        let side = match row.text(TableColumn::Mechanism) {
             Some(name) if name == incumbent => 0,
             Some(name) if name == challenger => 1,
             _ => continue,
         };
-        let slot = &mut counts.entry(row.count(Column::Threads)).or_default().entry(at).or_default()[side];
+        let slot =
+            &mut counts.entry(row.count(TableColumn::Threads)).or_default().entry(at).or_default()[side];
         slot.get_or_insert(row);
     }
-    let answer = |(threads, sizes): (Option<u64>, BTreeMap<u64, [Option<&Row>; 2]>)| {
+    let answer = |(threads, sizes): (Option<u64>, BTreeMap<u64, [Option<&PublishedRow>; 2]>)| {
         let mut overtake = Overtake {
             challenger: format!("{} ({challenger})", class.word()),
             incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
@@ -130,7 +131,7 @@ fn by_threads(
         for (at, rows) in sizes {
             let [Some(old), Some(new)] = rows else { continue };
             let (old_figure, new_figure) = (old.figure(metric)?, new.figure(metric)?);
-            let (worse, better) = if metric == Column::Throughput {
+            let (worse, better) = if metric == TableColumn::Throughput {
                 (old_figure, new_figure)
             } else {
                 (new_figure, old_figure)

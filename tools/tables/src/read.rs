@@ -1,8 +1,11 @@
 //! From a file's text to a table: comma, tab or semicolon separated, or the JSON of iperf3 and netperf.
 
-use super::unit::{NoUnit, Scale};
+use super::unit::{NoUnit, UnitScale};
 use super::vocabulary;
-use super::{Column, Figure, Mapping, Row, Table, TableError, cells, iperf3, netperf};
+use super::{
+    ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn, cells,
+    iperf3, netperf,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More than any table of results; a file beyond it is something else.
@@ -11,7 +14,7 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_COLUMNS: usize = 1000;
 
 /// Reads a table; `name` is the file's, for messages.
-pub fn read(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableError> {
+pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, PublishedTableError> {
     if text.len() > MOST_BYTES {
         return Err(whole(name, "more than 16 MiB: is this a table of results?"));
     }
@@ -28,18 +31,18 @@ pub fn read(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableErr
     }
 }
 
-fn whole(name: &str, message: &str) -> TableError {
-    TableError::Whole { name: name.into(), message: message.into() }
+fn whole(name: &str, message: &str) -> PublishedTableError {
+    PublishedTableError::Whole { name: name.into(), message: message.into() }
 }
 
 /// A column of the file.
-struct Place {
-    column: Column,
-    unit: Option<Scale>,
+struct HeadedColumn {
+    column: TableColumn,
+    unit: Option<UnitScale>,
     heading: String,
 }
 
-fn separated(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableError> {
+fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, PublishedTableError> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
         .flexible(true)
@@ -54,7 +57,7 @@ fn separated(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableEr
         let told = format!("its first line has {} columns: is this a table of results?", headings.len());
         return Err(whole(name, &told));
     }
-    let mut table = Table { name: name.into(), ..Table::default() };
+    let mut table = PublishedTable { name: name.into(), ..PublishedTable::default() };
     let places = places(&headings, mapping, &mut table)?;
     let fixed = fixed(name, &places, mapping)?;
     table.columns.extend(fixed.0.keys().chain(fixed.1.keys()));
@@ -66,10 +69,10 @@ fn separated(name: &str, text: &str, mapping: &Mapping) -> Result<Table, TableEr
         if record.iter().all(cells::is_empty) {
             continue;
         }
-        let mut row = Row { line, texts: fixed.0.clone(), figures: fixed.1.clone() };
+        let mut row = PublishedRow { line, texts: fixed.0.clone(), figures: fixed.1.clone() };
         for (place, text) in places.iter().zip(&record) {
             fill(&mut row, place, text, mapping, &mut table, &mut noted)
-                .map_err(|message| TableError::At { name: name.into(), line, message })?;
+                .map_err(|message| PublishedTableError::At { name: name.into(), line, message })?;
         }
         table.rows.push(row);
     }
@@ -87,13 +90,13 @@ fn delimiter(text: &str) -> u8 {
 
 fn places(
     headings: &csv::StringRecord,
-    mapping: &Mapping,
-    table: &mut Table,
-) -> Result<Vec<Place>, TableError> {
-    let mut places: Vec<Place> = Vec::new();
+    mapping: &ColumnMapping,
+    table: &mut PublishedTable,
+) -> Result<Vec<HeadedColumn>, PublishedTableError> {
+    let mut places: Vec<HeadedColumn> = Vec::new();
     for heading in headings {
         let (column, unit) = meaning(heading, mapping, table)?;
-        let many = matches!(column, Column::Spread | Column::Ignored);
+        let many = matches!(column, TableColumn::Spread | TableColumn::Ignored);
         if let Some(other) = places.iter().find(|p| p.column == column && !many) {
             return Err(whole(
                 &table.name,
@@ -105,12 +108,12 @@ fn places(
                 ),
             ));
         }
-        if column != Column::Ignored {
+        if column != TableColumn::Ignored {
             table.columns.push(column);
         }
-        places.push(Place { column, unit, heading: heading.to_string() });
+        places.push(HeadedColumn { column, unit, heading: heading.to_string() });
     }
-    if places.iter().all(|p| p.column == Column::Ignored) {
+    if places.iter().all(|p| p.column == TableColumn::Ignored) {
         let known = "none of its headings is known here: name them in a mapping file (--mapping FILE)";
         return Err(whole(&table.name, known));
     }
@@ -119,9 +122,9 @@ fn places(
 
 fn meaning(
     heading: &str,
-    mapping: &Mapping,
-    table: &mut Table,
-) -> Result<(Column, Option<Scale>), TableError> {
+    mapping: &ColumnMapping,
+    table: &mut PublishedTable,
+) -> Result<(TableColumn, Option<UnitScale>), PublishedTableError> {
     if let Some(meaning) = mapping.column(heading) {
         return Ok(meaning);
     }
@@ -134,7 +137,7 @@ fn meaning(
         }
         Ok(None) => {
             table.understood.push(format!("{heading:?} is not understood, and left out"));
-            Ok((Column::Ignored, None))
+            Ok((TableColumn::Ignored, None))
         }
         Err(why) => {
             let which = if let NoUnit::Ambiguous(which) = why { which } else { "anything" };
@@ -143,10 +146,10 @@ fn meaning(
     }
 }
 
-type Fixed = (BTreeMap<Column, String>, BTreeMap<Column, Figure>);
+type Fixed = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, PublishedFigure>);
 
 /// Values of the mapping for columns that the table lacks.
-fn fixed(name: &str, places: &[Place], mapping: &Mapping) -> Result<Fixed, TableError> {
+fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result<Fixed, PublishedTableError> {
     let mut fixed = Fixed::default();
     for (column, text) in mapping.fixed() {
         if places.iter().any(|p| p.column == column) {
@@ -155,7 +158,7 @@ fn fixed(name: &str, places: &[Place], mapping: &Mapping) -> Result<Fixed, Table
         }
         if column.is_text() {
             let text =
-                cells::mechanism(text, mapping).filter(|_| column == Column::Mechanism).unwrap_or(text);
+                cells::mechanism(text, mapping).filter(|_| column == TableColumn::Mechanism).unwrap_or(text);
             fixed.0.insert(column, text.to_string());
         } else {
             fixed.1.insert(column, cells::figure(column, text, None).map_err(|e| whole(name, &e))?);
@@ -165,16 +168,16 @@ fn fixed(name: &str, places: &[Place], mapping: &Mapping) -> Result<Fixed, Table
 }
 
 fn fill(
-    row: &mut Row,
-    place: &Place,
+    row: &mut PublishedRow,
+    place: &HeadedColumn,
     text: &str,
-    mapping: &Mapping,
-    table: &mut Table,
+    mapping: &ColumnMapping,
+    table: &mut PublishedTable,
     noted: &mut BTreeSet<String>,
 ) -> Result<(), String> {
     match place.column {
-        Column::Ignored => {}
-        Column::Mechanism => {
+        TableColumn::Ignored => {}
+        TableColumn::Mechanism => {
             let id = cells::mechanism(text, mapping);
             let known = id.unwrap_or(text);
             let note = match id {
@@ -203,25 +206,25 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn table(text: &str) -> Table {
-        read("t.csv", text, &Mapping::default()).unwrap_or_else(|e| panic!("{e}"))
+    fn table(text: &str) -> PublishedTable {
+        read("t.csv", text, &ColumnMapping::default()).unwrap_or_else(|e| panic!("{e}"))
     }
 
     fn told(text: &str) -> String {
-        read("t.csv", text, &Mapping::default()).unwrap_err().to_string()
+        read("t.csv", text, &ColumnMapping::default()).unwrap_err().to_string()
     }
 
     #[test]
     fn tolerant_of_headings_separators_and_units() {
         let one =
             table("# notes\nmechanism,message_bytes,threads,throughput_gbps\nA1,1024,4,8.58\nA3,64KB,4,\n");
-        assert_eq!(one.rows[0].text(Column::Mechanism), vocabulary::mechanism("two-copy"));
-        assert_eq!(one.rows[0].value(Column::Throughput), Some(8.58e9));
-        assert_eq!(one.rows[1].count(Column::MessageBytes), Some(65536));
+        assert_eq!(one.rows[0].text(TableColumn::Mechanism), vocabulary::mechanism("two-copy"));
+        assert_eq!(one.rows[0].value(TableColumn::Throughput), Some(8.58e9));
+        assert_eq!(one.rows[1].count(TableColumn::MessageBytes), Some(65536));
         assert_eq!((one.rows[1].line, one.empty), (4, 1));
         let other = table("Impl;Msg Size (KB);Threads;Bandwidth [Mbit/s]\nTwoCopy;1;4;8580\n");
-        assert_eq!(other.rows[0].figure(Column::Throughput).unwrap().value, 8.58e9);
-        assert_eq!(other.rows[0].count(Column::MessageBytes), Some(1024));
+        assert_eq!(other.rows[0].figure(TableColumn::Throughput).unwrap().value, 8.58e9);
+        assert_eq!(other.rows[0].count(TableColumn::MessageBytes), Some(1024));
     }
 
     #[test]
@@ -240,14 +243,14 @@ mod tests {
 
     #[test]
     fn a_mapping_supplies_what_a_table_lacks() {
-        let mapping = Mapping::from_toml(
+        let mapping = ColumnMapping::from_toml(
             "[columns]\nSpeed = { is = \"throughput\", unit = \"Gbit/s\" }\n[fixed]\nthreads = \"4\"\n",
             "m",
         )
         .unwrap();
         let table = read("t.csv", "method,size,Speed\nzero-copy,64,1\n", &mapping).unwrap();
-        assert_eq!(table.rows[0].count(Column::Threads), Some(4));
-        assert!(table.has(Column::Threads) && table.rows[0].value(Column::Throughput) == Some(1e9));
+        assert_eq!(table.rows[0].count(TableColumn::Threads), Some(4));
+        assert!(table.has(TableColumn::Threads) && table.rows[0].value(TableColumn::Throughput) == Some(1e9));
     }
 
     #[test]
@@ -269,13 +272,13 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "[ -~\\n]{0,300}") {
-            let _ = read("t", &text, &Mapping::default());
+            let _ = read("t", &text, &ColumnMapping::default());
         }
 
         #[test]
         fn no_table_makes_it_panic(cells in prop::collection::vec("[0-9a-zA-Z.,%/ -]{0,12}", 4..24)) {
             let text = format!("mechanism,size,threads,throughput_gbps\n{}", cells.join(","));
-            let _ = read("t", &text, &Mapping::default());
+            let _ = read("t", &text, &ColumnMapping::default());
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum Dimension {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale {
+pub struct UnitScale {
     pub dimension: Dimension,
     pub factor: f64,
 }
@@ -31,9 +31,9 @@ pub enum NoUnit {
 }
 
 /// Reads a unit.
-pub fn parse(text: &str) -> Result<Scale, NoUnit> {
+pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
-    let scale = |dimension, factor| Ok(Scale { dimension, factor });
+    let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
     match text {
         "ns" | "Ns" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
         "us" | "Us" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Scale, NoUnit> {
 }
 
 /// A rate: a prefix, bits or bytes, per second.
-fn rate(text: &str) -> Option<Result<Scale, NoUnit>> {
+fn rate(text: &str) -> Option<Result<UnitScale, NoUnit>> {
     let per_second =
         ["/s", "/sec", "/second", "ps", "PS", "_per_s", "_per_sec", " per second", "s/sec", "s/s"];
     let stem = per_second.iter().filter_map(|end| text.strip_suffix(end)).min_by_key(|stem| stem.len())?;
@@ -71,7 +71,7 @@ fn rate(text: &str) -> Option<Result<Scale, NoUnit>> {
         't' | 'T' => (1e12, &stem[1..]),
         _ => (1.0, stem.as_str()),
     };
-    let bits = |per: f64| Some(Ok(Scale { dimension: Dimension::Rate, factor: prefix * per }));
+    let bits = |per: f64| Some(Ok(UnitScale { dimension: Dimension::Rate, factor: prefix * per }));
     match what {
         "b" | "bit" | "bits" | "Bits" | "Bit" => bits(1.0),
         // All capitals say nothing about the b.
@@ -81,7 +81,7 @@ fn rate(text: &str) -> Option<Result<Scale, NoUnit>> {
         "B" | "Byte" | "Bytes" | "bytes" | "byte" => bits(8.0),
         "iB" => {
             let binary = prefix.log10() / 3.0;
-            Some(Ok(Scale { dimension: Dimension::Rate, factor: 8.0 * 1024f64.powf(binary) }))
+            Some(Ok(UnitScale { dimension: Dimension::Rate, factor: 8.0 * 1024f64.powf(binary) }))
         }
         _ => None,
     }

@@ -1,19 +1,19 @@
 //! What headings and names in the wild mean. The words are data, in `words.toml`.
 
-use super::Column;
-use super::unit::{self, NoUnit, Scale};
+use super::TableColumn;
+use super::unit::{self, NoUnit, UnitScale};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use syscost_measure::mechanism;
 
 #[derive(Deserialize)]
-struct Words {
-    columns: BTreeMap<Column, Vec<String>>,
+struct Vocabulary {
+    columns: BTreeMap<TableColumn, Vec<String>>,
     mechanisms: BTreeMap<String, String>,
 }
 
-static WORDS: LazyLock<Words> =
+static WORDS: LazyLock<Vocabulary> =
     LazyLock::new(|| toml::from_str(include_str!("words.toml")).expect("a test reads it"));
 
 /// Each place where a heading could be cut is tried: what is longer than words is not taken apart.
@@ -36,8 +36,8 @@ static MECHANISMS: LazyLock<BTreeMap<String, &'static str>> = LazyLock::new(|| {
 /// A heading taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heading {
-    pub column: Column,
-    pub unit: Option<Scale>,
+    pub column: TableColumn,
+    pub unit: Option<UnitScale>,
 }
 
 /// Letters and digits only, in lower case: `Two-Copy`, `two_copy` and `TwoCopy` are one.
@@ -81,7 +81,7 @@ fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
     splits
 }
 
-fn column(name: &str) -> Option<Column> {
+fn column(name: &str) -> Option<TableColumn> {
     let wanted = bare(name);
     let known = |words: &Vec<String>| words.iter().any(|word| bare(word) == wanted);
     WORDS.columns.iter().find(|(_, words)| known(words)).map(|(column, _)| *column)
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::unit::Dimension;
 
-    fn means(text: &str) -> (Column, Option<f64>) {
+    fn means(text: &str) -> (TableColumn, Option<f64>) {
         let heading = heading(text).expect("unambiguous").unwrap_or_else(|| panic!("{text}"));
         (heading.column, heading.unit.map(|u| u.factor))
     }
@@ -112,16 +112,16 @@ mod tests {
             "tput_Gbps",
             "ThroughputGbps",
         ] {
-            assert_eq!(means(text), (Column::Throughput, Some(1e9)), "{text}");
+            assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
         }
-        assert_eq!(means("message_bytes"), (Column::MessageBytes, None));
-        assert_eq!(means("Message Size (KB)"), (Column::MessageBytes, Some(1024.0)));
-        assert_eq!(means("MsgSize"), (Column::MessageBytes, None));
-        assert_eq!(means("latency_us"), (Column::Latency, Some(1e3)));
-        assert_eq!(means("LatencyUs"), (Column::Latency, Some(1e3)));
-        assert_eq!(means("ContextSwitches"), (Column::ContextSwitches, None));
-        assert_eq!(means("Cycles/Byte"), (Column::CyclesPerByte, None));
-        assert_eq!(means("Threads"), (Column::Threads, None));
+        assert_eq!(means("message_bytes"), (TableColumn::MessageBytes, None));
+        assert_eq!(means("Message Size (KB)"), (TableColumn::MessageBytes, Some(1024.0)));
+        assert_eq!(means("MsgSize"), (TableColumn::MessageBytes, None));
+        assert_eq!(means("latency_us"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("LatencyUs"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("ContextSwitches"), (TableColumn::ContextSwitches, None));
+        assert_eq!(means("Cycles/Byte"), (TableColumn::CyclesPerByte, None));
+        assert_eq!(means("Threads"), (TableColumn::Threads, None));
         assert_eq!(heading("favourite colour"), Ok(None));
         assert!(matches!(heading("Throughput (GBPS)"), Err(NoUnit::Ambiguous(_))));
         let unit = heading("latency_us").unwrap().unwrap().unit.unwrap();

@@ -13,7 +13,7 @@ use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Block, build};
 
 /// Runs that documents show.
@@ -70,7 +70,7 @@ fn result(tree: &Tree, names: &str, folder: &str) -> Result<String> {
     });
     let others: Vec<Beside> = others.collect::<Result<_>>()?;
     let report = build::report_beside(&run, &Analysis::of(&run), &others);
-    let text = terminal::text(&report, None, Look { width: 80, colour: false });
+    let text = terminal::text(&report, None, TerminalLook { width: 80, colour: false });
     Ok(format!("```text\n{}\n```\n\n{}", text.trim_end(), measured(&run, dir, folder)?))
 }
 

@@ -4,14 +4,14 @@ use crate::{Generated, Tree};
 use anyhow::Result;
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
-use syscost_report::terminal::{self, Look};
+use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{build, csv, html};
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let run = tree.load("tests/data/small-run")?;
     let analysis = Analysis::of(&run);
     let report = build::report(&run, &analysis);
-    let look = Look { width: 80, colour: false };
+    let look = TerminalLook { width: 80, colour: false };
     let terminal = terminal::text(&report, Some(Path::new("DIR/report.html")), look);
     Ok(vec![
         Generated::golden("small-run.results.csv", csv::results(&run, &analysis.cells)),

@@ -6,7 +6,7 @@
 use super::{capital, grouped, plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Area, Arrow, Block, CellRef, Diagram, Entry, Location, Movement, Notice, Section, Table};
+use crate::{Arrow, Block, CellRef, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
 use syscost_analyze::copies::data_path::{self, DataPath, Flow, Step};
 use syscost_analyze::copies::{self, Claim};
 use syscost_analyze::words::{and, percent};
@@ -181,7 +181,7 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     let mut links: Vec<String> = ways.iter().map(|w| w.path.clone()).filter(|p| !p.is_empty()).collect();
     links.sort();
     links.dedup();
-    let link = diagram.stages.iter_mut().find(|s| s.area == Area::Between);
+    let link = diagram.stages.iter_mut().find(|s| s.area == Layer::Between);
     if let Some(link) = link.filter(|_| !links.is_empty()) {
         link.name = format!("{}: {}", link.name, links.join(", "));
     }
@@ -195,16 +195,16 @@ fn drawing(told: &DataPath) -> Diagram {
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Location { area, name: name.into(), short: short.into() };
     let mut stages = if told.flows.iter().any(|(step, _)| *step == Step::Gather) {
-        vec![stage(Area::User, "eight fields", "fields"), stage(Area::User, "sender's buffer", "buffer")]
+        vec![stage(Layer::User, "eight fields", "fields"), stage(Layer::User, "sender's buffer", "buffer")]
     } else {
-        vec![stage(Area::Kernel, "page cache", "file")]
+        vec![stage(Layer::Kernel, "page cache", "file")]
     };
     let (end, at_end) = destination(told);
     stages.extend([
-        stage(Area::Kernel, "sender's socket", "socket"),
-        stage(Area::Between, link, short),
-        stage(Area::Kernel, "receiver's socket", "socket"),
-        stage(Area::User, end, at_end),
+        stage(Layer::Kernel, "sender's socket", "socket"),
+        stage(Layer::Between, link, short),
+        stage(Layer::Kernel, "receiver's socket", "socket"),
+        stage(Layer::User, end, at_end),
     ]);
     Diagram {
         id: String::new(),

@@ -32,7 +32,7 @@ const WIDE: f64 = 8.0;
 pub fn blocks(m: &Material, layout: &Layout) -> Vec<Block> {
     let drawings = layout.probe.drawings();
     let of = |(at, drawing): (usize, &Drawing)| -> Vec<Block> {
-        let canvas = Canvas::of(layout, drawing, format!("{} {at}", layout.probe.about().id));
+        let canvas = ProbeDrawing::of(layout, drawing, format!("{} {at}", layout.probe.about().id));
         match (canvas, drawing.shape) {
             (Some(canvas), Shape::Curve { .. }) => canvas.curve(m).map(Block::Plot).into_iter().collect(),
             (Some(canvas), Shape::Heat { .. }) => canvas.heat().into_iter().map(Block::Heat).collect(),
@@ -47,7 +47,7 @@ pub fn drawn(layout: &Layout, point: &Point) -> bool {
     layout.probe.drawings().iter().any(|d| (d.includes)(point))
 }
 
-struct Canvas<'a> {
+struct ProbeDrawing<'a> {
     layout: &'a Layout<'a>,
     drawing: &'a Drawing,
     metric: Metric,
@@ -55,11 +55,11 @@ struct Canvas<'a> {
     cases: Vec<&'a Case>,
 }
 
-impl<'a> Canvas<'a> {
-    fn of(layout: &'a Layout<'a>, drawing: &'a Drawing, id: String) -> Option<Canvas<'a>> {
+impl<'a> ProbeDrawing<'a> {
+    fn of(layout: &'a Layout<'a>, drawing: &'a Drawing, id: String) -> Option<ProbeDrawing<'a>> {
         let metric = layout.metric(drawing.metric)?;
         let cases = curves::cases(layout.cases.iter().copied(), layout.probe.about().id, drawing);
-        Some(Canvas { layout, drawing, metric, id, cases })
+        Some(ProbeDrawing { layout, drawing, metric, id, cases })
     }
 
     fn curve(&self, m: &Material) -> Option<Plot> {

@@ -1,6 +1,6 @@
 //! Cycles and cache misses where the machine counts them; else why not, and reference cycles.
 
-use super::plots::{Wanted, over_facets, size_plot};
+use super::plots::{PlottedMetric, over_facets, size_plot};
 use super::{capital, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
@@ -17,12 +17,12 @@ fn blocks(m: &Material, layout: &Layout) -> Vec<Block> {
     let mut wanted = Vec::new();
     let mut blocks = Vec::new();
     if layout.has("cache_misses_per_message") {
-        wanted.push(Wanted { metric: "cache_misses_per_message", scale: Scale::Log10 });
+        wanted.push(PlottedMetric { metric: "cache_misses_per_message", scale: Scale::Log10 });
     }
     if layout.has("cycles_per_byte") {
-        wanted.push(Wanted { metric: "cycles_per_byte", scale: Scale::Log10 });
+        wanted.push(PlottedMetric { metric: "cycles_per_byte", scale: Scale::Log10 });
     } else if layout.has("tsc_cycles_per_byte") {
-        wanted.push(Wanted { metric: "tsc_cycles_per_byte", scale: Scale::Log10 });
+        wanted.push(PlottedMetric { metric: "tsc_cycles_per_byte", scale: Scale::Log10 });
     }
     if wanted.len() < 2 || !layout.has("cycles_per_byte") {
         blocks.extend(why_not(m));

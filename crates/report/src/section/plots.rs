@@ -15,15 +15,15 @@ use syscost_measure::probe::transfer::axes::THREADS;
 const POINTS: usize = 900;
 
 /// What a section draws for each combination.
-pub struct Wanted<'a> {
+pub struct PlottedMetric<'a> {
     pub metric: &'a str,
     pub scale: Scale,
 }
 
 pub fn by_size(m: &Material) -> Option<Section> {
     let wanted = [
-        Wanted { metric: "throughput", scale: Scale::Log10 },
-        Wanted { metric: "total_cpu_ns_per_byte", scale: Scale::Log10 },
+        PlottedMetric { metric: "throughput", scale: Scale::Log10 },
+        PlottedMetric { metric: "total_cpu_ns_per_byte", scale: Scale::Log10 },
     ];
     let mut blocks = Vec::new();
     for layout in m.layouts.iter().filter(|l| l.comparable()) {
@@ -44,8 +44,8 @@ pub fn by_size(m: &Material) -> Option<Section> {
 
 pub fn by_threads(m: &Material) -> Option<Section> {
     let wanted = [
-        Wanted { metric: "throughput", scale: Scale::Linear },
-        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+        PlottedMetric { metric: "throughput", scale: Scale::Linear },
+        PlottedMetric { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
     ];
     let blocks = m.layouts.iter().filter(|l| !l.series.is_empty() && l.threads.len() > 1).flat_map(|l| {
         over_facets(l, POINTS / 2, |facet| {
@@ -62,8 +62,8 @@ pub fn by_threads(m: &Material) -> Option<Section> {
 /// Over the connections of a thread, where they vary: the rest of what varies makes plots of its own.
 pub fn by_connections(m: &Material) -> Option<Section> {
     let wanted = [
-        Wanted { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
-        Wanted { metric: "throughput", scale: Scale::Linear },
+        PlottedMetric { metric: "total_cpu_ns_per_message", scale: Scale::Linear },
+        PlottedMetric { metric: "throughput", scale: Scale::Linear },
     ];
     let mut blocks = Vec::new();
     for layout in m.layouts.iter().filter(|l| !l.series.is_empty() && l.varying.contains(&CONNECTIONS.id)) {
@@ -139,7 +139,7 @@ pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec
 }
 
 /// A metric over sizes at one thread count, with what moving the same bytes costs otherwise.
-fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &PlottedMetric) -> Option<Plot> {
     let mut plot = size_plot(layout, facet, count, wanted)?;
     let mut at = facet.point.clone();
     at.set(THREADS.id, Value::Int(count));
@@ -149,12 +149,12 @@ fn ruled(m: &Material, layout: &Layout, facet: &Facet, count: u64, wanted: &Want
 }
 
 /// A metric over sizes at one thread count.
-pub fn size_plot(layout: &Layout, facet: &Facet, count: u64, wanted: &Wanted) -> Option<Plot> {
+pub fn size_plot(layout: &Layout, facet: &Facet, count: u64, wanted: &PlottedMetric) -> Option<Plot> {
     let at = if layout.threads.len() > 1 { threads(count) } else { String::new() };
     draw(layout, facet, (THREADS.id, count), (SIZE.id, Scale::Log2), wanted, &at)
 }
 
-fn thread_plot(layout: &Layout, facet: &Facet, size: u64, wanted: &Wanted) -> Option<Plot> {
+fn thread_plot(layout: &Layout, facet: &Facet, size: u64, wanted: &PlottedMetric) -> Option<Plot> {
     draw(layout, facet, (SIZE.id, size), (THREADS.id, Scale::Log2), wanted, &Unit::Bytes.format(size as f64))
 }
 
@@ -165,7 +165,7 @@ fn draw(
     facet: &Facet,
     (held, value): (&str, u64),
     along: (&str, Scale),
-    wanted: &Wanted,
+    wanted: &PlottedMetric,
     at: &str,
 ) -> Option<Plot> {
     let cases: Vec<&Case> = layout.slice(facet, held, value).collect();
@@ -178,7 +178,7 @@ fn lines(
     combination: &str,
     cases: &[&Case],
     (along, scale): (&str, Scale),
-    wanted: &Wanted,
+    wanted: &PlottedMetric,
     at: &str,
 ) -> Option<Plot> {
     let metric = layout.metric(wanted.metric)?;

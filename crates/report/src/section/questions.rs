@@ -3,12 +3,12 @@
 
 use super::unless_empty;
 use crate::material::Material;
-use crate::{Block, Entry, Link, Section, Table};
+use crate::{Block, Entry, PageLink, Section, Table};
 use syscost_analyze::finding::{About, Answer};
 
 /// `question-copies`: its place on the page.
-fn link(about: &About) -> Link {
-    Link { id: format!("question-{}", about.id), text: about.question.into() }
+fn link(about: &About) -> PageLink {
+    PageLink { id: format!("question-{}", about.id), text: about.question.into() }
 }
 
 pub fn section(m: &Material) -> Option<Section> {

@@ -1,16 +1,16 @@
 //! The four plots that the assignment asks for, each with a panel for every value of what it does not plot.
 
-use super::column::{self, Column};
-use super::grid::{Grid, IMPLEMENTATIONS, Place};
-use crate::figure::{Along, Figure, Panel};
+use super::column::{self, FigureColumn};
+use super::grid::{CourseGrid, GridPlace, IMPLEMENTATIONS};
+use crate::figure::{CourseFigure, Panel, PanelAxis};
 use syscost_core::units::Unit;
 use syscost_report::Series;
 use syscost_report::material::Material;
 use syscost_report::section::{capital, machine, threads};
 
-pub fn figures(grid: &Grid, material: &Material, roll: &str) -> Vec<Figure> {
+pub fn figures(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<CourseFigure> {
     let caption = caption(grid, material, roll);
-    let figure = |name: &str, title: &str, panels: Vec<Panel>| Figure {
+    let figure = |name: &str, title: &str, panels: Vec<Panel>| CourseFigure {
         name: format!("{roll}_Part_D_{name}"),
         title: title.into(),
         panels,
@@ -19,7 +19,7 @@ pub fn figures(grid: &Grid, material: &Material, roll: &str) -> Vec<Figure> {
     let latency: Vec<Panel> = if column::LATENCY.anywhere(grid) {
         grid.sizes.iter().map(|bytes| by_threads(grid, column::LATENCY, *bytes)).collect()
     } else {
-        vec![empty(grid, column::LATENCY, Along::Threads)]
+        vec![empty(grid, column::LATENCY, PanelAxis::Threads)]
     };
     // Hardware counts cycles of the core; without it, reference cycles are still known.
     let cycles = if column::CYCLES.anywhere(grid) { column::CYCLES } else { column::TSC };
@@ -32,63 +32,68 @@ pub fn figures(grid: &Grid, material: &Material, roll: &str) -> Vec<Figure> {
 }
 
 /// Each level that was counted; where none was, the two that are asked for, with the reason.
-fn cache_misses(grid: &Grid) -> Vec<Panel> {
-    let counted: Vec<&Column> =
+fn cache_misses(grid: &CourseGrid) -> Vec<Panel> {
+    let counted: Vec<&FigureColumn> =
         [column::L1, column::LLC, column::CACHE].into_iter().filter(|c| c.anywhere(grid)).collect();
     if counted.is_empty() {
-        return [column::L1, column::LLC].map(|c| empty(grid, c, Along::MessageBytes)).into();
+        return [column::L1, column::LLC].map(|c| empty(grid, c, PanelAxis::MessageBytes)).into();
     }
     counted.into_iter().flat_map(|c| by_size(grid, c)).collect()
 }
 
-fn by_size(grid: &Grid, column: &Column) -> Vec<Panel> {
+fn by_size(grid: &CourseGrid, column: &FigureColumn) -> Vec<Panel> {
     if !column.anywhere(grid) {
-        return vec![empty(grid, column, Along::MessageBytes)];
+        return vec![empty(grid, column, PanelAxis::MessageBytes)];
     }
     let panel = |count: &u64| Panel {
         title: threads(*count),
         log_y: true,
-        series: series(grid, column, &grid.sizes, |implementation, bytes| Place {
+        series: series(grid, column, &grid.sizes, |implementation, bytes| GridPlace {
             implementation,
             bytes,
             threads: *count,
         }),
-        ..blank(column, Along::MessageBytes)
+        ..blank(column, PanelAxis::MessageBytes)
     };
     grid.threads.iter().map(panel).map(|p| told(p, grid, column)).collect()
 }
 
-fn by_threads(grid: &Grid, column: &Column, bytes: u64) -> Panel {
+fn by_threads(grid: &CourseGrid, column: &FigureColumn, bytes: u64) -> Panel {
     let panel = Panel {
         title: Unit::Bytes.format(bytes as f64),
-        series: series(grid, column, &grid.threads, |implementation, threads| Place {
+        series: series(grid, column, &grid.threads, |implementation, threads| GridPlace {
             implementation,
             bytes,
             threads,
         }),
-        ..blank(column, Along::Threads)
+        ..blank(column, PanelAxis::Threads)
     };
     told(panel, grid, column)
 }
 
 /// Without a figure the panel says why.
-fn told(panel: Panel, grid: &Grid, column: &Column) -> Panel {
+fn told(panel: Panel, grid: &CourseGrid, column: &FigureColumn) -> Panel {
     let missing = panel.series.is_empty().then(|| column.why(grid));
     Panel { missing, ..panel }
 }
 
-fn empty(grid: &Grid, column: &Column, x: Along) -> Panel {
+fn empty(grid: &CourseGrid, column: &FigureColumn, x: PanelAxis) -> Panel {
     Panel { missing: Some(column.why(grid)), ..blank(column, x) }
 }
 
-fn blank(column: &Column, x: Along) -> Panel {
+fn blank(column: &FigureColumn, x: PanelAxis) -> Panel {
     let name = column.title.split(',').next().unwrap_or(column.title);
     let title = capital(name);
     Panel { title, x, y: column.title.into(), log_y: false, series: Vec::new(), missing: None }
 }
 
 /// A line for each implementation that has a figure.
-fn series(grid: &Grid, column: &Column, along: &[u64], place: impl Fn(usize, u64) -> Place) -> Vec<Series> {
+fn series(
+    grid: &CourseGrid,
+    column: &FigureColumn,
+    along: &[u64],
+    place: impl Fn(usize, u64) -> GridPlace,
+) -> Vec<Series> {
     let line = |(index, implementation): (usize, &super::grid::Implementation)| {
         let point = |x: &u64| Some((*x as f64, column.estimate(grid, &place(index, *x)).ok()?));
         let points: Vec<_> = along.iter().filter_map(point).collect();
@@ -98,7 +103,7 @@ fn series(grid: &Grid, column: &Column, along: &[u64], place: impl Fn(usize, u64
 }
 
 /// The system that was measured: the assignment wants it on every plot.
-fn caption(grid: &Grid, material: &Material, roll: &str) -> Vec<String> {
+fn caption(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<String> {
     let record = &grid.run.record;
     let fact = |id: &str| record.host.iter().find(|f| f.id == id).and_then(machine::value);
     let part = |id: &str, before: &str| Some(format!("{before}{}", fact(id)?));

@@ -34,7 +34,7 @@ impl Implementation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct GridPlace {
     /// Index in [`IMPLEMENTATIONS`].
     pub implementation: usize,
     pub bytes: u64,
@@ -43,32 +43,32 @@ pub struct Place {
 
 /// What a case is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CaseKind {
     /// A stream in one direction.
     Transfer,
     /// A closed loop, each exchange timed.
     RoundTrip,
 }
 
-pub struct Grid<'a> {
+pub struct CourseGrid<'a> {
     pub run: &'a Run,
     pub cells: &'a Cells,
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
-    cases: BTreeMap<(Kind, Place), usize>,
+    cases: BTreeMap<(CaseKind, GridPlace), usize>,
     /// Why a place was not run.
-    skips: BTreeMap<(Kind, Place), String>,
+    skips: BTreeMap<(CaseKind, GridPlace), String>,
 }
 
-impl<'a> Grid<'a> {
-    pub fn of(run: &'a Run, cells: &'a Cells) -> Result<Grid<'a>, Unsuitable> {
+impl<'a> CourseGrid<'a> {
+    pub fn of(run: &'a Run, cells: &'a Cells) -> Result<CourseGrid<'a>, Unsuitable> {
         let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
         if let Some(emulator) = run.record.emulator() {
             return unsuitable(format!(
                 "the run was made in an emulated machine ({emulator}), whose times mean nothing"
             ));
         }
-        let mut grid = Grid {
+        let mut grid = CourseGrid {
             run,
             cells,
             sizes: Vec::new(),
@@ -90,7 +90,7 @@ impl<'a> Grid<'a> {
                 grid.skips.insert(key, skip.why.reason.clone());
             }
         }
-        let transfers: Vec<Place> = grid.of_kind(Kind::Transfer).collect();
+        let transfers: Vec<GridPlace> = grid.of_kind(CaseKind::Transfer).collect();
         for (index, implementation) in IMPLEMENTATIONS.iter().enumerate() {
             if !transfers.iter().any(|p| p.implementation == index) {
                 return unsuitable(format!(
@@ -105,15 +105,15 @@ impl<'a> Grid<'a> {
         Ok(grid)
     }
 
-    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = Place> + '_ {
+    fn of_kind(&self, kind: CaseKind) -> impl Iterator<Item = GridPlace> + '_ {
         self.cases.keys().chain(self.skips.keys()).filter(move |key| key.0 == kind).map(|key| key.1)
     }
 
     /// Every row of the table: by implementation, size and threads.
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    pub fn places(&self) -> impl Iterator<Item = GridPlace> + '_ {
         (0..IMPLEMENTATIONS.len()).flat_map(move |implementation| {
             self.sizes.iter().flat_map(move |bytes| {
-                self.threads.iter().map(move |threads| Place {
+                self.threads.iter().map(move |threads| GridPlace {
                     implementation,
                     bytes: *bytes,
                     threads: *threads,
@@ -123,12 +123,12 @@ impl<'a> Grid<'a> {
     }
 
     /// The case at a place, or why there is none.
-    pub fn case(&self, kind: Kind, place: &Place) -> Result<usize, String> {
+    pub fn case(&self, kind: CaseKind, place: &GridPlace) -> Result<usize, String> {
         let key = (kind, *place);
         let absent = || match (self.skips.get(&key), kind) {
             (Some(reason), _) => reason.clone(),
-            (None, Kind::Transfer) => "this place is not in the run".into(),
-            (None, Kind::RoundTrip) => format!(
+            (None, CaseKind::Transfer) => "this place is not in the run".into(),
+            (None, CaseKind::RoundTrip) => format!(
                 "the run has no closed-loop round trips here, and latency is not threads over throughput; `{COMMAND}` has them"
             ),
         };
@@ -137,15 +137,15 @@ impl<'a> Grid<'a> {
 }
 
 /// What a case is in the layout; `None`: it is not part of it.
-fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(Kind, Place)> {
+fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(CaseKind, GridPlace)> {
     let mechanism = point.text(MECHANISM)?;
     let implementation = IMPLEMENTATIONS.iter().position(|i| i.mechanism() == mechanism)?;
-    let place = Place { implementation, bytes: point.int(MESSAGE_BYTES)?, threads: point.int(THREADS)? };
+    let place = GridPlace { implementation, bytes: point.int(MESSAGE_BYTES)?, threads: point.int(THREADS)? };
     let probe = probe::find(probe_id).filter(|p| p.compared())?;
     let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
     let kind = match point.text_at("loop") {
-        Some("closed") if decided_by("latency_p50") => Kind::RoundTrip,
-        None if decided_by("throughput") && point.get(PATH.id).is_some() => Kind::Transfer,
+        Some("closed") if decided_by("latency_p50") => CaseKind::RoundTrip,
+        None if decided_by("throughput") && point.get(PATH.id).is_some() => CaseKind::Transfer,
         _ => return None,
     };
     Some((kind, place))

@@ -12,7 +12,7 @@ mod text;
 
 use super::{Artefact, Unsuitable, chart, csv, figure, number, python};
 use column::COLUMNS;
-use grid::Grid;
+use grid::CourseGrid;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::CsvColumn;
@@ -57,7 +57,7 @@ pub fn roll(text: &str) -> Result<String, String> {
 
 /// Every file of the layout.
 pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artefact>, Unsuitable> {
-    let grid = Grid::of(run, &analysis.cells)?;
+    let grid = CourseGrid::of(run, &analysis.cells)?;
     let material = Material::of(run, analysis, &[]);
     let figures = figures::figures(&grid, &material, roll);
     let names = Names { roll };
@@ -78,7 +78,7 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
             drawings.push(name);
         }
     }
-    let told = text::Told {
+    let told = text::ReportInputs {
         grid: &grid,
         material: &material,
         names: &names,
@@ -117,7 +117,7 @@ impl Names<'_> {
 }
 
 /// One row per implementation, size and thread count; each figure between its interval's ends.
-fn table(grid: &Grid) -> String {
+fn table(grid: &CourseGrid) -> String {
     let mut header: Vec<String> = BEFORE.iter().map(|c| c.id.to_string()).collect();
     for column in COLUMNS {
         header.extend([column.id.to_string(), format!("{}_low", column.id), format!("{}_high", column.id)]);
@@ -127,7 +127,7 @@ fn table(grid: &Grid) -> String {
     csv(&header, &rows)
 }
 
-fn row(grid: &Grid, place: &grid::Place) -> Vec<String> {
+fn row(grid: &CourseGrid, place: &grid::GridPlace) -> Vec<String> {
     let implementation = &grid::IMPLEMENTATIONS[place.implementation];
     let mut row = vec![
         implementation.part.to_string(),

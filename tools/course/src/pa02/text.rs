@@ -3,19 +3,19 @@
 //! Every explanation is the student's: each heading ends with a place to write one.
 
 use super::column::COLUMNS;
-use super::grid::Grid;
+use super::grid::CourseGrid;
 use super::{COMMAND, Names};
-use crate::figure::Figure;
+use crate::figure::CourseFigure;
 use crate::markdown::{self, plain};
 use std::fmt::Write;
 use syscost_report::material::Material;
 use syscost_report::{Section, section};
 
-pub struct Told<'a> {
-    pub grid: &'a Grid<'a>,
+pub struct ReportInputs<'a> {
+    pub grid: &'a CourseGrid<'a>,
     pub material: &'a Material<'a>,
     pub names: &'a Names<'a>,
-    pub figures: &'a [Figure],
+    pub figures: &'a [CourseFigure],
     /// File names of the data paths.
     pub drawings: &'a [String],
 }
@@ -23,50 +23,53 @@ pub struct Told<'a> {
 const YOURS: &str = "*Your explanation:*\n\n";
 
 /// A question of the assignment, and what belongs under it.
-struct Question {
+struct CourseQuestion {
     asks: &'static str,
     /// Id of the analysis's own question whose answer is the evidence; `None`: the tables above it are.
     finding: Option<&'static str>,
 }
 
-const PART_A: &[Question] = &[
-    Question {
+const PART_A: &[CourseQuestion] = &[
+    CourseQuestion {
         asks: "A1. Where do the copies of two-copy happen, are there only two, and what makes them?",
         finding: None,
     },
-    Question { asks: "A2. Which copy does one-copy do without?", finding: Some("scatter_gather") },
-    Question {
+    CourseQuestion { asks: "A2. Which copy does one-copy do without?", finding: Some("scatter_gather") },
+    CourseQuestion {
         asks: "A3. What does the kernel do for zero-copy? Explain by the diagram.",
         finding: Some("zero_copy"),
     },
 ];
 
-const PART_E: &[Question] = &[
-    Question {
+const PART_E: &[CourseQuestion] = &[
+    CourseQuestion {
         asks: "1. Why does zero-copy not always give the best throughput?",
         finding: Some("not_fastest"),
     },
-    Question {
+    CourseQuestion {
         asks: "2. Which cache level shows the most reduction in misses, and why?",
         finding: Some("cache_levels"),
     },
-    Question { asks: "3. How does thread count interact with cache contention?", finding: Some("threads") },
-    Question {
+    CourseQuestion {
+        asks: "3. How does thread count interact with cache contention?",
+        finding: Some("threads"),
+    },
+    CourseQuestion {
         asks: "4. At what message size does one-copy outperform two-copy on your system?",
         finding: Some("one_copy"),
     },
-    Question {
+    CourseQuestion {
         asks: "5. At what message size does zero-copy outperform two-copy on your system?",
         finding: Some("zero_copy_from"),
     },
-    Question {
+    CourseQuestion {
         asks: "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
         finding: Some("unexpected"),
     },
 ];
 
 /// The report to write in.
-pub fn report(told: &Told, copies: Option<&Section>) -> String {
+pub fn report(told: &ReportInputs, copies: Option<&Section>) -> String {
     let roll = told.names.roll;
     let mut out = format!(
         "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{}`). What stands \
@@ -94,7 +97,7 @@ pub fn report(told: &Told, copies: Option<&Section>) -> String {
     out
 }
 
-fn part_a(out: &mut String, told: &Told, copies: Option<&Section>) {
+fn part_a(out: &mut String, told: &ReportInputs, copies: Option<&Section>) {
     out.push_str("## Part A: where the copies happen\n\n");
     match copies {
         Some(section) => out.push_str(&markdown::blocks(&section.blocks, 3)),
@@ -109,14 +112,14 @@ fn part_a(out: &mut String, told: &Told, copies: Option<&Section>) {
 }
 
 /// A heading, the evidence, and room for what the student makes of it.
-fn ask(out: &mut String, told: &Told, question: &Question) {
+fn ask(out: &mut String, told: &ReportInputs, question: &CourseQuestion) {
     let _ = writeln!(out, "### {}\n", question.asks);
     let answers = told.material.analysis.answers.iter().filter(|a| Some(a.about.id) == question.finding);
     out.extend(answers.map(markdown::answer));
     out.push_str(YOURS);
 }
 
-fn parts_b_to_d(out: &mut String, told: &Told) {
+fn parts_b_to_d(out: &mut String, told: &ReportInputs) {
     let _ = writeln!(
         out,
         "## Parts B and C: measurements\n\n`{}` has a row for each cell:\n",
@@ -144,7 +147,7 @@ fn parts_b_to_d(out: &mut String, told: &Told) {
 }
 
 /// The README to write in.
-pub fn readme(told: &Told) -> String {
+pub fn readme(told: &ReportInputs) -> String {
     let roll = told.names.roll;
     let mut out = format!("# {roll}: PA02, analysis of network I/O primitives\n\n## Files\n\n");
     let _ = writeln!(out, "- `{}`: every cell with the interval of each figure", told.names.results());

@@ -1,36 +1,36 @@
 //! Cliffs along the message size: throughput that falls to a fraction while messages grow.
 
-use super::{Kind, Remark, lines, size};
-use crate::{Column, Row, Table};
+use super::{Remark, RemarkKind, lines, size};
+use crate::{PublishedRow, PublishedTable, TableColumn};
 use syscost_core::units::{Unit, significant};
 
 /// A fall to less than this share is a cliff, rounding included.
 const FALL: f64 = 1.0 / 3.0;
 
-pub fn look(table: &Table) -> Vec<Remark> {
-    lines(table, Column::MessageBytes).iter().flat_map(|(name, line)| falls(name, line)).collect()
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    lines(table, TableColumn::MessageBytes).iter().flat_map(|(name, line)| falls(name, line)).collect()
 }
 
-fn falls(name: &str, line: &[(u64, &Row)]) -> Vec<Remark> {
-    let with: Vec<(u64, &Row)> =
-        line.iter().filter(|(_, row)| row.figure(Column::Throughput).is_some()).copied().collect();
+fn falls(name: &str, line: &[(u64, &PublishedRow)]) -> Vec<Remark> {
+    let with: Vec<(u64, &PublishedRow)> =
+        line.iter().filter(|(_, row)| row.figure(TableColumn::Throughput).is_some()).copied().collect();
     with.windows(2)
         .enumerate()
         .filter_map(|(i, pair)| {
             let [(small, before), (large, after)] = pair else { return None };
-            let (high, low) = (before.figure(Column::Throughput)?, after.figure(Column::Throughput)?);
+            let (high, low) = (before.figure(TableColumn::Throughput)?, after.figure(TableColumn::Throughput)?);
             if low.high() >= FALL * high.low() {
                 return None;
             }
             let recovered = with.get(i + 2).and_then(|(at, row)| {
-                let again = row.figure(Column::Throughput)?;
+                let again = row.figure(TableColumn::Throughput)?;
                 (again.low() > high.high()).then(|| {
                     format!(", and at {} it is {} again", size(*at), Unit::BitsPerSecond.format(again.value))
                 })
             });
             Some(Remark {
                 id: "cliff",
-                kind: Kind::Unexpected,
+                kind: RemarkKind::Unexpected,
                 text: format!(
                     "{name}: from {} to {} the throughput falls {} times, from {} to {}{}. No larger message costs \
                      less work: look for a timer (a delayed ACK, a sleep, a full ring), not for copies.",

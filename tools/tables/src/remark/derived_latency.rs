@@ -4,8 +4,8 @@
 //! divides the running time by the messages gets exactly the number of threads (or one): a restatement of
 //! throughput. Source: Little (1961); METHOD of this project: latency is its own experiment.
 
-use super::{Kind, Remark};
-use crate::{Column, Figure, Row, Table};
+use super::{Remark, RemarkKind};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 
 /// How far from the whole number a product may lie, beside the printed rounding.
 const SLACK: f64 = 0.03;
@@ -13,8 +13,8 @@ const SLACK: f64 = 0.03;
 const FEWEST: usize = 3;
 const MOST: f64 = 0.8;
 
-pub fn look(table: &Table) -> Vec<Remark> {
-    let rows: Vec<(&Row, f64, f64)> = table.rows.iter().filter_map(in_flight).collect();
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    let rows: Vec<(&PublishedRow, f64, f64)> = table.rows.iter().filter_map(in_flight).collect();
     if rows.len() < FEWEST {
         return Vec::new();
     }
@@ -26,15 +26,15 @@ pub fn look(table: &Table) -> Vec<Remark> {
         (|threads| 0.5 * threads, "half of threads / messages per second"),
     ];
     for (guess, formula) in guesses {
-        let agrees = |(row, in_flight, slack): &&(&Row, f64, f64)| {
-            let wanted = guess(row.value(Column::Threads).unwrap_or(1.0));
+        let agrees = |(row, in_flight, slack): &&(&PublishedRow, f64, f64)| {
+            let wanted = guess(row.value(TableColumn::Threads).unwrap_or(1.0));
             (in_flight / wanted - 1.0).abs() <= *slack
         };
-        let agreeing: Vec<&(&Row, f64, f64)> = rows.iter().filter(agrees).collect();
+        let agreeing: Vec<&(&PublishedRow, f64, f64)> = rows.iter().filter(agrees).collect();
         if agreeing.len() as f64 >= MOST * rows.len() as f64 {
             return vec![Remark {
                 id: "derived_latency",
-                kind: Kind::Contradiction,
+                kind: RemarkKind::Contradiction,
                 text: format!(
                     "The latency was computed, not measured: in {} of {} rows it is {formula}. It says nothing that \
                      the throughput does not say; what a message waits was not looked at. `syscost run latency` \
@@ -50,10 +50,10 @@ pub fn look(table: &Table) -> Vec<Remark> {
 }
 
 /// Messages in flight by Little's law, and the share by which rounding may have moved it.
-fn in_flight(row: &Row) -> Option<(&Row, f64, f64)> {
-    let (latency, rate) = (row.figure(Column::Latency)?, row.figure(Column::Throughput)?);
-    let bits = row.value(Column::MessageBytes)? * 8.0;
-    let share = |f: &Figure| f.rounding / f.value;
+fn in_flight(row: &PublishedRow) -> Option<(&PublishedRow, f64, f64)> {
+    let (latency, rate) = (row.figure(TableColumn::Latency)?, row.figure(TableColumn::Throughput)?);
+    let bits = row.value(TableColumn::MessageBytes)? * 8.0;
+    let share = |f: &PublishedFigure| f.rounding / f.value;
     let in_flight = latency.value * 1e-9 * rate.value / bits;
     (in_flight.is_finite() && in_flight > 0.0)
         .then(|| (row, in_flight, SLACK + share(&latency) + share(&rate)))

@@ -2,8 +2,8 @@
 //!
 //! The bounds are generous: what is beyond them is beyond any machine of today.
 
-use super::{Kind, Remark, place};
-use crate::{Column, Row, Table};
+use super::{Remark, RemarkKind, place};
+use crate::{PublishedRow, PublishedTable, TableColumn};
 use syscost_core::units::Unit;
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
@@ -13,31 +13,31 @@ const SHORTEST_CALL_NS: f64 = 20.0;
 /// No core runs faster.
 const MOST_HERTZ: f64 = 7e9;
 
-pub fn look(table: &Table) -> Vec<Remark> {
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
     table.rows.iter().filter_map(|row| Some(remark(row, why(row)?))).collect()
 }
 
-fn remark(row: &Row, why: String) -> Remark {
+fn remark(row: &PublishedRow, why: String) -> Remark {
     let text = format!("{} cannot be: {why}.", place(row));
-    Remark { id: "impossible", kind: Kind::Contradiction, text, lines: vec![row.line] }
+    Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines: vec![row.line] }
 }
 
-fn why(row: &Row) -> Option<String> {
+fn why(row: &PublishedRow) -> Option<String> {
     if let Some((column, _)) = row.figures.iter().find(|(_, figure)| figure.value < 0.0) {
         return Some(format!("{} below zero", column.title()));
     }
     too_fast(row).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
 }
 
-fn too_fast(row: &Row) -> Option<String> {
-    let rate = row.figure(Column::Throughput)?.low();
-    let threads = row.value(Column::Threads).unwrap_or(1.0).max(1.0);
+fn too_fast(row: &PublishedRow) -> Option<String> {
+    let rate = row.figure(TableColumn::Throughput)?.low();
+    let threads = row.value(TableColumn::Threads).unwrap_or(1.0).max(1.0);
     let each = rate / threads;
     if each > BITS_PER_THREAD {
         return Some(format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each)));
     }
     // One call at least for a message, unless several are packed into one: then the size is that of the pack.
-    let message_ns = row.value(Column::MessageBytes)? * 8e9 / each;
+    let message_ns = row.value(TableColumn::MessageBytes)? * 8e9 / each;
     (message_ns < SHORTEST_CALL_NS).then(|| {
         format!(
             "a message every {} a thread is less than a system call takes",
@@ -46,10 +46,11 @@ fn too_fast(row: &Row) -> Option<String> {
     })
 }
 
-fn too_many_cycles(row: &Row) -> Option<String> {
-    let cycles = row.figure(Column::CyclesPerByte)?.low() * row.figure(Column::Throughput)?.low() / 8.0;
+fn too_many_cycles(row: &PublishedRow) -> Option<String> {
+    let cycles =
+        row.figure(TableColumn::CyclesPerByte)?.low() * row.figure(TableColumn::Throughput)?.low() / 8.0;
     // Sender and receiver may both be counted.
-    let threads = row.value(Column::Threads)?.max(1.0) * 2.0;
+    let threads = row.value(TableColumn::Threads)?.max(1.0) * 2.0;
     (cycles > threads * MOST_HERTZ).then(|| {
         format!(
             "its cycles per byte times its bytes per second are {} for {threads} threads",
@@ -58,8 +59,8 @@ fn too_many_cycles(row: &Row) -> Option<String> {
     })
 }
 
-fn too_short(row: &Row) -> Option<String> {
-    let latency = row.figure(Column::Latency)?;
+fn too_short(row: &PublishedRow) -> Option<String> {
+    let latency = row.figure(TableColumn::Latency)?;
     (latency.high() < SHORTEST_CALL_NS).then(|| {
         format!("a latency of {} is less than a system call takes", Unit::Nanoseconds.format(latency.value))
     })

@@ -3,7 +3,7 @@
 //! A remark names the lines it stands on. It takes the printed rounding into account, and it never says
 //! that one figure of a single run is better than another.
 
-use super::{Column, Row, Table};
+use super::{PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ mod scaling;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RemarkKind {
     /// The figures cannot all be what they are called.
     Contradiction,
     /// What the figures cannot support.
@@ -28,18 +28,18 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Remark {
     pub id: &'static str,
-    pub kind: Kind,
+    pub kind: RemarkKind,
     pub text: String,
     /// Lines of the file.
     pub lines: Vec<usize>,
 }
 
-type Look = fn(&Table) -> Vec<Remark>;
+type Check = fn(&PublishedTable) -> Vec<Remark>;
 
 /// Every look at a table, in the order of what it says.
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
-pub static ALL: &[Look] = &[
+pub static ALL: &[Check] = &[
     derived_latency::look,
     impossible::look,
     predictions::look,
@@ -49,23 +49,24 @@ pub static ALL: &[Look] = &[
 ];
 
 /// Everything that is to be said about a table.
-pub fn remarks(table: &Table) -> Vec<Remark> {
+pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     ALL.iter().flat_map(|look| look(table)).collect()
 }
 
 /// Rows with the same coordinates but one, by that one ascending: lines through the table. A coordinate
 /// given twice (repetitions) stands once, by its first row.
-fn lines(table: &Table, along: Column) -> Vec<(String, Vec<(u64, &Row)>)> {
-    let other = if along == Column::MessageBytes { Column::Threads } else { Column::MessageBytes };
-    let mut lines: BTreeMap<(String, Option<u64>), BTreeMap<u64, &Row>> = BTreeMap::new();
+fn lines(table: &PublishedTable, along: TableColumn) -> Vec<(String, Vec<(u64, &PublishedRow)>)> {
+    let other =
+        if along == TableColumn::MessageBytes { TableColumn::Threads } else { TableColumn::MessageBytes };
+    let mut lines: BTreeMap<(String, Option<u64>), BTreeMap<u64, &PublishedRow>> = BTreeMap::new();
     for row in &table.rows {
         let Some(at) = row.count(along) else { continue };
-        let key = (row.text(Column::Mechanism).unwrap_or_default().to_string(), row.count(other));
+        let key = (row.text(TableColumn::Mechanism).unwrap_or_default().to_string(), row.count(other));
         lines.entry(key).or_default().entry(at).or_insert(row);
     }
     let name = |(mechanism, fixed): (String, Option<u64>)| match (fixed, along) {
         (None, _) => mechanism,
-        (Some(n), Column::MessageBytes) => format!("{mechanism} with {}", threads(n)),
+        (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", threads(n)),
         (Some(n), _) => format!("{mechanism} at {}", size(n)),
     };
     lines.into_iter().map(|(key, line)| (name(key), line.into_iter().collect())).collect()
@@ -80,15 +81,16 @@ pub(super) fn threads(count: u64) -> String {
 }
 
 /// `sendmsg at 64 KiB with 4 threads`
-fn place(row: &Row) -> String {
-    let mechanism = row.text(Column::Mechanism).or_else(|| row.text(Column::Operation)).unwrap_or("a row");
-    let variant = row.text(Column::Variant).filter(|v| !v.is_empty()).map(|v| format!(" ({v})"));
-    let size = row.count(Column::MessageBytes).map(|n| format!(" at {}", size(n)));
-    let threads = row.count(Column::Threads).map(|n| format!(" with {}", threads(n)));
+fn place(row: &PublishedRow) -> String {
+    let mechanism =
+        row.text(TableColumn::Mechanism).or_else(|| row.text(TableColumn::Operation)).unwrap_or("a row");
+    let variant = row.text(TableColumn::Variant).filter(|v| !v.is_empty()).map(|v| format!(" ({v})"));
+    let size = row.count(TableColumn::MessageBytes).map(|n| format!(" at {}", size(n)));
+    let threads = row.count(TableColumn::Threads).map(|n| format!(" with {}", threads(n)));
     [Some(mechanism.to_string()), variant, size, threads].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
-pub(super) fn table(text: &str) -> Table {
-    super::read("t.csv", text, &super::Mapping::default()).unwrap_or_else(|e| panic!("{e}"))
+pub(super) fn table(text: &str) -> PublishedTable {
+    super::read("t.csv", text, &super::ColumnMapping::default()).unwrap_or_else(|e| panic!("{e}"))
 }

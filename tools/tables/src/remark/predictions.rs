@@ -1,17 +1,17 @@
 //! Predicted beside measured, of operating-system tables: what is off by more than a factor of two, what is
 //! better than its own hardware, and sums that do not add up.
 
-use super::{Kind, Remark, place};
+use super::{Remark, RemarkKind, place};
 use crate::unit::{self, Dimension};
-use crate::{Column, Row, Table};
+use crate::{PublishedRow, PublishedTable, TableColumn};
 use syscost_core::units::significant;
 
 const FACTOR: f64 = 2.0;
 /// A sum may miss by rounding, and by what authors round themselves.
 const SUM_SLACK: f64 = 0.05;
 
-pub fn look(table: &Table) -> Vec<Remark> {
-    if !table.has(Column::Measured) {
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    if !table.has(TableColumn::Measured) {
         return Vec::new();
     }
     let mut remarks = Vec::new();
@@ -21,13 +21,15 @@ pub fn look(table: &Table) -> Vec<Remark> {
     remarks
 }
 
-fn off(table: &Table) -> Option<Remark> {
-    let ratio = |row: &Row| {
-        let (measured, predicted) = (row.value(Column::Measured)?, row.value(Column::Predicted)?);
+fn off(table: &PublishedTable) -> Option<Remark> {
+    let ratio = |row: &PublishedRow| {
+        let (measured, predicted) = (row.value(TableColumn::Measured)?, row.value(TableColumn::Predicted)?);
         (measured > 0.0 && predicted > 0.0).then(|| measured / predicted)
     };
-    let known: Vec<(&Row, f64)> = table.rows.iter().filter_map(|row| Some((row, ratio(row)?))).collect();
-    let mut off: Vec<&(&Row, f64)> = known.iter().filter(|(_, r)| r.ln().abs() > FACTOR.ln()).collect();
+    let known: Vec<(&PublishedRow, f64)> =
+        table.rows.iter().filter_map(|row| Some((row, ratio(row)?))).collect();
+    let mut off: Vec<&(&PublishedRow, f64)> =
+        known.iter().filter(|(_, r)| r.ln().abs() > FACTOR.ln()).collect();
     off.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
     if off.is_empty() {
         return None;
@@ -36,7 +38,7 @@ fn off(table: &Table) -> Option<Remark> {
         off.iter().map(|(row, r)| format!("{} {} times", place(row), significant(*r))).collect();
     Some(Remark {
         id: "off_prediction",
-        kind: Kind::Unexpected,
+        kind: RemarkKind::Unexpected,
         text: format!(
             "{} of {} predictions are off by more than a factor of two (measured / predicted): {}.",
             off.len(),
@@ -48,9 +50,9 @@ fn off(table: &Table) -> Option<Remark> {
 }
 
 /// Is more of this row's unit better?
-fn is_rate(row: &Row) -> Option<bool> {
-    let unit = row.text(Column::Unit)?.split('/').next().map(|first| unit::parse(first).ok());
-    let whole = unit::parse(row.text(Column::Unit)?).ok();
+fn is_rate(row: &PublishedRow) -> Option<bool> {
+    let unit = row.text(TableColumn::Unit)?.split('/').next().map(|first| unit::parse(first).ok());
+    let whole = unit::parse(row.text(TableColumn::Unit)?).ok();
     match whole.or(unit.flatten())?.dimension {
         Dimension::Rate => Some(true),
         Dimension::Time => Some(false),
@@ -58,41 +60,41 @@ fn is_rate(row: &Row) -> Option<bool> {
     }
 }
 
-fn better_than_hardware(row: &Row) -> Option<Remark> {
-    let (hardware, measured) = (row.figure(Column::BaseHardware)?, row.figure(Column::Measured)?);
+fn better_than_hardware(row: &PublishedRow) -> Option<Remark> {
+    let (hardware, measured) = (row.figure(TableColumn::BaseHardware)?, row.figure(TableColumn::Measured)?);
     let impossible = hardware.value > 0.0
         && if is_rate(row)? { measured.low() > hardware.high() } else { measured.high() < hardware.low() };
     impossible.then(|| Remark {
         id: "better_than_hardware",
-        kind: Kind::Contradiction,
+        kind: RemarkKind::Contradiction,
         text: format!(
             "{} was measured at {} {unit}, better than the {} {unit} that its hardware is said to take alone.",
             place(row),
             significant(measured.value),
             significant(hardware.value),
-            unit = row.text(Column::Unit).unwrap_or_default()
+            unit = row.text(TableColumn::Unit).unwrap_or_default()
         ),
         lines: vec![row.line],
     })
 }
 
-fn sums(table: &Table) -> Option<Remark> {
-    let wrong = |row: &&Row| {
-        let parts = row.value(Column::BaseHardware).zip(row.value(Column::SoftwareOverhead));
-        let Some(((hardware, software), predicted)) = parts.zip(row.value(Column::Predicted)) else {
+fn sums(table: &PublishedTable) -> Option<Remark> {
+    let wrong = |row: &&PublishedRow| {
+        let parts = row.value(TableColumn::BaseHardware).zip(row.value(TableColumn::SoftwareOverhead));
+        let Some(((hardware, software), predicted)) = parts.zip(row.value(TableColumn::Predicted)) else {
             return false;
         };
         let near = |sum: f64| (sum - predicted).abs() <= SUM_SLACK * predicted.abs();
         !near(hardware + software) && !near(hardware - software)
     };
-    let rows: Vec<&Row> = table.rows.iter().filter(wrong).collect();
+    let rows: Vec<&PublishedRow> = table.rows.iter().filter(wrong).collect();
     if rows.is_empty() {
         return None;
     }
     let told: Vec<String> = rows.iter().map(|row| place(row)).collect();
     Some(Remark {
         id: "not_a_sum",
-        kind: Kind::Contradiction,
+        kind: RemarkKind::Contradiction,
         text: format!(
             "A prediction is said to be base hardware and software overhead together; it is neither their sum nor \
              their difference for {}.",

@@ -1,25 +1,25 @@
 //! Claims without replicates: one run a cell and no spread, so that no difference can be told from noise.
 
-use super::{Kind, Remark};
-use crate::{Column, Table};
+use super::{Remark, RemarkKind};
+use crate::{PublishedTable, TableColumn};
 use std::collections::BTreeMap;
 
 /// Fewer runs than this decide nothing by any test that assumes no distribution.
 const FEWEST: f64 = 5.0;
 
-pub fn look(table: &Table) -> Vec<Remark> {
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // An operating-system table has rows, not cells that compete.
-    if !table.has(Column::MessageBytes) || table.has(Column::Spread) {
+    if !table.has(TableColumn::MessageBytes) || table.has(TableColumn::Spread) {
         return Vec::new();
     }
-    if table.rows.iter().any(|row| row.value(Column::Runs).is_some_and(|n| n >= FEWEST)) {
+    if table.rows.iter().any(|row| row.value(TableColumn::Runs).is_some_and(|n| n >= FEWEST)) {
         return Vec::new();
     }
     let mut cells: BTreeMap<(String, Option<u64>, Option<u64>), usize> = BTreeMap::new();
     for row in &table.rows {
-        let mechanism = row.text(Column::Mechanism).unwrap_or_default().to_string();
+        let mechanism = row.text(TableColumn::Mechanism).unwrap_or_default().to_string();
         *cells
-            .entry((mechanism, row.count(Column::MessageBytes), row.count(Column::Threads)))
+            .entry((mechanism, row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads)))
             .or_default() += 1;
     }
     let most = cells.values().copied().max().unwrap_or(0);
@@ -29,7 +29,7 @@ pub fn look(table: &Table) -> Vec<Remark> {
     let runs = if most <= 1 { "one run a cell".to_string() } else { format!("at most {most} runs a cell") };
     vec![Remark {
         id: "no_replicates",
-        kind: Kind::Caution,
+        kind: RemarkKind::Caution,
         text: format!(
             "{} cells, {runs} and no spread given: no difference between two of them can be told from noise, and none \
              is claimed here. Identical runs differ by 5 to 30 % on shared machines.",

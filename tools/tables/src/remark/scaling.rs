@@ -1,29 +1,34 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{Kind, Remark, lines, threads};
-use crate::{Column, Row, Table};
+use super::{Remark, RemarkKind, lines, threads};
+use crate::{PublishedRow, PublishedTable, TableColumn};
 use syscost_analyze::words::percent;
 use syscost_core::units::Unit;
 
 /// Less than this may be noise of single runs.
 const NOISE: f64 = 0.2;
 
-pub fn look(table: &Table) -> Vec<Remark> {
-    lines(table, Column::Threads).iter().flat_map(|(name, line)| steps(name, line)).collect()
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    lines(table, TableColumn::Threads).iter().flat_map(|(name, line)| steps(name, line)).collect()
 }
 
-fn steps(name: &str, line: &[(u64, &Row)]) -> Vec<Remark> {
-    let with: Vec<(u64, &Row)> =
-        line.iter().filter(|(_, row)| row.figure(Column::Throughput).is_some()).copied().collect();
+fn steps(name: &str, line: &[(u64, &PublishedRow)]) -> Vec<Remark> {
+    let with: Vec<(u64, &PublishedRow)> =
+        line.iter().filter(|(_, row)| row.figure(TableColumn::Throughput).is_some()).copied().collect();
     with.windows(2).filter_map(|pair| step(name, pair[0], pair[1])).collect()
 }
 
-fn step(name: &str, (few, before): (u64, &Row), (many, after): (u64, &Row)) -> Option<Remark> {
-    let (was, is) = (before.figure(Column::Throughput)?, after.figure(Column::Throughput)?);
+fn step(
+    name: &str,
+    (few, before): (u64, &PublishedRow),
+    (many, after): (u64, &PublishedRow),
+) -> Option<Remark> {
+    let (was, is) = (before.figure(TableColumn::Throughput)?, after.figure(TableColumn::Throughput)?);
     let rates =
         format!("{} to {}", Unit::BitsPerSecond.format(was.value), Unit::BitsPerSecond.format(is.value));
-    let remark =
-        |id, text| Some(Remark { id, kind: Kind::Unexpected, text, lines: vec![before.line, after.line] });
+    let remark = |id, text| {
+        Some(Remark { id, kind: RemarkKind::Unexpected, text, lines: vec![before.line, after.line] })
+    };
     if is.high() < (1.0 - NOISE) * was.low() {
         let cause = cause(before, after);
         let fall = percent(1.0 - is.value / was.value);
@@ -51,15 +56,15 @@ fn step(name: &str, (few, before): (u64, &Row), (many, after): (u64, &Row)) -> O
 }
 
 /// What the table itself shows beside it.
-fn cause(before: &Row, after: &Row) -> String {
-    let rise = |column: Column| {
+fn cause(before: &PublishedRow, after: &PublishedRow) -> String {
+    let rise = |column: TableColumn| {
         let (was, is) = (before.value(column)?, after.value(column)?);
         (was > 0.0 && is > 3.0 * was).then(|| {
             format!("{} rise from {} to {}", column.title(), Unit::Count.format(was), Unit::Count.format(is))
         })
     };
     let seen: Vec<String> =
-        [Column::ContextSwitches, Column::CacheMisses].into_iter().filter_map(rise).collect();
+        [TableColumn::ContextSwitches, TableColumn::CacheMisses].into_iter().filter_map(rise).collect();
     if seen.is_empty() {
         "; cause not shown by the data".into()
     } else {
