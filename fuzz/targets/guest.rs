@@ -2,12 +2,12 @@
 
 use super::Seen;
 use std::path::Path;
-use syscost_lab::outbox;
+use syscost_lab::results_disk;
 
 pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     let disk = scratch.join("disk");
     std::fs::write(&disk, bytes).expect("written");
-    let Ok(brought) = outbox::read(&disk) else { return Seen::Refused };
+    let Ok(brought) = results_disk::read(&disk) else { return Seen::Refused };
     let total: usize = brought.files.iter().map(|(_, content)| content.len()).sum();
     assert!(total <= bytes.len(), "no more than was written");
     for (name, _) in &brought.files {
@@ -18,7 +18,7 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     }
     let again = scratch.join("again");
     std::fs::write(&again, "").expect("written");
-    outbox::write(&again, &brought).expect("what was read can be written");
-    assert_eq!(outbox::read(&again).expect("what was written"), brought);
+    results_disk::write(&again, &brought).expect("what was read can be written");
+    assert_eq!(results_disk::read(&again).expect("what was written"), brought);
     Seen::Understood
 }

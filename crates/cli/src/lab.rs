@@ -39,7 +39,7 @@ pub fn run(
         || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
     let arch = args.arch.map_or_else(here, |machine| Ok(machine.0))?;
     signals::catch().context("cannot catch Ctrl-C")?;
-    let order = LabRequest {
+    let request = LabRequest {
         spec: &spec,
         nic: args.nic.0,
         arch,
@@ -50,14 +50,14 @@ pub fn run(
         limit,
         interrupted: &signals::caught,
     };
-    let brought = lab::run(&order, &mut |step| show(&step, global)).map_err(with_remedy)?;
-    let run = told_from_outside(&order, &brought, command)?;
+    let brought = lab::run(&request, &mut |step| show(&step, global)).map_err(with_remedy)?;
+    let run = told_from_outside(&request, &brought, command)?;
     let analysis = Analysis::of(&run);
     let rendered = build::report(&run, &analysis);
     let files = report::write(&run, &analysis, &rendered, &out, false)?;
     if global.json {
         let line = json!({
-            "event": "written", "dir": out, "files": files, "nic": order.nic.name(), "kernel": brought.kernel,
+            "event": "written", "dir": out, "files": files, "nic": request.nic.name(), "kernel": brought.kernel,
         });
         output::print_json_line(&line)?;
     } else {
@@ -81,9 +81,9 @@ fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
 }
 
 /// The run as a user of the lab repeats it, and what the guest itself cannot know.
-fn told_from_outside(order: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
+fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
     let about = "the guest brought back a run that cannot be read";
-    let (mut dir, mut run) = RunDir::resume(order.out).context(about)?;
+    let (mut dir, mut run) = RunDir::resume(request.out).context(about)?;
     run.record.command = command;
     let fact = |id: &str, title: &str, value: String, source: &str| Fact {
         id: id.into(),
@@ -92,7 +92,7 @@ fn told_from_outside(order: &LabRequest<'_>, brought: &LabRun, command: Vec<Stri
         source: source.into(),
     };
     run.record.host.extend([
-        fact("lab_device", "lab: network devices", order.nic.name().into(), "--nic"),
+        fact("lab_device", "lab: network devices", request.nic.name().into(), "--nic"),
         fact("lab_kernel_package", "lab: kernel", brought.kernel.clone(), "the package that was unpacked"),
         fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
     ]);

@@ -1,11 +1,11 @@
 //! The guest's side: the first process of the emulated machine, which is this program.
 //!
 //! It mounts what a Linux program expects, loads the modules, puts each network device into a
-//! namespace of its own, runs the experiment, writes the run's directory to the outbox and turns the
+//! namespace of its own, runs the experiment, writes the run's directory to the results disk and turns the
 //! machine off. It must never run anywhere but as process 1 of a guest.
 //! Sources: bootparam(7), Documentation/filesystems/ramfs-rootfs-initramfs.rst.
 
-use super::outbox::{self, GuestFiles};
+use super::results_disk::{self, GuestFiles};
 use super::{RECEIVER, SENDER};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use syscost_sys::{boot, mount, program};
 pub const SUBCOMMAND: &str = "lab-init";
 /// How a line of the console begins that is meant for who waits outside.
 pub const SAYS: &str = "lab: ";
-/// Modules that every guest needs: the driver of the outbox.
+/// Modules that every guest needs: the driver of the results disk.
 pub const MODULES: &[&str] = &["virtio_blk"];
 /// Modules that are loaded where the kernel has them. TLS records need their cipher's mode, for which a
 /// kernel would otherwise call a modprobe that a guest has not.
@@ -35,7 +35,7 @@ pub const FOLDERS: &[&str] = &["/dev", "/proc", "/sys", "/run", "/tmp", "/lab/mo
 pub const SPEC: &str = "/lab/spec.toml";
 pub const ORDERS: &str = "/lab/orders.json";
 const OUT: &str = "/tmp/run";
-const OUTBOX: &str = "/dev/vda";
+const RESULTS_DISK: &str = "/dev/vda";
 const PATIENCE: Duration = Duration::from_secs(20);
 const PREFIX_BITS: u8 = 24;
 /// TEST-NET-2 (RFC 5737): not that of the veth pairs that a run makes itself.
@@ -44,7 +44,7 @@ const ENDS: [(&str, Ipv4Addr); 2] =
 
 /// What the guest is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Orders {
+pub struct GuestTask {
     /// In the order of loading.
     pub modules: Vec<String>,
     /// Network devices to wait for.
@@ -68,8 +68,8 @@ pub fn main() -> i32 {
     if let Some(failure) = &brought.failure {
         say(failure);
     }
-    if let Err(error) = outbox::write(Path::new(OUTBOX), &brought) {
-        say(&format!("the outbox cannot be written: {error}"));
+    if let Err(error) = results_disk::write(Path::new(RESULTS_DISK), &brought) {
+        say(&format!("the results disk cannot be written: {error}"));
     }
     boot::restart();
     1
@@ -84,12 +84,12 @@ fn say(words: &str) {
 fn work() -> Result<GuestFiles> {
     mount_all()?;
     let orders = fs::read(ORDERS).context("no orders")?;
-    let orders: Orders = serde_json::from_slice(&orders).context("the orders make no sense")?;
+    let orders: GuestTask = serde_json::from_slice(&orders).context("the orders make no sense")?;
     for module in &orders.modules {
         let file = File::open(module_path(module)).with_context(|| format!("no module {module}"))?;
         boot::load_module(&file).with_context(|| format!("cannot load module {module}"))?;
     }
-    wait_for(|| Path::new(OUTBOX).exists()).context("there is no disk for the results")?;
+    wait_for(|| Path::new(RESULTS_DISK).exists()).context("there is no disk for the results")?;
     connect(orders.links)?;
     say("running");
     let mut run = Command::new(program::path());

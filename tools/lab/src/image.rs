@@ -17,7 +17,7 @@ pub struct Contents<'a> {
     pub arch: Arch,
     pub kernel: &'a Kernel,
     pub modules: &'a [String],
-    pub orders: &'a guest::Orders,
+    pub orders: &'a guest::GuestTask,
     pub spec: &'a str,
 }
 

@@ -16,7 +16,7 @@ mod libraries;
 mod machine;
 mod modules;
 mod nic;
-pub mod outbox;
+pub mod results_disk;
 mod package;
 mod tool;
 
@@ -85,39 +85,39 @@ pub fn path() -> String {
 }
 
 /// Boots, runs the spec inside, and writes its run directory.
-pub fn run(order: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> Result<LabRun> {
-    let program = program_for(order)?;
-    let emulator = machine::find(order.arch)?;
-    refuse_used(order.out)?;
-    let kernel = kernel::get(order.cache, &order.nic.flavour(order.arch), order.offline, watch)?;
-    let modules = kernel.load_order(order.nic.modules(), guest::OPTIONAL_MODULES)?;
+pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> Result<LabRun> {
+    let program = program_for(request)?;
+    let emulator = machine::find(request.arch)?;
+    refuse_used(request.out)?;
+    let kernel = kernel::get(request.cache, &request.nic.flavour(request.arch), request.offline, watch)?;
+    let modules = kernel.load_order(request.nic.modules(), guest::OPTIONAL_MODULES)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let orders = guest::Orders { modules: modules.clone(), links: nic::LINKS };
+    let orders = guest::GuestTask { modules: modules.clone(), links: nic::LINKS };
     image::write(&image::Contents {
         at: &folder.path().join(machine::INITRD),
         program: &program,
-        arch: order.arch,
+        arch: request.arch,
         kernel: &kernel,
         modules: &modules,
         orders: &orders,
-        spec: &order.spec.to_toml(),
+        spec: &request.spec.to_toml(),
     })
     .context("cannot write the guest's file system")?;
-    watch(LabProgress::Booting { release: &kernel.release, nic: order.nic });
+    watch(LabProgress::Booting { release: &kernel.release, nic: request.nic });
     let guest = machine::Guest {
         emulator: &emulator,
         folder: folder.path(),
         vmlinuz: &kernel.vmlinuz(),
-        nic: order.nic,
-        arch: order.arch,
+        nic: request.nic,
+        arch: request.arch,
     };
     let mut heard = |line: &str| watch(LabProgress::Guest(line));
-    let ended = guest.run(order.limit, order.interrupted, &mut heard);
-    let brought = ended.and_then(|()| Ok(outbox::read(&folder.path().join(machine::OUTBOX))?));
+    let ended = guest.run(request.limit, request.interrupted, &mut heard);
+    let brought = ended.and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?));
     match brought {
         Ok(brought) if brought.failure.is_none() => {
-            keep(order.out, &brought.files)?;
+            keep(request.out, &brought.files)?;
             Ok(LabRun {
                 status: brought.status,
                 kernel: kernel.package.clone(),
@@ -127,19 +127,19 @@ pub fn run(order: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> Re
         Ok(brought) => Err(with_console(
             anyhow::anyhow!("the guest says: {}", brought.failure.unwrap_or_default()),
             folder.path(),
-            order.cache,
+            request.cache,
         )),
-        Err(error) => Err(with_console(error, folder.path(), order.cache)),
+        Err(error) => Err(with_console(error, folder.path(), request.cache)),
     }
 }
 
-fn program_for(order: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
-    match order.program {
+fn program_for(request: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
+    match request.program {
         Some(program) => Ok(program.to_path_buf()),
-        None if Arch::here() == Some(order.arch) => Ok(program::path()),
+        None if Arch::here() == Some(request.arch) => Ok(program::path()),
         None => Err(missing(
-            format!("a guest of {} cannot run this build of syscost", order.arch.name()),
-            format!("build one for it: {}", order.arch.build_command()),
+            format!("a guest of {} cannot run this build of syscost", request.arch.name()),
+            format!("build one for it: {}", request.arch.build_command()),
         )),
     }
 }

@@ -4,7 +4,7 @@
 //! network but the two devices', and dies with us. Source: qemu-system(1).
 
 use super::nic::{LINKS, Nic};
-use super::{Arch, guest, missing, outbox, tool};
+use super::{Arch, guest, missing, results_disk, tool};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +16,7 @@ use syscost_host::settings::EMULATED_OPTION;
 use syscost_sys::sleep::sleep;
 
 pub const INITRD: &str = "initrd";
-pub const OUTBOX: &str = "outbox";
+pub const RESULTS_DISK: &str = "results";
 pub const CONSOLE: &str = "console.log";
 const MEMORY_MIB: u32 = 1024;
 const CPUS: u32 = 2;
@@ -48,7 +48,7 @@ pub fn version(emulator: &Path) -> Result<String> {
 /// A guest that is ready to boot.
 pub struct Guest<'a> {
     pub emulator: &'a Path,
-    /// Holds the initrd; the outbox and the console are written here.
+    /// Holds the initrd; the results disk and the console are written here.
     pub folder: &'a Path,
     pub vmlinuz: &'a Path,
     pub nic: Nic,
@@ -63,7 +63,7 @@ impl Guest<'_> {
         interrupted: &dyn Fn() -> bool,
         heard: &mut dyn FnMut(&str),
     ) -> Result<()> {
-        outbox::create(&self.folder.join(OUTBOX)).context("cannot make the guest's disk")?;
+        results_disk::create(&self.folder.join(RESULTS_DISK)).context("cannot make the guest's disk")?;
         let mut console = Console { path: self.folder.join(CONSOLE), read: 0 };
         let mut running = RunningMachine(self.command().spawn().context("cannot start the emulator")?);
         let end = Instant::now() + limit;
@@ -98,8 +98,8 @@ impl Guest<'_> {
         command.args(self.arch.machine());
         command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
         command.args(["-serial", &format!("file:{CONSOLE}")]);
-        command.args(["-drive", &format!("file={OUTBOX},format=raw,if=none,id=outbox")]);
-        command.args(["-device", "virtio-blk-pci,drive=outbox"]);
+        command.args(["-drive", &format!("file={RESULTS_DISK},format=raw,if=none,id=results")]);
+        command.args(["-device", "virtio-blk-pci,drive=results"]);
         for i in 0..LINKS {
             command.args(["-netdev", &format!("hubport,id=link{i},hubid=1")]);
             command.args(["-device", &format!("{},netdev=link{i}", self.nic.device())]);

@@ -1,24 +1,19 @@
 //! The JSON that iperf3 writes (`-J`): one run is one row. Source: iperf3(1), iperf_api.c.
 
-use super::{PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn};
+use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 
 /// `None`: not of iperf3.
-pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, PublishedTableError>> {
+pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
     let (start, end) = (json.get("start")?, json.get("end"));
     start.get("test_start").or_else(|| json.get("error"))?;
-    Some(
-        row(json, start, end)
-            .map_err(|message| PublishedTableError::Whole { name: name.into(), message })
-            .map(|row| {
-                let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-                let understood = vec![
-                    "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one"
-                        .to_string(),
-                ];
-                PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
-            }),
-    )
+    Some(row(json, start, end).map_err(|message| BadTable::Whole { name: name.into(), message }).map(|row| {
+        let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
+        let understood = vec![
+            "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one".to_string(),
+        ];
+        PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
+    }))
 }
 
 fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<PublishedRow, String> {

@@ -174,7 +174,7 @@ impl PublishedTable {
 
 /// Why a table cannot be read: the place, what is there, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PublishedTableError {
+pub enum BadTable {
     #[error("{name}: {message}")]
     Whole { name: String, message: String },
     #[error("{name}:{line}: {message}")]

@@ -12,7 +12,7 @@
 
 use super::unit::{self, NoUnit, UnitScale};
 use super::vocabulary::{self, bare};
-use super::{PublishedTableError, TableColumn};
+use super::{BadTable, TableColumn};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ struct Meaning {
 
 impl ColumnMapping {
     /// Reads a mapping; `name` is the file's, for messages.
-    pub fn from_toml(text: &str, name: &str) -> Result<ColumnMapping, PublishedTableError> {
-        let wrong = |message: String| PublishedTableError::Whole { name: name.into(), message };
+    pub fn from_toml(text: &str, name: &str) -> Result<ColumnMapping, BadTable> {
+        let wrong = |message: String| BadTable::Whole { name: name.into(), message };
         let mapping: ColumnMapping = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
         for (heading, meaning) in &mapping.columns {
             if let Some(unit) = &meaning.unit {

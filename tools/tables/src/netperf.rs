@@ -2,21 +2,21 @@
 //! Source: netperf manual, "Omni Output Selectors".
 
 use super::unit::{self, Dimension};
-use super::{PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn};
+use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 type Keys = BTreeMap<String, String>;
 
 /// `None`: no such object.
-pub fn from_json(name: &str, json: &Value) -> Option<Result<PublishedTable, PublishedTableError>> {
+pub fn from_json(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
     let keys = json.as_object()?.iter().map(|(key, value)| (key.to_uppercase(), text(value))).collect();
     table(name, &keys)
 }
 
 /// `None`: no such lines.
-pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, PublishedTableError>> {
+pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     let pair = |line: &str| {
         let (key, value) = line.split_once('=')?;
         let plain = key.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
@@ -25,9 +25,9 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, Publi
     table(name, &text.lines().filter_map(pair).collect())
 }
 
-fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, PublishedTableError>> {
+fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
     keys.get("THROUGHPUT")?;
-    Some(row(keys).map_err(|message| PublishedTableError::Whole { name: name.into(), message }).map(|row| {
+    Some(row(keys).map_err(|message| BadTable::Whole { name: name.into(), message }).map(|row| {
         let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
         PublishedTable { name: name.into(), columns, rows: vec![row], ..PublishedTable::default() }
     }))

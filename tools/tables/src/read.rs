@@ -3,8 +3,8 @@
 use super::unit::{NoUnit, UnitScale};
 use super::vocabulary;
 use super::{
-    ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, PublishedTableError, TableColumn, cells,
-    iperf3, netperf,
+    BadTable, ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, cells, iperf3,
+    netperf,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_COLUMNS: usize = 1000;
 
 /// Reads a table; `name` is the file's, for messages.
-pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, PublishedTableError> {
+pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     if text.len() > MOST_BYTES {
         return Err(whole(name, "more than 16 MiB: is this a table of results?"));
     }
@@ -31,8 +31,8 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     }
 }
 
-fn whole(name: &str, message: &str) -> PublishedTableError {
-    PublishedTableError::Whole { name: name.into(), message: message.into() }
+fn whole(name: &str, message: &str) -> BadTable {
+    BadTable::Whole { name: name.into(), message: message.into() }
 }
 
 /// A column of the file.
@@ -42,7 +42,7 @@ struct HeadedColumn {
     heading: String,
 }
 
-fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, PublishedTableError> {
+fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let mut reader = csv::ReaderBuilder::new()
         .comment(Some(b'#'))
         .flexible(true)
@@ -71,8 +71,11 @@ fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publishe
         }
         let mut row = PublishedRow { line, texts: fixed.0.clone(), figures: fixed.1.clone() };
         for (place, text) in places.iter().zip(&record) {
-            fill(&mut row, place, text, mapping, &mut table, &mut noted)
-                .map_err(|message| PublishedTableError::At { name: name.into(), line, message })?;
+            fill(&mut row, place, text, mapping, &mut table, &mut noted).map_err(|message| BadTable::At {
+                name: name.into(),
+                line,
+                message,
+            })?;
         }
         table.rows.push(row);
     }
@@ -92,7 +95,7 @@ fn places(
     headings: &csv::StringRecord,
     mapping: &ColumnMapping,
     table: &mut PublishedTable,
-) -> Result<Vec<HeadedColumn>, PublishedTableError> {
+) -> Result<Vec<HeadedColumn>, BadTable> {
     let mut places: Vec<HeadedColumn> = Vec::new();
     for heading in headings {
         let (column, unit) = meaning(heading, mapping, table)?;
@@ -124,7 +127,7 @@ fn meaning(
     heading: &str,
     mapping: &ColumnMapping,
     table: &mut PublishedTable,
-) -> Result<(TableColumn, Option<UnitScale>), PublishedTableError> {
+) -> Result<(TableColumn, Option<UnitScale>), BadTable> {
     if let Some(meaning) = mapping.column(heading) {
         return Ok(meaning);
     }
@@ -149,7 +152,7 @@ fn meaning(
 type Fixed = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, PublishedFigure>);
 
 /// Values of the mapping for columns that the table lacks.
-fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result<Fixed, PublishedTableError> {
+fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result<Fixed, BadTable> {
     let mut fixed = Fixed::default();
     for (column, text) in mapping.fixed() {
         if places.iter().any(|p| p.column == column) {
