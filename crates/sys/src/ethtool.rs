@@ -117,12 +117,12 @@ fn ioctl(interface: &str, mut value: EthtoolValue) -> io::Result<u32> {
 }
 
 /// The structures that the ioctl fills in, each beginning with its command.
-trait Command {}
-impl Command for EthtoolValue {}
-impl Command for DriverInfo {}
-impl Command for LinkSettings {}
+trait EthtoolCommand {}
+impl EthtoolCommand for EthtoolValue {}
+impl EthtoolCommand for DriverInfo {}
+impl EthtoolCommand for LinkSettings {}
 
-fn request(interface: &str, command: &mut impl Command) -> io::Result<()> {
+fn request(interface: &str, command: &mut impl EthtoolCommand) -> io::Result<()> {
     const SIOCETHTOOL: libc::c_ulong = 0x8946;
     if interface.is_empty() || interface.len() >= libc::IFNAMSIZ {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));

@@ -22,18 +22,18 @@ pub enum Pages {
 
 /// A stretch of address space, unmapped on drop.
 #[derive(Debug)]
-struct Area {
+struct MappedArea {
     start: NonNull<u8>,
     bytes: usize,
 }
 
 // SAFETY: the area is owned, and handed out under the usual borrow rules only.
-unsafe impl Send for Area {}
+unsafe impl Send for MappedArea {}
 // SAFETY: shared access only reads.
-unsafe impl Sync for Area {}
+unsafe impl Sync for MappedArea {}
 
-impl Area {
-    fn map(bytes: usize, protection: i32, flags: i32, file: Option<&File>) -> io::Result<Area> {
+impl MappedArea {
+    fn map(bytes: usize, protection: i32, flags: i32, file: Option<&File>) -> io::Result<MappedArea> {
         let fd = file.map_or(-1, AsRawFd::as_raw_fd);
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let start = unsafe { libc::mmap(null_mut(), bytes, protection, flags, fd, 0) };
@@ -41,19 +41,19 @@ impl Area {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
-        Ok(Area { start, bytes })
+        Ok(MappedArea { start, bytes })
     }
 
     /// Keeps what lies in `from..from + bytes` and unmaps both ends.
-    fn trim(self, from: usize, bytes: usize) -> Area {
+    fn trim(self, from: usize, bytes: usize) -> MappedArea {
         let whole = std::mem::ManuallyDrop::new(self);
         // SAFETY: `from + bytes` is within the area, of which only the parts outside are unmapped.
         let middle = unsafe { whole.start.add(from) };
-        drop(Area { start: whole.start, bytes: from });
+        drop(MappedArea { start: whole.start, bytes: from });
         // SAFETY: as above; this is the end of the part that is kept.
         let end = unsafe { middle.add(bytes) };
-        drop(Area { start: end, bytes: whole.bytes - from - bytes });
-        Area { start: middle, bytes }
+        drop(MappedArea { start: end, bytes: whole.bytes - from - bytes });
+        MappedArea { start: middle, bytes }
     }
 
     fn advise(&self, advice: i32) -> io::Result<()> {
@@ -63,7 +63,7 @@ impl Area {
     }
 }
 
-impl Drop for Area {
+impl Drop for MappedArea {
     fn drop(&mut self) {
         if self.bytes > 0 {
             // SAFETY: a mapping of ours that nothing borrows any more.
@@ -75,7 +75,7 @@ impl Drop for Area {
 /// Private zeroed memory, page by page on first touch.
 #[derive(Debug)]
 pub struct Mapping {
-    area: Area,
+    area: MappedArea,
 }
 
 impl Mapping {
@@ -89,7 +89,7 @@ impl Mapping {
         let bytes = bytes.max(1).checked_next_multiple_of(unit).ok_or_else(too_large)?;
         let room = bytes.checked_add(unit).ok_or_else(too_large)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let area = Area::map(room, libc::PROT_READ | libc::PROT_WRITE, flags, None)?;
+        let area = MappedArea::map(room, libc::PROT_READ | libc::PROT_WRITE, flags, None)?;
         let from = area.start.as_ptr().align_offset(unit);
         let area = area.trim(from, bytes);
         match pages {
@@ -166,7 +166,7 @@ impl DerefMut for Mapping {
 /// A file's pages, one byte at a time: others may write the file, so there is no slice.
 #[derive(Debug)]
 pub struct FileMapping {
-    area: Area,
+    area: MappedArea,
     private: bool,
 }
 
@@ -190,7 +190,7 @@ impl FileMapping {
             true => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE),
             false => (libc::PROT_READ, libc::MAP_SHARED),
         };
-        Ok(FileMapping { area: Area::map(bytes, protection, flags, Some(file))?, private })
+        Ok(FileMapping { area: MappedArea::map(bytes, protection, flags, Some(file))?, private })
     }
 
     /// No readahead: each page is read when it is touched.

@@ -20,7 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// A link as the kernel describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct NetlinkLink {
     pub index: u32,
     pub mtu_bytes: u32,
     /// Administratively up, with a carrier, and its queue started.
@@ -88,7 +88,7 @@ impl Netlink {
         self.call(RouteNetlinkMessage::NewLink(near), NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
-    pub fn link(&mut self, name: &str) -> io::Result<Link> {
+    pub fn link(&mut self, name: &str) -> io::Result<NetlinkLink> {
         let mut query = LinkMessage::default();
         query.attributes.push(LinkAttribute::IfName(name.into()));
         let answers = self.call(RouteNetlinkMessage::GetLink(query), 0)?;
@@ -109,7 +109,7 @@ impl Netlink {
             }
         }
         let up = link.header.flags.contains(LinkFlags::Up);
-        Ok(Link { index: link.header.index, mtu_bytes, running: up && operational })
+        Ok(NetlinkLink { index: link.header.index, mtu_bytes, running: up && operational })
     }
 
     pub fn set_up(&mut self, name: &str) -> io::Result<()> {

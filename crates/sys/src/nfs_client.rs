@@ -20,7 +20,7 @@ struct Url {
 type Context = *mut c_void;
 type Handle = *mut c_void;
 
-struct Functions {
+struct NfsFunctions {
     init_context: unsafe extern "C" fn() -> Context,
     destroy_context: unsafe extern "C" fn(Context),
     get_error: unsafe extern "C" fn(Context) -> *const c_char,
@@ -38,10 +38,10 @@ const NAMES: &[&str] = &["libnfs.so.13", "libnfs.so.14", "libnfs.so.12"];
 /// A server that is there answers at once.
 const TIMEOUT_MS: c_int = 10_000;
 
-fn functions(library: &Library) -> Result<Functions, String> {
+fn functions(library: &Library) -> Result<NfsFunctions, String> {
     // SAFETY: each field has the type that nfsc/libnfs.h declares for the name.
     unsafe {
-        Ok(Functions {
+        Ok(NfsFunctions {
             init_context: library.function(c"nfs_init_context")?,
             destroy_context: library.function(c"nfs_destroy_context")?,
             get_error: library.function(c"nfs_get_error")?,
@@ -63,15 +63,15 @@ pub fn available() -> Result<(), String> {
 }
 
 /// An open file of an NFS server.
-pub struct RemoteFile {
-    functions: Functions,
+pub struct NfsFile {
+    functions: NfsFunctions,
     context: Context,
     handle: Handle,
 }
 
-impl RemoteFile {
+impl NfsFile {
     /// Mounts `export` of the server by NFS 4 and opens `name` in it.
-    pub fn open(server: &str, export: &str, name: &str) -> io::Result<RemoteFile> {
+    pub fn open(server: &str, export: &str, name: &str) -> io::Result<NfsFile> {
         let library = Library::open(NAMES).map_err(io::Error::other)?;
         let functions = functions(&library).map_err(io::Error::other)?;
         // SAFETY: takes nothing; null is checked.
@@ -79,7 +79,7 @@ impl RemoteFile {
         if context.is_null() {
             return Err(io::Error::other("libnfs gives no context"));
         }
-        let mut file = RemoteFile { functions, context, handle: null_mut() };
+        let mut file = NfsFile { functions, context, handle: null_mut() };
         file.mount(&c_string(&format!("nfs://{server}{export}?version=4&readahead=0"))?)?;
         let name = c_string(&format!("/{name}"))?;
         // SAFETY: the context is live, the name is a C string, and the handle is written to a live
@@ -134,7 +134,7 @@ impl RemoteFile {
     }
 }
 
-impl Drop for RemoteFile {
+impl Drop for NfsFile {
     fn drop(&mut self) {
         // SAFETY: handle and context are live, are released in this order, and not used again.
         unsafe {
@@ -162,7 +162,7 @@ mod tests {
             return;
         }
         // Port 2049 of an address of this host that nothing listens on.
-        let error = RemoteFile::open("127.77.0.1", "/nowhere", "data").err().expect("no server there");
+        let error = NfsFile::open("127.77.0.1", "/nowhere", "data").err().expect("no server there");
         assert!(error.to_string().contains("mount"), "{error}");
     }
 }

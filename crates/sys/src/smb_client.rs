@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 type Authenticate =
     extern "C" fn(*const c_char, *const c_char, *mut c_char, c_int, *mut c_char, c_int, *mut c_char, c_int);
 
-struct Functions {
+struct SmbFunctions {
     init: unsafe extern "C" fn(Authenticate, c_int) -> c_int,
     open: unsafe extern "C" fn(*const c_char, c_int, libc::mode_t) -> c_int,
     lseek: unsafe extern "C" fn(c_int, libc::off_t, c_int) -> libc::off_t,
@@ -22,10 +22,10 @@ struct Functions {
 
 const NAMES: &[&str] = &["libsmbclient.so.0"];
 
-fn functions(library: &Library) -> Result<Functions, String> {
+fn functions(library: &Library) -> Result<SmbFunctions, String> {
     // SAFETY: each field has the type that libsmbclient.h declares for the name.
     unsafe {
-        Ok(Functions {
+        Ok(SmbFunctions {
             init: library.function(c"smbc_init")?,
             open: library.function(c"smbc_open")?,
             lseek: library.function(c"smbc_lseek")?,
@@ -42,14 +42,14 @@ pub fn available() -> Result<(), String> {
 }
 
 /// An open file of an SMB server.
-pub struct RemoteFile {
-    functions: Functions,
+pub struct SmbFile {
+    functions: SmbFunctions,
     descriptor: c_int,
 }
 
-impl RemoteFile {
+impl SmbFile {
     /// Opens `name` of the share as a guest.
-    pub fn open(server: &str, share: &str, name: &str) -> io::Result<RemoteFile> {
+    pub fn open(server: &str, share: &str, name: &str) -> io::Result<SmbFile> {
         let library = Library::open(NAMES).map_err(io::Error::other)?;
         let functions = functions(&library).map_err(io::Error::other)?;
         let url = CString::new(format!("smb://{server}/{share}/{name}"))?;
@@ -59,7 +59,7 @@ impl RemoteFile {
         }
         // SAFETY: the url is a C string.
         let descriptor = unsafe { (functions.open)(url.as_ptr(), libc::O_RDONLY, 0) };
-        if descriptor < 0 { Err(refused("open")) } else { Ok(RemoteFile { functions, descriptor }) }
+        if descriptor < 0 { Err(refused("open")) } else { Ok(SmbFile { functions, descriptor }) }
     }
 
     /// One READ of the protocol (the seek is the library's own book-keeping); returns the bytes read.
@@ -75,7 +75,7 @@ impl RemoteFile {
     }
 }
 
-impl Drop for RemoteFile {
+impl Drop for SmbFile {
     fn drop(&mut self) {
         // SAFETY: the descriptor is open and not used again.
         unsafe { (self.functions.close)(self.descriptor) };

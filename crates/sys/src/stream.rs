@@ -251,11 +251,11 @@ mod tests {
     use crate::buffer::Buffer;
 
     /// Words 1, 2, 3, ... aligned to a block.
-    struct Words(Buffer);
+    struct StreamWords(Buffer);
 
-    impl Words {
-        fn count(words: usize) -> Words {
-            let mut words = Words(Buffer::zeroed(words * 8, BLOCK_WORDS * 8));
+    impl StreamWords {
+        fn count(words: usize) -> StreamWords {
+            let mut words = StreamWords(Buffer::zeroed(words * 8, BLOCK_WORDS * 8));
             (1u64..).zip(words.slice()).for_each(|(n, word)| *word = n);
             words
         }
@@ -289,9 +289,9 @@ mod tests {
     #[test]
     fn every_loop_does_its_work() {
         for loops in all() {
-            let mut words = Words::count(64);
+            let mut words = StreamWords::count(64);
             assert_eq!(loops.read(words.slice(), 3), 3 * 64 * 65 / 2, "{}", loops.name);
-            let mut other = Words::count(64);
+            let mut other = StreamWords::count(64);
             assert_eq!(loops.write(other.slice(), 10, 5), 14);
             assert!(other.slice().iter().all(|word| *word == 14), "{}", loops.name);
             loops.copy(other.slice(), words.slice(), 1);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_strided_sum_takes_every_so_many_words() {
-        let mut words = Words::count(1024);
+        let mut words = StreamWords::count(1024);
         for stride in [1, 2, 3, 8, 12, 48, 1024, 5000] {
             let expected: u64 = words.slice().iter().step_by(stride).sum();
             assert_eq!(sum_of_strided(words.slice(), stride), expected, "stride {stride}");
@@ -314,6 +314,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "whole blocks")]
     fn a_part_of_a_block_is_refused() {
-        Loops::here().read(&Words::count(32).slice()[..9], 1);
+        Loops::here().read(&StreamWords::count(32).slice()[..9], 1);
     }
 }

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 use syscost_sys::ethtool::{self, Offload};
 use syscost_sys::namespace;
-use syscost_sys::netlink::{Link, Netlink};
+use syscost_sys::netlink::{Netlink, NetlinkLink};
 use syscost_sys::sleep::sleep;
 
 /// MTUs that IPv6 allows and IPv4 can use.
@@ -164,7 +164,7 @@ fn configure(
 
 /// Until a link's queue is started the kernel drops what is sent: a first SYN would be repeated a
 /// whole second later, inside somebody's measurement.
-fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<Link, RefusedStep> {
+fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<NetlinkLink, RefusedStep> {
     let start = Instant::now();
     loop {
         let link = netlink.link(name).at(BuildStep::Configure, &format!("read {name} back"))?;
@@ -186,7 +186,11 @@ pub fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
 }
 
 /// What was asked must be what the kernel says: a figure under another MTU would be a lie.
-fn verify(request: &Request, links: &[Link], offloads: &[&[(Offload, bool)]]) -> Result<(), RefusedStep> {
+fn verify(
+    request: &Request,
+    links: &[NetlinkLink],
+    offloads: &[&[(Offload, bool)]],
+) -> Result<(), RefusedStep> {
     if let Some(link) = links.iter().find(|l| l.mtu_bytes != request.mtu_bytes) {
         let error = format!("asked for {} bytes, the kernel set {}", request.mtu_bytes, link.mtu_bytes);
         return Err(io::Error::other(error)).at(BuildStep::Configure, "set the MTU");
@@ -242,7 +246,7 @@ mod tests {
     #[test]
     fn a_setting_that_did_not_take_is_an_error() {
         let request = Request::new("x", &VethSettings { mtu: 1500, offloads: false }).unwrap();
-        let link = |mtu_bytes| Link { index: 2, mtu_bytes, running: true };
+        let link = |mtu_bytes| NetlinkLink { index: 2, mtu_bytes, running: true };
         let off: Vec<_> = Offload::ALL.into_iter().map(|o| (o, false)).collect();
         let on = [(Offload::Gso, true)];
         assert!(verify(&request, &[link(1500), link(1500)], &[&off, &off]).is_ok());

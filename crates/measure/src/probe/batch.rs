@@ -24,7 +24,7 @@ pub fn batches(task: &Task, mut body: impl FnMut(u64), mut empty: impl FnMut(u64
     let ops = calibrate(task.timing, &mut body);
     let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
-        let mut recorder = Recorder::start();
+        let mut recorder = BatchRecorder::start();
         let mut overhead = Vec::new();
         while recorder.elapsed_ns() < task.timing.window_ns || overhead.is_empty() {
             for _ in 0..OVERHEAD_EVERY {
@@ -54,7 +54,7 @@ pub fn operations(
     }
     let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
-        let mut recorder = Recorder::start();
+        let mut recorder = BatchRecorder::start();
         while recorder.times.is_empty() || recorder.elapsed_ns() < task.timing.window_ns {
             let ns = operation()?;
             recorder.record(ns as f64, 1);
@@ -92,7 +92,7 @@ fn calibrate(timing: Timing, body: &mut impl FnMut(u64)) -> u64 {
 }
 
 /// The batches of one window.
-pub struct Recorder {
+pub struct BatchRecorder {
     started_ns: u64,
     ops: u64,
     times: Vec<f64>,
@@ -100,9 +100,9 @@ pub struct Recorder {
     involuntary_switches: Option<u64>,
 }
 
-impl Recorder {
-    pub fn start() -> Recorder {
-        Recorder {
+impl BatchRecorder {
+    pub fn start() -> BatchRecorder {
+        BatchRecorder {
             times: Vec::with_capacity(4096),
             ops: 0,
             cpu: affinity::current(),

@@ -4,7 +4,7 @@
 //! A file is read twice; the second reading is timed. It may use no more disk and page cache than
 //! its limit: larger sizes are refused with the reason, and a reading that takes too long is too.
 
-use super::batch::{self, Recorder};
+use super::batch::{self, BatchRecorder};
 use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::prediction::{Account, Inputs};
@@ -196,7 +196,7 @@ fn read_first(file: &mut Blocks) -> Result<()> {
 /// The second reading, as one batch.
 fn read_again(task: &Task, file: &mut Blocks) -> Result<super::Window> {
     let overhead_ns = batch::clock_overhead_ns();
-    let mut recorder = Recorder::start();
+    let mut recorder = BatchRecorder::start();
     let (mut read, mut last) = (0, 0);
     let start = monotonic_ns();
     let mut now = start;

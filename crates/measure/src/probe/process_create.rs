@@ -35,7 +35,7 @@ const TABLES_SHARE: u64 = 100;
 pub struct ProcessCreate;
 
 /// One way to make a child.
-struct How {
+struct ChildMaker {
     id: &'static str,
     label: &'static str,
     published: bool,
@@ -45,8 +45,8 @@ struct How {
     status: i32,
 }
 
-const WAYS: &[How] = &[
-    How {
+const WAYS: &[ChildMaker] = &[
+    ChildMaker {
         id: "fork",
         label: "fork, exit, wait",
         published: true,
@@ -54,7 +54,7 @@ const WAYS: &[How] = &[
         run: |_| child::fork_exit_wait(7),
         status: 7,
     },
-    How {
+    ChildMaker {
         id: "vfork",
         label: "vfork, exit, wait",
         published: false,
@@ -62,7 +62,7 @@ const WAYS: &[How] = &[
         run: |stack| child::vfork_exit_wait(stack, 7),
         status: 7,
     },
-    How {
+    ChildMaker {
         id: "posix_spawn",
         label: "posix_spawn of /bin/true, wait",
         published: false,
@@ -70,7 +70,7 @@ const WAYS: &[How] = &[
         run: |_| child::spawn_wait(PROGRAM),
         status: 0,
     },
-    How {
+    ChildMaker {
         id: "fork_exec",
         label: "fork, exec of /bin/true, wait",
         published: false,
@@ -80,7 +80,7 @@ const WAYS: &[How] = &[
     },
 ];
 
-fn find(point: &Point) -> Option<&'static How> {
+fn find(point: &Point) -> Option<&'static ChildMaker> {
     WAYS.iter().find(|how| Some(how.id) == point.text(HOW))
 }
 
@@ -236,13 +236,13 @@ impl OsOperation for ProcessCreate {
 }
 
 /// Asked once for each account: cycles of the core become nanoseconds.
-struct Clock {
+struct CoreClock {
     hertz: Option<f64>,
 }
 
-impl Clock {
-    fn ask(inputs: &mut Inputs<'_>) -> Clock {
-        Clock { hertz: inputs.fact("frequency", "core_hertz", Unit::Hertz) }
+impl CoreClock {
+    fn ask(inputs: &mut Inputs<'_>) -> CoreClock {
+        CoreClock { hertz: inputs.fact("frequency", "core_hertz", Unit::Hertz) }
     }
 
     fn ns(&self, cycles: f64) -> Option<f64> {
@@ -259,7 +259,7 @@ fn faults(inputs: &mut Inputs<'_>, kind: &'static str, count: f64, which: &str) 
 /// The calls, the switch to the child and back, and what the kernel does for every task.
 const TASK: &str = "calls * trap + 2 * switch + task_instructions / instructions_per_cycle / frequency";
 
-fn task_part(inputs: &mut Inputs<'_>, clock: &Clock) -> Option<f64> {
+fn task_part(inputs: &mut Inputs<'_>, clock: &CoreClock) -> Option<f64> {
     let trap = inputs.row("trap", system_call::cost_of("getppid"));
     let switch = inputs.row("switch", context_switch::switch("process", "same", "pipe"));
     let work = inputs.constant(
@@ -274,7 +274,7 @@ fn task_part(inputs: &mut Inputs<'_>, clock: &Clock) -> Option<f64> {
 }
 
 fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
-    let clock = Clock::ask(&mut inputs);
+    let clock = CoreClock::ask(&mut inputs);
     let software = task_part(&mut inputs, &clock);
     inputs.sum(TASK, Some(0.0), software)
 }
@@ -282,7 +282,7 @@ fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
 /// Beside the task: a page-table entry copied and dropped for each page, and the pages that parent
 /// and child write to afterwards.
 fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
-    let clock = Clock::ask(&mut inputs);
+    let clock = CoreClock::ask(&mut inputs);
     let task = task_part(&mut inputs, &clock);
     let pages = (resident_bytes / page_bytes()) as f64;
     let pages = inputs.constant("pages", pages, Unit::Count, "the touched memory in base pages");

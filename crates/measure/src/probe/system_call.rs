@@ -22,7 +22,7 @@ const CALL: NameAxis = NameAxis::new("call");
 pub struct SystemCall;
 
 /// One call, or the pair that moves a token to oneself and back.
-struct Call {
+struct MeasuredCall {
     id: &'static str,
     label: &'static str,
     /// Its variant in published tables.
@@ -36,8 +36,8 @@ struct Call {
     instructions_beyond: Option<f64>,
 }
 
-const CALLS: &[Call] = &[
-    Call {
+const CALLS: &[MeasuredCall] = &[
+    MeasuredCall {
         id: "getppid",
         label: "getppid",
         published: None,
@@ -45,7 +45,7 @@ const CALLS: &[Call] = &[
         traps: 1,
         instructions_beyond: None,
     },
-    Call {
+    MeasuredCall {
         id: "times",
         label: "times",
         published: Some("times"),
@@ -54,7 +54,7 @@ const CALLS: &[Call] = &[
         // The group's CPU time under a sequence lock, two scaled divisions, four conversions, a copy out.
         instructions_beyond: Some(250.0),
     },
-    Call {
+    MeasuredCall {
         id: "read",
         label: "read, 1 byte of /dev/zero",
         published: None,
@@ -63,7 +63,7 @@ const CALLS: &[Call] = &[
         // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
         instructions_beyond: Some(150.0),
     },
-    Call {
+    MeasuredCall {
         id: "write",
         label: "write, 1 byte to /dev/null",
         published: None,
@@ -72,7 +72,7 @@ const CALLS: &[Call] = &[
         // As read, without touching the user's byte.
         instructions_beyond: Some(100.0),
     },
-    Call {
+    MeasuredCall {
         id: "clock_gettime",
         label: "clock_gettime, by the vDSO where there is one",
         published: None,
@@ -80,7 +80,7 @@ const CALLS: &[Call] = &[
         traps: 0,
         instructions_beyond: Some(30.0),
     },
-    Call {
+    MeasuredCall {
         id: "pipe_write_read",
         label: "pipe: write and read 1 byte in one process",
         published: None,
@@ -89,7 +89,7 @@ const CALLS: &[Call] = &[
         // On each side the path of read, the pipe's mutex, a page handled, times updated, a look for waiters.
         instructions_beyond: Some(800.0),
     },
-    Call {
+    MeasuredCall {
         id: "eventfd_write_read",
         label: "eventfd: write and read in one process",
         published: None,
@@ -98,7 +98,7 @@ const CALLS: &[Call] = &[
         // On each side the path of read, a spin lock, eight bytes copied.
         instructions_beyond: Some(400.0),
     },
-    Call {
+    MeasuredCall {
         id: "futex_wake",
         label: "futex wake, nobody waits",
         published: None,
@@ -109,7 +109,7 @@ const CALLS: &[Call] = &[
     },
 ];
 
-fn find(point: &Point) -> Option<&'static Call> {
+fn find(point: &Point) -> Option<&'static MeasuredCall> {
     CALLS.iter().find(|c| Some(c.id) == point.text(CALL))
 }
 

@@ -5,7 +5,7 @@
 //! used up: a connection of the set-up case is ended by a reset (SO_LINGER 0), which leaves no
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
-use super::batch::Recorder;
+use super::batch::BatchRecorder;
 use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
@@ -262,7 +262,7 @@ fn connect(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 }
 
 fn window(task: &Task, client: &mut Client<'_>, closes: bool, overhead_ns: f64) -> Result<Window> {
-    let mut recorder = Recorder::start();
+    let mut recorder = BatchRecorder::start();
     let mut peer_closed = Vec::new();
     for _ in 0..MOST_A_WINDOW / if closes { 2 } else { 1 } {
         if closes {

@@ -203,18 +203,18 @@ impl OsOperation for TcpRoundTrip {
 
 /// What a message holds: its number at the head, as far as it fits, then bytes that only its length
 /// and direction decide.
-struct Message {
+struct NumberedMessage {
     bytes: Vec<u8>,
     /// The part after the number, as it has to be.
     rest: Vec<u8>,
 }
 
-impl Message {
-    fn new(length: u64, salt: u8) -> Message {
+impl NumberedMessage {
+    fn new(length: u64, salt: u8) -> NumberedMessage {
         let pattern = |i: u64| (i.wrapping_mul(31) >> 3) as u8 ^ i as u8 ^ salt;
         let bytes: Vec<u8> = (0..length).map(pattern).collect();
         let rest = bytes[bytes.len().min(8)..].to_vec();
-        Message { bytes, rest }
+        NumberedMessage { bytes, rest }
     }
 
     fn head(&self) -> usize {
@@ -236,9 +236,9 @@ impl Message {
 const REQUEST_SALT: u8 = 0x5a;
 const RESPONSE_SALT: u8 = 0xa5;
 
-fn messages(task: &Task) -> Result<(Message, Message)> {
+fn messages(task: &Task) -> Result<(NumberedMessage, NumberedMessage)> {
     let (request, response) = sizes(&task.point).context("the point has no sizes")?;
-    Ok((Message::new(request, REQUEST_SALT), Message::new(response, RESPONSE_SALT)))
+    Ok((NumberedMessage::new(request, REQUEST_SALT), NumberedMessage::new(response, RESPONSE_SALT)))
 }
 
 fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_message_is_known_by_its_number_and_its_bytes() {
         for length in [1, 7, 8, 56, 64] {
-            let mut message = Message::new(length, REQUEST_SALT);
+            let mut message = NumberedMessage::new(length, REQUEST_SALT);
             message.number(200);
             assert!(message.is(200, 8), "{length}");
             assert!(!message.is(201, 8), "{length}: another number");
@@ -319,9 +319,9 @@ mod tests {
             message.bytes[last] ^= 1;
             assert!(!message.is(200, 8), "{length}: another byte");
         }
-        let mut answer = Message::new(64, RESPONSE_SALT);
+        let mut answer = NumberedMessage::new(64, RESPONSE_SALT);
         answer.number(5);
-        assert!(answer.is(5, 1) && !Message::new(64, REQUEST_SALT).is(5, 1));
+        assert!(answer.is(5, 1) && !NumberedMessage::new(64, REQUEST_SALT).is(5, 1));
     }
 
     #[test]

@@ -15,7 +15,7 @@ const CLOCK: NameAxis = NameAxis::new("clock");
 pub struct Timer;
 
 /// One way to read the time: a body that reads it N times.
-struct Clock {
+struct TimedClock {
     id: &'static str,
     label: &'static str,
     /// The CSE 221 table's row for it.
@@ -47,71 +47,71 @@ fn repeat<T>(n: u64, read: impl Fn() -> T) {
     }
 }
 
-const CLOCKS: &[Clock] = &[
-    Clock {
+const CLOCKS: &[TimedClock] = &[
+    TimedClock {
         id: "loop",
         label: "empty loop, one iteration",
         published: false,
         run: Some(|n| repeat(n, || ())),
         theory: Theory::Steps(1.0, "a predicted, taken branch a cycle"),
     },
-    Clock {
+    TimedClock {
         id: "rdtsc",
         label: "rdtsc",
         published: true,
         run: clocks::RDTSC,
         theory: Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake"),
     },
-    Clock {
+    TimedClock {
         id: "rdtscp",
         label: "rdtscp",
         published: false,
         run: clocks::RDTSCP,
         theory: Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake"),
     },
-    Clock {
+    TimedClock {
         id: "lfence_rdtsc",
         label: "lfence; rdtsc",
         published: false,
         run: clocks::LFENCE_RDTSC,
         theory: Theory::Fenced("rdtsc"),
     },
-    Clock {
+    TimedClock {
         id: "rdtscp_lfence",
         label: "rdtscp; lfence",
         published: false,
         run: clocks::RDTSCP_LFENCE,
         theory: Theory::Fenced("rdtscp"),
     },
-    Clock {
+    TimedClock {
         id: "cntvct",
         label: "cntvct_el0",
         published: true,
         run: clocks::CNTVCT,
         theory: Theory::Unpredicted,
     },
-    Clock {
+    TimedClock {
         id: "isb_cntvct",
         label: "isb; cntvct_el0",
         published: false,
         run: clocks::ISB_CNTVCT,
         theory: Theory::Unpredicted,
     },
-    Clock {
+    TimedClock {
         id: "clock_gettime",
         label: "clock_gettime(MONOTONIC)",
         published: false,
         run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC))),
         theory: Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 },
     },
-    Clock {
+    TimedClock {
         id: "clock_gettime_coarse",
         label: "clock_gettime(MONOTONIC_COARSE)",
         published: false,
         run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE))),
         theory: Theory::Vdso { reads: None, instructions: 16.0 },
     },
-    Clock {
+    TimedClock {
         id: "clock_gettime_syscall",
         label: "clock_gettime by system call",
         published: false,
@@ -120,7 +120,7 @@ const CLOCKS: &[Clock] = &[
     },
 ];
 
-fn find(point: &Point) -> Option<&'static Clock> {
+fn find(point: &Point) -> Option<&'static TimedClock> {
     CLOCKS.iter().find(|c| Some(c.id) == point.text(CLOCK))
 }
 

@@ -11,7 +11,7 @@ mod slot;
 
 use super::Ring;
 use crate::sleep::sleep;
-use outcome::{Outcome, Why};
+use outcome::{SendOutcome, Why};
 pub use slot::Memory;
 use slot::Slot;
 use std::io;
@@ -40,7 +40,7 @@ pub struct Way {
 
 /// Counts since the line was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct SubmissionCounts {
     pub enters: u64,
     pub entries: u64,
     /// Notifications of requests that carried bytes, and those that say "copied".
@@ -62,7 +62,7 @@ pub struct Line {
     /// Requests of the chain in flight that have no result yet.
     missing: usize,
     results: Vec<i32>,
-    counts: Counts,
+    counts: SubmissionCounts,
     /// Since when the kernel has refused while it held nothing of ours.
     refused_since: Option<Instant>,
 }
@@ -90,13 +90,13 @@ impl Line {
             attempt: 0,
             missing: 0,
             results: vec![0; chain],
-            counts: Counts::default(),
+            counts: SubmissionCounts::default(),
             refused_since: None,
         })
     }
 
-    pub fn counts(&self) -> Counts {
-        Counts { enters: self.ring.enters(), entries: self.ring.entries(), ..self.counts }
+    pub fn counts(&self) -> SubmissionCounts {
+        SubmissionCounts { enters: self.ring.enters(), entries: self.ring.entries(), ..self.counts }
     }
 
     /// Sends the next `count` messages; returns when the kernel has taken them all.
@@ -167,7 +167,7 @@ impl Line {
     #[inline]
     fn conclude(&mut self, chain: usize) -> io::Result<usize> {
         let left = |place: usize| self.slots[(self.next + place) % self.slots.len()].left();
-        let Outcome { whole, part, why } = outcome::of(&self.results[..chain], left);
+        let SendOutcome { whole, part, why } = outcome::of(&self.results[..chain], left);
         for place in 0..whole {
             let index = self.wrapped(place);
             self.slots[index].renew();

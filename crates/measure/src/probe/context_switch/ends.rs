@@ -5,7 +5,7 @@
 //! must not measure. Sources: sched_setaffinity(2),
 //! fork(2), getrusage(2).
 
-use super::wire::{Way, Wire};
+use super::wire::{TokenPath, Wire};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -44,8 +44,8 @@ impl<W: Wire> Ends<'_, W> {
         }
         let before = self.token;
         self.token = if before + 1 < STOP { before + 1 } else { 1 };
-        let passed = self.wire.give(Way::There, self.token);
-        self.failed = !passed || self.wire.take(Way::Back, before) != Some(self.token);
+        let passed = self.wire.give(TokenPath::There, self.token);
+        self.failed = !passed || self.wire.take(TokenPath::Back, before) != Some(self.token);
         self.round_trips += u64::from(!self.failed);
     }
 
@@ -57,7 +57,7 @@ impl<W: Wire> Ends<'_, W> {
 }
 
 /// What happened between two ends, as they say themselves.
-pub struct Told<T> {
+pub struct SwitchReport<T> {
     pub result: T,
     pub round_trips: u64,
     /// Times that the timed end was put aside, of its own will or not.
@@ -71,7 +71,7 @@ pub fn between<W: Wire, T>(
     processes: bool,
     pins: Pinned,
     timed: impl FnOnce(&mut Ends<'_, W>) -> Result<T>,
-) -> Result<Told<T>> {
+) -> Result<SwitchReport<T>> {
     let (here, there) = pins.sender.zip(pins.receiver).context("both ends need a CPU")?;
     let wire = W::new(processes).context("cannot make what passes the token")?;
     let board = Board::new().context("no memory to share")?;
@@ -107,20 +107,20 @@ fn answer(wire: &impl Wire, board: &Board) {
     let cpu = || affinity::current().map_or(u32::MAX, |cpu| cpu as u32 + 1);
     board.word(STARTED_ON).store(cpu(), Release);
     let (mut before, mut answered) = (0, 0u32);
-    while let Some(token) = wire.take(Way::There, before) {
+    while let Some(token) = wire.take(TokenPath::There, before) {
         if token == STOP {
             break;
         }
         before = token;
         answered = answered.wrapping_add(1);
-        if !wire.give(Way::Back, token) {
+        if !wire.give(TokenPath::Back, token) {
             break;
         }
     }
     board.word(ANSWERED).store(answered, Relaxed);
     board.word(ENDED_ON).store(cpu(), Release);
     // Whoever still waits for a token must not wait for ever.
-    wire.give(Way::Back, STOP);
+    wire.give(TokenPath::Back, STOP);
 }
 
 /// The timed end's whole life; stops the other end whatever happens, which is watched until then where it
@@ -131,7 +131,7 @@ fn drive<W: Wire, T>(
     here: usize,
     partner: Option<PinnedThread>,
     timed: impl FnOnce(&mut Ends<'_, W>) -> Result<T>,
-) -> Result<Told<T>> {
+) -> Result<SwitchReport<T>> {
     let mut ends = Ends { wire, token: 0, round_trips: 0, failed: false };
     let before = thread_usage();
     let result = pin_this_thread(here)
@@ -140,7 +140,7 @@ fn drive<W: Wire, T>(
         .and_then(|()| timed(&mut ends));
     let after = thread_usage();
     drop(partner);
-    wire.give(Way::There, STOP);
+    wire.give(TokenPath::There, STOP);
     let result = result?;
     ensure!(!ends.failed, "a token was lost after {} round trips", ends.round_trips);
     ensure!(affinity::current() == Some(here) || was_moved(), "the timed end left CPU {here}");
@@ -149,7 +149,7 @@ fn drive<W: Wire, T>(
     let each = switches as f64 / ends.round_trips.max(1) as f64;
     let facts =
         BTreeMap::from([("switches_per_round_trip".to_string(), format!("{each:.2} on the timed end"))]);
-    Ok(Told { result, round_trips: ends.round_trips, switches, facts })
+    Ok(SwitchReport { result, round_trips: ends.round_trips, switches, facts })
 }
 
 fn wait_for(board: &Board) -> Result<()> {
@@ -164,7 +164,12 @@ fn wait_for(board: &Board) -> Result<()> {
 }
 
 /// The work was done where it should be: same CPU for both ends or not, and every token answered.
-fn checked<T>(mut told: Told<T>, board: &Board, here: usize, there: usize) -> Result<Told<T>> {
+fn checked<T>(
+    mut told: SwitchReport<T>,
+    board: &Board,
+    here: usize,
+    there: usize,
+) -> Result<SwitchReport<T>> {
     let cpu = |word| board.word(word).load(Acquire) as usize;
     // What somebody else moved marks the round, which is then not used.
     let moved = was_moved();
@@ -234,7 +239,7 @@ mod tests {
 
     #[test]
     fn round_trips_without_switches_on_one_cpu_are_refused() {
-        let told = |switches| Told { result: (), round_trips: 100, switches, facts: BTreeMap::new() };
+        let told = |switches| SwitchReport { result: (), round_trips: 100, switches, facts: BTreeMap::new() };
         let board = Board::new().unwrap();
         for (word, value) in [(STARTED_ON, 4), (ENDED_ON, 4), (ANSWERED, 100)] {
             board.word(word).store(value, Relaxed);

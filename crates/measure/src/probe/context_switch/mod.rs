@@ -13,7 +13,7 @@ use super::row::Row;
 use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, Window, batch};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
-use ends::Told;
+use ends::SwitchReport;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
@@ -30,12 +30,12 @@ const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "ma
 
 pub struct ContextSwitch;
 
-type Run = fn(&Task, bool, Pinned, &mut dyn Channel) -> anyhow::Result<Told<Vec<Window>>>;
+type SwitchRun = fn(&Task, bool, Pinned, &mut dyn Channel) -> anyhow::Result<SwitchReport<Vec<Window>>>;
 
 /// How the token is passed.
 struct By {
     id: &'static str,
-    run: Run,
+    run: SwitchRun,
 }
 
 const BY: &[By] = &[
@@ -59,7 +59,7 @@ fn run<W: Wire>(
     processes: bool,
     pins: Pinned,
     channel: &mut dyn Channel,
-) -> anyhow::Result<Told<Vec<Window>>> {
+) -> anyhow::Result<SwitchReport<Vec<Window>>> {
     let mut told = ends::between::<W, _>(processes, pins, |ends| {
         channel.ready()?;
         // One end at a time runs: the batch's two bodies share it.

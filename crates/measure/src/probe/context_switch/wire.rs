@@ -15,7 +15,7 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 
 /// Which of the two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TokenPath {
     There,
     Back,
 }
@@ -27,10 +27,10 @@ pub trait Wire: Sync {
         Self: Sized;
 
     /// Passes a token; false where that failed.
-    fn give(&self, way: Way, token: u8) -> bool;
+    fn give(&self, way: TokenPath, token: u8) -> bool;
 
     /// Sleeps until the token after `before` comes; `None` where that failed.
-    fn take(&self, way: Way, before: u8) -> Option<u8>;
+    fn take(&self, way: TokenPath, before: u8) -> Option<u8>;
 
     /// Giving and taking once by one thread, without anybody to wake or to wait for: what is
     /// subtracted.
@@ -46,12 +46,12 @@ impl Wire for Pipes {
     }
 
     #[inline]
-    fn give(&self, way: Way, token: u8) -> bool {
+    fn give(&self, way: TokenPath, token: u8) -> bool {
         call::write(&self.0[way as usize].1, &[token]) == 1
     }
 
     #[inline]
-    fn take(&self, way: Way, _: u8) -> Option<u8> {
+    fn take(&self, way: TokenPath, _: u8) -> Option<u8> {
         let mut token = [0];
         (call::read(&self.0[way as usize].0, &mut token) == 1).then_some(token[0])
     }
@@ -73,12 +73,12 @@ impl Wire for Eventfds {
     }
 
     #[inline]
-    fn give(&self, way: Way, token: u8) -> bool {
+    fn give(&self, way: TokenPath, token: u8) -> bool {
         call::write(&self.0[way as usize], &u64::from(token).to_ne_bytes()) == 8
     }
 
     #[inline]
-    fn take(&self, way: Way, _: u8) -> Option<u8> {
+    fn take(&self, way: TokenPath, _: u8) -> Option<u8> {
         let mut value = [0; 8];
         let whole = call::read(&self.0[way as usize], &mut value) == 8;
         u8::try_from(u64::from_ne_bytes(value)).ok().filter(|_| whole)
@@ -104,14 +104,14 @@ impl Wire for Futexes {
     }
 
     #[inline]
-    fn give(&self, way: Way, token: u8) -> bool {
+    fn give(&self, way: TokenPath, token: u8) -> bool {
         let word = self.words.word(way as usize);
         word.store(u32::from(token), Release);
         call::futex_wake(word, self.shared) >= 0
     }
 
     #[inline]
-    fn take(&self, way: Way, before: u8) -> Option<u8> {
+    fn take(&self, way: TokenPath, before: u8) -> Option<u8> {
         let word = self.words.word(way as usize);
         loop {
             let token = word.load(Acquire);
@@ -140,7 +140,9 @@ mod tests {
     fn passes<W: Wire>() {
         let wire = W::new(false).unwrap();
         assert!(wire.alone());
-        for (way, token, before) in [(Way::There, 1, 0), (Way::Back, 9, 0), (Way::There, 2, 1)] {
+        for (way, token, before) in
+            [(TokenPath::There, 1, 0), (TokenPath::Back, 9, 0), (TokenPath::There, 2, 1)]
+        {
             assert!(wire.give(way, token));
             assert_eq!(wire.take(way, before), Some(token), "{way:?}");
         }

@@ -44,11 +44,11 @@ pub struct CoreToCore;
 
 /// The line that travels; nothing else lies on it, nor on the one that a prefetcher takes with it.
 #[repr(align(256))]
-struct Line(AtomicU64);
+struct CacheLine(AtomicU64);
 
 /// The asking end. Odd numbers are questions, the next even number is the answer.
 struct Asking<'a> {
-    line: &'a Line,
+    line: &'a CacheLine,
     last: u64,
     failed: bool,
 }
@@ -83,7 +83,7 @@ impl Asking<'_> {
 }
 
 /// The answering end; returns the CPU on which it ended and how often it answered.
-fn answer(line: &Line) -> (Option<usize>, u64) {
+fn answer(line: &CacheLine) -> (Option<usize>, u64) {
     let mut answered = 0;
     let mut last = READY;
     line.0.store(READY, Release);
@@ -102,7 +102,7 @@ fn answer(line: &Line) -> (Option<usize>, u64) {
 
 /// Runs the timed end on CPU `here` while a thread on CPU `there` answers.
 fn between(task: &Task, here: usize, there: usize, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    let line = Line(AtomicU64::new(0));
+    let line = CacheLine(AtomicU64::new(0));
     // A thread starts on the CPU of the thread that makes it, and stays there.
     pin_this_thread(there)?;
     std::thread::scope(|scope| {

@@ -105,8 +105,8 @@ impl OsOperation for FileContention {
     fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
         let directory = directory::of(point);
         let alone = |way| file_read::cost_of(way, true, ALONE_BYTES, directory);
-        let device = inputs.row("direct_read", alone(file_read::Way::Direct));
-        let cached = inputs.row("cached_read", alone(file_read::Way::Cached));
+        let device = inputs.row("direct_read", alone(file_read::ReadWay::Direct));
+        let cached = inputs.row("cached_read", alone(file_read::ReadWay::Cached));
         let cores = inputs.fact("cores", "cpu_cores", Unit::Count);
         let processes = inputs.constant(PROCESSES.id, point.int(PROCESSES)? as f64, Unit::Count, "the case");
         let software = cached.zip(cores).map(|(ns, cores)| ns * (processes / cores).max(1.0));

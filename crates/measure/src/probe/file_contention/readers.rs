@@ -4,7 +4,7 @@
 //! ends when it is told to or hears nothing for long, and is killed when the worker dies: closed pipes
 //! would not end it, since the children forked later hold copies. Sources: fork(2), pipe(7), prctl(2).
 
-use super::super::batch::{self, Recorder};
+use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{Channel, RoleReport, Task, Window};
 use super::{FILE_SIZE, PROCESSES};
@@ -36,7 +36,7 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let count = task.point.int(PROCESSES).context("the point names no processes")?;
     let mut readers = Vec::new();
     for number in 0..count {
-        readers.push(Reader::fork(task, number as usize)?);
+        readers.push(ReaderProcess::fork(task, number as usize)?);
     }
     // After the forks: the children shall run wherever there is room.
     let facts = batch::settle_on_one_cpu();
@@ -53,13 +53,13 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     Ok(report)
 }
 
-fn drop_all(readers: &[Reader]) -> Result<()> {
+fn drop_all(readers: &[ReaderProcess]) -> Result<()> {
     readers.iter().try_for_each(|reader| reader.file.drop_cached())
 }
 
-fn window(task: &Task, readers: &mut [Reader], overhead_ns: f64) -> Result<Window> {
+fn window(task: &Task, readers: &mut [ReaderProcess], overhead_ns: f64) -> Result<Window> {
     drop_all(readers)?;
-    let mut recorder = Recorder::start();
+    let mut recorder = BatchRecorder::start();
     let deadline = monotonic_ns() + task.timing.window_ns;
     for reader in readers.iter_mut() {
         reader.commands.write_all(&deadline.to_le_bytes()).context("a reading process is gone")?;
@@ -88,7 +88,7 @@ fn window(task: &Task, readers: &mut [Reader], overhead_ns: f64) -> Result<Windo
 }
 
 /// One child, and the parent's ends of its pipes.
-struct Reader {
+struct ReaderProcess {
     file: Blocks,
     commands: PipeWriter,
     results: PipeReader,
@@ -96,13 +96,13 @@ struct Reader {
 }
 
 /// What a child did in one window.
-struct Done {
+struct ReaderReport {
     elapsed_ns: u64,
     times: Vec<u32>,
 }
 
-impl Reader {
-    fn fork(task: &Task, number: usize) -> Result<Reader> {
+impl ReaderProcess {
+    fn fork(task: &Task, number: usize) -> Result<ReaderProcess> {
         let open = || Blocks::open(task, number, FILE_SIZE, BLOCK_BYTES, false);
         let (file, mut own) = (open()?, open()?);
         own.advise(Advice::Random)?;
@@ -114,10 +114,10 @@ impl Reader {
         // SAFETY: the child reads, writes and looks at the clock; everything it uses was allocated
         // before, and it neither allocates, locks nor unwinds (every index is checked by its loop).
         let child = unsafe { child::fork(|| serve(&mut own, &order, &mut times, &mut commanded, &mut told)) };
-        Ok(Reader { file, commands, results, child: child.context("cannot fork a reading process")? })
+        Ok(ReaderProcess { file, commands, results, child: child.context("cannot fork a reading process")? })
     }
 
-    fn hear(&mut self) -> Result<Done> {
+    fn hear(&mut self) -> Result<ReaderReport> {
         let mut head = [0u8; 16];
         if self.results.read_exact(&mut head).is_err() {
             bail!("a reading process could not read its file, or found other bytes in it");
@@ -128,7 +128,7 @@ impl Reader {
         let mut bytes = vec![0u8; reads * size_of::<u32>()];
         self.results.read_exact(&mut bytes).context("a reading process ended early")?;
         let times = bytes.chunks_exact(4).map(|ns| u32::from_le_bytes([ns[0], ns[1], ns[2], ns[3]]));
-        Ok(Done { elapsed_ns, times: times.collect() })
+        Ok(ReaderReport { elapsed_ns, times: times.collect() })
     }
 
     fn end(mut self) -> Result<()> {

@@ -26,7 +26,7 @@ pub struct FileRead;
 
 /// How a block is read, as another row's prediction names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ReadWay {
     /// 4 KiB past the page cache.
     Direct,
     /// 1 MiB at a time past the page cache: the device's rate.
@@ -39,17 +39,17 @@ pub enum Way {
 
 /// The row of reading 4 KiB of a file of this size in this directory, as an input of other rows'
 /// predictions.
-pub fn cost_of(way: Way, random: bool, bytes: u64, directory: &str) -> RowRef {
+pub fn cost_of(way: ReadWay, random: bool, bytes: u64, directory: &str) -> RowRef {
     let (mode, cache) = match way {
-        Way::Direct => (axes::DIRECT, None),
-        Way::DirectLarge => (axes::DIRECT_LARGE, None),
-        Way::Dropped => (axes::BUFFERED, Some(axes::DROPPED)),
-        Way::Cached => (axes::BUFFERED, Some(axes::WARM)),
+        ReadWay::Direct => (axes::DIRECT, None),
+        ReadWay::DirectLarge => (axes::DIRECT_LARGE, None),
+        ReadWay::Dropped => (axes::BUFFERED, Some(axes::DROPPED)),
+        ReadWay::Cached => (axes::BUFFERED, Some(axes::WARM)),
     };
     let mut coordinates =
         vec![(READ_MODE.id, Value::text(mode)), (FILE_BYTES.id, Value::Int(bytes)), directory_of(directory)];
     coordinates.extend(cache.map(|cache| (PAGE_CACHE.id, Value::text(cache))));
-    if way != Way::DirectLarge {
+    if way != ReadWay::DirectLarge {
         let pattern = if random { axes::RANDOM } else { axes::SEQUENTIAL };
         coordinates.push((READ_PATTERN.id, Value::text(pattern)));
     }

@@ -5,7 +5,7 @@ use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
 use super::super::prediction::{Account, Inputs};
 use super::super::{memory_bandwidth, system_call};
-use super::{Way, axes, cost_of};
+use super::{ReadWay, axes, cost_of};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use syscost_core::axis::Point;
 use syscost_core::units::Unit;
@@ -17,13 +17,13 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
     match (point.text(READ_MODE)?, point.text(PAGE_CACHE)) {
         (axes::BUFFERED, Some(axes::WARM)) => Some(cached(inputs, bytes, BLOCK_BYTES)),
         (axes::BUFFERED, _) if random => {
-            let device = inputs.row("direct_read", row(Way::Direct, true));
-            let software = inputs.row("cached_read", row(Way::Cached, true));
+            let device = inputs.row("direct_read", row(ReadWay::Direct, true));
+            let software = inputs.row("cached_read", row(ReadWay::Cached, true));
             Some(inputs.sum("direct_read + cached_read", device, software))
         }
         (axes::BUFFERED, _) => {
-            let device = inputs.row("device_rate_read", row(Way::DirectLarge, false));
-            let software = inputs.row("cached_read", row(Way::Cached, false));
+            let device = inputs.row("device_rate_read", row(ReadWay::DirectLarge, false));
+            let software = inputs.row("cached_read", row(ReadWay::Cached, false));
             Some(inputs.sum("device_rate_read + cached_read", device, software))
         }
         (axes::DIRECT, _) => {

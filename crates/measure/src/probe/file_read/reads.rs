@@ -1,6 +1,6 @@
 //! The reader: passes over a file, each after its cache was put into the state that the case names.
 
-use super::super::batch::{self, Recorder};
+use super::super::batch::{self, BatchRecorder};
 use super::super::blocks::{self, BLOCK_BYTES, Blocks};
 use super::super::{Channel, RoleReport, Task, Timing, Window};
 use super::axes;
@@ -34,7 +34,7 @@ const LOOK_EVERY: u64 = 16;
 
 /// What a case reads, and how.
 #[derive(Clone, Copy)]
-struct Kind {
+struct ReadKind {
     direct: bool,
     /// Is the file cached when a pass begins?
     warm: bool,
@@ -42,10 +42,10 @@ struct Kind {
     block_bytes: u64,
 }
 
-impl Kind {
-    fn of(point: &Point) -> Kind {
+impl ReadKind {
+    fn of(point: &Point) -> ReadKind {
         let mode = point.text(READ_MODE);
-        Kind {
+        ReadKind {
             direct: mode != Some(axes::BUFFERED),
             warm: point.text(PAGE_CACHE) == Some(axes::WARM),
             random: point.text(READ_PATTERN) == Some(axes::RANDOM),
@@ -60,7 +60,7 @@ impl Kind {
 }
 
 pub fn timing(point: &Point, base: Timing) -> Timing {
-    let kind = Kind::of(point);
+    let kind = ReadKind::of(point);
     if kind.waits() {
         return Timing { window_ns: WINDOW_OF_SINGLES_NS, windows: 1, ..base };
     }
@@ -71,9 +71,9 @@ pub fn timing(point: &Point, base: Timing) -> Timing {
 }
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let kind = Kind::of(&task.point);
+    let kind = ReadKind::of(&task.point);
     let bytes = task.point.int(FILE_BYTES).context("the point has no file size")?;
-    let mut reader = Reader {
+    let mut reader = FileReader {
         file: Blocks::open(task, 0, bytes, kind.block_bytes, kind.direct)?,
         kind,
         order: Vec::new(),
@@ -96,9 +96,9 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     Ok(RoleReport { windows, facts, ..RoleReport::default() })
 }
 
-struct Reader {
+struct FileReader {
     file: Blocks,
-    kind: Kind,
+    kind: ReadKind,
     /// The order of a random pass; empty for a sequential one.
     order: Vec<u64>,
     /// Check the bytes of every block in sequential passes too.
@@ -111,7 +111,7 @@ struct Pass {
     bytes: u64,
 }
 
-impl Reader {
+impl FileReader {
     fn block(&self, index: u64) -> u64 {
         if self.kind.random { self.order[index as usize] } else { index }
     }
@@ -132,7 +132,7 @@ impl Reader {
 
     /// Passes until the window is over; each begins in the case's state of the cache.
     fn window(&mut self, task: &Task, overhead_ns: f64) -> Result<Window> {
-        let mut recorder = Recorder::start();
+        let mut recorder = BatchRecorder::start();
         let mut last = None;
         let (mut blocks, mut passes) = (0, 0);
         while last.is_none() || recorder.elapsed_ns() < task.timing.window_ns {
@@ -185,7 +185,7 @@ impl Reader {
     }
 
     /// Every read timed for itself.
-    fn one_by_one(&mut self, recorder: &mut Recorder, deadline: u64) -> Result<Pass> {
+    fn one_by_one(&mut self, recorder: &mut BatchRecorder, deadline: u64) -> Result<Pass> {
         let mut pass = Pass { blocks: 0, bytes: 0 };
         while pass.blocks < self.file.count() {
             let block = self.block(pass.blocks);
@@ -204,7 +204,7 @@ impl Reader {
     }
 
     /// The whole pass timed as one: read-ahead makes single reads either free or slow.
-    fn as_a_batch(&mut self, recorder: &mut Recorder, deadline: u64) -> Result<Pass> {
+    fn as_a_batch(&mut self, recorder: &mut BatchRecorder, deadline: u64) -> Result<Pass> {
         let mut pass = Pass { blocks: 0, bytes: 0 };
         let look_every = if self.kind.block_bytes > BLOCK_BYTES { 1 } else { LOOK_EVERY };
         let start = monotonic_ns();

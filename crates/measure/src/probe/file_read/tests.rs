@@ -75,9 +75,9 @@ fn every_way_reads_every_byte_of_a_small_file() {
 #[test]
 fn a_row_named_for_predictions_is_a_row_of_the_probe() {
     let point = point(axes::BUFFERED, Some(axes::DROPPED), Some(axes::RANDOM), 1 << 20);
-    assert!(cost_of(Way::Dropped, true, 1 << 20, ".").means(ID, &point));
-    assert!(!cost_of(Way::Cached, true, 1 << 20, ".").means(ID, &point));
+    assert!(cost_of(ReadWay::Dropped, true, 1 << 20, ".").means(ID, &point));
+    assert!(!cost_of(ReadWay::Cached, true, 1 << 20, ".").means(ID, &point));
     let large = super::tests::point(axes::DIRECT_LARGE, None, None, 1 << 20);
-    assert!(cost_of(Way::DirectLarge, false, 1 << 20, ".").means(ID, &large));
+    assert!(cost_of(ReadWay::DirectLarge, false, 1 << 20, ".").means(ID, &large));
     assert_eq!(FileRead.row(&point).map(|row| row.listed), Some(false));
 }

@@ -7,7 +7,7 @@
 
 use super::ring::{Lines, Producer};
 use super::shared_ring::{PIECE_BYTES, RING_BYTES, Taker, producer, shared_memory};
-use super::way::{About, Way};
+use super::way::{Carrier, CarrierAbout};
 use crate::mechanism::{self, Sender, Tally};
 use crate::message::{Message, PAGE};
 use crate::probe::transfer::axes::MESSAGE_BYTES;
@@ -26,9 +26,9 @@ fn capacity(message_bytes: usize) -> usize {
     (RING_BYTES / message_bytes).max(1) * message_bytes
 }
 
-impl Way for Copy {
-    fn about(&self) -> About {
-        About {
+impl Carrier for Copy {
+    fn about(&self) -> CarrierAbout {
+        CarrierAbout {
             id: "copy",
             title: "copy between two cores",
             summary: "one memcpy by the receiver out of memory that the sender's core has just written: the bound",

@@ -85,19 +85,19 @@ fn write_rest(into: &mut impl Write, slices: &[IoSlice<'_>], mut written: usize)
 }
 
 /// read(2) into one large reused buffer.
-pub struct Reader<R: Read> {
+pub struct FileTaker<R: Read> {
     from: R,
     buffer: Buffer,
     filled: usize,
 }
 
-impl<R: Read> Reader<R> {
-    pub fn new(from: R) -> Reader<R> {
-        Reader { from, buffer: Buffer::zeroed(BUFFER_BYTES, PAGE), filled: 0 }
+impl<R: Read> FileTaker<R> {
+    pub fn new(from: R) -> FileTaker<R> {
+        FileTaker { from, buffer: Buffer::zeroed(BUFFER_BYTES, PAGE), filled: 0 }
     }
 }
 
-impl<R: Read> Receiver for Reader<R> {
+impl<R: Read> Receiver for FileTaker<R> {
     fn receive(&mut self) -> io::Result<Received> {
         let mut system_calls = 0;
         loop {

@@ -82,7 +82,7 @@ fn shared(id: &str) -> Option<Axis> {
     })
 }
 
-fn found(point: &Point) -> Option<&'static dyn way::Way> {
+fn found(point: &Point) -> Option<&'static dyn way::Carrier> {
     way::find(point.text_at(WAY.id)?)
 }
 

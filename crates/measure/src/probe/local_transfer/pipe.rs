@@ -1,7 +1,7 @@
 //! `pipe`: writev(2) into a pipe and read(2) out of it. Sources: pipe(7), fcntl(2) (F_SETPIPE_SZ).
 
-use super::files::{Gatherer, Reader};
-use super::way::{About, Way};
+use super::files::{FileTaker, Gatherer};
+use super::way::{Carrier, CarrierAbout};
 use crate::mechanism::{self, Sender};
 use crate::message::Message;
 use crate::receiver::Receiver;
@@ -15,11 +15,11 @@ use syscost_sys::{call, pass};
 /// What every user may ask for unless fs.pipe-max-size was lowered; a pipe is 64 KiB otherwise.
 const PIPE_BYTES: usize = 1 << 20;
 
-pub struct Pipe;
+pub struct PipeCarrier;
 
-impl Way for Pipe {
-    fn about(&self) -> About {
-        About {
+impl Carrier for PipeCarrier {
+    fn about(&self) -> CarrierAbout {
+        CarrierAbout {
             id: "pipe",
             title: "pipe",
             summary: "writev(2) of the eight fields into a pipe of 1 MiB, read(2): copied in and copied out",
@@ -35,7 +35,7 @@ impl Way for Pipe {
         // A user whose pipes together are over fs.pipe-user-pages-soft keeps the size that there is.
         let _ = call::set_pipe_bytes(&reader, PIPE_BYTES);
         pass::send_file(channel, writer.as_fd()).context("cannot pass the pipe")?;
-        Ok(Box::new(Reader::new(File::from(reader))))
+        Ok(Box::new(FileTaker::new(File::from(reader))))
     }
 
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>> {

@@ -36,7 +36,7 @@ const SPINS: u32 = 64;
 const SLEEP_NS: u64 = 100_000_000;
 
 /// One end's view of the ring.
-struct End {
+struct RingEnd {
     memory: SharedFile,
     capacity: usize,
     /// Tells whether the other process lives.
@@ -46,14 +46,14 @@ struct End {
     system_calls: u64,
 }
 
-impl End {
+impl RingEnd {
     fn position(&self, word: usize) -> u64 {
         self.memory.word64(word).load(Ordering::Acquire)
     }
 
     /// Moves a position and wakes the other end where it sleeps and `worth` waking.
     #[inline]
-    fn publish(&mut self, word: usize, position: u64, sleeper: usize, worth: impl FnOnce(&End) -> bool) {
+    fn publish(&mut self, word: usize, position: u64, sleeper: usize, worth: impl FnOnce(&RingEnd) -> bool) {
         self.memory.word64(word).store(position, Ordering::Release);
         fence(Ordering::SeqCst);
         if self.memory.word32(sleeper).load(Ordering::Relaxed) != 0 && worth(self) {
@@ -70,7 +70,7 @@ impl End {
 
     /// Waits until `done`; spins, then sleeps on its own word.
     #[cold]
-    fn wait(&mut self, sleeper: usize, done: impl Fn(&End) -> bool) -> io::Result<()> {
+    fn wait(&mut self, sleeper: usize, done: impl Fn(&RingEnd) -> bool) -> io::Result<()> {
         if self.spin {
             let end = clock::monotonic_ns() + SPIN_NS;
             loop {
@@ -105,7 +105,7 @@ impl End {
 
 /// The end that puts bytes in. Dropping it ends the stream.
 pub struct Producer {
-    end: End,
+    end: RingEnd,
     head: u64,
     /// `head` as an offset into the ring.
     at: usize,
@@ -121,7 +121,7 @@ pub struct Lines {
 
 /// The end that takes bytes out.
 pub struct Consumer {
-    end: End,
+    end: RingEnd,
     tail: u64,
     at: usize,
     head: u64,
@@ -130,7 +130,7 @@ pub struct Consumer {
 /// A new ring: its consumer, and the memory to pass to the other process.
 pub fn create(capacity: usize, peer: UnixStream, spin: bool) -> io::Result<Consumer> {
     let memory = SharedFile::new(DATA + capacity.max(1))?;
-    let end = End { memory, capacity: capacity.max(1), peer, spin, system_calls: 0 };
+    let end = RingEnd { memory, capacity: capacity.max(1), peer, spin, system_calls: 0 };
     Ok(Consumer { end, tail: 0, at: 0, head: 0 })
 }
 
@@ -140,7 +140,7 @@ impl Producer {
         let memory = SharedFile::of(memory)?;
         let capacity = memory.len().checked_sub(DATA).filter(|n| *n > 0);
         let capacity = capacity.ok_or_else(|| io::Error::other("memory too small for a ring"))?;
-        let end = End { memory, capacity, peer, spin, system_calls: 0 };
+        let end = RingEnd { memory, capacity, peer, spin, system_calls: 0 };
         Ok(Producer { end, head: 0, at: 0, published: 0, tail: 0 })
     }
 
@@ -269,7 +269,7 @@ impl Consumer {
             self.at = 0;
         }
         let tail = self.tail;
-        let half_free = |end: &End| (end.position(HEAD) - tail) as usize <= end.capacity / 2;
+        let half_free = |end: &RingEnd| (end.position(HEAD) - tail) as usize <= end.capacity / 2;
         self.end.publish(TAIL, tail, PRODUCER_SLEEPS, half_free);
         Ok(bytes)
     }
@@ -277,7 +277,7 @@ impl Consumer {
     /// False: nothing comes any more.
     fn wait(&mut self) -> io::Result<bool> {
         let tail = self.tail;
-        let closed = |end: &End| end.memory.word32(CLOSED).load(Ordering::SeqCst) != 0;
+        let closed = |end: &RingEnd| end.memory.word32(CLOSED).load(Ordering::SeqCst) != 0;
         self.end.wait(CONSUMER_SLEEPS, |end| end.position(HEAD) != tail || closed(end))?;
         // The producer publishes before it closes: what it put in last is seen here.
         self.head = self.end.position(HEAD);

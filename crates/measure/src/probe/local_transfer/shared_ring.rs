@@ -2,7 +2,7 @@
 //! transfer without the kernel costs. The ring itself is [`super::ring`].
 
 use super::ring::{self, Consumer, Producer};
-use super::way::{About, Way, apart};
+use super::way::{Carrier, CarrierAbout, apart};
 use crate::mechanism::{self, Sender, Tally};
 use crate::message::{self, Message, PAGE};
 use crate::receiver::{Received, Receiver};
@@ -22,9 +22,9 @@ pub const PIECE_BYTES: usize = 32 * 1024;
 
 pub struct SharedRing;
 
-impl Way for SharedRing {
-    fn about(&self) -> About {
-        About {
+impl Carrier for SharedRing {
+    fn about(&self) -> CarrierAbout {
+        CarrierAbout {
             id: "shared_ring",
             title: "shared memory ring",
             summary: "memcpy into a ring that both processes map, and out of it; a futex only where one has to wait long",

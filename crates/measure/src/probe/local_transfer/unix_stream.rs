@@ -1,7 +1,7 @@
 //! `unix_stream`: a Unix stream socket: the kernel's copies without TCP. Source: unix(7).
 
-use super::files::{Gatherer, Reader};
-use super::way::{About, Way};
+use super::files::{FileTaker, Gatherer};
+use super::way::{Carrier, CarrierAbout};
 use crate::mechanism::{self, Sender, Tally};
 use crate::message::Message;
 use crate::receiver::Receiver;
@@ -13,9 +13,9 @@ use syscost_core::axis::Point;
 
 pub struct UnixStreamSocket;
 
-impl Way for UnixStreamSocket {
-    fn about(&self) -> About {
-        About {
+impl Carrier for UnixStreamSocket {
+    fn about(&self) -> CarrierAbout {
+        CarrierAbout {
             id: "unix_stream",
             title: "Unix stream socket",
             summary: "writev(2) of the eight fields, read(2): copied in and copied out, no protocol between",
@@ -23,7 +23,7 @@ impl Way for UnixStreamSocket {
     }
 
     fn receive(&self, channel: &UnixStream, _: &Point) -> Result<Box<dyn Receiver>> {
-        Ok(Box::new(Reader::new(channel.try_clone()?)))
+        Ok(Box::new(FileTaker::new(channel.try_clone()?)))
     }
 
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>> {

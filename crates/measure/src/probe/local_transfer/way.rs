@@ -16,15 +16,15 @@ use syscost_host::topology::Placement;
 
 /// What a way is, for `list`, help, reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct CarrierAbout {
     pub id: &'static str,
     /// What reports call it.
     pub title: &'static str,
     pub summary: &'static str,
 }
 
-pub trait Way: Sync {
-    fn about(&self) -> About;
+pub trait Carrier: Sync {
+    fn about(&self) -> CarrierAbout;
 
     /// Can this machine do it? Tried, not guessed from a version.
     fn available(&self) -> Result<(), Unavailable> {
@@ -47,19 +47,19 @@ pub trait Way: Sync {
 /// Every way, from the longest to the shortest.
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
-pub static ALL: &[&dyn Way] = &[
+pub static ALL: &[&dyn Carrier] = &[
     &unix_stream::UnixStreamSocket,
-    &pipe::Pipe,
+    &pipe::PipeCarrier,
     &shared_ring::SharedRing,
     &copy::Copy,
 ];
 
-pub fn find(id: &str) -> Option<&'static dyn Way> {
+pub fn find(id: &str) -> Option<&'static dyn Carrier> {
     ALL.iter().copied().find(|way| way.about().id == id)
 }
 
 /// A transfer that moves every byte once and does nothing else: no other can cost less.
-pub fn bound() -> &'static dyn Way {
+pub fn bound() -> &'static dyn Carrier {
     &copy::Copy
 }
 

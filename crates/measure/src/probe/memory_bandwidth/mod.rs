@@ -22,7 +22,7 @@ use syscost_core::units::Unit;
 use syscost_host::topology::{Topology, pin_this_thread};
 use syscost_host::{Unavailable, memory, scarce};
 use syscost_sys::stream::Loops;
-use words::{BLOCK, Words};
+use words::{BLOCK, MovedWords};
 
 pub struct MemoryBandwidth;
 
@@ -35,7 +35,7 @@ const IN_MEMORY: u64 = 128 << 20;
 /// The latency of memory is that of the listed row.
 const LATENCY_AT: u64 = 256 << 20;
 /// One way of moving data.
-struct Operation {
+struct MemoryOperation {
     id: &'static str,
     label: &'static str,
     published: Option<&'static str>,
@@ -44,14 +44,19 @@ struct Operation {
     crossings: f64,
 }
 
-const OPERATIONS: &[Operation] = &[
-    Operation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
-    Operation { id: "write", label: "write", published: Some("memory_write_bandwidth"), crossings: 2.0 },
-    Operation { id: "copy", label: "copy", published: None, crossings: 3.0 },
-    Operation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
+const OPERATIONS: &[MemoryOperation] = &[
+    MemoryOperation { id: "read", label: "read", published: Some("memory_read_bandwidth"), crossings: 1.0 },
+    MemoryOperation {
+        id: "write",
+        label: "write",
+        published: Some("memory_write_bandwidth"),
+        crossings: 2.0,
+    },
+    MemoryOperation { id: "copy", label: "copy", published: None, crossings: 3.0 },
+    MemoryOperation { id: "nt_write", label: "write past the caches", published: None, crossings: 1.0 },
 ];
 
-fn operation(point: &Point) -> Option<&'static Operation> {
+fn operation(point: &Point) -> Option<&'static MemoryOperation> {
     OPERATIONS.iter().find(|o| Some(o.id) == point.text(OPERATION))
 }
 
@@ -67,7 +72,7 @@ pub fn rate(operation: &'static str, bytes: u64, threads: u64) -> RowRef {
 
 fn here() -> Vec<Value> {
     let past_caches = Loops::here().has_stores_past_caches();
-    let has = |o: &&Operation| o.id != "nt_write" || past_caches;
+    let has = |o: &&MemoryOperation| o.id != "nt_write" || past_caches;
     OPERATIONS.iter().filter(has).map(|o| Value::text(o.id)).collect()
 }
 
@@ -106,7 +111,7 @@ fn on_cpus(cpus: &[Option<usize>], task: &Task, channel: &mut dyn Channel) -> Re
     let body = |cpu: Option<usize>, tell: mpsc::Sender<()>| -> Result<Timed> {
         let prepared = cpu
             .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
-            .and_then(|()| Words::prepare(bytes, operation.id));
+            .and_then(|()| MovedWords::prepare(bytes, operation.id));
         // Whatever went wrong before: the others are waited for, and so is this one.
         let _ = tell.send(());
         let open = gate.wait();

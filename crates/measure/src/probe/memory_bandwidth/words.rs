@@ -16,7 +16,7 @@ pub const BLOCK: usize = BLOCK_WORDS * WORD;
 const APART: usize = 2048;
 
 /// The words of one thread.
-pub struct Words {
+pub struct MovedWords {
     memory: Mapping,
     /// Words of the whole working set, or of each half of a copy.
     count: usize,
@@ -24,9 +24,9 @@ pub struct Words {
     written_from: usize,
 }
 
-impl Words {
+impl MovedWords {
     /// Touched by the thread that uses them, so that they lie on its NUMA node.
-    pub fn prepare(bytes: usize, operation: &str) -> Result<Words> {
+    pub fn prepare(bytes: usize, operation: &str) -> Result<MovedWords> {
         let halves = if operation == "copy" { 2 } else { 1 };
         let count = bytes / BLOCK / halves * BLOCK_WORDS;
         let written_from = if halves == 2 { (count * WORD).next_multiple_of(4096) + APART } else { 0 };
@@ -34,7 +34,7 @@ impl Words {
         let mut memory = mapped.with_context(|| format!("no memory for a working set of {bytes} bytes"))?;
         memory.populate();
         (1u64..).zip(&mut memory.words()[..count]).for_each(|(n, word)| *word = n);
-        Ok(Words { memory, count, written_from: written_from / WORD })
+        Ok(MovedWords { memory, count, written_from: written_from / WORD })
     }
 
     /// Goes through the words for every window, and checks what became of them.

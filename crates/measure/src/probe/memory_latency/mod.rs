@@ -6,14 +6,14 @@
 
 mod order;
 
-use super::batch::{Recorder, settle_on_one_cpu};
+use super::batch::{BatchRecorder, settle_on_one_cpu};
 use super::hierarchy::Hierarchy;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, Window, cost};
 use anyhow::{Context, Result, bail};
-use order::Order;
+use order::ChaseOrder;
 use std::collections::BTreeMap;
 use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
 use syscost_core::stats;
@@ -107,7 +107,7 @@ fn memory_of(point: &Point) -> Result<(Mapping, BTreeMap<String, String>)> {
 /// A chain in random order, and where it should stand after so many loads.
 struct Course {
     chain: Chain,
-    order: Order,
+    order: ChaseOrder,
     lines: usize,
     loads: u64,
 }
@@ -115,7 +115,7 @@ struct Course {
 impl Course {
     fn lay(memory: Mapping, bytes: usize, line_bytes: usize, seed: u64) -> Course {
         let lines = (bytes / line_bytes).max(1);
-        let order = Order::new(lines, seed);
+        let order = ChaseOrder::new(lines, seed);
         let chain = Chain::lay(memory, lines, line_bytes, |line| order.next(line));
         Course { chain, order, lines, loads: 0 }
     }
@@ -156,7 +156,7 @@ impl Course {
         let loads = self.calibrate(task.timing);
         let mut windows = Vec::new();
         for _ in 0..task.timing.windows {
-            let mut recorder = Recorder::start();
+            let mut recorder = BatchRecorder::start();
             let mut overhead = Vec::new();
             while recorder.elapsed_ns() < task.timing.window_ns || overhead.is_empty() {
                 for _ in 0..OVERHEAD_EVERY {

@@ -12,7 +12,7 @@ use syscost_core::stats::random::Random;
 const ROUNDS: usize = 4;
 
 /// A cycle through the lines `0..lines`, each once.
-pub struct Order {
+pub struct ChaseOrder {
     lines: u64,
     /// The bijection is on `0..=mask`, the next power of two.
     mask: u64,
@@ -27,8 +27,8 @@ struct Round {
     offset: u64,
 }
 
-impl Order {
-    pub fn new(lines: usize, seed: u64) -> Order {
+impl ChaseOrder {
+    pub fn new(lines: usize, seed: u64) -> ChaseOrder {
         let mut random = Random::new(seed);
         let lines = lines.max(1) as u64;
         let bits = lines.next_power_of_two().trailing_zeros().max(2);
@@ -37,7 +37,7 @@ impl Order {
             Round { factor, inverse: inverse_of(factor), offset: random.next_u64() }
         });
         // Half of the bits, so that the xor undoes itself.
-        Order { lines, mask: (1 << bits) - 1, shift: bits.div_ceil(2), rounds }
+        ChaseOrder { lines, mask: (1 << bits) - 1, shift: bits.div_ceil(2), rounds }
     }
 
     /// The line at this place of the cycle.
@@ -95,7 +95,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The lines in the order of the cycle, from line 0 until it comes back.
-    fn walk(order: &Order, lines: usize) -> Vec<usize> {
+    fn walk(order: &ChaseOrder, lines: usize) -> Vec<usize> {
         let mut seen = vec![0];
         while seen.len() <= lines {
             match order.next(*seen.last().unwrap()) {
@@ -110,7 +110,7 @@ mod tests {
     fn it_is_one_cycle_through_every_line_once() {
         for lines in [1, 2, 3, 64, 96, 1000, 8192, 12_289] {
             for seed in 0..8 {
-                let order = Order::new(lines, seed);
+                let order = ChaseOrder::new(lines, seed);
                 let mut seen = walk(&order, lines);
                 assert_eq!(seen.len(), lines, "{lines} lines, seed {seed}");
                 seen.sort_unstable();
@@ -130,7 +130,7 @@ mod tests {
                 (0.0f64, 0.0f64, 0.0f64, 0.0f64);
             let seeds = (200_000 / lines).clamp(4, 200);
             for seed in 0..seeds {
-                let walked = walk(&Order::new(lines, seed as u64), lines);
+                let walked = walk(&ChaseOrder::new(lines, seed as u64), lines);
                 let strides: Vec<i64> = walked.windows(2).map(|w| w[1] as i64 - w[0] as i64).collect();
                 let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
                 strides.iter().for_each(|stride| *counts.entry(*stride).or_default() += 1);

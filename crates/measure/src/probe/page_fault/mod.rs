@@ -8,7 +8,7 @@
 mod ground;
 
 use super::batch::{self, settle_on_one_cpu};
-use super::file_read::{self, Way};
+use super::file_read::{self, ReadWay};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{
@@ -36,26 +36,31 @@ const CACHED_BYTES: u64 = 4 << 20;
 const READ_BYTES: u64 = 64 << 20;
 
 /// One kind of fault.
-struct Fault {
+struct FaultKind {
     id: &'static str,
     label: &'static str,
     of_file: bool,
     published: Option<&'static str>,
 }
 
-const FAULTS: &[Fault] = &[
-    Fault { id: "minor_anonymous", label: "minor, anonymous page", of_file: false, published: None },
-    Fault { id: "huge_anonymous", label: "minor, anonymous huge page", of_file: false, published: None },
-    Fault {
+const FAULTS: &[FaultKind] = &[
+    FaultKind { id: "minor_anonymous", label: "minor, anonymous page", of_file: false, published: None },
+    FaultKind { id: "huge_anonymous", label: "minor, anonymous huge page", of_file: false, published: None },
+    FaultKind {
         id: "minor_file",
         label: "minor, private copy of a cached file's page",
         of_file: true,
         published: None,
     },
-    Fault { id: "major_file", label: "major, file on disk", of_file: true, published: Some("major mmap") },
+    FaultKind {
+        id: "major_file",
+        label: "major, file on disk",
+        of_file: true,
+        published: Some("major mmap"),
+    },
 ];
 
-fn find(point: &Point) -> Option<&'static Fault> {
+fn find(point: &Point) -> Option<&'static FaultKind> {
     FAULTS.iter().find(|f| Some(f.id) == point.text(FAULT))
 }
 
@@ -69,7 +74,7 @@ pub fn fault(kind: &'static str) -> RowRef {
 }
 
 /// The pages of a case, how far apart they are touched, and how many bytes there are.
-fn ground(fault: &Fault, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)> {
+fn ground(fault: &FaultKind, task: &Task) -> Result<(Box<dyn Ground>, usize, usize)> {
     match fault.id {
         "minor_anonymous" => {
             let bytes = ANONYMOUS_PAGES * page_bytes();
@@ -209,7 +214,7 @@ impl OsOperation for PageFault {
         };
         let (formula, filled) = match fault.id {
             "major_file" => {
-                let read = file_read::cost_of(Way::Direct, true, READ_BYTES, directory::of(point));
+                let read = file_read::cost_of(ReadWay::Direct, true, READ_BYTES, directory::of(point));
                 ("trap + direct_read", inputs.row("direct_read", read))
             }
             "minor_file" => {

@@ -131,7 +131,7 @@ impl OsOperation for RemoteFileRead {
         let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
         let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
         let warm = point.text(PAGE_CACHE) == Some(axes::WARM);
-        let way = if warm { file_read::Way::Cached } else { file_read::Way::Dropped };
+        let way = if warm { file_read::ReadWay::Cached } else { file_read::ReadWay::Dropped };
         let link = inputs.constant("wire", 0.0, Unit::Nanoseconds, "a veth pair has none: veth(4)");
         let read = inputs.row("local_read", file_read::cost_of(way, random, bytes, place));
         let trip = inputs.row("round_trip", tcp_round_trip::exchange(axes::VETH));

@@ -89,13 +89,13 @@ EXPORT {{
     )
 }
 
-impl RemoteFile for nfs_client::RemoteFile {
+impl RemoteFile for nfs_client::NfsFile {
     #[inline]
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        nfs_client::RemoteFile::read_at(self, buffer, offset)
+        nfs_client::NfsFile::read_at(self, buffer, offset)
     }
 }
 
 fn open(address: &str) -> io::Result<Box<dyn RemoteFile>> {
-    Ok(Box::new(nfs_client::RemoteFile::open(address, EXPORT, FILE)?))
+    Ok(Box::new(nfs_client::NfsFile::open(address, EXPORT, FILE)?))
 }

@@ -48,7 +48,7 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     }
     let kept = OwnedDirectory::create(Path::new(directory::of(&task.point))).map_err(cannot_write)?;
     let site = furnish(&kept, task)?;
-    let mut running = Running::start(server, &site)?;
+    let mut running = RunningServer::start(server, &site)?;
     running.wait_until_listening(server)?;
     let listener = TcpListener::bind((task.address.as_str(), 0)).context("cannot listen for the reader")?;
     let offer = Offer {
@@ -99,13 +99,13 @@ fn furnish(kept: &OwnedDirectory, task: &Task) -> Result<Site> {
 }
 
 /// A server; dropping it ends it.
-struct Running {
+struct RunningServer {
     child: Child,
     output: PathBuf,
 }
 
-impl Running {
-    fn start(server: &Server, site: &Site) -> Result<Running> {
+impl RunningServer {
+    fn start(server: &Server, site: &Site) -> Result<RunningServer> {
         let program = server.path().with_context(|| format!("{} has gone", server.program))?;
         let hidden: Vec<&Path> = server.hidden.iter().map(Path::new).collect();
         if let Some(over) = hidden.iter().find(|hidden| site.directory.starts_with(hidden)) {
@@ -122,7 +122,7 @@ impl Running {
         command.current_dir(&site.directory).stdin(Stdio::null());
         command.stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        Ok(Running { child, output })
+        Ok(RunningServer { child, output })
     }
 
     fn wait_until_listening(&mut self, server: &Server) -> Result<()> {
@@ -146,7 +146,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -75,13 +75,13 @@ fn configuration(site: &Site) -> String {
     )
 }
 
-impl RemoteFile for smb_client::RemoteFile {
+impl RemoteFile for smb_client::SmbFile {
     #[inline]
     fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        smb_client::RemoteFile::read_at(self, buffer, offset)
+        smb_client::SmbFile::read_at(self, buffer, offset)
     }
 }
 
 fn open(address: &str) -> io::Result<Box<dyn RemoteFile>> {
-    Ok(Box::new(smb_client::RemoteFile::open(address, SHARE, FILE)?))
+    Ok(Box::new(smb_client::SmbFile::open(address, SHARE, FILE)?))
 }

@@ -4,7 +4,7 @@
 //! request to after the call that brought the answer's last byte. Bytes are verified in the warm-up and
 //! at the window's end, outside what is timed.
 
-use super::side::{self, Reading};
+use super::side::{self, SideReading};
 use crate::mechanism::Sender;
 use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
@@ -21,7 +21,7 @@ use syscost_host::{Unavailable, clock};
 pub const ANSWERED: &str = "answered_bytes";
 
 /// One end of a connection: it sends by the case's mechanism and receives by its receiver.
-struct End<'a> {
+struct ClosedLoopEnd<'a> {
     stream: &'a TcpStream,
     sender: Box<dyn Sender>,
     arriving: Stream,
@@ -29,9 +29,9 @@ struct End<'a> {
     messages: u64,
 }
 
-impl<'a> End<'a> {
-    fn start(task: &Task, stream: &'a TcpStream) -> Result<End<'a>> {
-        Ok(End {
+impl<'a> ClosedLoopEnd<'a> {
+    fn start(task: &Task, stream: &'a TcpStream) -> Result<ClosedLoopEnd<'a>> {
+        Ok(ClosedLoopEnd {
             stream,
             sender: sender::start(task, stream)?,
             arriving: Stream::of(task, receiver::start(task, stream)?)?,
@@ -64,8 +64,8 @@ impl<'a> End<'a> {
         Ok((from, clock::monotonic_ns()))
     }
 
-    fn reading(&self) -> Result<Reading> {
-        Reading::of(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
+    fn reading(&self) -> Result<SideReading> {
+        SideReading::of(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
     }
 
     /// From here on nothing is verified as it arrives, unless everything is to be.
@@ -95,7 +95,7 @@ pub fn play_asking(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport>
         channel,
         |pinned| pinned.sender,
         |stream| {
-            let end = End::start(task, stream)?;
+            let end = ClosedLoopEnd::start(task, stream)?;
             Ok(Box::new(move || ask(task, end)))
         },
     )?;
@@ -103,7 +103,7 @@ pub fn play_asking(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport>
     Ok(report)
 }
 
-fn ask(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
+fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
     let mut meter = Meter::open(task.tsc_hz);
     let mut times = Recorder::default();
@@ -146,7 +146,7 @@ pub fn play_answering(task: &Task, channel: &mut dyn Channel) -> Result<RoleRepo
         channel,
         |pinned| pinned.receiver,
         |stream| {
-            let end = End::start(task, stream)?;
+            let end = ClosedLoopEnd::start(task, stream)?;
             Ok(Box::new(move || answer(task, end)))
         },
     )?;
@@ -155,12 +155,12 @@ pub fn play_answering(task: &Task, channel: &mut dyn Channel) -> Result<RoleRepo
 }
 
 /// Answers until the stream ends; its own window is one of the same length, by its own clock.
-fn answer(task: &Task, mut end: End<'_>) -> Result<threads::Done> {
+fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + warmup_ns;
-    let mut opened: Option<(Stamp, Reading)> = None;
+    let mut opened: Option<(Stamp, SideReading)> = None;
     loop {
         let open = end.take()?;
         if open {

@@ -5,9 +5,9 @@
 //! subtracts the due time: one clock, since both sides are on one host.
 
 use super::axes;
-use super::schedule::{Arrivals, Schedule, WIRE_BYTES};
-use super::side::{self, Reading};
-use super::wait::Waiting;
+use super::schedule::{ArrivalSchedule, Arrivals, WIRE_BYTES};
+use super::side::{self, SideReading};
+use super::wait::IdleWait;
 use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
 use crate::probe::streaming::{sending, threads};
@@ -44,7 +44,7 @@ pub fn play_sending(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport
             let (begin, connections) = (&begin, streams.len());
             Ok(Box::new(move || {
                 let start_ns = *begin.get_or_init(|| clock::monotonic_ns() + LEAD_NS);
-                send(task, stream, sender, Schedule::of(start_ns, rate, number, connections))
+                send(task, stream, sender, ArrivalSchedule::of(start_ns, rate, number, connections))
             }))
         },
     )?;
@@ -56,9 +56,9 @@ fn send(
     task: &Task,
     mut stream: &TcpStream,
     mut sender: Box<dyn crate::mechanism::Sender>,
-    schedule: Schedule,
+    schedule: ArrivalSchedule,
 ) -> Result<threads::Done> {
-    let waiting = Waiting::of(&task.point);
+    let waiting = IdleWait::of(&task.point);
     stream.write_all(&schedule.to_wire()).context("cannot tell the schedule")?;
     let bytes = sending::message_bytes(task)?;
     let (warm, end) = schedule.span(task.timing);
@@ -67,11 +67,11 @@ fn send(
     let mut meter = Meter::open(task.tsc_hz);
     let mut lateness = Recorder::default();
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
-    let mut opened: Option<(Stamp, Reading)> = None;
+    let mut opened: Option<(Stamp, SideReading)> = None;
     let mut messages = 0;
     while messages < end {
         if messages == warm {
-            opened = Some((meter.stamp(), Reading::of(messages, sender.as_ref(), None, stream)?));
+            opened = Some((meter.stamp(), SideReading::of(messages, sender.as_ref(), None, stream)?));
         }
         let due_ns = schedule.due_ns(messages);
         let now = waiting.until(due_ns);
@@ -85,7 +85,7 @@ fn send(
         messages += 1;
     }
     if let Some((from, before)) = &opened {
-        let (to, after) = (meter.stamp(), Reading::of(messages, sender.as_ref(), None, stream)?);
+        let (to, after) = (meter.stamp(), SideReading::of(messages, sender.as_ref(), None, stream)?);
         let mut window = side::window(&meter, (from, &to), (before, &after), bytes);
         side::add_sending(&mut window, before, &after);
         window.histogram = Some(lateness.histogram());
@@ -114,7 +114,7 @@ pub fn play_receiving(task: &Task, channel: &mut dyn Channel) -> Result<RoleRepo
 fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
     let mut wire = [0; WIRE_BYTES];
     socket.read_exact(&mut wire).context("the sender told no schedule")?;
-    let schedule = Schedule::from_wire(wire);
+    let schedule = ArrivalSchedule::from_wire(wire);
     ensure!(schedule.interval_ns > 0.0, "the sender's schedule has no interval");
     let bytes = sending::message_bytes(task)?;
     let arrivals = Arrivals::new(schedule, task.timing, bytes);
@@ -125,15 +125,15 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
 fn take(task: &Task, mut stream: Stream, mut arrivals: Arrivals) -> Result<threads::Done> {
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
-    let mut opened: Option<(Stamp, Reading)> = None;
-    let mut closed: Option<(Stamp, Reading)> = None;
+    let mut opened: Option<(Stamp, SideReading)> = None;
+    let mut closed: Option<(Stamp, SideReading)> = None;
     let mut late = false;
     loop {
         let open = stream.take_next()?;
         let now_ns = clock::monotonic_ns();
         arrivals.took(stream.bytes, now_ns)?;
         let receive_calls = stream.system_calls;
-        let reading = || Reading { messages: arrivals.seen, receive_calls, ..Reading::default() };
+        let reading = || SideReading { messages: arrivals.seen, receive_calls, ..SideReading::default() };
         if opened.is_none() && arrivals.warm() {
             opened = Some((meter.stamp(), reading()));
             stream.head_is_over();
@@ -180,7 +180,7 @@ mod tests {
 
     /// Delivers messages when they are due, or so much later; of the last of them one byte may be wrong.
     struct OnSchedule {
-        schedule: Schedule,
+        schedule: ArrivalSchedule,
         late_ns: u64,
         messages: u64,
         delivered: u64,
@@ -211,7 +211,7 @@ mod tests {
         let mut point = Point::default();
         point.set("message_bytes", Value::Int(MESSAGE as u64));
         let task = Task::of(point, TIMING);
-        let schedule = Schedule { start_ns: clock::monotonic_ns(), interval_ns: INTERVAL_NS };
+        let schedule = ArrivalSchedule { start_ns: clock::monotonic_ns(), interval_ns: INTERVAL_NS };
         let messages = schedule.span(TIMING).1 - fewer;
         let receiver = OnSchedule { schedule, late_ns, messages, delivered: 0, damaged, piece: Vec::new() };
         let arrivals = Arrivals::new(schedule, TIMING, MESSAGE as u64);

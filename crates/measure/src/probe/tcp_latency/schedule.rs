@@ -17,17 +17,17 @@ const MOST_WARM: u64 = 2_000;
 
 /// When the messages of one connection are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Schedule {
+pub struct ArrivalSchedule {
     /// CLOCK_MONOTONIC.
     pub start_ns: u64,
     pub interval_ns: f64,
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// That of connection `number` of so many that share a rate: their messages take turns.
-    pub fn of(start_ns: u64, rate: u64, number: usize, connections: usize) -> Schedule {
+    pub fn of(start_ns: u64, rate: u64, number: usize, connections: usize) -> ArrivalSchedule {
         let step_ns = 1e9 / rate.max(1) as f64;
-        Schedule {
+        ArrivalSchedule {
             start_ns: start_ns + (step_ns * number as f64) as u64,
             interval_ns: step_ns * connections as f64,
         }
@@ -45,9 +45,9 @@ impl Schedule {
         wire
     }
 
-    pub fn from_wire(wire: [u8; WIRE_BYTES]) -> Schedule {
+    pub fn from_wire(wire: [u8; WIRE_BYTES]) -> ArrivalSchedule {
         let (start, interval) = wire.split_at(8);
-        Schedule {
+        ArrivalSchedule {
             start_ns: u64::from_le_bytes(start.try_into().expect("eight bytes")),
             interval_ns: f64::from_le_bytes(interval.try_into().expect("eight bytes")),
         }
@@ -63,7 +63,7 @@ impl Schedule {
 
 /// What a receiver saw of a schedule.
 pub struct Arrivals {
-    schedule: Schedule,
+    schedule: ArrivalSchedule,
     message_bytes: u64,
     warm: u64,
     end: u64,
@@ -76,7 +76,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    pub fn new(schedule: Schedule, timing: Timing, message_bytes: u64) -> Arrivals {
+    pub fn new(schedule: ArrivalSchedule, timing: Timing, message_bytes: u64) -> Arrivals {
         let (warm, end) = schedule.span(timing);
         let times = Recorder::default();
         Arrivals { schedule, message_bytes, warm, end, seen: 0, times, before_ns: 0, last_ns: 0 }
@@ -143,24 +143,24 @@ mod tests {
 
     #[test]
     fn connections_share_the_rate_and_take_turns() {
-        let all: Vec<Schedule> = (0..4).map(|i| Schedule::of(1_000, 1_000_000, i, 4)).collect();
+        let all: Vec<ArrivalSchedule> = (0..4).map(|i| ArrivalSchedule::of(1_000, 1_000_000, i, 4)).collect();
         let mut due: Vec<u64> = all.iter().flat_map(|s| (0..3).map(|i| s.due_ns(i))).collect();
         due.sort_unstable();
         assert_eq!(due, (0..12).map(|i| 1_000 + i * 1_000).collect::<Vec<u64>>());
-        assert_eq!(Schedule::from_wire(all[3].to_wire()), all[3]);
+        assert_eq!(ArrivalSchedule::from_wire(all[3].to_wire()), all[3]);
     }
 
     #[test]
     fn a_slow_schedule_has_a_warm_up_and_a_window_too() {
-        let slow = Schedule::of(0, 1, 0, 8);
+        let slow = ArrivalSchedule::of(0, 1, 0, 8);
         assert_eq!(slow.span(TIMING), (1, 2));
-        let fast = Schedule::of(0, 10_000_000, 0, 1);
+        let fast = ArrivalSchedule::of(0, 10_000_000, 0, 1);
         assert_eq!(fast.span(TIMING), (MOST_WARM, MOST_WARM + 10_000_000));
     }
 
     /// A receiver of messages that take 20 us each, from a sender that stands still for `stall_ns` once.
     fn stalled(stall_ns: u64) -> (Histogram, Histogram) {
-        let schedule = Schedule::of(5 * MS, 10_000, 0, 1);
+        let schedule = ArrivalSchedule::of(5 * MS, 10_000, 0, 1);
         let mut arrivals = Arrivals::new(schedule, TIMING, 64);
         let mut from_sending = Recorder::default();
         let (warm, end) = schedule.span(TIMING);
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_message_is_that_of_its_last_byte() {
-        let schedule = Schedule { start_ns: 0, interval_ns: 1_000_000.0 };
+        let schedule = ArrivalSchedule { start_ns: 0, interval_ns: 1_000_000.0 };
         let timing = Timing { warmup_ns: MS, window_ns: 3 * MS, windows: 1 };
         let mut arrivals = Arrivals::new(schedule, timing, 100);
         arrivals.took(100, 500_000).unwrap();
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn an_arrival_before_its_time_is_an_error() {
-        let mut arrivals = Arrivals::new(Schedule::of(1_000, 1_000, 0, 1), TIMING, 8);
+        let mut arrivals = Arrivals::new(ArrivalSchedule::of(1_000, 1_000, 0, 1), TIMING, 8);
         assert!(arrivals.took(8, 999).is_err());
     }
 }

@@ -11,7 +11,7 @@ use syscost_sys::socket;
 
 /// Counts at one moment.
 #[derive(Clone, Copy, Default)]
-pub struct Reading {
+pub struct SideReading {
     pub messages: u64,
     /// Of the mechanism; nothing for a side that only receives.
     pub tally: Tally,
@@ -19,15 +19,15 @@ pub struct Reading {
     pub retransmits: u32,
 }
 
-impl Reading {
+impl SideReading {
     /// Of a side that sends, and receives answers where it has a stream of them.
     pub fn of(
         messages: u64,
         sender: &dyn Sender,
         answers: Option<&Stream>,
         socket: &TcpStream,
-    ) -> Result<Reading> {
-        Ok(Reading {
+    ) -> Result<SideReading> {
+        Ok(SideReading {
             messages,
             tally: sender.tally(),
             receive_calls: answers.map_or(0, |stream| stream.system_calls),
@@ -40,7 +40,7 @@ impl Reading {
 pub fn window(
     meter: &Meter,
     (from, to): (&Stamp, &Stamp),
-    (before, after): (&Reading, &Reading),
+    (before, after): (&SideReading, &SideReading),
     bytes: u64,
 ) -> Window {
     let messages = after.messages - before.messages;
@@ -53,7 +53,7 @@ pub fn window(
 }
 
 /// Adds what only the side has whose mechanism is measured.
-pub fn add_sending(window: &mut Window, before: &Reading, after: &Reading) {
+pub fn add_sending(window: &mut Window, before: &SideReading, after: &SideReading) {
     let mut put = |id: &str, n: u64| window.quantities.insert(id.into(), Some(n as f64));
     let (from, to) = (&before.tally, &after.tally);
     put("completions", to.completions - from.completions);

@@ -17,18 +17,18 @@ use syscost_sys::sleep::sleep;
 const AWAKE_NS: u64 = 80_000;
 
 /// How one thread waits.
-pub struct Waiting {
+pub struct IdleWait {
     /// A thread that gives way also does so to strangers, for a whole turn of theirs: only where it must.
     gives_way: bool,
 }
 
-impl Waiting {
+impl IdleWait {
     /// For the calling thread, whose sleeps then end when asked, not up to 50 us later.
-    pub fn of(point: &Point) -> Waiting {
+    pub fn of(point: &Point) -> IdleWait {
         process::sleep_exactly();
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
         let crowded = 2 * point.int(THREADS).unwrap_or(1) > cpus;
-        Waiting { gives_way: crowded || point.text(PLACEMENT) != Some("different") }
+        IdleWait { gives_way: crowded || point.text(PLACEMENT) != Some("different") }
     }
 
     /// Returns the time, which is no earlier than this one.
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn it_is_never_early() {
         for gives_way in [false, true] {
-            let waiting = Waiting { gives_way };
+            let waiting = IdleWait { gives_way };
             for ahead_ns in [0, 20_000, 300_000] {
                 let due_ns = clock::monotonic_ns() + ahead_ns;
                 assert!(waiting.until(due_ns) >= due_ns);

@@ -120,7 +120,7 @@ impl Probe for TcpPath {
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
         Transfer.available(point)?;
-        let lent = steps::find(point).is_some_and(|step| step.how == steps::How::Lent);
+        let lent = steps::find(point).is_some_and(|step| step.how == steps::StepKind::Lent);
         if lent { mechanism::zerocopy_available() } else { Ok(()) }
     }
 

@@ -5,7 +5,7 @@
 //! included. Neither side sleeps between turns, since a stream does not: a CPU that went idle comes
 //! back with cold caches, and its first call would pay for them.
 
-use super::steps::{self, How, Step};
+use super::steps::{self, PathStep, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
 use crate::probe::Window;
@@ -47,7 +47,7 @@ fn with_two_connections(task: &Task) -> Task {
     task
 }
 
-fn step(task: &Task) -> Result<&'static Step> {
+fn step(task: &Task) -> Result<&'static PathStep> {
     steps::find(&task.point).with_context(|| format!("no step at {}", task.point))
 }
 
@@ -77,7 +77,7 @@ fn clock_ns() -> f64 {
 
 /// The turns of one window.
 #[derive(Default)]
-struct Turns {
+struct StepTurns {
     began: u64,
     ns: Vec<f64>,
     completion_ns: Vec<f64>,
@@ -85,7 +85,7 @@ struct Turns {
     sleeps: u64,
 }
 
-impl Turns {
+impl StepTurns {
     fn window(&self, bytes: f64, own: [(&str, Option<f64>); 3]) -> Window {
         let turns = self.ns.len() as f64;
         let quantities = own.into_iter().chain([("turns", Some(turns))]);
@@ -111,7 +111,7 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 
     let turn_bytes = step.bytes * step.calls;
     let mut room = Buffer::zeroed(BUFFER_BYTES, PAGE);
-    let (mut windows, mut received) = (BTreeMap::<u8, Turns>::new(), 0u64);
+    let (mut windows, mut received) = (BTreeMap::<u8, StepTurns>::new(), 0u64);
     let mut said = [WARM];
     loop {
         hear(control, &mut said).context("the sender went away")?;
@@ -129,8 +129,9 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         }
         received += turn_bytes as u64;
         if said[0] != WARM {
-            let turns =
-                windows.entry(said[0]).or_insert_with(|| Turns { began: monotonic_ns(), ..Turns::default() });
+            let turns = windows
+                .entry(said[0])
+                .or_insert_with(|| StepTurns { began: monotonic_ns(), ..StepTurns::default() });
             turns.ns.push(ns / calls as f64);
             turns.calls += calls;
             turns.sleeps += sleeps;
@@ -166,7 +167,7 @@ fn hear(control: &TcpStream, said: &mut [u8; 1]) -> Result<()> {
 }
 
 /// Takes a turn's bytes; returns the number of calls.
-fn take(data: &TcpStream, step: &Step, room: &mut Buffer, bytes: usize) -> Result<u64> {
+fn take(data: &TcpStream, step: &PathStep, room: &mut Buffer, bytes: usize) -> Result<u64> {
     let flags = if step.dropped { libc::MSG_TRUNC } else { 0 };
     let (mut got, mut calls) = (0, 0);
     while got < bytes {
@@ -178,7 +179,7 @@ fn take(data: &TcpStream, step: &Step, room: &mut Buffer, bytes: usize) -> Resul
     Ok(calls)
 }
 
-fn verify(room: &Buffer, step: &Step, bytes: usize) -> Result<()> {
+fn verify(room: &Buffer, step: &PathStep, bytes: usize) -> Result<()> {
     message::verify(&room[..bytes.min(SAMPLE_BYTES)], 0, step.bytes)
         .map_err(|at| anyhow!("byte {at} of the turn is not what was sent"))
 }
@@ -187,35 +188,35 @@ fn verify(room: &Buffer, step: &Step, bytes: usize) -> Result<()> {
 const SAMPLE_BYTES: usize = 64;
 
 /// What the sender's turns use.
-struct Source {
-    step: &'static Step,
+struct StepSource {
+    step: &'static PathStep,
     /// One after another; a step that does not lend has one.
     ring: Vec<Gather>,
     next: usize,
     _pieces: Vec<Buffer>,
 }
 
-impl Source {
-    fn of(step: &'static Step) -> Source {
+impl StepSource {
+    fn of(step: &'static PathStep) -> StepSource {
         let each = step.bytes / step.pieces;
         let piece = |number: usize| {
             let mut buffer = Buffer::zeroed(each, PAGE.min(each.next_power_of_two()));
             message::fill(&mut buffer, number % step.pieces * each);
             buffer
         };
-        let large = step.how == How::Lent && step.bytes > PAGE;
+        let large = step.how == StepKind::Lent && step.bytes > PAGE;
         let lots = if large { LENT_RING_BYTES.div_ceil(step.bytes) } else { 1 };
         let pieces: Vec<Buffer> = (0..lots * step.pieces).map(piece).collect();
         let ring = pieces.chunks(step.pieces).map(Gather::of).collect();
-        Source { step, ring, next: 0, _pieces: pieces }
+        StepSource { step, ring, next: 0, _pieces: pieces }
     }
 
     /// The calls of a turn.
     fn send(&mut self, data: &TcpStream) -> Result<()> {
         let flags = match self.step.how {
-            How::Copied => 0,
-            How::Held => libc::MSG_MORE,
-            How::Lent => libc::MSG_ZEROCOPY,
+            StepKind::Copied => 0,
+            StepKind::Held => libc::MSG_MORE,
+            StepKind::Lent => libc::MSG_ZEROCOPY,
         };
         for _ in 0..self.step.calls {
             let at = self.next % self.ring.len();
@@ -233,19 +234,20 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::connect_all(&task)?;
     let [data, control] = &streams[..] else { bail!("two connections were wanted") };
     report.facts.extend(connection::facts(data));
-    if step.how == How::Lent {
+    if step.how == StepKind::Lent {
         socket::enable_zerocopy(data.as_raw_fd())?;
     }
-    let mut sender = Sender { source: Source::of(step), data, control, overhead: clock_ns(), sent: 0 };
+    let mut sender =
+        StepSender { source: StepSource::of(step), data, control, overhead: clock_ns(), sent: 0 };
     channel.ready()?;
 
-    let mut warm = Turns::default();
+    let mut warm = StepTurns::default();
     let until = monotonic_ns() + task.timing.warmup_ns;
     while monotonic_ns() < until {
         sender.turn(WARM, &mut warm)?;
     }
     for window in 1..=task.timing.windows.min(u32::from(WARM) - 1) as u8 {
-        let mut turns = Turns { began: monotonic_ns(), ..Turns::default() };
+        let mut turns = StepTurns { began: monotonic_ns(), ..StepTurns::default() };
         while turns.ns.is_empty() || monotonic_ns() < turns.began + task.timing.window_ns {
             sender.turn(window, &mut turns)?;
         }
@@ -261,17 +263,17 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     Ok(report)
 }
 
-struct Sender<'a> {
-    source: Source,
+struct StepSender<'a> {
+    source: StepSource,
     data: &'a TcpStream,
     control: &'a TcpStream,
     overhead: f64,
     sent: u64,
 }
 
-impl Sender<'_> {
+impl StepSender<'_> {
     /// One turn: what the sender does of it is timed, then the receiver takes it and answers.
-    fn turn(&mut self, window: u8, turns: &mut Turns) -> Result<()> {
+    fn turn(&mut self, window: u8, turns: &mut StepTurns) -> Result<()> {
         let step = self.source.step;
         if step.asleep {
             self.hand_over(window)?;
@@ -284,7 +286,7 @@ impl Sender<'_> {
         self.source.send(self.data)?;
         let ns = (thread_cpu_ns() - from) as f64 - self.overhead;
         turns.ns.push(ns.max(0.0) / step.calls as f64);
-        if step.how == How::Held {
+        if step.how == StepKind::Held {
             socket::push(self.data.as_raw_fd()).context("cannot push")?;
         }
         if !step.asleep {
@@ -294,7 +296,7 @@ impl Sender<'_> {
         hear(self.control, &mut answer).context("the receiver went away")?;
         ensure!(answer[0] == window, "the receiver answered another turn");
         self.sent += (step.bytes * step.calls) as u64;
-        if step.how == How::Lent { self.reap(turns) } else { Ok(()) }
+        if step.how == StepKind::Lent { self.reap(turns) } else { Ok(()) }
     }
 
     fn hand_over(&self, window: u8) -> Result<()> {
@@ -302,7 +304,7 @@ impl Sender<'_> {
     }
 
     /// Takes the completions of the turn's calls; the pieces are used again after it.
-    fn reap(&mut self, turns: &mut Turns) -> Result<()> {
+    fn reap(&mut self, turns: &mut StepTurns) -> Result<()> {
         let (mut covered, mut looks) = (0, Vec::new());
         while covered < self.source.step.calls as u32 {
             let from = thread_cpu_ns();

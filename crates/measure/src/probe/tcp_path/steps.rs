@@ -4,7 +4,7 @@ use syscost_core::axis::Point;
 
 /// How a turn's calls hand over their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum StepKind {
     /// send(2) or sendmsg(2): the kernel copies.
     Copied,
     /// The same, saying that more follows: nothing leaves until the turn's end.
@@ -15,7 +15,7 @@ pub enum How {
 
 /// One step.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct PathStep {
     pub id: &'static str,
     /// What its cost is, for reports.
     pub title: &'static str,
@@ -24,7 +24,7 @@ pub struct Step {
     pub pieces: usize,
     /// Calls of a turn.
     pub calls: usize,
-    pub how: How,
+    pub how: StepKind,
     /// Does the receiver sleep in its receive call when the bytes come?
     pub asleep: bool,
     /// Are the bytes dropped in the kernel rather than copied to the receiver?
@@ -40,13 +40,13 @@ pub const LONG_BYTES: usize = 2 * LARGE_BYTES;
 /// Pieces of a gathered call.
 pub const PIECES: usize = 8;
 
-const PLAIN: Step = Step {
+const PLAIN: PathStep = PathStep {
     id: "transmit",
     title: "a call that sends a small segment",
     bytes: SMALL_BYTES,
     pieces: 1,
     calls: 8,
-    how: How::Copied,
+    how: StepKind::Copied,
     asleep: false,
     dropped: false,
 };
@@ -74,21 +74,21 @@ pub const LENT_PIECES: &str = "lent_pieces";
 pub const LENT_LARGE: &str = "lent_large";
 
 #[rustfmt::skip]
-pub static ALL: &[Step] = &[
+pub static ALL: &[PathStep] = &[
     PLAIN,
-    Step { id: SINGLE, title: "a small segment by itself", calls: 1, ..PLAIN },
-    Step { id: APPEND, title: "a call that adds to a held segment", calls: 16, how: How::Held, ..PLAIN },
-    Step { id: GATHER, title: "a small segment from eight pieces", pieces: PIECES, ..PLAIN },
-    Step { id: MIDDLE, title: "a call of 8 KiB", bytes: MIDDLE_BYTES, calls: 4, ..PLAIN },
-    Step { id: LARGE, title: "a call of 60 KiB", bytes: LARGE_BYTES, calls: 2, ..PLAIN },
-    Step { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
-    Step { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
-    Step { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: true, ..PLAIN },
-    Step { id: LENT, title: "a small segment lent", calls: 1, how: How::Lent, ..PLAIN },
-    Step { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: How::Lent, ..PLAIN },
-    Step { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 1, how: How::Lent, ..PLAIN },
+    PathStep { id: SINGLE, title: "a small segment by itself", calls: 1, ..PLAIN },
+    PathStep { id: APPEND, title: "a call that adds to a held segment", calls: 16, how: StepKind::Held, ..PLAIN },
+    PathStep { id: GATHER, title: "a small segment from eight pieces", pieces: PIECES, ..PLAIN },
+    PathStep { id: MIDDLE, title: "a call of 8 KiB", bytes: MIDDLE_BYTES, calls: 4, ..PLAIN },
+    PathStep { id: LARGE, title: "a call of 60 KiB", bytes: LARGE_BYTES, calls: 2, ..PLAIN },
+    PathStep { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
+    PathStep { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
+    PathStep { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: true, ..PLAIN },
+    PathStep { id: LENT, title: "a small segment lent", calls: 1, how: StepKind::Lent, ..PLAIN },
+    PathStep { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: StepKind::Lent, ..PLAIN },
+    PathStep { id: LENT_LARGE, title: "60 KiB lent", bytes: LARGE_BYTES, calls: 1, how: StepKind::Lent, ..PLAIN },
 ];
 
-pub fn find(point: &Point) -> Option<&'static Step> {
+pub fn find(point: &Point) -> Option<&'static PathStep> {
     ALL.iter().find(|step| Some(step.id) == point.text_at(super::STEP.id))
 }

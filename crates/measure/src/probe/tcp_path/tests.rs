@@ -1,7 +1,7 @@
 //! Both sides of every step on loopback, in two threads: the work is done and both agree on it.
 
 use super::sides;
-use super::steps::{self, How};
+use super::steps::{self, StepKind};
 use super::*;
 use std::sync::mpsc;
 use syscost_core::axis::Point;
@@ -43,7 +43,7 @@ fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
 #[test]
 fn every_step_moves_its_bytes_and_both_sides_agree() {
     for step in steps::ALL {
-        if step.how == How::Lent && mechanism::zerocopy_available().is_err() {
+        if step.how == StepKind::Lent && mechanism::zerocopy_available().is_err() {
             eprintln!("skipped: {}: this kernel lends no memory to TCP", step.id);
             continue;
         }
@@ -58,7 +58,7 @@ fn every_step_moves_its_bytes_and_both_sides_agree() {
         for sample in &samples {
             assert!(sample.ops > 0.0 && sample.bytes == sample.ops * (step.bytes * step.calls) as f64);
             assert!(sample.get("call_ns").is_some() && sample.get("receive_ns").is_some(), "{}", step.id);
-            assert_eq!(sample.get("completion_ns").is_some(), step.how == How::Lent, "{}", step.id);
+            assert_eq!(sample.get("completion_ns").is_some(), step.how == StepKind::Lent, "{}", step.id);
         }
     }
 }

@@ -14,7 +14,7 @@ use syscost_sys::mapping::page_bytes;
 /// What receivers that read into memory of their own have of it.
 const RECEIVERS_BYTES: u64 = 128 << 10;
 
-struct Limits {
+struct QueueLimits {
     /// Both queues of a connection, at most, where nobody set their size.
     each_bytes: u64,
     /// Those of all connections of the machine.
@@ -24,14 +24,14 @@ struct Limits {
 /// Most that so many connections hold at this point, over both sides.
 pub fn bytes(point: &Point, connections: u64) -> u64 {
     // Asked once: a plan of a hundred thousand cases wants it for each.
-    static LIMITS: OnceLock<Limits> = OnceLock::new();
-    let limits = LIMITS.get_or_init(Limits::read);
+    static LIMITS: OnceLock<QueueLimits> = OnceLock::new();
+    let limits = LIMITS.get_or_init(QueueLimits::read);
     let asked = point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
     limits.of(asked, connections).saturating_add(connections.saturating_mul(RECEIVERS_BYTES))
 }
 
-impl Limits {
-    fn read() -> Limits {
+impl QueueLimits {
+    fn read() -> QueueLimits {
         let last = |name: &str, otherwise: u64| {
             let text = fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default();
             text.split_whitespace().last().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
@@ -39,7 +39,7 @@ impl Limits {
         // Otherwise as they come.
         let each_bytes = last("tcp_rmem", 6 << 20) + last("tcp_wmem", 4 << 20);
         let all_bytes = last("tcp_mem", 1 << 16).saturating_mul(page_bytes() as u64);
-        Limits { each_bytes, all_bytes }
+        QueueLimits { each_bytes, all_bytes }
     }
 
     fn of(&self, asked: u64, connections: u64) -> u64 {
@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn buffers_add_up_until_tcp_has_no_more() {
-        let limits = Limits { each_bytes: 10, all_bytes: 1000 };
+        let limits = QueueLimits { each_bytes: 10, all_bytes: 1000 };
         assert_eq!((limits.of(0, 3), limits.of(20, 3), limits.of(20, 300)), (30, 240, 1000));
-        let here = Limits::read();
+        let here = QueueLimits::read();
         assert!(here.each_bytes >= 1 << 16 && here.all_bytes >= 1 << 20, "what this kernel allows");
     }
 }

@@ -5,7 +5,7 @@
 
 /// The state of a chain whose every request has a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SendOutcome {
     /// Messages at the head of the chain that are out.
     pub whole: usize,
     /// Bytes that are out of the one behind them.
@@ -30,13 +30,13 @@ pub enum Why {
 
 /// Judges the results, given the bytes that each request had to send.
 #[inline]
-pub fn of(results: &[i32], left: impl Fn(usize) -> usize) -> Outcome {
+pub fn of(results: &[i32], left: impl Fn(usize) -> usize) -> SendOutcome {
     let whole = results.iter().enumerate().take_while(|(i, r)| usize::try_from(**r) == Ok(left(*i))).count();
     let Some((first, behind)) = results[whole..].split_first() else {
-        return Outcome { whole, part: 0, why: Why::Done };
+        return SendOutcome { whole, part: 0, why: Why::Done };
     };
     let part = usize::try_from(*first).unwrap_or(0);
-    Outcome { whole, part, why: why(*first, behind) }
+    SendOutcome { whole, part, why: why(*first, behind) }
 }
 
 #[cold]
@@ -62,7 +62,7 @@ mod tests {
     const CANCELLED: i32 = -libc::ECANCELED;
 
     fn judge(results: &[i32]) -> (usize, usize, Why) {
-        let Outcome { whole, part, why } = of(results, |_| 100);
+        let SendOutcome { whole, part, why } = of(results, |_| 100);
         (whole, part, why)
     }
 

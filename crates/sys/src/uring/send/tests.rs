@@ -53,7 +53,13 @@ fn messages(count: usize, bytes: usize, way: Way) -> (Vec<Memory>, Vec<u8>) {
 }
 
 /// Sends `rounds` times the line's messages in calls of `call`, and returns what arrived and the counts.
-fn through(way: Way, bytes: usize, count: usize, call: usize, rounds: usize) -> (Vec<u8>, Vec<u8>, Counts) {
+fn through(
+    way: Way,
+    bytes: usize,
+    count: usize,
+    call: usize,
+    rounds: usize,
+) -> (Vec<u8>, Vec<u8>, SubmissionCounts) {
     let (socket, mut peer) = pair();
     let (memory, all) = messages(count, bytes, way);
     let reader = std::thread::spawn(move || {
