@@ -13,7 +13,7 @@ use syscost_lab::{Arch, Nic};
 #[command(name = "syscost", version, max_term_width = 80, after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
     #[command(flatten)]
     pub global: Global,
 }
@@ -51,7 +51,7 @@ pub struct Global {
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum CliCommand {
     /// What can be measured: probes, mechanisms, receivers; available here, or why not
     List(ListArgs),
     /// Will this machine give clean numbers? Each point with its remedy

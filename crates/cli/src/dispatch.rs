@@ -2,7 +2,7 @@
 //!
 //! A subcommand reads flags, calls the rooms above, and prints. It measures and computes nothing.
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
     analyse, args, audit, check, completions, course, doctor, explain, lab, list, man, output, plan, report,
@@ -50,7 +50,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let done = dispatch(&cli, matches, command);
     // A run has it among its warnings.
-    if done.is_err() || !matches!(cli.command, Command::Run(_)) {
+    if done.is_err() || !matches!(cli.command, CliCommand::Run(_)) {
         for copy in remote::copies() {
             let InstalledCopy { place, removal } = copy;
             output::complain(&format!("copied syscost to {place}, where it stays; to remove it: {removal}"));
@@ -81,19 +81,19 @@ fn causes(error: &anyhow::Error) -> String {
 fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<CommandOutcome> {
     let global = &cli.global;
     match &cli.command {
-        Command::List(args) => list::run(args, global),
-        Command::Doctor(args) => doctor::run(args, global),
-        Command::Plan(args) => plan::run(args, matches, global),
-        Command::Completions { shell } => completions::run(*shell),
-        Command::Man { out } => man::run(out.as_deref()),
-        Command::Check(args) => check::run(args, matches, global),
-        Command::Audit(args) => audit::run(args, matches, global),
-        Command::Run(args) => run::run(args, matches, global, command),
-        Command::Lab(args) => lab::run(args, matches, global, command),
-        Command::Report(args) => report::run(args, global),
-        Command::Explain(args) => explain::run(args, global),
-        Command::Analyse(args) => analyse::run(args, global),
-        Command::Course(args) => course::run(args, global),
+        CliCommand::List(args) => list::run(args, global),
+        CliCommand::Doctor(args) => doctor::run(args, global),
+        CliCommand::Plan(args) => plan::run(args, matches, global),
+        CliCommand::Completions { shell } => completions::run(*shell),
+        CliCommand::Man { out } => man::run(out.as_deref()),
+        CliCommand::Check(args) => check::run(args, matches, global),
+        CliCommand::Audit(args) => audit::run(args, matches, global),
+        CliCommand::Run(args) => run::run(args, matches, global, command),
+        CliCommand::Lab(args) => lab::run(args, matches, global, command),
+        CliCommand::Report(args) => report::run(args, global),
+        CliCommand::Explain(args) => explain::run(args, global),
+        CliCommand::Analyse(args) => analyse::run(args, global),
+        CliCommand::Course(args) => course::run(args, global),
     }
 }
 

@@ -3,23 +3,24 @@
 //! Tracing slows what it watches, so nothing of such a round is a sample. Where the kernel does not
 //! let this user trace, what the workers themselves know is kept and the rest is said to be unknown.
 
+use super::check::each_case;
 use super::{Event, PATIENCE};
 use crate::worker::path::{self, Paths};
 use crate::worker::{self, Observer, ReadyRound, RoundError, RoundOptions};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Audit, CpuTimes, Failure, State, Warning};
+use syscost_experiment::run::{Audit, CpuTimes, Failure, Warning};
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Tier, Watched};
 use syscost_measure::probe::{self, Copies, CopyTotals, Timing};
-use syscost_sys::{random, signals};
+use syscost_sys::signals;
 
 /// What a round found, and the marks of what disturbed it.
 type AuditRound<T> = Result<(T, BTreeSet<String>), RoundError>;
@@ -270,33 +271,15 @@ pub struct Audited {
 
 /// Audits every case of a plan that moves data; writes nothing.
 pub fn audit(plan: &Plan, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Audited> {
-    signals::catch().context("cannot catch Ctrl-C")?;
-    let mut paths = Paths::new(&random::token().context("the kernel gives no random numbers")?[..6]);
-    let mut scratch = Scratch::default();
     let mut auditor = Auditor::attach();
-    let mut found = Audited::default();
-    watch(&Event::Started { cases: plan.cases.len(), skips: plan.skips.len(), estimate_ns: 0 });
-    for case in plan.cases.iter().filter(|case| case.twin_of.is_none() && audited(case)) {
-        match auditor.audit(case, &mut paths, &mut scratch, PATIENCE) {
-            Ok(audit) => {
-                watch(&Event::CaseAudited { case, audit: &audit });
-                found.audits.push(audit);
-            }
-            Err(RoundError::Interrupted) => break,
-            Err(RoundError::Unavailable(why)) => {
-                watch(&Event::CaseSkipped { case, why: &why });
-                found.skips.push(Skip { probe: case.probe.clone(), point: case.point.clone(), why });
-            }
-            Err(error) => {
-                let message = error.to_string();
-                watch(&Event::CaseFailed { round: 0, case, message: &message });
-                found.failures.push(Failure { case: case.index, round: 0, message });
-            }
-        }
-    }
-    let state = if signals::caught() { State::Interrupted } else { State::Complete };
-    watch(&Event::Finished { state });
-    Ok(found)
+    let mut audits = Vec::new();
+    let (failures, skips) = each_case(plan, audited, watch, &mut |case, paths, scratch, watch| {
+        let audit = auditor.audit(case, paths, scratch, PATIENCE)?;
+        watch(&Event::CaseAudited { case, audit: &audit });
+        audits.push(audit);
+        Ok(())
+    })?;
+    Ok(Audited { audits, failures, skips })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use event::Event;
 
 use crate::worker::path::Paths;
 use anyhow::{Context, Result};
-use schedule::Schedule;
+use schedule::RoundSchedule;
 use session::Session;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -55,7 +55,7 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     let (dir, run) = if options.resume { begin::resume(&options)? } else { begin::create(&options)? };
     let (plan, spec) = (run.record.plan.clone(), run.record.spec.clone());
     let part = options.part.unwrap_or(Part { first_case: 0, limit: options.spec.time_limit() });
-    let schedule = Schedule::new(&plan, &spec).starting_at(part.first_case).recalling(&run);
+    let schedule = RoundSchedule::new(&plan, &spec).starting_at(part.first_case).recalling(&run);
     watch(&Event::Started {
         cases: plan.cases.len(),
         skips: plan.skips.len(),

@@ -33,7 +33,7 @@ struct CaseProgress {
     longest_visit: Duration,
 }
 
-pub struct Schedule<'a> {
+pub struct RoundSchedule<'a> {
     pub plan: &'a Plan,
     pub spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
@@ -45,8 +45,8 @@ pub struct Schedule<'a> {
     first_case: usize,
 }
 
-impl<'a> Schedule<'a> {
-    pub fn new(plan: &'a Plan, spec: &'a Spec) -> Schedule<'a> {
+impl<'a> RoundSchedule<'a> {
+    pub fn new(plan: &'a Plan, spec: &'a Spec) -> RoundSchedule<'a> {
         let decisive: Vec<Vec<Metric>> = plan.cases.iter().map(decisive_metrics).collect();
         let cases = decisive
             .iter()
@@ -55,7 +55,8 @@ impl<'a> Schedule<'a> {
                 ..CaseProgress::default()
             })
             .collect();
-        let mut schedule = Schedule { plan, spec, decisive, cases, open: BTreeSet::new(), first_case: 0 };
+        let mut schedule =
+            RoundSchedule { plan, spec, decisive, cases, open: BTreeSet::new(), first_case: 0 };
         (0..schedule.cases.len()).for_each(|case| schedule.look_at(case));
         schedule
     }
@@ -70,12 +71,12 @@ impl<'a> Schedule<'a> {
     }
 
     /// The same for the cases from this one on.
-    pub fn starting_at(self, first_case: usize) -> Schedule<'a> {
-        Schedule { first_case, ..self }
+    pub fn starting_at(self, first_case: usize) -> RoundSchedule<'a> {
+        RoundSchedule { first_case, ..self }
     }
 
     /// What an interrupted run already measured, and which cases it gave up.
-    pub fn recalling(mut self, run: &Run) -> Schedule<'a> {
+    pub fn recalling(mut self, run: &Run) -> RoundSchedule<'a> {
         for case in &self.plan.cases {
             let own = run.samples.of_case(case.index);
             let mut rounds: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn a_round_of_which_nothing_is_used_is_made_up_for() {
         let (spec, plan) = spec();
-        let mut schedule = Schedule::new(&plan, &spec);
+        let mut schedule = RoundSchedule::new(&plan, &spec);
         let (clean, marked) = (sample(&[]), sample(&["stopped"]));
         schedule.measured(0, 0, &[&marked, &marked], Duration::ZERO);
         assert!(schedule.has_rounds(0) && !schedule.due(0).contains(&0), "it ran in this round");
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn a_machine_that_is_always_disturbed_comes_to_an_end() {
         let (spec, plan) = spec();
-        let mut schedule = Schedule::new(&plan, &spec);
+        let mut schedule = RoundSchedule::new(&plan, &spec);
         let marked = sample(&["steal"]);
         for round in 0..5 {
             assert!(schedule.due(round).contains(&0), "round {round}");

@@ -1,7 +1,7 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
 use super::audit::{self, Auditor};
-use super::schedule::{MOST_VISITS_PER_ROUND, Schedule};
+use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
 use super::{Event, PATIENCE, forecast, unix_ns};
 use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
@@ -56,7 +56,7 @@ impl Calendar {
 pub struct Session<'a> {
     plan: &'a Plan,
     spec: &'a Spec,
-    schedule: Schedule<'a>,
+    schedule: RoundSchedule<'a>,
     watch: &'a mut dyn FnMut(&Event<'_>),
     dir: RunDir,
     run: Run,
@@ -76,7 +76,7 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub fn new(
-        schedule: Schedule<'a>,
+        schedule: RoundSchedule<'a>,
         (dir, run): (RunDir, Run),
         paths: Paths,
         end: Instant,

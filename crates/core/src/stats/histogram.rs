@@ -1,6 +1,6 @@
 //! Distributions of single times: recorded in constant time, kept whole, merged without loss.
 //!
-//! [`Recorder`] counts into the buckets of an HDR histogram (three significant digits, so a value is
+//! [`HistogramRecorder`] counts into the buckets of an HDR histogram (three significant digits, so a value is
 //! known to 0.1 %); [`Histogram`] is what was counted, sparse. A quantile is the value of its bucket's
 //! upper end, and it is only given where enough values lie beyond it ([`ENOUGH`]): a quantile that
 //! stands on three values is one of those values, not a property of the distribution.
@@ -18,19 +18,19 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 pub const LARGEST_NS: u64 = 60_000_000_000;
 
 /// Takes in values while something is measured: no allocation, a few nanoseconds each.
-pub struct Recorder(hdrhistogram::Histogram<u64>);
+pub struct HistogramRecorder(hdrhistogram::Histogram<u64>);
 
-impl Default for Recorder {
-    fn default() -> Recorder {
+impl Default for HistogramRecorder {
+    fn default() -> HistogramRecorder {
         let mut counts = hdrhistogram::Histogram::new_with_bounds(1, LARGEST_NS, SIGNIFICANT_DIGITS)
             .expect("the bounds and the digits are within what the crate allows");
         // Writes to every bucket, so that no first touch of a page falls between two measurements.
         counts.reset();
-        Recorder(counts)
+        HistogramRecorder(counts)
     }
 }
 
-impl Recorder {
+impl HistogramRecorder {
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.0.saturating_record(ns);
@@ -195,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
-        let mut recorder = Recorder::default();
+        let mut recorder = HistogramRecorder::default();
         values.into_iter().for_each(|ns| recorder.record(ns));
         recorder.histogram()
     }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_is_forgotten_and_what_is_too_long_counts_as_the_longest() {
-        let mut recorder = Recorder::default();
+        let mut recorder = HistogramRecorder::default();
         recorder.record(7);
         recorder.reset();
         recorder.record(u64::MAX);

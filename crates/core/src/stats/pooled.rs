@@ -76,10 +76,10 @@ fn value_at(ends: &[u64], counts: &[u64], quantile: f64, total: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::histogram::Recorder;
+    use crate::stats::histogram::HistogramRecorder;
 
     fn round(random: &mut Random, centre: f64) -> Histogram {
-        let mut recorder = Recorder::default();
+        let mut recorder = HistogramRecorder::default();
         for _ in 0..500 {
             // Exponential above a base that differs from round to round.
             recorder.record((centre * (10_000.0 - 4_000.0 * (1.0 - random.unit()).ln())) as u64);

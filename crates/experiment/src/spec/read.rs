@@ -13,7 +13,7 @@ use syscost_measure::probe::{self, Probe, Timing};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-type Item<'a> = Spanned<DeValue<'a>>;
+type ParsedItem<'a> = Spanned<DeValue<'a>>;
 
 const KEYS: &[&str] = &[
     "name",
@@ -66,18 +66,18 @@ impl SpecSource<'_> {
         self.error(key.span(), format!("{of} has no key {name:?}: {}", suggest(name, valid, aliases)))
     }
 
-    fn table<'a, 'i>(&self, key: &str, item: &'a Item<'i>) -> Result<&'a DeTable<'i>, SpecError> {
+    fn table<'a, 'i>(&self, key: &str, item: &'a ParsedItem<'i>) -> Result<&'a DeTable<'i>, SpecError> {
         let wanted = || format!("{key} must be a table, written as [{key}]");
         item.get_ref().as_table().ok_or_else(|| self.error(item.span(), wanted()))
     }
 
-    fn string(&self, key: &str, item: &Item<'_>) -> Result<String, SpecError> {
+    fn string(&self, key: &str, item: &ParsedItem<'_>) -> Result<String, SpecError> {
         let wanted = || format!("{key} must be text in quotes");
         Ok(item.get_ref().as_str().ok_or_else(|| self.error(item.span(), wanted()))?.to_string())
     }
 
     /// A number or a word as a person would type it on the command line.
-    fn scalar(&self, key: &str, item: &Item<'_>) -> Result<String, SpecError> {
+    fn scalar(&self, key: &str, item: &ParsedItem<'_>) -> Result<String, SpecError> {
         match item.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
@@ -95,19 +95,19 @@ impl SpecSource<'_> {
     fn parsed<T, E: std::fmt::Display>(
         &self,
         key: &str,
-        item: &Item<'_>,
+        item: &ParsedItem<'_>,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, SpecError> {
         parse(&self.scalar(key, item)?).map_err(|e| self.error(item.span(), format!("{key}: {e}")))
     }
 
-    fn whole(&self, key: &str, item: &Item<'_>) -> Result<u32, SpecError> {
+    fn whole(&self, key: &str, item: &ParsedItem<'_>) -> Result<u32, SpecError> {
         self.parsed(key, item, |text| {
             text.parse().map_err(|_| format!("'{text}' is not a whole number from 0 to {}", u32::MAX))
         })
     }
 
-    fn duration_ns(&self, key: &str, item: &Item<'_>) -> Result<u64, SpecError> {
+    fn duration_ns(&self, key: &str, item: &ParsedItem<'_>) -> Result<u64, SpecError> {
         self.parsed(key, item, parse_duration).map(nanoseconds)
     }
 }
@@ -134,7 +134,7 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
 }
 
 /// Every probe of a collection, with its default axes.
-fn suite(source: &SpecSource<'_>, key: &str, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+fn suite(source: &SpecSource<'_>, key: &str, item: &ParsedItem<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
     let name = source.string(key, item)?;
     let members = probe::ALL.iter().filter(|p| p.suite() == Some(name.as_str()));
     let probes: Vec<ProbeSpec> =
@@ -165,7 +165,7 @@ fn set(
     source: &SpecSource<'_>,
     spec: &mut Spec,
     key: &str,
-    item: &Item<'_>,
+    item: &ParsedItem<'_>,
 ) -> Option<Result<(), SpecError>> {
     let result = match key {
         "name" => source.string(key, item).map(|v| spec.name = v),
@@ -188,7 +188,7 @@ fn set(
     Some(result)
 }
 
-fn timing(source: &SpecSource<'_>, item: &Item<'_>, base: Timing) -> Result<Timing, SpecError> {
+fn timing(source: &SpecSource<'_>, item: &ParsedItem<'_>, base: Timing) -> Result<Timing, SpecError> {
     let mut timing = base;
     for (key, item) in source.table("timing", item)? {
         match key.get_ref().as_ref() {
@@ -201,7 +201,7 @@ fn timing(source: &SpecSource<'_>, item: &Item<'_>, base: Timing) -> Result<Timi
     Ok(timing)
 }
 
-fn refine(source: &SpecSource<'_>, item: &Item<'_>) -> Result<Refine, SpecError> {
+fn refine(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<Refine, SpecError> {
     let mut refine = Refine::default();
     for (key, item) in source.table("refine", item)? {
         match key.get_ref().as_ref() {
@@ -220,13 +220,13 @@ fn refine(source: &SpecSource<'_>, item: &Item<'_>) -> Result<Refine, SpecError>
     Ok(refine)
 }
 
-fn probes(source: &SpecSource<'_>, item: &Item<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
+fn probes(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
     let wanted = "probe must be a list of tables, each written as [[probe]]";
     let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted))?;
     list.iter().map(|entry| one_probe(source, entry)).collect()
 }
 
-fn one_probe(source: &SpecSource<'_>, item: &Item<'_>) -> Result<ProbeSpec, SpecError> {
+fn one_probe(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<ProbeSpec, SpecError> {
     let table = source.table("[probe]", item)?;
     let ids: Vec<&str> = probe::ALL.iter().map(|p| p.about().id).collect();
     let (_, id_item) = table.iter().find(|(key, _)| key.get_ref() == "id").ok_or_else(|| {
@@ -248,7 +248,7 @@ fn axis_values(
     source: &SpecSource<'_>,
     probe: &dyn Probe,
     key: &Spanned<std::borrow::Cow<'_, str>>,
-    item: &Item<'_>,
+    item: &ParsedItem<'_>,
 ) -> Result<Vec<Value>, SpecError> {
     let axes = probe.axes();
     let Some(axis) = axes.iter().find(|a| a.id == key.get_ref()) else {
@@ -256,7 +256,7 @@ fn axis_values(
         let flags: Vec<(&str, &str)> = axes.iter().map(|a| (a.flag, a.id)).collect();
         return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &ids, &flags));
     };
-    let one = |item: &Item<'_>| {
+    let one = |item: &ParsedItem<'_>| {
         let text = source.scalar(axis.id, item)?;
         let value = axis.parse_all(&text);
         value.map_err(|e| source.error(item.span(), format!("{} {:?}: {}", axis.id, e.text, e.reason)))

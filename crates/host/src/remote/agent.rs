@@ -4,7 +4,7 @@
 //! everything that it started when its input ends, or when it has heard nothing for too long: a network
 //! that is gone closes nothing. It opens no port but the one that it is asked to try, and writes no file.
 
-use super::frame::{self, AgentMessage, Ask, CONTROL, Hello, PIECE, PROTOCOL, Question, Reply};
+use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL, Reply};
 use super::{SILENCE, reach};
 use crate::{clock, fingerprint, link, namespaces};
 use std::collections::BTreeMap;
@@ -121,10 +121,10 @@ struct Agent {
 impl Agent {
     fn answer(&mut self, Ask { number, what }: Ask) -> io::Result<()> {
         let answer = match what {
-            Question::Start { channel } => self.start(channel).map(|()| Reply::Started),
-            Question::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
-            Question::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
-            Question::Listen { address, ports, token } => {
+            AgentQuestion::Start { channel } => self.start(channel).map(|()| Reply::Started),
+            AgentQuestion::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
+            AgentQuestion::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
+            AgentQuestion::Listen { address, ports, token } => {
                 reach::listen(address, ports, token).map(|port| Reply::Listening { port })
             }
         };

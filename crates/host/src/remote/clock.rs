@@ -5,7 +5,7 @@
 
 use super::agent::unix_ns;
 use super::connection::Connection;
-use super::frame::{Question, Reply};
+use super::frame::{AgentQuestion, Reply};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -16,7 +16,7 @@ pub fn offset(line: &Connection) -> io::Result<BTreeMap<String, String>> {
     let mut times = Vec::new();
     for _ in 0..EXCHANGES {
         let sent = unix_ns();
-        let Reply::Time { unix_ns: there } = line.ask(Question::Time)? else {
+        let Reply::Time { unix_ns: there } = line.ask(AgentQuestion::Time)? else {
             return Err(io::Error::other("it tells no time"));
         };
         times.push(Exchange { sent, there, back: unix_ns() });

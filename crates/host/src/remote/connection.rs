@@ -5,7 +5,7 @@
 //! client authenticates and encrypts; it is never asked for anything (BatchMode).
 //! Source: ssh(1), ssh_config(5).
 
-use super::frame::{self, AgentMessage, Ask, CONTROL, Hello, Question, Reply};
+use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, Reply};
 use super::target::Target;
 use super::{HEARTBEAT, plain};
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ impl Connection {
     }
 
     /// One question and its answer.
-    pub fn ask(&self, what: Question) -> io::Result<Reply> {
+    pub fn ask(&self, what: AgentQuestion) -> io::Result<Reply> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let answers = lock(&self.answers);
         let question = serde_json::to_vec(&Ask { number, what }).map_err(io::Error::other)?;
@@ -183,7 +183,7 @@ impl Connection {
             channels.streams.insert(channel, Arc::new(theirs));
         }
         let worker = FarWorker { line: self.clone(), channel, output: ours };
-        self.ask(Question::Start { channel })?;
+        self.ask(AgentQuestion::Start { channel })?;
         Ok(worker)
     }
 

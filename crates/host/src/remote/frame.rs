@@ -39,12 +39,12 @@ pub struct Hello {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ask {
     pub number: u64,
-    pub what: Question,
+    pub what: AgentQuestion,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Question {
+pub enum AgentQuestion {
     /// A fresh worker on this channel.
     Start { channel: u32 },
     /// The wall clock.

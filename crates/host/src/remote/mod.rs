@@ -16,7 +16,7 @@ pub mod target;
 
 use super::{Fact, Unavailable, link};
 use connection::Connection;
-use frame::{Question, Reply};
+use frame::{AgentQuestion, Reply};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -181,7 +181,7 @@ fn far_end(
     far: IpAddr,
     near: Option<IpAddr>,
 ) -> Result<BTreeMap<String, String>, Unavailable> {
-    let there = match line.ask(Question::End { address: far, toward: near }) {
+    let there = match line.ask(AgentQuestion::End { address: far, toward: near }) {
         Ok(Reply::End { facts }) => facts,
         Ok(other) => return Err(wrong_answer(target, &other)),
         Err(error) => {
@@ -220,7 +220,7 @@ fn try_data(
         remedy: "allow getrandom in the sandbox, or mount /dev with its urandom".into(),
     })?;
     let ports = target.ports;
-    let listening = line.ask(Question::Listen { address: far, ports, token: token.clone() });
+    let listening = line.ask(AgentQuestion::Listen { address: far, ports, token: token.clone() });
     let port = match listening {
         Ok(Reply::Listening { port }) => port,
         Ok(other) => return Err(wrong_answer(target, &other)),

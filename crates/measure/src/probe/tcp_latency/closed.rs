@@ -14,7 +14,7 @@ use crate::probe::{Channel, RoleReport, Task, Timing};
 use crate::receiver::options::LOW_WATER;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::net::{Shutdown, TcpStream};
-use syscost_core::stats::histogram::Recorder;
+use syscost_core::stats::histogram::HistogramRecorder;
 use syscost_host::{Unavailable, clock};
 
 /// A total of both sides: bytes of answers.
@@ -106,7 +106,7 @@ pub fn play_asking(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport>
 fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
     let mut meter = Meter::open(task.tsc_hz);
-    let mut times = Recorder::default();
+    let mut times = HistogramRecorder::default();
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let warm = clock::monotonic_ns() + warmup_ns;
     while end.exchange()?.1 < warm {}

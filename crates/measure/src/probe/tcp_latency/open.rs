@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::OnceLock;
-use syscost_core::stats::histogram::Recorder;
+use syscost_core::stats::histogram::HistogramRecorder;
 use syscost_host::clock;
 
 /// From the start of the round to the first message: every thread is running by then.
@@ -65,7 +65,7 @@ fn send(
     let behind_ns = (task.timing.window_ns as f64 * BEHIND_SHARE) as u64 + BEHIND_NS;
     let give_up_ns = schedule.due_ns(end) + behind_ns;
     let mut meter = Meter::open(task.tsc_hz);
-    let mut lateness = Recorder::default();
+    let mut lateness = HistogramRecorder::default();
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let mut opened: Option<(Stamp, SideReading)> = None;
     let mut messages = 0;

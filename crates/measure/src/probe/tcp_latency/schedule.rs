@@ -7,7 +7,7 @@
 
 use crate::probe::Timing;
 use anyhow::{Context, Result};
-use syscost_core::stats::histogram::Recorder;
+use syscost_core::stats::histogram::HistogramRecorder;
 
 /// Bytes of a schedule on its way to the receiver.
 pub const WIRE_BYTES: usize = 16;
@@ -69,7 +69,7 @@ pub struct Arrivals {
     end: u64,
     /// Whole messages so far.
     pub seen: u64,
-    times: Recorder,
+    times: HistogramRecorder,
     /// When the last message before the window, and the last one in it, were there.
     before_ns: u64,
     last_ns: u64,
@@ -78,7 +78,7 @@ pub struct Arrivals {
 impl Arrivals {
     pub fn new(schedule: ArrivalSchedule, timing: Timing, message_bytes: u64) -> Arrivals {
         let (warm, end) = schedule.span(timing);
-        let times = Recorder::default();
+        let times = HistogramRecorder::default();
         Arrivals { schedule, message_bytes, warm, end, seen: 0, times, before_ns: 0, last_ns: 0 }
     }
 
@@ -128,7 +128,7 @@ impl Arrivals {
         self.last_ns.saturating_sub(self.before_ns)
     }
 
-    pub fn times(&self) -> &Recorder {
+    pub fn times(&self) -> &HistogramRecorder {
         &self.times
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     fn stalled(stall_ns: u64) -> (Histogram, Histogram) {
         let schedule = ArrivalSchedule::of(5 * MS, 10_000, 0, 1);
         let mut arrivals = Arrivals::new(schedule, TIMING, 64);
-        let mut from_sending = Recorder::default();
+        let mut from_sending = HistogramRecorder::default();
         let (warm, end) = schedule.span(TIMING);
         let mut free_ns = 0;
         for message in 0..end {
