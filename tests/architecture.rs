@@ -220,3 +220,38 @@ fn no_file_but_its_own_knows_an_id() {
         assert!(declared, "{id:?} is not declared in a file of its name in {room}");
     }
 }
+
+/// Typed keys ([`syscost_core::axis::IntAxis`], `NameAxis`) are how an axis' value is read: its name stands where it
+/// is declared, once.
+#[test]
+fn axes_are_read_by_their_keys() {
+    let files = sources();
+    let tests = only_for_tests(&files);
+    let code = || files.iter().filter(|f| !tests.contains(&f.path)).map(|f| (f, untested(&f.text)));
+    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
+    for (file, text) in code() {
+        for (_, rest) in text.match_indices("Axis::new(\"").map(|(at, found)| text.split_at(at + found.len()))
+        {
+            let id = rest.split('"').next().unwrap_or_default();
+            let before = keys.insert(id, &file.path);
+            assert!(
+                before.is_none(),
+                "{id} has two keys: in {} and in {}",
+                file.path,
+                before.unwrap_or_default()
+            );
+        }
+        for read in ["int_at(\"", "text_at(\""] {
+            assert!(!text.contains(read), "{} reads an axis by a string", file.path);
+        }
+    }
+    assert!(keys.len() > 20, "{keys:?}");
+    // Words that mean nothing else: any string of them is the axis.
+    for id in ["message_bytes", "read_pattern", "page_cache", "file_bytes", "working_set_bytes"] {
+        let own = keys[id];
+        let others =
+            code().filter(|(f, _)| f.path != own && !f.path.starts_with("tools/") && names_it(f, id));
+        let others: Vec<&str> = others.map(|(f, _)| f.path.as_str()).collect();
+        assert!(others.is_empty(), "{id} is named as a string outside {own}: in {others:?}");
+    }
+}

@@ -6,13 +6,14 @@ use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::row::Row;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, NODELAY, PATH, THREADS};
 use syscost_measure::probe::{self, Probe};
 
 use std::collections::{BTreeMap, BTreeSet};
 pub use syscost_core::units::count;
 
 /// Coordinates that every sentence names, because they decide more than most others.
-const ALWAYS: &[&str] = &["message_bytes", "threads", "path", "nodelay"];
+const ALWAYS: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, PATH.id, NODELAY.id];
 
 /// Names the places of one run.
 pub struct Words {
@@ -53,9 +54,9 @@ impl Words {
                 continue;
             }
             match axis.id {
-                "message_bytes" => main.push(axis.show(value)),
-                "threads" => main.push(threads(std::slice::from_ref(value))),
-                "path" => over = format!("over {value}"),
+                id if id == MESSAGE_BYTES.id => main.push(axis.show(value)),
+                id if id == THREADS.id => main.push(threads(std::slice::from_ref(value))),
+                id if id == PATH.id => over = format!("over {value}"),
                 _ => aside.push(format!("{} {}", axis.title, axis.show(value))),
             }
         }

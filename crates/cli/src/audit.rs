@@ -159,7 +159,7 @@ fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> Stri
 /// The mechanism, and what else varies beside size and path.
 fn name(labels: &Labels, plan: &Plan, audit: &Audit) -> String {
     let case = plan.cases.iter().find(|case| case.probe == audit.probe && case.point == audit.point);
-    let others = |case: &Case| labels.words(case, &["mechanism", "message_bytes", "path"]);
+    let others = |case: &Case| labels.words(case, &[MECHANISM.id, MESSAGE_BYTES.id, PATH.id]);
     let mechanism = audit.point.text(MECHANISM).unwrap_or(&audit.probe).to_string();
     std::iter::once(mechanism).chain(case.map(others).unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }

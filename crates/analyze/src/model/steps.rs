@@ -11,6 +11,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::prediction::RowRef;
 use syscost_measure::probe::tcp_path::{self, steps};
+use syscost_measure::probe::working_set;
 use syscost_measure::probe::{Probe, memory_bandwidth};
 
 /// The unit costs for cases at one place.
@@ -58,7 +59,7 @@ impl<'a> Steps<'a> {
             .sources
             .iter()
             .filter_map(|case| {
-                let bytes = case.point.int_at("working_set_bytes")?;
+                let bytes = case.point.int(working_set::ID)?;
                 let row = memory_bandwidth::rate("copy", bytes, 1);
                 let cell = self.cell(case, &row)?;
                 let name = format!("1 / copy rate of {}", syscost_core::units::short_bytes(bytes));

@@ -27,11 +27,11 @@ fn axis(id: &str, default: fn() -> Vec<Value>) -> Axis {
 
 /// Both paths: what the stack costs alone, and with a link between two namespaces.
 pub fn path_axis() -> Axis {
-    axis("path", || vec![Value::text(LOOPBACK), Value::text(available::VETH)])
+    axis(PATH.id, || vec![Value::text(LOOPBACK), Value::text(available::VETH)])
 }
 
 pub fn placement_axis() -> Axis {
-    axis("placement", || vec![Value::text("different")])
+    axis(PLACEMENT.id, || vec![Value::text("different")])
 }
 
 /// May this path and placement be used here?
@@ -42,7 +42,7 @@ pub fn allowed(point: &Point) -> Result<(), Unavailable> {
 
 /// One core instead of two where this process has one; a path that is not possible is skipped.
 pub fn substitute(axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
-    if axis != "placement" {
+    if axis != PLACEMENT.id {
         return None;
     }
     let why = available::placement(value.as_text()?).err()?;

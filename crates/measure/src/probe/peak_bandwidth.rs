@@ -14,7 +14,7 @@ use super::{
 };
 use crate::mechanism;
 use crate::probe::metrics;
-use crate::probe::transfer::axes::{PATH, PLACEMENT};
+use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, PLACEMENT};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::{Metric, Sample};
 use syscost_core::units::Unit;
@@ -24,7 +24,7 @@ pub struct PeakBandwidth;
 
 const ID: &str = "peak_bandwidth";
 /// Large enough that the system call is a small part, small enough for the caches.
-const MESSAGE_BYTES: u64 = 256 << 10;
+const SENT_BYTES: u64 = 256 << 10;
 /// A working set whose rate is that of the cache that cores share.
 const SHARED_CACHE_BYTES: u64 = 4 << 20;
 /// The largest segment that goes through the stack at once.
@@ -41,13 +41,13 @@ fn as_transfer(point: &Point) -> Point {
             continue;
         }
         let default = match axis.id {
-            "path" => point.get(PATH.id).cloned(),
-            "message_bytes" => Some(Value::Int(MESSAGE_BYTES)),
-            "mechanism" => Some(Value::text(mechanism::control().about().id)),
+            id if id == PATH.id => point.get(PATH.id).cloned(),
+            id if id == MESSAGE_BYTES.id => Some(Value::Int(SENT_BYTES)),
+            id if id == MECHANISM.id => Some(Value::text(mechanism::control().about().id)),
             _ => (axis.default)().into_iter().next(),
         };
         if let Some(value) = default {
-            let instead = if axis.id == "path" { None } else { Transfer.substitute(axis.id, &value) };
+            let instead = if axis.id == PATH.id { None } else { Transfer.substitute(axis.id, &value) };
             whole.set(axis.id, instead.map_or(value, |(instead, _)| instead));
         }
     }
@@ -103,7 +103,7 @@ impl Probe for PeakBandwidth {
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
         let point = as_transfer(&task.point);
         let mut facts = std::collections::BTreeMap::new();
-        for axis in ["mechanism", "message_bytes"] {
+        for axis in [MECHANISM.id, MESSAGE_BYTES.id] {
             facts.extend(point.get(axis).map(|value| (axis.to_string(), value.to_string())));
         }
         let mut report = Transfer.play(&Task { point, ..task.clone() }, channel)?;

@@ -14,9 +14,10 @@ use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::ledger::{Counts, Tier};
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 /// What is said once of all audits.
-const SHARED: &[&str] = &["message_bytes", "threads"];
+const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id];
 
 pub fn section(m: &Material) -> Option<Section> {
     let told = data_path::data_paths(m.run);

@@ -10,6 +10,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
+use syscost_measure::probe::tcp_latency::axes::LOOP;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
 
 /// What the assignment has implemented.
@@ -143,7 +144,7 @@ fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(CaseKind, G
     let place = GridPlace { implementation, bytes: point.int(MESSAGE_BYTES)?, threads: point.int(THREADS)? };
     let probe = probe::find(probe_id).filter(|p| p.compared())?;
     let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
-    let kind = match point.text_at("loop") {
+    let kind = match point.text(LOOP) {
         Some("closed") if decided_by("latency_p50") => CaseKind::RoundTrip,
         None if decided_by("throughput") && point.get(PATH.id).is_some() => CaseKind::Transfer,
         _ => return None,

@@ -19,7 +19,7 @@ use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::{Transfer, available, axes, metrics};
 use super::{About, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Ruler, Task, Timing};
 use crate::mechanism::MESSAGES_PER_CALL;
-use crate::probe::transfer::axes::{MESSAGE_BYTES, PLACEMENT, THREADS};
+use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
@@ -39,7 +39,7 @@ const WAY: Axis = Axis {
 };
 
 /// The axes of a transfer over TCP that mean something here.
-const SHARED: &[&str] = &["message_bytes", "threads", "alignment", "placement"];
+const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
 /// Figures that only TCP or zero-copy has.
 const NOT_HERE: &[&str] = &[
     "retransmits",
@@ -76,8 +76,8 @@ fn one_thread() -> Vec<Value> {
 fn shared(id: &str) -> Option<Axis> {
     let axis = *axes::COMMON.iter().find(|axis| axis.id == id)?;
     Some(match id {
-        "message_bytes" => Axis { default: sizes, quick: two_sizes, ..axis },
-        "threads" => Axis { default: one_thread, quick: one_thread, ..axis },
+        _ if id == MESSAGE_BYTES.id => Axis { default: sizes, quick: two_sizes, ..axis },
+        _ if id == THREADS.id => Axis { default: one_thread, quick: one_thread, ..axis },
         _ => axis,
     })
 }

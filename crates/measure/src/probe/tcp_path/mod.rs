@@ -13,6 +13,7 @@ use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
 use super::{About, AxisRules, Channel, Figures, Probe, RoleReport, Task, Timing};
 use crate::mechanism;
+use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
@@ -37,7 +38,7 @@ const STEP: Axis = Axis {
 };
 
 /// The axes of a transfer that decide what a step costs.
-const SHARED: [&str; 5] = ["path", "congestion_control", "placement", "mtu", "offloads"];
+const SHARED: [&str; 5] = [PATH.id, CONGESTION_CONTROL.id, PLACEMENT.id, MTU.id, OFFLOADS.id];
 
 /// A window of turns; a round needs no more, because connections are warm after a few.
 const WARMUP_NS: u64 = 8_000_000;

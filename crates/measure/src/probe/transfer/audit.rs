@@ -4,8 +4,9 @@
 use super::super::streaming::{
     COMPLETIONS, COMPLETIONS_COPIED, CPU, FRAMING, RECEIVER, SENDER, UNCOPIED, USER_COPIED,
 };
+use super::axes;
 use crate::mechanism::all_connections;
-use crate::probe::transfer::axes::MESSAGE_BYTES;
+use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH};
 use crate::probe::{Copies, CopyTotals};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use syscost_core::axis::Point;
 /// The axes that decide which copies are made; a device without segmentation may need others. Registered
 /// buffers take another way into a segment. How many messages a call takes decides nothing: each of
 /// their bytes is copied as often as in a call of its own.
-const WAY: [&str; 6] = ["mechanism", "receiver", "path", "mtu", "offloads", "registered"];
+const WAY: [&str; 6] = [MECHANISM.id, axes::RECEIVER.id, PATH.id, MTU.id, OFFLOADS.id, "registered"];
 /// 64 KiB: large enough that zero-copy is worth asking for.
 const TYPICAL_LOG2: u64 = 16;
 

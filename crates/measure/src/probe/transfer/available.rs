@@ -1,5 +1,6 @@
 //! What of a transfer this machine allows: tried, not guessed.
 
+use super::axes::{CONGESTION_CONTROL, PATH, PLACEMENT};
 use super::connection;
 use crate::mechanism::{Handover, Mechanism};
 use crate::receiver::Receive;
@@ -60,10 +61,10 @@ pub fn congestion_control(name: &str) -> Result<(), Unavailable> {
 /// What is measured instead of a default that is refused.
 pub fn instead_of(axis: &str) -> Option<&'static str> {
     match axis {
-        "path" => Some("loopback"),
-        "placement" => Some("same"),
+        _ if axis == PATH.id => Some("loopback"),
+        _ if axis == PLACEMENT.id => Some("same"),
         // Compiled into every kernel.
-        "congestion_control" => Some("reno"),
+        _ if axis == CONGESTION_CONTROL.id => Some("reno"),
         _ => None,
     }
 }
