@@ -1,9 +1,9 @@
-//! Who may come in: a connection presents a token (the round's) and its number before it counts.
+//! Accepts connections that present the round's token and their number; closes all others.
 //!
-//! All callers are listened to at once. Whoever says nothing, says it slowly, or says anything else
-//! holds up nobody and is shown out after a while; no more than a bounded number of them is kept waiting,
-//! and the one that has waited longest goes first: a caller of ours speaks at once. Nothing is said to a
-//! caller before its token is right. Sources: poll(2), accept(2).
+//! All pending connections are polled at once, so a silent or slow one delays nobody. One that does not present
+//! the token in time is closed. At most a fixed number stay pending; the oldest is closed first, because a
+//! connection of ours sends its token at once. Nothing is sent before the token is right.
+//! Sources: poll(2), accept(2).
 
 use anyhow::{Context, Result, ensure};
 use socket2::Socket;
@@ -18,19 +18,19 @@ use syscost_sys::process::wait_for_any;
 
 /// How long both sides together may take to set up.
 pub const SET_UP_LIMIT: Duration = Duration::from_secs(20);
-/// How long a caller may take to present the token, all of it: a segment that is lost twice comes within.
+/// Time for the whole token: enough for a segment that is lost twice.
 const TOKEN_LIMIT: Duration = Duration::from_secs(8);
-/// Callers who are listened to at the same time.
+/// Most connections that may be pending at once.
 const MOST_CALLERS: usize = 256;
 /// The number of the connection, after the token.
 const NUMBER_BYTES: usize = 4;
 
-/// What a caller of ours says.
+/// What a connection of ours sends first.
 pub fn hello(token: &str, number: u32) -> Vec<u8> {
     [token.as_bytes(), &number.to_le_bytes()].concat()
 }
 
-/// What callers come to.
+/// A socket that accepts streams.
 pub trait Listener: AsRawFd {
     type Stream: Read + AsRawFd;
 
@@ -77,11 +77,11 @@ impl Listener for UnixListener {
     }
 }
 
-/// A listener and those who have come to it and not yet said who they are.
+/// A listener and its connections that have not presented the token yet.
 pub struct Acceptor<'a, L: Listener> {
     listener: &'a L,
     token: &'a [u8],
-    /// The one that has waited longest first.
+    /// The oldest first.
     callers: VecDeque<Caller<L::Stream>>,
     rejected: u64,
     patience: Duration,
@@ -93,7 +93,7 @@ struct Caller<S> {
     since: Instant,
 }
 
-/// What is known of a caller.
+/// Whether a connection is one of ours.
 enum Identity {
     Ours(u32),
     Stranger,
@@ -112,7 +112,7 @@ impl<'a, L: Listener> Acceptor<'a, L> {
         })
     }
 
-    /// Callers so far who were not ours.
+    /// Connections closed so far because they were not ours.
     pub fn rejected(&self) -> u64 {
         self.rejected
     }
@@ -152,7 +152,7 @@ impl<'a, L: Listener> Acceptor<'a, L> {
                     self.reject_longest();
                 }
             }
-            // No descriptor or memory is left for it: those who keep the others waiting have both.
+            // No descriptor or memory is left: closing a pending connection frees both.
             Err(error) if out_of_room(&error) && !self.callers.is_empty() => self.reject_longest(),
             // It went away again, or another look is needed.
             Err(error) if transient(&error) => {}
@@ -183,7 +183,7 @@ impl<'a, L: Listener> Acceptor<'a, L> {
 }
 
 impl<S: Read> Caller<S> {
-    /// Reads what it has said, and nothing behind its number.
+    /// Reads up to its number and nothing behind it: what follows is payload.
     fn hear(&mut self, token: &[u8]) -> Identity {
         let whole = token.len() + NUMBER_BYTES;
         let mut buffer = vec![0; whole - self.said.len()];
@@ -212,7 +212,7 @@ fn out_of_room(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }
 
-/// Lets `count` connections of ours in, by number from 0, and says `welcome` to each.
+/// Accepts `count` connections of ours, numbered from 0, and calls `welcome` with each.
 pub fn accept_all<L: Listener>(
     listener: &L,
     token: &str,

@@ -1,9 +1,8 @@
-//! A directory with a name that is removed whatever its owner dies of.
+//! A named directory that is removed when its owner ends, also after kill -9.
 //!
-//! For what another program has to open by name (a server's configuration and the files it
-//! serves); everything else is a file without one ([`super::scratch`]). A small process of this
-//! binary waits for the end of its owner and removes the directory then; should that process be
-//! killed too, the next owner that comes finds the directory, by its lock, and removes it.
+//! For files that another program opens by name (a server's configuration and what it serves); everything else is a
+//! file without a name ([`super::scratch`]). A cleaner process of this binary waits for its owner to end, then
+//! removes the directory. If the cleaner is killed too, the next owner finds the directory unlocked and removes it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
@@ -69,7 +68,7 @@ impl Drop for OwnedDirectory {
     }
 }
 
-/// The cleaner's whole life: waits for the end of whoever started it; returns its exit status.
+/// Runs the cleaner: waits for its parent to end, removes the directory, returns the exit status.
 pub fn main() -> i32 {
     let Some(path) = std::env::args_os().nth(2).map(PathBuf::from).filter(|path| is_ours(path)) else {
         return 2;

@@ -44,14 +44,13 @@ pub fn governor(root: &Root, _: &Live) -> HostCheck {
     }
 }
 
+fn on_or_off(setting: Option<bool>) -> &'static str {
+    setting.map_or("not told", |on| if on { "on" } else { "off" })
+}
+
 pub fn turbo(root: &Root, _: &Live) -> HostCheck {
     let turbo = settings::turbo(root);
-    let observed = match turbo {
-        Some(true) => "on",
-        Some(false) => "off",
-        None => "not told",
-    };
-    let check = good("turbo", "turbo", observed);
+    let check = good("turbo", "turbo", on_or_off(turbo));
     match turbo {
         Some(false) => check,
         Some(true) => check.caution(
@@ -64,12 +63,7 @@ pub fn turbo(root: &Root, _: &Live) -> HostCheck {
 
 pub fn smt(root: &Root, _: &Live) -> HostCheck {
     let smt = settings::smt(root);
-    let observed = match smt {
-        Some(true) => "on",
-        Some(false) => "off",
-        None => "not told",
-    };
-    let check = good("smt", "SMT (two hardware threads a core)", observed);
+    let check = good("smt", "SMT (two hardware threads a core)", on_or_off(smt));
     match smt {
         Some(false) => check,
         Some(true) => check.caution(

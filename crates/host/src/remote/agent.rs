@@ -1,8 +1,8 @@
-//! The agent: what stands in for the harness on another host, behind ssh, for as long as a run.
+//! The agent: the harness's process on another host, started by ssh, one for each run.
 //!
-//! It starts fresh workers there, carries their standard input and output, tells the time, and ends with
-//! everything that it started when its input ends, or when it has heard nothing for too long: a network
-//! that is gone closes nothing. It opens no port but the one that it is asked to try, and writes no file.
+//! It starts fresh workers, carries their standard input and output, and tells the time. It ends with all its workers
+//! when its input ends, or after a silence: a lost network closes no connection. It opens no port but the one that it
+//! is asked to try, and writes no file.
 
 use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL, Reply};
 use super::{SILENCE, reach};
@@ -24,7 +24,7 @@ pub const SUBCOMMAND: &str = "agent";
 const ORPHANED: i32 = 3;
 const LAST_WORDS_BYTES: u64 = 4096;
 
-/// The agent's whole life; `worker` is the subcommand that makes this binary a worker.
+/// Runs the agent; `worker` is the subcommand that makes this binary a worker.
 pub fn main(worker: &'static str) -> i32 {
     // Its parent is a shell of sshd's, whose end says nothing that the end of the input does not.
     let ended = serve(worker);
