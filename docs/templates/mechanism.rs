@@ -12,7 +12,7 @@
 //! - `prepare_receiver()`: what the receiver's socket needs to decode the stream. Default: nothing.
 //! - `start()`: makes the sender of one connection. Everything that allocates belongs here, not in the call.
 
-use super::{About, Handover, Mechanism, Packing, Reuse, Sender, Sending, Setup, sender};
+use super::{About, Handover, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending, sender};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -34,7 +34,7 @@ impl Mechanism for SendTo {
         }
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let (socket, message) = (setup.socket, setup.message);
         let mut packed = Buffer::zeroed(message.len(), PAGE);
         // One call: nothing in it allocates. The harness has the clocks; `pack_into` counts its own copy.

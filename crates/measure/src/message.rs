@@ -5,7 +5,11 @@
 //! lost, repeated or stale byte shows. Copies of payload in user space are counted here, whoever asks for them.
 
 use std::cell::Cell;
+use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_sys::buffer::Buffer;
+
+pub const MESSAGE_BYTES: IntAxis = IntAxis::new("message_bytes");
+pub const ALIGNMENT: NameAxis = NameAxis::new("alignment");
 
 /// Fields of a message, as in the course assignments that the study repeats.
 pub const FIELDS: usize = 8;
@@ -20,6 +24,12 @@ pub enum Alignment {
     Heap,
     /// Every field at the start of a page.
     Page,
+}
+
+impl Alignment {
+    pub fn of(point: &Point) -> Alignment {
+        if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap }
+    }
 }
 
 /// Eight filled fields.

@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 use syscost_core::axis::Point;
 use syscost_host::clock;
-use syscost_measure::receiver::{self, Receiver, Setup};
+use syscost_measure::receiver::{self, Receiver, ReceiverSetup};
 
 /// Receives one stream and prints its goodput
 #[derive(Clone, Debug, Args)]
@@ -43,7 +43,8 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     let stream = accept(options)?;
-    let setup = Setup { socket: stream.as_raw_fd(), message_bytes: options.message_bytes, point: &point };
+    let setup =
+        ReceiverSetup { socket: stream.as_raw_fd(), message_bytes: options.message_bytes, point: &point };
     let mut receiver = receive.start(setup).context("cannot start the receiver")?;
     let bits_per_second = goodput(receiver.as_mut(), Duration::from_secs(options.seconds))?;
     println!("goodput={bits_per_second}");

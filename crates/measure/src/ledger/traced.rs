@@ -25,40 +25,42 @@ const TRACEPOINTS: [(&str, &str); 4] = [
 /// as an imbalance of such a receiver and of no other.
 const LATER: (&str, &str) = ("taken", "sock_recv_length");
 
-/// The program's counters, in the order of its `enum counter`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Reading {
-    left_kernel: u64,
-    left_lent: u64,
-    left_shared: u64,
-    left_again: u64,
-    near_kernel: u64,
-    near_lent: u64,
-    fetched: u64,
-    arrived_kernel: u64,
-    copied_out: u64,
-    taken: u64,
-    dropped: u64,
-    dropped_segments: u64,
+/// The program's counters: its `enum counter`.
+#[derive(Clone, Copy)]
+enum Counter {
+    LeftKernel,
+    LeftLent,
+    LeftShared,
+    LeftAgain,
+    NearKernel,
+    NearLent,
+    Fetched,
+    ArrivedKernel,
+    CopiedOut,
+    Taken,
+    Dropped,
+    DroppedSegments,
 }
 
-impl Reading {
-    fn counts_since(&self, before: &Reading) -> Counts {
-        let since = |get: fn(&Reading) -> u64| get(self) - get(before);
-        // What came to lie in the kernel's memory on the way. A segment that was dropped before it
-        // arrived only left: then the smaller figure is the one that was really copied.
-        let turned = since(|r| r.arrived_kernel).saturating_sub(since(|r| r.near_kernel));
-        Counts {
-            copied_in: since(|r| r.left_kernel),
-            uncopied_in: since(|r| r.left_lent) + since(|r| r.left_shared),
-            orphan_copied: since(|r| r.near_lent).min(turned),
-            copied_out: since(|r| r.copied_out),
-            decrypted_out: since(|r| r.taken).saturating_sub(since(|r| r.copied_out)),
-            retransmitted: since(|r| r.left_again),
-            device_fetched: since(|r| r.fetched),
-            dropped: since(|r| r.dropped),
-            dropped_segments: since(|r| r.dropped_segments),
-        }
+/// A value of every counter.
+type CounterReading = [u64; Counter::DroppedSegments as usize + 1];
+
+fn counts_between(before: &CounterReading, now: &CounterReading) -> Counts {
+    use Counter::*;
+    let since = |counter: Counter| now[counter as usize] - before[counter as usize];
+    // What came to lie in the kernel's memory on the way. A segment that was dropped before it
+    // arrived only left: then the smaller figure is the one that was really copied.
+    let turned = since(ArrivedKernel).saturating_sub(since(NearKernel));
+    Counts {
+        copied_in: since(LeftKernel),
+        uncopied_in: since(LeftLent) + since(LeftShared),
+        orphan_copied: since(NearLent).min(turned),
+        copied_out: since(CopiedOut),
+        decrypted_out: since(Taken).saturating_sub(since(CopiedOut)),
+        retransmitted: since(LeftAgain),
+        device_fetched: since(Fetched),
+        dropped: since(Dropped),
+        dropped_segments: since(DroppedSegments),
     }
 }
 
@@ -79,7 +81,7 @@ pub struct Ledger {
     /// Of the choice of connections: sockets' addresses come back in the kernel.
     generation: u32,
     /// When the connections were chosen.
-    before: Reading,
+    before: CounterReading,
     /// The second reading, where the kernel allows it.
     returned: Result<Returned, Unavailable>,
     /// Keeps the programs and their attachment alive.
@@ -97,7 +99,7 @@ impl Ledger {
         let counted =
             Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| load::refusal(&error))?;
         let returned = Returned::attach(&mut programs);
-        let before = Reading::default();
+        let before = CounterReading::default();
         Ok(Ledger { watched, counted, generation: 0, before, returned, _programs: programs })
     }
 
@@ -120,7 +122,7 @@ impl Ledger {
 
     /// What was counted since the connections were chosen.
     pub fn counts(&self) -> io::Result<Counts> {
-        Ok(self.read()?.counts_since(&self.before))
+        Ok(counts_between(&self.before, &self.read()?))
     }
 
     /// The same by the kernel's functions, since then.
@@ -133,39 +135,12 @@ impl Ledger {
         self.returned.as_ref().err()
     }
 
-    fn read(&self) -> io::Result<Reading> {
-        let mut sums = [0; 12];
-        for (index, sum) in (0..).zip(&mut sums) {
+    fn read(&self) -> io::Result<CounterReading> {
+        let mut reading = CounterReading::default();
+        for (index, sum) in (0..).zip(&mut reading) {
             *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
         }
-        let [
-            left_kernel,
-            left_lent,
-            left_shared,
-            left_again,
-            near_kernel,
-            near_lent,
-            fetched,
-            arrived_kernel,
-            copied_out,
-            taken,
-            dropped,
-            dropped_segments,
-        ] = sums;
-        Ok(Reading {
-            left_kernel,
-            left_lent,
-            left_shared,
-            left_again,
-            near_kernel,
-            near_lent,
-            fetched,
-            arrived_kernel,
-            copied_out,
-            taken,
-            dropped,
-            dropped_segments,
-        })
+        Ok(reading)
     }
 }
 
@@ -175,18 +150,20 @@ mod tests {
 
     #[test]
     fn orphan_copies_are_what_turned_into_the_kernels_memory_on_the_way() {
-        let before = Reading { near_lent: 7, left_lent: 7, arrived_kernel: 7, ..Reading::default() };
-        let lent = Reading { near_lent: 107, left_lent: 107, ..before };
-        let counted = |reading: Reading| reading.counts_since(&before);
-        assert_eq!(counted(lent).orphan_copied, 0, "it arrived in the pages that it left in");
-        assert_eq!(counted(Reading { arrived_kernel: 107, ..lent }).orphan_copied, 100);
-        assert_eq!(
-            counted(Reading { arrived_kernel: 97, ..lent }).orphan_copied,
-            90,
-            "10 bytes were dropped"
-        );
-        let shared = Reading { left_shared: 100, arrived_kernel: 107, ..before };
-        assert_eq!(counted(shared).orphan_copied, 0, "nobody waits for these pages: none is copied");
-        assert_eq!(counted(shared).uncopied_in, 100);
+        use Counter::*;
+        let with = |pairs: &[(Counter, u64)]| {
+            let mut reading = CounterReading::default();
+            pairs.iter().for_each(|(counter, n)| reading[*counter as usize] = *n);
+            reading
+        };
+        let before = with(&[(NearLent, 7), (LeftLent, 7), (ArrivedKernel, 7)]);
+        let counted = |pairs: &[(Counter, u64)]| counts_between(&before, &with(pairs));
+        let lent = |arrived| counted(&[(NearLent, 107), (LeftLent, 107), (ArrivedKernel, arrived)]);
+        assert_eq!(lent(7).orphan_copied, 0, "it arrived in the pages that it left in");
+        assert_eq!(lent(107).orphan_copied, 100);
+        assert_eq!(lent(97).orphan_copied, 90, "10 bytes were dropped");
+        let shared = counted(&[(NearLent, 7), (LeftLent, 7), (LeftShared, 100), (ArrivedKernel, 107)]);
+        assert_eq!(shared.orphan_copied, 0, "nobody waits for these pages: none is copied");
+        assert_eq!(shared.uncopied_in, 100);
     }
 }

@@ -1,9 +1,11 @@
 //! Connections of one thread: an axis of whoever opens them. A mechanism knows of its own connection alone;
 //! one that shares something out among those of its thread asks here how many there are.
 
-use crate::probe::transfer::axes::THREADS;
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
 use syscost_core::units::Unit;
+
+pub const THREADS: IntAxis = IntAxis::new("threads");
+pub const SOCKET_BUFFER_BYTES: IntAxis = IntAxis::new("socket_buffer_bytes");
 
 /// Each as many as the threads of a side have.
 pub const CONNECTIONS: Axis = Axis {

@@ -2,7 +2,7 @@
 //!
 //! Sources: Documentation/networking/tls.rst, RFC 8446.
 
-use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, Sending, Setup, Tally};
+use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, SenderSetup, Sending, Tally};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
@@ -43,7 +43,7 @@ impl Mechanism for Ktls {
         encrypt(socket, Direction::Receive)
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         encrypt(setup.socket, Direction::Send)?;
         Ok(Box::new(EncryptedSender { socket: setup.socket, sender: self.sends.start(setup)? }))
     }

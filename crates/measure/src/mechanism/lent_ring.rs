@@ -20,7 +20,7 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// The ring's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct LentShape {
     message_bytes: usize,
     alignment: Alignment,
     per_call: usize,
@@ -29,7 +29,7 @@ pub struct Shape {
     unread: u64,
 }
 
-impl Shape {
+impl LentShape {
     /// Slots for what may be unread, what may be on its way, and the call that is being made.
     pub fn new(
         message_bytes: usize,
@@ -37,10 +37,10 @@ impl Shape {
         per_call: usize,
         unread: u64,
         on_the_way: u64,
-    ) -> Shape {
+    ) -> LentShape {
         let call = (message_bytes * per_call) as u64;
         let slots = (unread + on_the_way).div_ceil(call) as usize + 1;
-        Shape { message_bytes, alignment, per_call, slots, unread }
+        LentShape { message_bytes, alignment, per_call, slots, unread }
     }
 
     /// Bytes of memory.
@@ -79,7 +79,7 @@ impl Shape {
 
 pub struct LentRing {
     socket: RawFd,
-    shape: Shape,
+    shape: LentShape,
     /// Where each field of a slot lies in it, and how long it is.
     fields: Vec<(usize, usize)>,
     memory: Mapping,
@@ -91,7 +91,7 @@ pub struct LentRing {
 
 impl LentRing {
     /// Every slot filled with the message, as often as a call takes it.
-    pub fn new(socket: RawFd, message: &Message, shape: Shape) -> io::Result<LentRing> {
+    pub fn new(socket: RawFd, message: &Message, shape: LentShape) -> io::Result<LentRing> {
         let mut memory = Mapping::anonymous(shape.memory_bytes(), Pages::Base)?;
         let mut fields = Vec::new();
         let mut at = 0;
@@ -173,7 +173,7 @@ mod tests {
     fn a_ring_holds_what_may_be_unread_and_on_its_way_and_little_else() {
         const UNREAD: u64 = 1 << 20;
         for (bytes, per_call) in [(8, 1), (9, 3), (64, 64), (65537, 1), (1 << 22, 2)] {
-            let shape = Shape::new(bytes, Alignment::Heap, per_call, UNREAD, 1 << 16);
+            let shape = LentShape::new(bytes, Alignment::Heap, per_call, UNREAD, 1 << 16);
             let payload = shape.slots * bytes * per_call;
             assert!(
                 (shape.slots - 1) * bytes * per_call >= UNREAD as usize,
@@ -182,7 +182,7 @@ mod tests {
             assert!(shape.memory_bytes() >= payload && shape.memory_bytes() < 2 * payload, "{shape:?}");
             assert_eq!(shape.fields().sum::<usize>(), bytes);
         }
-        let pages = Shape::new(8, Alignment::Page, 2, 0, 0);
+        let pages = LentShape::new(8, Alignment::Page, 2, 0, 0);
         assert_eq!(pages.memory_bytes(), 2 * FIELDS * PAGE, "every field on a page");
     }
 }

@@ -75,7 +75,7 @@ impl std::iter::Sum for Tally {
 }
 
 /// What a mechanism gets to work with. The message and the socket are its own until it is dropped.
-pub struct Setup<'a> {
+pub struct SenderSetup<'a> {
     /// A connected, blocking TCP socket; closed by the harness after the sender is dropped.
     pub socket: RawFd,
     pub message: Message,
@@ -135,7 +135,7 @@ pub trait Mechanism: Sync {
         false
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>>;
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>>;
 }
 
 syscost_core::registry! {
@@ -164,7 +164,7 @@ syscost_core::registry! {
 pub use calls::{
     MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call, sender,
 };
-pub use connections::{CONNECTIONS, all_connections, connections};
+pub use connections::{CONNECTIONS, SOCKET_BUFFER_BYTES, THREADS, all_connections, connections};
 pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};
 
 /// Can this machine lend memory to a TCP socket (MSG_ZEROCOPY)?

@@ -1,15 +1,15 @@
 //! `msg_zerocopy`: sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions from the error queue.
 //!
-//! Completions are reaped without blocking once per reap batch; the sender sleeps only when the
+//! PendingSends are reaped without blocking once per reap batch; the sender sleeps only when the
 //! ring is full or the kernel refuses for want of buffers (ENOBUFS), and is woken by the next
 //! completion. Several messages per call are one sendmsg(2) of eight times as many iovecs, and one
 //! completion.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::zerocopy_ring::{Shape, Waiting, Zerocopy};
+use super::zerocopy_ring::{CompletionWait, RingShape, Zerocopy};
 use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
 use super::{connections, more_flag, per_call};
-use crate::probe::transfer::axes::MESSAGE_BYTES;
+use crate::message::MESSAGE_BYTES;
 use syscost_core::axis::{Axis, Kind, Point, Value};
 use syscost_core::units::Unit;
 
@@ -67,13 +67,13 @@ fn slots(point: &Point) -> u64 {
 }
 
 /// The ring that the axes ask for.
-pub fn shape(point: &Point) -> Shape {
-    Shape {
+pub fn shape(point: &Point) -> RingShape {
+    RingShape {
         slots: slots(point) as usize,
         per_call: per_call(point),
         reap_batch: point.int_at(REAP_AXES[0].id).unwrap_or(REAP_BATCH),
         flags: more_flag(point),
-        waiting: Waiting::ForCompletion,
+        waiting: CompletionWait::ForCompletion,
     }
 }
 

@@ -4,7 +4,7 @@
 //! 256 messages in flight, the error queue drained without blocking after every send, and a sleep
 //! when the ring is full or the kernel refuses (ENOBUFS), instead of waiting for a completion.
 
-use super::zerocopy_ring::{Shape, Waiting, Zerocopy};
+use super::zerocopy_ring::{CompletionWait, RingShape, Zerocopy};
 use super::{About, Handover, Packing, Reuse, Sending};
 use std::time::Duration;
 
@@ -26,5 +26,11 @@ pub static MSG_ZEROCOPY_SLEEP: Zerocopy = Zerocopy {
         },
     },
     axes: &[],
-    shape: |_| Shape { slots: IN_FLIGHT, per_call: 1, reap_batch: 1, flags: 0, waiting: Waiting::Nap(NAP) },
+    shape: |_| RingShape {
+        slots: IN_FLIGHT,
+        per_call: 1,
+        reap_batch: 1,
+        flags: 0,
+        waiting: CompletionWait::Nap(NAP),
+    },
 };

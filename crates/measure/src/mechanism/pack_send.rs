@@ -4,7 +4,7 @@
 //! are packed one behind the other and leave together. Source: send(2).
 
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{copies, more_flag, per_call, sender};
 use crate::message::PAGE;
@@ -39,7 +39,7 @@ impl Mechanism for PackSend {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let (socket, flags) = (setup.socket, more_flag(setup.point));
         let (bytes, per_call) = (setup.message.len(), per_call(setup.point) as usize);
         // Each in memory of its own, as a program has them that has several to send.

@@ -38,18 +38,18 @@ pub const PIPE_SIZE: Axis = Axis {
 /// It stays open until the other side has acknowledged them all: the pages of a file that is gone
 /// still hold the bytes that are on their way, but can no longer be told from the kernel's own memory
 /// by who counts copies.
-pub struct Source {
+pub struct FileSource {
     socket: RawFd,
     pub file: File,
     /// Bytes of a call.
     pub bytes: u64,
 }
 
-impl Source {
-    pub fn new(socket: RawFd, message: &Message, point: &Point) -> io::Result<Source> {
+impl FileSource {
+    pub fn new(socket: RawFd, message: &Message, point: &Point) -> io::Result<FileSource> {
         let content = contiguous(message, per_call(point));
         let file = splice::memory_file(&content)?;
-        Ok(Source { socket, file, bytes: content.len() as u64 })
+        Ok(FileSource { socket, file, bytes: content.len() as u64 })
     }
 
     /// sendfile(2) of all of it; returns the number of calls.
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-impl Drop for Source {
+impl Drop for FileSource {
     fn drop(&mut self) {
         let _ = drained(self.socket, DRAINING);
     }

@@ -4,7 +4,7 @@
 //! other. Source: send(2).
 
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{contiguous, more_flag, per_call, sender};
 use std::io;
@@ -38,7 +38,7 @@ impl Mechanism for Send {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let (socket, flags) = (setup.socket, more_flag(setup.point));
         let whole = contiguous(&setup.message, per_call(setup.point));
         Ok(sender(setup.point, move || socket::send_all(socket, &whole, flags)))

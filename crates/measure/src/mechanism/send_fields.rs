@@ -2,7 +2,7 @@
 //!
 //! What the simplest program does with a message in eight pieces. Source: send(2).
 
-use super::{About, Handover, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup};
+use super::{About, Handover, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending};
 use super::{more_flag, sender};
 use std::io;
 use syscost_core::axis::Axis;
@@ -31,8 +31,8 @@ impl Mechanism for SendFields {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let Setup { socket, message, point } = setup;
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
+        let SenderSetup { socket, message, point } = setup;
         let flags = more_flag(point);
         Ok(sender(point, move || {
             let mut fields = message.fields().iter();

@@ -5,8 +5,10 @@
 //! must already be in a file, and that whoever writes the file changes what is still on its way.
 //! Source: sendfile(2).
 
-use super::page_cache::{Source, tried};
-use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, Sending, Setup, sender};
+use super::page_cache::{FileSource, tried};
+use super::{
+    About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending, sender,
+};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -44,8 +46,8 @@ impl Mechanism for SendFile {
         })
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
-        let source = Source::new(setup.socket, &setup.message, setup.point)?;
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
+        let source = FileSource::new(setup.socket, &setup.message, setup.point)?;
         Ok(sender(setup.point, move || source.send()))
     }
 }

@@ -4,7 +4,7 @@
 //! Source: sendmsg(2), writev(2).
 
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{copies, fields, more_flag, per_call, sender};
 use crate::message::Message;
@@ -40,7 +40,7 @@ impl Mechanism for SendMsg {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let (socket, flags) = (setup.socket, more_flag(setup.point));
         let mut gathered = Gathered::new(setup.message, setup.point);
         Ok(sender(setup.point, move || gathered.send(socket, flags)))

@@ -4,9 +4,9 @@
 //! size is known: references to the page cache, no copy. SPLICE_F_MORE says that the rest of a call
 //! follows, or with MSG_MORE that another call does. Sources: splice(2), pipe(7).
 
-use super::page_cache::{PIPE_SIZE, Source, pipe, tried};
+use super::page_cache::{FileSource, PIPE_SIZE, pipe, tried};
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{more_flag, sender};
 use crate::message::PAGE;
@@ -43,17 +43,17 @@ impl Mechanism for Splice {
         tried("splice(2)", |file| Pipe::sized(PAGE)?.fill(file, &mut 0, 1).map(drop))
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let socket = setup.socket;
         let at_end = if more_flag(setup.point) != 0 { MOVE | MORE } else { MOVE };
         let pipe = pipe(setup.point)?;
-        let source = Source::new(socket, &setup.message, setup.point)?;
+        let source = FileSource::new(socket, &setup.message, setup.point)?;
         Ok(sender(setup.point, move || send_call(socket, &source, &pipe, at_end)))
     }
 }
 
 /// Sends the file once, a pipe at a time; `at_end` are the flags of its last piece.
-fn send_call(socket: RawFd, source: &Source, pipe: &Pipe, at_end: libc::c_uint) -> io::Result<u64> {
+fn send_call(socket: RawFd, source: &FileSource, pipe: &Pipe, at_end: libc::c_uint) -> io::Result<u64> {
     let (mut offset, mut calls) = (0i64, 0);
     loop {
         let left = source.bytes - offset as u64;

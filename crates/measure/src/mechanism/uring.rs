@@ -6,7 +6,7 @@
 
 use super::msg_zerocopy::{REAP_AXES, in_flight};
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Sender, Sending, Setup, Tally,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Sender, SenderSetup, Sending, Tally,
 };
 use super::{contiguous, more_flag, per_call};
 use crate::message::{Alignment, Message, PAGE};
@@ -85,7 +85,7 @@ impl Mechanism for Uring {
         1 + self.slots(point)
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let way = self.way(setup.point);
         let call = per_call(setup.point);
         let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);

@@ -17,15 +17,14 @@
 //! not handed back to an allocator: pages on their way keep their bytes.
 //! Sources: vmsplice(2), splice(2), tcp(7) (SIOCOUTQ), Documentation/networking/ip-sysctl.rst.
 
-use super::lent_ring::{LentRing, Shape};
-use super::more_flag;
+use super::lent_ring::{LentRing, LentShape};
 use super::page_cache::{PIPE_SIZE, drained, pipe, tried};
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, Sending, Setup, Tally,
-    per_call,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
+    Tally, per_call,
 };
-use crate::message::{Alignment, FIELDS, PAGE};
-use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, SOCKET_BUFFER_BYTES};
+use super::{SOCKET_BUFFER_BYTES, more_flag};
+use crate::message::{Alignment, FIELDS, MESSAGE_BYTES, PAGE};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -94,12 +93,11 @@ impl Mechanism for VmSplice {
 
     fn messages_held(&self, point: &Point) -> u64 {
         let bytes = point.int(MESSAGE_BYTES).unwrap_or(FIELDS as u64);
-        let alignment = if point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
-        let shape = shape(point, bytes as usize, alignment, window_of_this_host());
+        let shape = shape(point, bytes as usize, Alignment::of(point), window_of_this_host());
         (shape.memory_bytes().min(largest_ring(&shape)) as u64).div_ceil(bytes)
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let (bytes, alignment) = (setup.message.len(), setup.message.alignment());
         let shape = shape(setup.point, bytes, alignment, socket::largest_window(setup.socket)?);
         if shape.memory_bytes() > largest_ring(&shape) {
@@ -117,17 +115,17 @@ impl Mechanism for VmSplice {
 }
 
 /// The ring for a receiver that announces up to so large a window.
-fn shape(point: &Point, message_bytes: usize, alignment: Alignment, window: u64) -> Shape {
+fn shape(point: &Point, message_bytes: usize, alignment: Alignment, window: u64) -> LentShape {
     // The kernel doubles what SO_RCVBUF asks for, and takes that beyond the scale's window.
     let asked = 2 * point.int(SOCKET_BUFFER_BYTES).unwrap_or(0);
     let unread = match point.text_at(REUSE.id) {
         Some("acknowledged") => 0,
         _ => window.max(asked) + OVERSHOOT,
     };
-    Shape::new(message_bytes, alignment, per_call(point) as usize, unread, ON_THE_WAY)
+    LentShape::new(message_bytes, alignment, per_call(point) as usize, unread, ON_THE_WAY)
 }
 
-fn largest_ring(shape: &Shape) -> usize {
+fn largest_ring(shape: &LentShape) -> usize {
     LARGEST_RING.max(FEWEST_CALLS * shape.call_bytes() as usize)
 }
 
@@ -211,7 +209,7 @@ mod tests {
         (sender, listener.accept().unwrap().0)
     }
 
-    fn lender(socket: &TcpStream, message: &Message, shape: Shape) -> Lender {
+    fn lender(socket: &TcpStream, message: &Message, shape: LentShape) -> Lender {
         Lender {
             socket: socket.as_raw_fd(),
             pipe: Pipe::sized(1 << 16).unwrap(),
@@ -233,7 +231,7 @@ mod tests {
         const BYTES: usize = 4096;
         const CALLS: u64 = 12;
         let (sender, mut receiver) = connected();
-        let shape = Shape::new(BYTES, Alignment::Heap, 1, unread, 4 * BYTES as u64);
+        let shape = LentShape::new(BYTES, Alignment::Heap, 1, unread, 4 * BYTES as u64);
         let mut lender = lender(&sender, &Message::new(BYTES, Alignment::Heap), shape);
         for call in 0..CALLS {
             lender.send_call(|slot| slot.fill(stamp(call))).unwrap();
@@ -289,7 +287,7 @@ mod tests {
     #[test]
     fn a_closed_connection_ends_the_wait_for_a_slot() {
         let (sender, receiver) = connected();
-        let shape = Shape::new(4096, Alignment::Page, 2, 1 << 14, 0);
+        let shape = LentShape::new(4096, Alignment::Page, 2, 1 << 14, 0);
         let mut lender = lender(&sender, &Message::new(4096, Alignment::Page), shape);
         drop(receiver);
         let failed = (0..1000).find_map(|_| lender.send_call(|_| ()).err());

@@ -4,7 +4,7 @@
 //! its start (Rust's runtime does): the call then fails with EPIPE like the others. Source: writev(2).
 
 use super::sendmsg::Gathered;
-use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, Sending, Setup};
+use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending};
 use super::{per_call, sender};
 use std::io;
 use syscost_core::axis::{Axis, Point};
@@ -36,7 +36,7 @@ impl Mechanism for WriteV {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let socket = setup.socket;
         let mut gathered = Gathered::new(setup.message, setup.point);
         Ok(sender(setup.point, move || gathered.write(socket)))
@@ -56,7 +56,7 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         drop(listener.accept().unwrap());
         let message = Message::new(1000, Alignment::Heap);
-        let setup = Setup { socket: stream.as_raw_fd(), message, point: &Point::default() };
+        let setup = SenderSetup { socket: stream.as_raw_fd(), message, point: &Point::default() };
         let mut sender = WriteV.start(setup).unwrap();
         let failed = (0..1000).find_map(|_| {
             syscost_sys::sleep::sleep(std::time::Duration::from_millis(1));

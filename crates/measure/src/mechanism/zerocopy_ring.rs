@@ -5,7 +5,7 @@
 //! that the kernel may still read is ever reused or freed.
 //! Source: Documentation/networking/msg_zerocopy.rst.
 
-use super::{About, Mechanism, Packing, Sender, Sending, Setup, Tally, contiguous, copies, fields};
+use super::{About, Mechanism, Packing, Sender, SenderSetup, Sending, Tally, contiguous, copies, fields};
 use crate::message::Message;
 use std::collections::VecDeque;
 use std::io;
@@ -24,7 +24,7 @@ const OTHERS: Duration = Duration::from_micros(100);
 
 /// What a sender does when it may not go on before a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum CompletionWait {
     /// Sleep in poll(2) until the error queue has something.
     ForCompletion,
     /// Sleep this long, then look again.
@@ -45,7 +45,7 @@ pub fn available() -> Result<(), Unavailable> {
 pub struct Zerocopy {
     pub about: About<Sending>,
     pub axes: &'static [Axis],
-    pub shape: fn(&Point) -> Shape,
+    pub shape: fn(&Point) -> RingShape,
 }
 
 impl Mechanism for Zerocopy {
@@ -71,7 +71,7 @@ impl Mechanism for Zerocopy {
         !self.axes.is_empty()
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Sender>> {
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
         let shape = (self.shape)(setup.point);
         let new = if self.packs() { ZerocopyRing::packed } else { ZerocopyRing::gathered };
         Ok(Box::new(new(setup.socket, setup.message, shape)?))
@@ -87,7 +87,7 @@ impl Zerocopy {
 
 /// How a ring is filled and emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct RingShape {
     /// Calls that may be in flight.
     pub slots: usize,
     /// Messages of a call.
@@ -96,14 +96,14 @@ pub struct Shape {
     pub reap_batch: u64,
     /// MSG_MORE, or nothing.
     pub flags: libc::c_int,
-    pub waiting: Waiting,
+    pub waiting: CompletionWait,
 }
 
 /// A zero-copy sender.
 struct ZerocopyRing {
     socket: RawFd,
-    shape: Shape,
-    completions: Completions,
+    shape: RingShape,
+    completions: PendingSends,
     /// Since when the kernel has refused while nothing of ours was in flight.
     refused_since: Option<Instant>,
     /// Messages since the last look at the error queue.
@@ -120,7 +120,7 @@ struct ZerocopyRing {
 
 impl ZerocopyRing {
     /// Gathers the fields of every message.
-    fn gathered(socket: RawFd, message: Message, shape: Shape) -> io::Result<ZerocopyRing> {
+    fn gathered(socket: RawFd, message: Message, shape: RingShape) -> io::Result<ZerocopyRing> {
         let per_call = shape.per_call as usize;
         let ring = copies(message, shape.slots * per_call);
         let gathers = ring.chunks_exact(per_call).map(|call| Gather::of(fields(call))).collect();
@@ -128,7 +128,7 @@ impl ZerocopyRing {
     }
 
     /// Sends the messages of a call as one piece, packed once, here.
-    fn packed(socket: RawFd, message: Message, shape: Shape) -> io::Result<ZerocopyRing> {
+    fn packed(socket: RawFd, message: Message, shape: RingShape) -> io::Result<ZerocopyRing> {
         let packed: Vec<Buffer> = (0..shape.slots).map(|_| contiguous(&message, shape.per_call)).collect();
         let gathers = packed.iter().map(|whole| Gather::of([whole])).collect();
         ZerocopyRing::over(socket, shape, gathers, Vec::new(), packed)
@@ -136,7 +136,7 @@ impl ZerocopyRing {
 
     fn over(
         socket: RawFd,
-        shape: Shape,
+        shape: RingShape,
         gathers: Vec<Gather>,
         ring: Vec<Message>,
         packed: Vec<Buffer>,
@@ -145,7 +145,7 @@ impl ZerocopyRing {
         Ok(ZerocopyRing {
             socket,
             shape,
-            completions: Completions::new(shape.slots),
+            completions: PendingSends::new(shape.slots),
             refused_since: None,
             since_reap: 0,
             next: 0,
@@ -211,8 +211,8 @@ impl ZerocopyRing {
         while !self.reap()? {
             self.tally.system_calls += 1;
             match self.shape.waiting {
-                Waiting::ForCompletion => socket::wait_for_completion(self.socket)?,
-                Waiting::Nap(nap) => sleep(nap),
+                CompletionWait::ForCompletion => socket::wait_for_completion(self.socket)?,
+                CompletionWait::Nap(nap) => sleep(nap),
             }
         }
         Ok(())
@@ -281,7 +281,7 @@ impl Drop for ZerocopyRing {
 ///
 /// The kernel numbers the zero-copy sends of a socket from 0 and completes ranges of numbers,
 /// not necessarily in order.
-struct Completions {
+struct PendingSends {
     /// The slot of each send from number `oldest` on; `None` once complete.
     slots: VecDeque<Option<usize>>,
     oldest: u32,
@@ -289,9 +289,9 @@ struct Completions {
     pending: Vec<u32>,
 }
 
-impl Completions {
-    fn new(slots: usize) -> Completions {
-        Completions { slots: VecDeque::new(), oldest: 0, pending: vec![0; slots] }
+impl PendingSends {
+    fn new(slots: usize) -> PendingSends {
+        PendingSends { slots: VecDeque::new(), oldest: 0, pending: vec![0; slots] }
     }
 
     fn is_empty(&self) -> bool {
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn slots_free_only_when_their_last_send_completes() {
-        let mut completions = Completions::new(2);
+        let mut completions = PendingSends::new(2);
         completions.sent(0, 2);
         completions.sent(1, 1);
         assert_eq!(completions.complete(range(0, 0)).unwrap(), 1);
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn numbers_wrap_and_strangers_are_refused() {
-        let mut completions = Completions::new(1);
+        let mut completions = PendingSends::new(1);
         completions.oldest = u32::MAX;
         completions.sent(0, 3);
         assert_eq!(completions.complete(range(u32::MAX, 1)).unwrap(), 3);

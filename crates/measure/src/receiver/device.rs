@@ -3,10 +3,31 @@
 //! They have no receive loop: no device that the developers could reach takes one, and one that was never
 //! run would be a guess. What is here is the question, the kernel's answer, and what would have to change.
 
+use super::{About, Receive, Receiver, ReceiverSetup, Receiving};
 use std::collections::BTreeMap;
 use std::io;
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
+
+/// A receiver that a device would have to serve.
+pub struct DeviceQueue {
+    pub about: About<Receiving>,
+    pub why_not: fn() -> Unavailable,
+}
+
+impl Receive for DeviceQueue {
+    fn about(&self) -> About<Receiving> {
+        self.about
+    }
+
+    fn available(&self) -> Result<(), Unavailable> {
+        Err((self.why_not)())
+    }
+
+    fn start(&self, _: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, (self.why_not)()))
+    }
+}
 
 /// Devices that are asked: a host of containers has hundreds.
 const ASKED: usize = 16;

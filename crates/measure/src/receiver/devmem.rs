@@ -3,34 +3,23 @@
 //!
 //! Source: Documentation/networking/devmem.rst.
 
-use super::{About, Delivery, Holder, Receive, Receiver, Receiving, Setup, device};
-use std::io;
+use super::device::{self, DeviceQueue};
+use super::{About, Delivery, MemoryOwner, Receiving};
 use syscost_host::Unavailable;
 use syscost_sys::devmem;
 
-pub struct Devmem;
-
-impl Receive for Devmem {
-    fn about(&self) -> About<Receiving> {
-        About {
-            id: "devmem",
-            title: "device memory TCP",
-            aliases: &[],
-            summary: "recvmsg(2) with MSG_SOCK_DEVMEM from a dmabuf; asked for, and refused where no device takes one",
-            source: "Documentation/networking/devmem.rst",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::ByDevice, holder: Holder::Device },
-        }
-    }
-
-    fn available(&self) -> Result<(), Unavailable> {
-        Err(why_not())
-    }
-
-    fn start(&self, _: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, why_not()))
-    }
-}
+pub static DEVMEM: DeviceQueue = DeviceQueue {
+    about: About {
+        id: "devmem",
+        title: "device memory TCP",
+        aliases: &[],
+        summary: "recvmsg(2) with MSG_SOCK_DEVMEM from a dmabuf; asked for, and refused where no device takes one",
+        source: "Documentation/networking/devmem.rst",
+        in_default: false,
+        facts: Receiving { delivery: Delivery::ByDevice, owner: MemoryOwner::Device },
+    },
+    why_not,
+};
 
 fn why_not() -> Unavailable {
     let family = match devmem::family() {

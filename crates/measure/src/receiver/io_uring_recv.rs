@@ -4,7 +4,7 @@
 //! piece that is there and gives the buffers of the call before it back.
 //! Source: io_uring_enter(2) (IORING_RECV_MULTISHOT), io_uring_register_buf_ring(3).
 
-use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
+use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
 use std::io;
 use syscost_core::axis::Point;
 use syscost_host::{Unavailable, uring};
@@ -25,7 +25,7 @@ impl Receive for IoUringRecv {
             summary: "one multishot IORING_OP_RECV into buffers that the kernel picks from a provided ring",
             source: "io_uring_enter(2), io_uring_register_buf_ring(3)",
             in_default: false,
-            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Ring },
+            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Ring },
         }
     }
 
@@ -42,7 +42,7 @@ impl Receive for IoUringRecv {
         })
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
         Ok(Box::new(Multishot { stream: Stream::new(setup.socket, BUFFERS, BUFFER_BYTES)? }))
     }
 }

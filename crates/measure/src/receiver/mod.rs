@@ -13,7 +13,7 @@ mod device;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receiving {
     pub delivery: Delivery,
-    pub holder: Holder,
+    pub owner: MemoryOwner,
 }
 
 /// How bytes come to their reader.
@@ -31,7 +31,7 @@ pub enum Delivery {
 
 /// Who owns the memory that [`Receiver::last`] shows. It is free for the next bytes at the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum MemoryOwner {
     /// The receiver, one buffer for every call.
     Receiver,
     /// The receiver, buffers of which the kernel picks.
@@ -51,7 +51,7 @@ pub struct Received {
     pub system_calls: u32,
 }
 
-pub struct Setup<'a> {
+pub struct ReceiverSetup<'a> {
     /// A connected TCP socket, on which [`options::apply`] has set what the point asks; a blocking one, unless
     /// it is one of many ([`Receive::one_of_many`]).
     pub socket: RawFd,
@@ -122,7 +122,7 @@ pub trait Receive: Sync {
         false
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>>;
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>>;
 }
 
 syscost_core::registry! {
@@ -134,8 +134,8 @@ syscost_core::registry! {
         recv_trunc::RecvTrunc,
         splice_null::SpliceNull,
         io_uring_recv::IoUringRecv,
-        io_uring_recv_zc::IoUringRecvZc,
-        devmem::Devmem,
+        io_uring_recv_zc::IO_URING_RECV_ZC,
+        devmem::DEVMEM,
     ];
 }
 

@@ -2,7 +2,7 @@
 //! whether they sleep at all.
 //!
 //! A receiver names those that it has in its own list of axes; [`apply`] sets every socket option that
-//! the point has a value for, and [`Waiting`] is how a receiver waits. Nothing here reads a byte.
+//! the point has a value for, and [`ReceiveWait`] is how a receiver waits. Nothing here reads a byte.
 //! Sources: socket(7) (SO_RCVLOWAT, SO_BUSY_POLL, SO_INCOMING_NAPI_ID), recv(2) (MSG_DONTWAIT).
 
 use super::Received;
@@ -79,7 +79,7 @@ pub fn one_of_many(point: &Point) -> Result<(), Unavailable> {
         reason: format!("{what} waits for one connection, and this thread has several"),
         remedy: format!("--connections 1, or leave out --{flag}"),
     };
-    if Waiting::of(point) == Waiting::Spin {
+    if ReceiveWait::of(point) == ReceiveWait::Spin {
         return Err(alone("a receiver that spins", WAITING.flag));
     }
     if point.int_at(BUSY_POLL.id).unwrap_or(0) > 0 {
@@ -121,20 +121,20 @@ pub fn facts(socket: RawFd, point: &Point) -> BTreeMap<String, String> {
 
 /// How a receiver waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum ReceiveWait {
     Sleep,
     Spin,
 }
 
-impl Waiting {
-    pub fn of(point: &Point) -> Waiting {
-        if point.text_at(WAITING.id) == Some(SPIN) { Waiting::Spin } else { Waiting::Sleep }
+impl ReceiveWait {
+    pub fn of(point: &Point) -> ReceiveWait {
+        if point.text_at(WAITING.id) == Some(SPIN) { ReceiveWait::Spin } else { ReceiveWait::Sleep }
     }
 
     /// One call that brings something, or the end of the stream. `call` is given the flags for it.
     #[inline]
     pub fn receive(self, mut call: impl FnMut(libc::c_int) -> io::Result<usize>) -> io::Result<Received> {
-        if self == Waiting::Sleep {
+        if self == ReceiveWait::Sleep {
             return Ok(Received { bytes: call(0)?, system_calls: 1 });
         }
         let mut system_calls = 0;
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_spinner_counts_its_empty_calls_and_a_sleeper_makes_one() {
-        let spin = Waiting::of(&point(&WAITING, Value::text("spin")));
+        let spin = ReceiveWait::of(&point(&WAITING, Value::text("spin")));
         let mut empty = 3;
         let got = spin.receive(|flags| {
             assert_eq!(flags, libc::MSG_DONTWAIT);
@@ -170,8 +170,8 @@ mod tests {
         assert_eq!(got.unwrap(), Received { bytes: 7, system_calls: 4 });
         let failed = spin.receive(|_| Err(io::ErrorKind::ConnectionReset.into()));
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-        assert_eq!(Waiting::of(&Point::default()), Waiting::Sleep);
-        assert_eq!(Waiting::Sleep.receive(|_| Ok(5)).unwrap(), Received { bytes: 5, system_calls: 1 });
+        assert_eq!(ReceiveWait::of(&Point::default()), ReceiveWait::Sleep);
+        assert_eq!(ReceiveWait::Sleep.receive(|_| Ok(5)).unwrap(), Received { bytes: 5, system_calls: 1 });
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `recv`: recv(2) into one large reused buffer. Source: recv(2).
 
-use super::options::{self, Waiting};
-use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
+use super::options::{self, ReceiveWait};
+use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
@@ -23,7 +23,7 @@ impl Receive for Recv {
             summary: "recv(2) into one large reused buffer",
             source: "recv(2)",
             in_default: true,
-            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Receiver },
+            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Receiver },
         }
     }
 
@@ -35,31 +35,50 @@ impl Receive for Recv {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
-        Ok(Box::new(Reader {
-            socket: setup.socket,
-            waiting: Waiting::of(setup.point),
-            buffer: Buffer::zeroed(BUFFER_BYTES, PAGE),
-            filled: 0,
-        }))
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
+        Ok(Box::new(BufferReader::new(setup, 0)))
     }
 }
 
-struct Reader {
+/// Reads into one buffer, or with MSG_TRUNC into nothing.
+pub struct BufferReader {
     socket: RawFd,
-    waiting: Waiting,
+    waiting: ReceiveWait,
+    /// MSG_TRUNC, or nothing.
+    flags: libc::c_int,
     buffer: Buffer,
     filled: usize,
+    dropped: u64,
 }
 
-impl Receiver for Reader {
+impl BufferReader {
+    pub fn new(setup: ReceiverSetup<'_>, flags: libc::c_int) -> BufferReader {
+        BufferReader {
+            socket: setup.socket,
+            waiting: ReceiveWait::of(setup.point),
+            flags,
+            // With MSG_TRUNC never written, so no page of it is ever there; a kernel that did copy would be safe.
+            buffer: Buffer::zeroed(BUFFER_BYTES, PAGE),
+            filled: 0,
+            dropped: 0,
+        }
+    }
+}
+
+impl Receiver for BufferReader {
     fn receive(&mut self) -> io::Result<Received> {
-        let got = self.waiting.receive(|flags| socket::receive(self.socket, &mut self.buffer, flags))?;
+        let receive = |flags| socket::receive(self.socket, &mut self.buffer, flags | self.flags);
+        let got = self.waiting.receive(receive)?;
         self.filled = got.bytes;
+        self.dropped += if self.flags == 0 { 0 } else { got.bytes as u64 };
         Ok(got)
     }
 
     fn last(&self) -> Option<Vec<&[u8]>> {
-        Some(vec![&self.buffer[..self.filled]])
+        (self.flags == 0).then(|| vec![&self.buffer[..self.filled]])
+    }
+
+    fn uncopied_bytes(&self) -> u64 {
+        self.dropped
     }
 }

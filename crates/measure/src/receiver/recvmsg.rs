@@ -6,10 +6,9 @@
 //! small messages pays it once for several by naming the fields of several (messages per receive).
 //! Source: recvmsg(2), readv(2).
 
-use super::options::{BUSY_POLL, LOW_WATER, WAITING, Waiting};
-use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
+use super::options::{BUSY_POLL, LOW_WATER, ReceiveWait, WAITING};
+use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
 use crate::message::{self, Alignment, FIELDS};
-use crate::probe::transfer::axes::ALIGNMENT;
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::{Axis, Kind, Point, Value};
@@ -41,7 +40,7 @@ impl Receive for RecvMsg {
             summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
             source: "recvmsg(2)",
             in_default: false,
-            facts: Receiving { delivery: Delivery::Copied, holder: Holder::Receiver },
+            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Receiver },
         }
     }
 
@@ -57,15 +56,14 @@ impl Receive for RecvMsg {
         true
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
-        let page = setup.point.text(ALIGNMENT) == Some("page");
-        let alignment = if page { Alignment::Page } else { Alignment::Heap };
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
+        let alignment = Alignment::of(setup.point);
         let messages = self.messages_held(setup.point);
         let fields =
             (0..messages).flat_map(|_| message::empty_fields(setup.message_bytes, alignment)).collect();
         Ok(Box::new(Fields {
             socket: setup.socket,
-            waiting: Waiting::of(setup.point),
+            waiting: ReceiveWait::of(setup.point),
             scatter: Scatter::into(fields),
         }))
     }
@@ -73,7 +71,7 @@ impl Receive for RecvMsg {
 
 struct Fields {
     socket: RawFd,
-    waiting: Waiting,
+    waiting: ReceiveWait,
     scatter: Scatter,
 }
 

@@ -5,8 +5,8 @@
 //! that a device put beside the headers of a packet the kernel copies to a page first.
 //! Source: splice(2).
 
-use super::options::{LOW_WATER, WAITING, Waiting};
-use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
+use super::options::{LOW_WATER, ReceiveWait, WAITING};
+use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
 use std::io;
 use std::os::fd::RawFd;
 use syscost_core::axis::Axis;
@@ -27,7 +27,7 @@ impl Receive for SpliceNull {
             summary: "splice(2) from the socket through a pipe to /dev/null: pages are moved on and dropped",
             source: "splice(2)",
             in_default: false,
-            facts: Receiving { delivery: Delivery::Discarded, holder: Holder::Nobody },
+            facts: Receiving { delivery: Delivery::Discarded, owner: MemoryOwner::Nobody },
         }
     }
 
@@ -36,9 +36,9 @@ impl Receive for SpliceNull {
         const { &[LOW_WATER, WAITING] }
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
-        let waiting = Waiting::of(setup.point);
-        if waiting == Waiting::Spin {
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
+        let waiting = ReceiveWait::of(setup.point);
+        if waiting == ReceiveWait::Spin {
             drain::never_wait(setup.socket)?;
         }
         Ok(Box::new(Splicer { socket: setup.socket, waiting, drain: Drain::of(PIPE_BYTES)?, moved: 0 }))
@@ -47,7 +47,7 @@ impl Receive for SpliceNull {
 
 struct Splicer {
     socket: RawFd,
-    waiting: Waiting,
+    waiting: ReceiveWait,
     drain: Drain,
     moved: u64,
 }

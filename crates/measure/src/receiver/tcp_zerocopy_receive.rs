@@ -8,8 +8,8 @@
 //! reader pays for that later, where a copy pays at once.
 //! Source: net/ipv4/tcp.c, tools/testing/selftests/net/tcp_mmap.c.
 
-use super::options::{LOW_WATER, WAITING, Waiting};
-use super::{About, Delivery, Holder, Receive, Received, Receiver, Receiving, Setup};
+use super::options::{LOW_WATER, ReceiveWait, WAITING};
+use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -40,7 +40,7 @@ impl Receive for TcpZerocopyReceive {
             summary: "getsockopt(2) TCP_ZEROCOPY_RECEIVE: whole pages are mapped, and the rest is copied",
             source: "linux/tcp.h, tools/testing/selftests/net/tcp_mmap.c",
             in_default: false,
-            facts: Receiving { delivery: Delivery::Mapped, holder: Holder::Kernel },
+            facts: Receiving { delivery: Delivery::Mapped, owner: MemoryOwner::Kernel },
         }
     }
 
@@ -78,10 +78,10 @@ impl Receive for TcpZerocopyReceive {
         (axis == "mtu" && mtu <= usize::from(u16::MAX)).then_some(Value::Int(mtu as u64))
     }
 
-    fn start(&self, setup: Setup<'_>) -> io::Result<Box<dyn Receiver>> {
+    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
         Ok(Box::new(Mapper {
             socket: setup.socket,
-            waiting: Waiting::of(setup.point),
+            waiting: ReceiveWait::of(setup.point),
             pages: SocketPages::of(setup.socket, MAPPED_BYTES)?,
             buffer: Buffer::zeroed(COPIED_BYTES, PAGE),
             copied: 0,
@@ -93,7 +93,7 @@ impl Receive for TcpZerocopyReceive {
 
 struct Mapper {
     socket: RawFd,
-    waiting: Waiting,
+    waiting: ReceiveWait,
     pages: SocketPages,
     buffer: Buffer,
     /// Bytes of the last call that are in the buffer; they follow those that are mapped.
@@ -137,7 +137,7 @@ impl Receiver for Mapper {
             }
             // Only now: to sleep before each look made twice the calls at 64 KiB, and saved nothing that
             // could be told from the noise at 1 MiB.
-            if self.unmappable == 0 && self.waiting == Waiting::Sleep {
+            if self.unmappable == 0 && self.waiting == ReceiveWait::Sleep {
                 system_calls += 1;
                 wait_readable(self.socket)?;
             }

@@ -78,7 +78,7 @@ fn play() -> Result<RoleReport> {
     let _found = find_files(&mut task);
     give_up_rights(probe.rights(&task.role), &task)?;
     let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };
-    probe.play(&task, &mut Line { frames })
+    probe.play(&task, &mut StdioChannel { frames })
 }
 
 /// Finds the task's files while this process has the harness's rights: the kernel shows the descriptors of a
@@ -122,14 +122,14 @@ fn listen_to_harness() -> Result<Receiver<ToWorker>> {
 }
 
 /// A role's line to the harness, over standard input and output.
-struct Line {
+struct StdioChannel {
     /// `None`: a role that plays alone stays the only thread of its process. A second thread makes
     /// the kernel count references to every file that a call uses, a fifth of a one-byte read; only
     /// the death signal of the parent then ends an orphan.
     frames: Option<Receiver<ToWorker>>,
 }
 
-impl Line {
+impl StdioChannel {
     fn hear(&self) -> Option<ToWorker> {
         match &self.frames {
             Some(frames) => frames.recv().ok(),
@@ -138,7 +138,7 @@ impl Line {
     }
 }
 
-impl Channel for Line {
+impl Channel for StdioChannel {
     fn offer(&mut self, offer: serde_json::Value) -> Result<()> {
         protocol::write(&mut io::stdout().lock(), &FromWorker::Offer { offer })?;
         Ok(())

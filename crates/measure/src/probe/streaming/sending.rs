@@ -6,8 +6,7 @@ use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Timing, Window};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
-use crate::message::{self, Alignment, Message};
-use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES};
+use crate::message::{self, Alignment, MESSAGE_BYTES, Message};
 use anyhow::{Context, Result, anyhow};
 use syscost_host::clock;
 use syscost_sys::socket::Segments;
@@ -27,9 +26,7 @@ pub fn message_bytes(task: &Task) -> Result<u64> {
 
 /// The message of a case.
 pub fn message(task: &Task) -> Result<Message> {
-    let alignment =
-        if task.point.text(ALIGNMENT) == Some("page") { Alignment::Page } else { Alignment::Heap };
-    Ok(Message::new(message_bytes(task)? as usize, alignment))
+    Ok(Message::new(message_bytes(task)? as usize, Alignment::of(&task.point)))
 }
 
 /// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;

@@ -8,15 +8,14 @@ use syscost_host::topology::Placement;
 
 use super::available;
 
+pub use crate::mechanism::{SOCKET_BUFFER_BYTES, THREADS};
+pub use crate::message::{ALIGNMENT, MESSAGE_BYTES};
+
 pub const MECHANISM: NameAxis = NameAxis::new("mechanism");
 pub const RECEIVER: NameAxis = NameAxis::new("receiver");
-pub const MESSAGE_BYTES: IntAxis = IntAxis::new("message_bytes");
-pub const THREADS: IntAxis = IntAxis::new("threads");
 pub const PATH: NameAxis = NameAxis::new("path");
 pub const NODELAY: NameAxis = NameAxis::new("nodelay");
 pub const CONGESTION_CONTROL: NameAxis = NameAxis::new("congestion_control");
-pub const SOCKET_BUFFER_BYTES: IntAxis = IntAxis::new("socket_buffer_bytes");
-pub const ALIGNMENT: NameAxis = NameAxis::new("alignment");
 pub const PLACEMENT: NameAxis = NameAxis::new("placement");
 pub const MTU: IntAxis = IntAxis::new("mtu");
 pub const OFFLOADS: NameAxis = NameAxis::new("offloads");

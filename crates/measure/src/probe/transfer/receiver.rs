@@ -7,7 +7,7 @@ use super::super::{Channel, RoleReport, Task};
 use super::connection;
 use crate::mechanism;
 use crate::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, RECEIVER};
-use crate::receiver::{self, Receiver, Setup};
+use crate::receiver::{self, Receiver, ReceiverSetup};
 use anyhow::{Context, Result};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
@@ -52,8 +52,11 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Receiver>> {
     if let Some(mechanism) = task.point.text(MECHANISM).and_then(mechanism::find) {
         mechanism.prepare_receiver(stream.as_raw_fd()).context("cannot prepare the receiver's socket")?;
     }
-    let setup =
-        Setup { socket: stream.as_raw_fd(), message_bytes: message_bytes as usize, point: &task.point };
+    let setup = ReceiverSetup {
+        socket: stream.as_raw_fd(),
+        message_bytes: message_bytes as usize,
+        point: &task.point,
+    };
     // Without context: that this machine cannot have an option is an answer of its own.
     receiver::options::apply(stream.as_raw_fd(), &task.point)?;
     receive.start(setup).map_err(|error| threads::cannot_start(id, error))

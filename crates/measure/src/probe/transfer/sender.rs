@@ -3,7 +3,7 @@
 use super::super::streaming::{many, sending, threads};
 use super::super::{Channel, RoleReport, Task};
 use super::connection;
-use crate::mechanism::{self, Sender, Setup};
+use crate::mechanism::{self, Sender, SenderSetup};
 use crate::probe::transfer::axes::MECHANISM;
 use anyhow::{Context, Result};
 use std::net::{Shutdown, TcpStream};
@@ -31,7 +31,8 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     let id = task.point.text(MECHANISM).context("the point names no mechanism")?;
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
-    let setup = Setup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
+    let setup =
+        SenderSetup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
     mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
 }
 
