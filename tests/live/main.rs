@@ -5,6 +5,8 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+#[path = "../support/browser.rs"]
+mod browser;
 mod common;
 mod cleanup;
 mod formula;

@@ -2,6 +2,8 @@
 //! the recorded-looking run of [`common`] is made in one place.
 
 mod browser;
+#[path = "../support/browser.rs"]
+mod loading;
 mod common;
 mod audit_columns;
 mod copies;
@@ -9,5 +11,6 @@ mod course;
 mod run_files;
 mod operations;
 mod pages;
+mod published;
 mod references;
 mod format;

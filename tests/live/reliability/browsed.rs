@@ -1,36 +1,22 @@
 //! The page of a run in a real browser: what a stranger wrote into it does nothing, and what got past the
 //! escaping would do nothing either. Every request of the browser goes to a proxy of the test's own.
 
+use crate::browser::{self, Loaded};
 use crate::common;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A host that nobody has (RFC 2606): who asks for it does what a stranger says.
 pub const STRANGER: &str = "stranger.example";
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a browser made of a page.
+/// A page in a browser whose requests were answered here.
 pub struct Visit {
-    /// The document after loading.
-    pub dom: String,
-    /// What it told its console: what the policy refused among it.
-    pub console: String,
+    pub page: Loaded,
     /// First lines of the requests for [`STRANGER`].
     pub requests: Vec<String>,
-}
-
-fn chromium() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("CHROMIUM") {
-        return Some(named.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    std::env::split_paths(&path).flat_map(|dir| names.map(|n| dir.join(n))).find(|p| p.is_file())
 }
 
 /// Answers every request with "not found", and notes those that a stranger asked for.
@@ -61,35 +47,10 @@ fn proxy() -> (u16, Arc<Mutex<Vec<String>>>) {
 
 /// Loads a page; `None` where there is no browser.
 pub fn visit(page: &Path) -> Option<Visit> {
-    let browser = chromium()?;
-    let profile = tempfile::tempdir().expect("a profile");
-    let (dom, console) = (profile.path().join("dom.html"), profile.path().join("console.txt"));
     let (port, noted) = proxy();
-    let mut child = Command::new(&browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
-        .args(["--disable-component-update", "--disable-sync", "--no-first-run", "--dump-dom"])
-        .args(["--enable-logging=stderr"])
-        .arg(format!("--proxy-server=http://127.0.0.1:{port}"))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", page.display()))
-        .stdout(File::create(&dom).expect("a file"))
-        .stderr(File::create(&console).expect("a file"))
-        .spawn()
-        .unwrap_or_else(|error| panic!("{}: {error}", browser.display()));
-    let start = Instant::now();
-    while child.try_wait().expect("our child").is_none() {
-        if start.elapsed() > PATIENCE {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("{} did not end within {PATIENCE:?}", browser.display());
-        }
-        syscost_sys::sleep::sleep(Duration::from_millis(50));
-    }
-    let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("its file")).into_owned();
-    let console =
-        read(&console).lines().filter(|line| line.contains("CONSOLE")).collect::<Vec<_>>().join("\n");
+    let page = browser::load(page, &[&format!("--proxy-server=http://127.0.0.1:{port}")])?;
     let requests = noted.lock().expect("no panic").clone();
-    Some(Visit { dom: read(&dom), console, requests })
+    Some(Visit { page, requests })
 }
 
 /// Everything that runs or loads, as it would stand on the page if the escaping failed.
@@ -114,14 +75,12 @@ fn what_gets_past_the_escaping_neither_runs_nor_loads() {
     let out = scratch.path().join("run");
     common::measured(&out);
     let page = out.join("report.html");
-    let Some(honest) = visit(&page) else {
-        return common::skipped("what_gets_past_the_escaping_neither_runs_nor_loads", "no chromium");
-    };
-    assert!(honest.dom.contains("syscost report"), "the page is there");
+    let Some(honest) = visit(&page) else { return };
+    assert!(honest.page.dom.contains("syscost report"), "the page is there");
     assert!(
-        !honest.console.contains("Content Security Policy"),
+        !honest.page.console.contains("Content Security Policy"),
         "its own style is let in: {}",
-        honest.console
+        honest.page.console
     );
 
     let content = fs::read_to_string(&page).expect("a page");
@@ -137,7 +96,7 @@ fn what_gets_past_the_escaping_neither_runs_nor_loads() {
         visit(&path).expect("there is a browser")
     };
     let unguarded = see("open.html", &open);
-    assert!(unguarded.dom.contains(RAN), "a script runs where nothing forbids it");
+    assert!(unguarded.page.dom.contains(RAN), "a script runs where nothing forbids it");
     for what in ["script", "image", "background", "style", "attribute", "frame", "object", "svg"] {
         assert!(
             unguarded.requests.iter().any(|line| line.contains(&format!("/{what} "))),
@@ -146,7 +105,7 @@ fn what_gets_past_the_escaping_neither_runs_nor_loads() {
         );
     }
     let guarded = see("guarded.html", &hostile);
-    assert!(!guarded.dom.contains(RAN), "a script ran");
+    assert!(!guarded.page.dom.contains(RAN), "a script ran");
     assert_eq!(guarded.requests, Vec::<String>::new());
-    assert!(guarded.console.contains("Content Security Policy"), "{}", guarded.console);
+    assert!(guarded.page.console.contains("Content Security Policy"), "{}", guarded.page.console);
 }

@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// Table 1 of a course report: 4 threads, loopback, 5 s a cell, one run a cell.
-const FOUR_THREADS: &str = include_str!("data/published/pa02-mt25057.csv");
+const FOUR_THREADS: &str = include_str!("../data/published/pa02-mt25057.csv");
 
 fn analysed(file: &str) -> Value {
     let path = format!("{}/tests/data/published/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -82,7 +82,7 @@ fn the_same_table_in_other_peoples_headings_says_the_same() {
 /// The table and the mapping file that FORMAT.md shows, read as it says.
 #[test]
 fn the_mapping_file_of_the_format_is_read() {
-    let format = include_str!("../FORMAT.md");
+    let format = include_str!("../../FORMAT.md");
     let block = |language: &str| {
         let after = format.split_once("## Tables for `analyse`").expect("the section").1;
         let (_, block) =
