@@ -260,7 +260,7 @@ fn a_refusal_names_the_limit() {
 
 /// A holder answers, waits, and ends by itself when its parent is gone.
 #[test]
-fn the_keeper_ends_with_its_stdin() {
+fn the_holder_ends_with_its_stdin() {
     let request =
         r#"{"sender_interface":"sckeeps","receiver_interface":"sckeepr","mtu_bytes":1500,"offloads":true}"#;
     let mut holder = Command::new(binary())
