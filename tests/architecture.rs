@@ -139,6 +139,148 @@ fn an_import_against_the_order_would_be_found() {
     assert_eq!(wrong("plan", "// crate::cli\nuse crate::units;"), 0);
 }
 
+/// The modules of a crate by their paths (`["cells", "seen"]`), each with its code: neither tests nor comments.
+struct Modules(BTreeMap<Vec<String>, (bool, String)>);
+
+impl Modules {
+    fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Modules {
+        let module = |(path, text): (&str, &str)| {
+            let mut names: Vec<String> =
+                path.trim_end_matches(".rs").split('/').map(str::to_string).collect();
+            let lists = names.pop_if(|name| ["mod", "lib", "main"].contains(&name.as_str())).is_some();
+            let code = untested(text).lines().filter(|line| !line.trim_start().starts_with("//"));
+            (names, (lists, code.flat_map(|line| [line, "\n"]).collect()))
+        };
+        Modules(files.map(module).collect())
+    }
+
+    /// The paths in the code that begin at the crate or a parent, with every item of their braces.
+    fn paths(&self, module: &[String]) -> Vec<Vec<String>> {
+        let (_, code) = &self.0[module];
+        let parent = &module[..module.len().saturating_sub(1)];
+        let mut paths = Vec::new();
+        for (start, base) in [("crate::", &[][..]), ("super::", parent)] {
+            for (at, _) in code.match_indices(start) {
+                if !code[..at].ends_with("::") {
+                    items(&code[at + start.len()..], base.to_vec(), &mut paths);
+                }
+            }
+        }
+        paths
+    }
+
+    /// The module that a path leads to: where a list hands on a name with `pub use`, the module that has it.
+    fn resolve(&self, path: &[String]) -> Vec<String> {
+        let mut at: Vec<String> = Vec::new();
+        for name in path {
+            at.push(name.clone());
+            if self.0.contains_key(&at) {
+                continue;
+            }
+            at.pop();
+            let Some((_, list)) = self.0.get(&at) else { break };
+            let handed_on = list.split("pub use ").skip(1).filter_map(|rest| rest.split_once(';'));
+            let mut inside = Vec::new();
+            for (path, _) in handed_on {
+                items(path, at.clone(), &mut inside);
+            }
+            let has = |found: &&Vec<String>| {
+                found.last() == Some(name) && self.0.contains_key(&found[..found.len() - 1])
+            };
+            return inside.iter().find(has).map_or(at, |found| found[..found.len() - 1].to_vec());
+        }
+        at
+    }
+
+    /// The modules that one imports; a list's own entries do not count.
+    fn imports(&self, module: &[String]) -> Vec<Vec<String>> {
+        let lists = self.0[module].0;
+        let other =
+            |to: &Vec<String>| to != module && !(lists && to.starts_with(module)) && self.0.contains_key(to);
+        self.paths(module).iter().map(|path| self.resolve(path)).filter(other).collect()
+    }
+
+    /// A module that imports itself by others, and those others.
+    fn circle(&self) -> Option<Vec<String>> {
+        self.0.keys().find_map(|start| {
+            let (mut way, mut seen) = (vec![(start.clone(), vec![start.join("::")])], Vec::new());
+            while let Some((module, names)) = way.pop() {
+                for next in self.imports(&module) {
+                    let names: Vec<String> = names.iter().cloned().chain([next.join("::")]).collect();
+                    if next == *start {
+                        return Some(names);
+                    }
+                    if !seen.contains(&next) {
+                        seen.push(next.clone());
+                        way.push((next, names));
+                    }
+                }
+            }
+            None
+        })
+    }
+}
+
+/// `a::{b, c::D}` below a base: each item's path; what is left of the text.
+fn items<'t>(text: &'t str, mut base: Vec<String>, paths: &mut Vec<Vec<String>>) -> &'t str {
+    let text = text.trim_start();
+    if let Some(mut inside) = text.strip_prefix('{') {
+        loop {
+            inside = items(inside, base.clone(), paths).trim_start();
+            match inside.strip_prefix(',') {
+                Some(next) if !next.trim_start().starts_with('}') => inside = next,
+                _ => return inside.trim_start_matches([',', ' ', '\n']).trim_start_matches('}'),
+            }
+        }
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    match name {
+        "super" => drop(base.pop()),
+        "self" => {}
+        name => base.push(name.to_string()),
+    }
+    match rest.strip_prefix("::") {
+        Some(rest) => items(rest, base, paths),
+        None => {
+            paths.push(base);
+            rest
+        }
+    }
+}
+
+/// Crates of which every file imports the next without coming back to itself; the others are not there yet.
+const WITHOUT_CIRCLES: &[&str] = &["analyze", "core", "harness", "sys"];
+
+#[test]
+fn files_import_each_other_one_way() {
+    let files = sources();
+    let tests = only_for_tests(&files);
+    for name in WITHOUT_CIRCLES {
+        let folder = format!("crates/{name}/src/");
+        let own = files.iter().filter(|f| !tests.contains(&f.path));
+        let modules = Modules::of(own.filter_map(|f| Some((f.path.strip_prefix(&folder)?, f.text.as_str()))));
+        assert_eq!(modules.circle(), None, "{folder}");
+    }
+}
+
+#[test]
+fn a_circle_of_imports_would_be_found() {
+    let circle = |a: &str, b: &str| {
+        let list = "pub mod a;\npub mod b;\npub use b::B;\nuse crate::room::a::A;";
+        let files = [("lib.rs", "pub mod room;"), ("room/mod.rs", list), ("room/a.rs", a), ("room/b.rs", b)];
+        Modules::of(files.into_iter()).circle()
+    };
+    assert_eq!(circle("use crate::room::b::B;", "fn f() {}"), None);
+    assert_eq!(circle("use super::Room;", "use super::Room;"), None, "a list and its entries");
+    assert!(circle("use super::b::B;", "use crate::{room::{c, a::A}, x};").is_some());
+    assert!(
+        circle("use super::B;", "use super::a::{self, A};").is_some(),
+        "by a name that the list hands on"
+    );
+    assert_eq!(circle("use super::b::B;", "#[cfg(test)]\nmod tests {\n    use super::super::a::A;\n}"), None);
+}
+
 #[test]
 fn files_are_short_and_say_what_they_are() {
     const LONGEST: usize = 500;

@@ -1,9 +1,9 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
 use crate::cells::Cells;
-use crate::cells::quality;
+use crate::cells::quality::{self, Judged};
 use crate::cells::sanity;
-use crate::cells::seen::{Judged, Seen};
+use crate::cells::seen::Seen;
 use crate::compare::groups::Groups;
 use crate::compare::study::{HEADLINES, RIVALS, Study};
 use crate::copies::received;

@@ -1,6 +1,6 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, Kind, Name, Point, Value};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
@@ -9,7 +9,7 @@ use syscost_measure::probe::row::Row;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, NODELAY, PATH, THREADS};
 use syscost_measure::probe::{self, Probe};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 pub use syscost_core::units::count;
 
 /// Coordinates that every sentence names, because they decide more than most others.
@@ -35,12 +35,18 @@ impl Words {
                 axes.push(axis);
             }
         }
-        let mut first: BTreeMap<&str, (&Value, bool)> = BTreeMap::new();
-        for (id, value) in cases.iter().flat_map(|c| c.point.iter()) {
-            let (seen, varies) = first.entry(id).or_insert((value, false));
-            *varies = *varies || *seen != value;
+        // Points mostly have the same names in the same order: the place of the one before is looked at first.
+        let mut first: Vec<(&Name, &Value, bool)> = Vec::new();
+        for case in cases {
+            for (place, (name, value)) in case.point.iter().enumerate() {
+                let here = first.get(place).is_some_and(|known| known.0 == name).then_some(place);
+                match here.or_else(|| first.iter().position(|known| known.0 == name)) {
+                    Some(known) => first[known].2 |= first[known].1 != value,
+                    None => first.push((name, value, false)),
+                }
+            }
         }
-        let varied = first.into_iter().filter(|(_, (_, varies))| *varies).map(|(id, _)| id.into()).collect();
+        let varied = first.into_iter().filter(|axis| axis.2).map(|(name, ..)| name.to_string()).collect();
         Words { axes, varied, confidence: run.record.spec.confidence }
     }
 

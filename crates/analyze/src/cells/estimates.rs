@@ -7,7 +7,6 @@
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
-use crate::cells::seen::Seen;
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
 use syscost_core::stats::{Estimate, median_interval};
@@ -34,10 +33,6 @@ pub struct Cells {
 }
 
 impl Cells {
-    pub fn of(run: &Run) -> Cells {
-        Seen::of(run, &[], None).cells
-    }
-
     /// Those of each case, by its index.
     pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>) -> Cells {
         Cells { of_case }

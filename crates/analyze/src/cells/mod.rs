@@ -1,9 +1,9 @@
 //! Estimates of every metric of every case, from its samples; what is wrong with a sample or an estimate.
 
 pub mod rounds;
-pub mod sanity;
 pub mod estimates;
 pub mod reference;
+pub mod sanity;
 pub mod quality;
 pub mod seen;
 

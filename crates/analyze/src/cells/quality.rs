@@ -4,10 +4,10 @@
 //! many cells at once, so the level of each is divided among them (down to what the simulated null
 //! distributions resolve).
 
-use crate::cells::seen::{Judged, WarmUps};
 use crate::cells::{Cell, Cells};
 use crate::words::{self, Words};
 use crate::{CellRef, Problem, Statement};
+use std::collections::HashMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
 use syscost_core::stats::{
@@ -19,6 +19,12 @@ use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
+
+/// What is judged of a probe's cases: its id, and a metric.
+pub type Judged = (&'static str, Metric);
+
+/// The first sample of a round over the later ones, by case and metric, where rounds have several.
+pub type WarmUps = HashMap<(usize, &'static str), RatioEstimate>;
 
 /// Everything to say about the cells of one metric of a probe.
 pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &Judged) -> Vec<Problem> {

@@ -5,20 +5,13 @@
 //! that looks at every sample does it here, together, one case after another on every CPU. Nothing is judged.
 
 use crate::cells::estimates::{Cell, Cells, cells_of_case};
-use crate::cells::quality;
+use crate::cells::quality::{self, Judged, WarmUps};
 use crate::cells::sanity::{Limits, Look};
 use crate::parallel::in_parallel;
-use std::collections::HashMap;
-use syscost_core::sample::{Metric, Sample};
+use syscost_core::sample::Sample;
 use syscost_core::stats::RatioEstimate;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-
-/// What is judged of a probe's cases: its id, and a metric.
-pub type Judged = (&'static str, Metric);
-
-/// The first sample of a round over the later ones, by case and metric, where rounds have several.
-pub type WarmUps = HashMap<(usize, &'static str), RatioEstimate>;
 
 /// What the samples of a run show.
 #[derive(Debug, Default)]
@@ -27,6 +20,12 @@ pub struct Seen {
     /// In the order of the plan.
     pub looks: Vec<Look>,
     pub warm_ups: WarmUps,
+}
+
+impl Cells {
+    pub fn of(run: &Run) -> Cells {
+        Seen::of(run, &[], None).cells
+    }
 }
 
 impl Seen {
