@@ -86,15 +86,7 @@ impl Guest<'_> {
         let mut command = tool::command(self.emulator);
         // Relative names: a comma in a path would be syntax.
         command.current_dir(self.folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
-        command.args([
-            "-nodefaults",
-            "-no-user-config",
-            "-no-reboot",
-            "-display",
-            "none",
-            "-monitor",
-            "none",
-        ]);
+        command.args("-nodefaults -no-user-config -no-reboot -display none -monitor none".split(' '));
         command.args(self.arch.machine());
         command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
         command.args(["-serial", &format!("file:{CONSOLE}")]);

@@ -112,16 +112,7 @@ impl Package {
         let mut errors = Vec::new();
         for url in urls {
             let mut curl = tool::command("curl");
-            curl.args([
-                "-fsSL",
-                "--proto",
-                "=http,https",
-                "--connect-timeout",
-                "20",
-                "--max-time",
-                "300",
-                "-o",
-            ]);
+            curl.args("-fsSL --proto =http,https --connect-timeout 20 --max-time 300 -o".split(' '));
             curl.arg(&file).arg(url);
             match tool::output(&mut curl, "curl").and_then(|_| self.verify(&file)) {
                 Ok(()) => return Ok(file),

@@ -29,43 +29,29 @@ struct CourseQuestion {
     finding: Option<&'static str>,
 }
 
+const fn asks(asks: &'static str, finding: Option<&'static str>) -> CourseQuestion {
+    CourseQuestion { asks, finding }
+}
+
 const PART_A: &[CourseQuestion] = &[
-    CourseQuestion {
-        asks: "A1. Where do the copies of two-copy happen, are there only two, and what makes them?",
-        finding: None,
-    },
-    CourseQuestion { asks: "A2. Which copy does one-copy do without?", finding: Some("scatter_gather") },
-    CourseQuestion {
-        asks: "A3. What does the kernel do for zero-copy? Explain by the diagram.",
-        finding: Some("zero_copy"),
-    },
+    asks("A1. Where do the copies of two-copy happen, are there only two, and what makes them?", None),
+    asks("A2. Which copy does one-copy do without?", Some("scatter_gather")),
+    asks("A3. What does the kernel do for zero-copy? Explain by the diagram.", Some("zero_copy")),
 ];
 
 const PART_E: &[CourseQuestion] = &[
-    CourseQuestion {
-        asks: "1. Why does zero-copy not always give the best throughput?",
-        finding: Some("not_fastest"),
-    },
-    CourseQuestion {
-        asks: "2. Which cache level shows the most reduction in misses, and why?",
-        finding: Some("cache_levels"),
-    },
-    CourseQuestion {
-        asks: "3. How does thread count interact with cache contention?",
-        finding: Some("threads"),
-    },
-    CourseQuestion {
-        asks: "4. At what message size does one-copy outperform two-copy on your system?",
-        finding: Some("one_copy"),
-    },
-    CourseQuestion {
-        asks: "5. At what message size does zero-copy outperform two-copy on your system?",
-        finding: Some("zero_copy_from"),
-    },
-    CourseQuestion {
-        asks: "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
-        finding: Some("unexpected"),
-    },
+    asks("1. Why does zero-copy not always give the best throughput?", Some("not_fastest")),
+    asks("2. Which cache level shows the most reduction in misses, and why?", Some("cache_levels")),
+    asks("3. How does thread count interact with cache contention?", Some("threads")),
+    asks("4. At what message size does one-copy outperform two-copy on your system?", Some("one_copy")),
+    asks(
+        "5. At what message size does zero-copy outperform two-copy on your system?",
+        Some("zero_copy_from"),
+    ),
+    asks(
+        "6. Identify one unexpected result and explain it by operating-system or hardware concepts.",
+        Some("unexpected"),
+    ),
 ];
 
 /// The report to write in.
