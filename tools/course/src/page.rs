@@ -93,7 +93,7 @@ impl PdfPage {
             "<< /Type /Catalog /Pages 2 0 R >>".to_string(),
             "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_string(),
             format!(
-                "<< /Type /PdfPage /Parent 2 0 R /MediaBox [0 0 {} {}] /Contents 4 0 R /Resources << /Font << /plain 5 0 R \
+                "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {} {}] /Contents 4 0 R /Resources << /Font << /plain 5 0 R \
                  /bold 6 0 R >> /ExtGState << /faint << /ca 0.15 >> /whole << /ca 1 >> >> >> >>",
                 self.width, self.height
             ),
