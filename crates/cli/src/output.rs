@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
         assert_eq!(entry("  a", 6, ""), "  a\n");
         let list = "of one-two-three,four-five-six,seven-eight-nine,ten";
-        let wrapped = ["of one-two-three,", "four-five-six,", "seven-eight-nine,", "ten"];
+        let wrapped = ["of one-two-three,", "four-five-six,", "seven-eight-nine,ten"];
         assert_eq!(wrap(list, 20), wrapped);
         let paint = Paint(true);
         assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");

@@ -9,7 +9,7 @@ use syscost_core::units::{count, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::audit::{Balance, TOLERANCE};
 use syscost_experiment::run::{Audit, Run};
-use syscost_measure::mechanism::{self, Class};
+use syscost_measure::mechanism::{self, Class, Mechanism};
 use syscost_measure::probe;
 
 /// So near a whole number of copies it is called that, and so near the share of flagged completions the
@@ -38,14 +38,16 @@ struct Promise {
     copies: f64,
 }
 
-/// Of a mechanism that this version lacks: whoever waits for completions asked for zero-copy.
+/// By the class of the mechanism. Without one (the control, or a mechanism that this version lacks), whoever waits
+/// for completions asked for zero-copy.
 fn promise(audit: &Audit) -> Option<Promise> {
-    let lent = Promise { words: Class::ZeroCopy.word(), copies: 0.0 };
-    let Some(mechanism) = audit.point.text(RIVALS).and_then(mechanism::find) else {
-        return (audit.completions > 0).then_some(lent);
+    let of_class = |mechanism: &dyn Mechanism| {
+        let facts = mechanism.about().facts;
+        Some(Promise { words: facts.class()?.word(), copies: facts.copies()? })
     };
-    let facts = mechanism.about().facts;
-    Some(Promise { words: facts.class()?.word(), copies: facts.copies()? })
+    let named = audit.point.text(RIVALS).and_then(mechanism::find).and_then(of_class);
+    let lent = Promise { words: Class::ZeroCopy.word(), copies: 0.0 };
+    named.or((audit.completions > 0).then_some(lent))
 }
 
 /// Was it to be sent without copying?
