@@ -23,6 +23,8 @@ use syscost_measure::probe::transfer::axes::THREADS;
 /// Combinations of the other axes that are drawn, as long as the page has room for their places.
 const COMBINATIONS: usize = 6;
 const PLACES: usize = 1000;
+/// Places of a row that are all drawn; of more, the ends of each run of equal answers are.
+const ROW_PLACES: usize = 64;
 
 pub fn section(m: &Material) -> Option<Section> {
     let refined = !m.run.record.plan.refinements.is_empty() || m.run.record.spec.refine.is_some();
@@ -39,12 +41,13 @@ pub fn section(m: &Material) -> Option<Section> {
             grids.entry(line.held.without(THREADS.id)).or_default().push(line);
         }
         for (rest, mut lines) in grids.into_iter().take(COMBINATIONS) {
-            places += lines.iter().map(|line| line.steps.len()).sum::<usize>();
-            if places > PLACES && !maps.is_empty() {
+            lines.sort_by_key(|l| l.held.int(THREADS));
+            let map = map(&namer, study, &rest, &lines, &mut styles);
+            places += map.rows.iter().map(|row| row.places.len()).sum::<usize>();
+            if places > PLACES {
                 break;
             }
-            lines.sort_by_key(|l| l.held.int(THREADS));
-            maps.push(Block::Regions(map(&namer, study, &rest, &lines, &mut styles)));
+            maps.push(Block::Regions(map));
         }
         statements.extend(regions::statements(m.run, study));
     }
@@ -100,7 +103,7 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut
         })
     };
     let rows = lines.iter().map(|line| {
-        let places = line.steps.iter().map(|step| place(namer, study, step, &mut index)).collect();
+        let places = legible(line.steps.iter().map(|step| place(namer, study, step, &mut index)).collect());
         let ranges = line.ranges();
         let at = |step: usize| line.steps[step].at as f64;
         let borders = ranges.windows(2).map(|pair| (at(pair[0].to), at(pair[1].from))).collect();
@@ -118,6 +121,19 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut
         names,
         rows,
     }
+}
+
+/// What a row has room for: between two places with the same answer lies nothing to be seen.
+fn legible(places: Vec<RegionPlace>) -> Vec<RegionPlace> {
+    if places.len() <= ROW_PLACES {
+        return places;
+    }
+    let alike = |a: &RegionPlace, b: &RegionPlace| (&a.best, a.claimed) == (&b.best, b.claimed);
+    let ends = |run: &[RegionPlace]| match run {
+        [first, .., last] => vec![first.clone(), last.clone()],
+        alone => alone.to_vec(),
+    };
+    places.chunk_by(alike).flat_map(ends).collect()
 }
 
 fn place(namer: &Namer, study: &Study, step: &Step, index: &mut impl FnMut(String) -> usize) -> RegionPlace {
