@@ -25,7 +25,10 @@ fn unique<'a>(what: &str, names: impl IntoIterator<Item = &'a str>) {
     }
 }
 
-fn ways() -> Vec<(&'static str, Vec<About<()>>, Vec<Axis>)> {
+/// A room, what its entries are, and their axes.
+type Ways = (&'static str, Vec<About<()>>, Vec<Axis>);
+
+fn ways() -> Vec<Ways> {
     vec![
         (
             "mechanism",

@@ -34,7 +34,8 @@ use syscost_lab::guest;
 use syscost_measure::worker::child;
 
 /// What else this binary can be: the processes that syscost starts of itself, by their first argument.
-const ROLES: &[(&str, fn() -> i32)] = &[
+type Role = (&'static str, fn() -> i32);
+const ROLES: &[Role] = &[
     (launch::WORKER_SUBCOMMAND, child::main),
     (namespaces::HOLDER_SUBCOMMAND, namespaces::holder_main),
     (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND)),

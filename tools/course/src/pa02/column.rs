@@ -55,7 +55,6 @@ pub const LATENCY: &FigureColumn = &FigureColumn {
     metrics: &["latency_p50"],
     scale: 1e-3,
     quantity: "latency_p50",
-    ..OF_TRANSFER
 };
 pub const CYCLES: &FigureColumn = &FigureColumn {
     id: "cycles_per_byte",
