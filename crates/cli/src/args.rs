@@ -3,8 +3,8 @@
 
 use crate::axes;
 use crate::output::Color;
-use clap::builder::PossibleValue;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use syscost_lab::{Arch, Nic};
 
@@ -250,11 +250,11 @@ pub struct LabArgs {
     #[command(flatten)]
     pub asked: ExperimentArgs,
     /// The network device that the guest has two of
-    #[arg(long, value_name = "MODEL", default_value = "vmxnet3")]
-    pub nic: GuestNic,
+    #[arg(long, value_name = "MODEL", default_value = "vmxnet3", value_parser = one_of(Nic::ALL, |nic| (nic.name, nic.help)))]
+    pub nic: &'static Nic,
     /// The guest's architecture [default: that of this build]
-    #[arg(long)]
-    pub arch: Option<GuestArch>,
+    #[arg(long, value_parser = one_of(Arch::ALL, |arch| (arch.name, arch.help)))]
+    pub arch: Option<&'static Arch>,
     /// A syscost built for the guest's architecture, statically linked
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
@@ -272,35 +272,14 @@ pub struct LabArgs {
     pub limit: String,
 }
 
-/// A network device by its name.
-#[derive(Clone, Copy, Debug)]
-pub struct GuestNic(pub Nic);
-
-impl ValueEnum for GuestNic {
-    fn value_variants<'a>() -> &'a [GuestNic] {
-        const ALL: [GuestNic; Nic::ALL.len()] =
-            [GuestNic(Nic::ALL[0]), GuestNic(Nic::ALL[1]), GuestNic(Nic::ALL[2])];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.help()))
-    }
-}
-
-/// An architecture by its name.
-#[derive(Clone, Copy, Debug)]
-pub struct GuestArch(pub Arch);
-
-impl ValueEnum for GuestArch {
-    fn value_variants<'a>() -> &'a [GuestArch] {
-        const ALL: [GuestArch; Arch::ALL.len()] = [GuestArch(Arch::ALL[0]), GuestArch(Arch::ALL[1])];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.help()))
-    }
+/// One of several by its name: what each is called, and what its help says.
+fn one_of<T: Send + Sync>(
+    all: &'static [T],
+    named: fn(&T) -> (&'static str, &'static str),
+) -> impl TypedValueParser<Value = &'static T> {
+    let values = all.iter().map(|one| PossibleValue::new(named(one).0).help(named(one).1));
+    PossibleValuesParser::new(values)
+        .map(move |name| all.iter().find(|one| named(one).0 == name).expect("clap takes only names of these"))
 }
 
 #[derive(Args, Debug)]

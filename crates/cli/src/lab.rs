@@ -37,11 +37,11 @@ pub fn run(
     refuse_short(&spec, limit)?;
     let here =
         || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
-    let arch = args.arch.map_or_else(here, |machine| Ok(machine.0))?;
+    let arch = args.arch.map_or_else(here, Ok)?;
     signals::catch().context("cannot catch Ctrl-C")?;
     let request = LabRequest {
         spec: &spec,
-        nic: args.nic.0,
+        nic: args.nic,
         arch,
         program: args.binary.as_deref(),
         out: &out,
@@ -57,7 +57,7 @@ pub fn run(
     let files = report::write(&run, &analysis, &rendered, &out, false)?;
     if global.json {
         let line = json!({
-            "event": "written", "dir": out, "files": files, "nic": request.nic.name(), "kernel": brought.kernel,
+            "event": "written", "dir": out, "files": files, "nic": request.nic.name, "kernel": brought.kernel,
         });
         output::print_json_line(&line)?;
     } else {
@@ -92,7 +92,7 @@ fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<St
         source: source.into(),
     };
     run.record.host.extend([
-        fact("lab_device", "lab: network devices", request.nic.name().into(), "--nic"),
+        fact("lab_device", "lab: network devices", request.nic.name.into(), "--nic"),
         fact("lab_kernel_package", "lab: kernel", brought.kernel.clone(), "the package that was unpacked"),
         fact("lab_emulator", "lab: emulator", brought.emulator.clone(), "qemu --version"),
     ]);
@@ -125,7 +125,7 @@ fn show(step: &LabProgress<'_>, global: &Global) {
         LabProgress::Fetching(package) => format!("fetching {package}"),
         LabProgress::Unpacking(package) => format!("unpacking {package}"),
         LabProgress::Booting { release, nic } => {
-            format!("booting Linux {release}, emulated, with two {}", nic.name())
+            format!("booting Linux {release}, emulated, with two {nic}")
         }
         LabProgress::Guest(said) => format!("the guest: {said}"),
     };

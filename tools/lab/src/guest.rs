@@ -186,14 +186,14 @@ fn furnish(namespace: &OwnedFd, device: &str, address: Ipv4Addr) -> Result<()> {
 }
 
 /// The files of the run's directory.
-fn collect(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+fn collect(folder: &Path) -> Result<Vec<(String, String)>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files = Vec::new();
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type()?.is_file() && !name.starts_with('.') {
-            files.push((name, fs::read(entry.path())?));
+            files.push((name, fs::read_to_string(entry.path())?));
         }
     }
     files.sort();

@@ -155,7 +155,7 @@ fn pick(package: &Package, tree: &Path, new: &Path) -> Result<Kernel> {
 
 /// Whatever any guest may load.
 fn wanted() -> Vec<String> {
-    let of_devices = Nic::ALL.iter().flat_map(|nic| nic.modules());
+    let of_devices = Nic::ALL.iter().map(|nic| &nic.module);
     let all = guest::MODULES.iter().chain(guest::OPTIONAL_MODULES).chain(of_devices);
     all.map(|name| modules::canonical(name)).collect()
 }

@@ -8,7 +8,6 @@
 //! Sources: qemu-system(1), Documentation/networking/msg_zerocopy.rst.
 
 mod arch;
-mod archive;
 pub mod guest;
 mod image;
 mod kernel;
@@ -37,8 +36,8 @@ pub use nic::Nic;
 /// What is wanted of the lab.
 pub struct LabRequest<'a> {
     pub spec: &'a Spec,
-    pub nic: Nic,
-    pub arch: Arch,
+    pub nic: &'static Nic,
+    pub arch: &'static Arch,
     /// The program that runs in the guest; this one, unless the guest is of another kind.
     pub program: Option<&'a Path>,
     /// Where the run's directory goes; new or empty.
@@ -59,7 +58,7 @@ pub enum LabProgress<'a> {
     Unpacking(&'a str),
     Booting {
         release: &'a str,
-        nic: Nic,
+        nic: &'static str,
     },
     /// The guest's own word.
     Guest(&'a str),
@@ -90,47 +89,23 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> 
     let emulator = machine::find(request.arch)?;
     refuse_used(request.out)?;
     let kernel = kernel::get(request.cache, &request.nic.flavour(request.arch), request.offline, watch)?;
-    let modules = kernel.load_order(request.nic.modules(), guest::OPTIONAL_MODULES)?;
+    let modules = kernel.load_order(&[request.nic.module], guest::OPTIONAL_MODULES)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let orders = guest::GuestTask { modules: modules.clone(), links: nic::LINKS };
-    image::write(&image::Contents {
-        at: &folder.path().join(machine::INITRD),
-        program: &program,
-        arch: request.arch,
-        kernel: &kernel,
-        modules: &modules,
-        orders: &orders,
-        spec: &request.spec.to_toml(),
-    })
-    .context("cannot write the guest's file system")?;
-    watch(LabProgress::Booting { release: &kernel.release, nic: request.nic });
-    let guest = machine::Guest {
-        emulator: &emulator,
-        folder: folder.path(),
-        vmlinuz: &kernel.vmlinuz(),
-        nic: request.nic,
-        arch: request.arch,
-    };
+    let orders = guest::GuestTask { modules, links: nic::LINKS };
+    image::write(&folder.path().join(machine::INITRD), &program, &kernel, &orders, request)
+        .context("cannot write the guest's file system")?;
+    watch(LabProgress::Booting { release: &kernel.release, nic: request.nic.name });
     let mut heard = |line: &str| watch(LabProgress::Guest(line));
-    let ended = guest.run(request.limit, request.interrupted, &mut heard);
-    let brought = ended.and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?));
-    match brought {
-        Ok(brought) if brought.failure.is_none() => {
-            keep(request.out, &brought.files)?;
-            Ok(LabRun {
-                status: brought.status,
-                kernel: kernel.package.clone(),
-                emulator: machine::version(&emulator)?,
-            })
-        }
-        Ok(brought) => Err(with_console(
-            anyhow::anyhow!("the guest says: {}", brought.failure.unwrap_or_default()),
-            folder.path(),
-            request.cache,
-        )),
-        Err(error) => Err(with_console(error, folder.path(), request.cache)),
-    }
+    let brought = machine::run(&emulator, folder.path(), &kernel.vmlinuz(), request, &mut heard)
+        .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
+        .and_then(|brought| match brought.failure {
+            Some(failure) => bail!("the guest says: {failure}"),
+            None => Ok(brought),
+        })
+        .map_err(|error| with_console(error, folder.path(), request.cache))?;
+    keep(request.out, &brought.files)?;
+    Ok(LabRun { status: brought.status, kernel: kernel.package, emulator: machine::version(&emulator)? })
 }
 
 fn program_for(request: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
@@ -138,7 +113,7 @@ fn program_for(request: &LabRequest<'_>) -> Result<PathBuf, Unavailable> {
         Some(program) => Ok(program.to_path_buf()),
         None if Arch::here() == Some(request.arch) => Ok(program::path()),
         None => Err(missing(
-            format!("a guest of {} cannot run this build of syscost", request.arch.name()),
+            format!("a guest of {} cannot run this build of syscost", request.arch.name),
             format!("build one for it: {}", request.arch.build_command()),
         )),
     }
@@ -152,10 +127,10 @@ fn refuse_used(out: &Path) -> Result<()> {
     Ok(())
 }
 
-fn keep(out: &Path, run: &[(String, Vec<u8>)]) -> Result<()> {
+fn keep(out: &Path, run: &[(String, String)]) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    for (name, bytes) in run {
-        files::replace(out, name, bytes)?;
+    for (name, text) in run {
+        files::replace(out, name, text.as_bytes())?;
     }
     Ok(())
 }

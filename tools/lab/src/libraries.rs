@@ -6,21 +6,21 @@
 
 use super::{Arch, tool};
 use anyhow::{Context, Result, bail};
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::{Architecture, Endianness, Object};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-const PT_INTERP: u32 = 3;
-
 /// The files that the program needs at these same paths, in a guest of this kind.
-pub fn of(program: &Path, arch: Arch) -> Result<Vec<PathBuf>> {
+pub fn of(program: &Path, arch: &Arch) -> Result<Vec<PathBuf>> {
     // The loader that is asked has a "self" of its own.
     let named_by_process = format!("/proc/{}/exe", std::process::id());
     let program = if program == Path::new("/proc/self/exe") { Path::new(&named_by_process) } else { program };
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    let loader = loader(&bytes).with_context(|| format!("cannot use {} in a guest", program.display()))?;
-    let machine = bytes.get(18..20).map(|field| u16::from_le_bytes([field[0], field[1]]));
-    if machine != Some(arch.elf_machine()) {
-        bail!("{} is no program for {}: {}", program.display(), arch.name(), arch.build_command());
+    let (machine, loader) =
+        loader(&bytes).with_context(|| format!("cannot use {} in a guest", program.display()))?;
+    if machine != arch.elf {
+        bail!("{} is no program for {}: {}", program.display(), arch.name, arch.build_command());
     }
     let Some(loader) = loader else { return Ok(Vec::new()) };
     if Arch::here() != Some(arch) {
@@ -32,31 +32,16 @@ pub fn of(program: &Path, arch: Arch) -> Result<Vec<PathBuf>> {
     Ok(files.into_iter().collect())
 }
 
-/// The program that loads this one, if it is dynamically linked.
-fn loader(elf: &[u8]) -> Result<Option<String>> {
-    let field = |at: usize, bytes: usize| -> Option<u64> {
-        let mut number = [0; 8];
-        number[..bytes].copy_from_slice(elf.get(at..at.checked_add(bytes)?)?);
-        Some(u64::from_le_bytes(number))
-    };
-    // Little-endian, 64 bits: the only ones that this program is built for.
-    if !elf.starts_with(b"\x7fELF\x02\x01") {
-        bail!("it is no 64-bit little-endian ELF program");
-    }
-    let header = || Some((field(32, 8)? as usize, field(54, 2)? as usize, field(56, 2)? as usize));
-    let (table, entry_bytes, entries) = header().context("its ELF header is cut off")?;
-    for entry in (0..entries).map(|i| table.saturating_add(i * entry_bytes)) {
-        if field(entry, 4) != Some(u64::from(PT_INTERP)) {
-            continue;
+/// Whose program it is, and the program that loads it, if it is dynamically linked.
+fn loader(elf: &[u8]) -> Result<(Architecture, Option<String>)> {
+    let file = ElfFile64::<Endianness>::parse(elf).context("it is no 64-bit ELF program")?;
+    for header in file.elf_program_headers() {
+        if let Some(name) = header.interpreter(file.endian(), elf)? {
+            let name = str::from_utf8(name).context("the name of its loader is no text")?;
+            return Ok((file.architecture(), Some(name.to_string())));
         }
-        let place = || Some((field(entry + 8, 8)? as usize, field(entry + 32, 8)? as usize));
-        let (start, length) = place().context("its program header is cut off")?;
-        let text =
-            elf.get(start..start.saturating_add(length)).context("the name of its loader is cut off")?;
-        let text = std::str::from_utf8(text).context("the name of its loader is no text")?;
-        return Ok(Some(text.trim_end_matches('\0').to_string()));
     }
-    Ok(None)
+    Ok((file.architecture(), None))
 }
 
 /// `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f..)`, or a path alone; the kernel's own
@@ -83,7 +68,7 @@ mod tests {
     #[test]
     fn this_test_needs_a_libc_or_is_static() {
         let here = Arch::here().expect("a kind that can be emulated");
-        let other = Arch::ALL.into_iter().find(|arch| *arch != here).unwrap();
+        let other = Arch::ALL.iter().find(|arch| *arch != here).unwrap();
         let error = of(Path::new("/proc/self/exe"), other).unwrap_err().to_string();
         assert!(error.contains("--binary"), "{error}");
         let needed = of(Path::new("/proc/self/exe"), here).unwrap();

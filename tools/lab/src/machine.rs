@@ -3,8 +3,8 @@
 //! It emulates every instruction (no KVM, no right needed), so it is the same everywhere. It has no
 //! network but the two devices', and dies with us. Source: qemu-system(1).
 
-use super::nic::{LINKS, Nic};
-use super::{Arch, guest, missing, results_disk, tool};
+use super::nic::LINKS;
+use super::{Arch, LabRequest, guest, missing, results_disk, tool};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Read;
@@ -24,16 +24,16 @@ const CPUS: u32 = 2;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The emulator's path.
-pub fn find(arch: Arch) -> Result<PathBuf> {
+pub fn find(arch: &Arch) -> Result<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let name = arch.emulator();
+    let name = arch.emulator;
     let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
     Ok(found.ok_or_else(|| {
         missing(
             format!("there is no {name}"),
             format!(
                 "install the emulator: apt-get install --no-install-recommends {} (Fedora: {0}-core)",
-                arch.package()
+                arch.package
             ),
         )
     })?)
@@ -45,61 +45,54 @@ pub fn version(emulator: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&text).lines().next().unwrap_or_default().to_string())
 }
 
-/// A guest that is ready to boot.
-pub struct Guest<'a> {
-    pub emulator: &'a Path,
-    /// Holds the initrd; the results disk and the console are written here.
-    pub folder: &'a Path,
-    pub vmlinuz: &'a Path,
-    pub nic: Nic,
-    pub arch: Arch,
+/// Boots a guest and waits for its end. `folder` holds the initrd; the results disk and the console are written
+/// there. `heard` gets the lines in which the guest says how far it is.
+pub fn run(
+    emulator: &Path,
+    folder: &Path,
+    vmlinuz: &Path,
+    request: &LabRequest<'_>,
+    heard: &mut dyn FnMut(&str),
+) -> Result<()> {
+    results_disk::create(&folder.join(RESULTS_DISK)).context("cannot make the guest's disk")?;
+    let mut console = Console { path: folder.join(CONSOLE), read: 0 };
+    let mut command = command(emulator, folder, vmlinuz, request);
+    let mut running = RunningMachine(command.spawn().context("cannot start the emulator")?);
+    let end = Instant::now() + request.limit;
+    loop {
+        let ended = running.0.try_wait()?;
+        console.each_new_line(heard);
+        match ended {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => bail!("the emulator failed ({status}): {}", running.last_words()),
+            None if (request.interrupted)() => bail!("interrupted"),
+            None if Instant::now() > end => {
+                bail!("the guest was ended after {} s (--limit)", request.limit.as_secs())
+            }
+            None => sleep(LOOK),
+        }
+    }
 }
 
-impl Guest<'_> {
-    /// Boots and waits for the end. `heard` gets the lines in which the guest says how far it is.
-    pub fn run(
-        &self,
-        limit: Duration,
-        interrupted: &dyn Fn() -> bool,
-        heard: &mut dyn FnMut(&str),
-    ) -> Result<()> {
-        results_disk::create(&self.folder.join(RESULTS_DISK)).context("cannot make the guest's disk")?;
-        let mut console = Console { path: self.folder.join(CONSOLE), read: 0 };
-        let mut running = RunningMachine(self.command().spawn().context("cannot start the emulator")?);
-        let end = Instant::now() + limit;
-        loop {
-            let ended = running.0.try_wait()?;
-            console.each_new_line(heard);
-            match ended {
-                Some(status) if status.success() => return Ok(()),
-                Some(status) => bail!("the emulator failed ({status}): {}", running.last_words()),
-                None if interrupted() => bail!("interrupted"),
-                None if Instant::now() > end => {
-                    bail!("the guest was ended after {} s (--limit)", limit.as_secs())
-                }
-                None => sleep(LOOK),
-            }
-        }
+fn command(emulator: &Path, folder: &Path, vmlinuz: &Path, request: &LabRequest<'_>) -> Command {
+    let arch = request.arch;
+    let mut command = tool::command(emulator);
+    // Relative names: a comma in a path would be syntax.
+    command.current_dir(folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args("-nodefaults -no-user-config -no-reboot -display none -monitor none".split(' '));
+    command.args(arch.machine.split(' '));
+    command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
+    command.args(["-serial", &format!("file:{CONSOLE}")]);
+    command.args(["-drive", &format!("file={RESULTS_DISK},format=raw,if=none,id=results")]);
+    command.args(["-device", "virtio-blk-pci,drive=results"]);
+    for i in 0..LINKS {
+        command.args(["-netdev", &format!("hubport,id=link{i},hubid=1")]);
+        command.args(["-device", &format!("{},netdev=link{i}", request.nic.device)]);
     }
-
-    fn command(&self) -> Command {
-        let mut command = tool::command(self.emulator);
-        // Relative names: a comma in a path would be syntax.
-        command.current_dir(self.folder).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
-        command.args("-nodefaults -no-user-config -no-reboot -display none -monitor none".split(' '));
-        command.args(self.arch.machine());
-        command.args(["-m", &MEMORY_MIB.to_string(), "-smp", &CPUS.to_string()]);
-        command.args(["-serial", &format!("file:{CONSOLE}")]);
-        command.args(["-drive", &format!("file={RESULTS_DISK},format=raw,if=none,id=results")]);
-        command.args(["-device", "virtio-blk-pci,drive=results"]);
-        for i in 0..LINKS {
-            command.args(["-netdev", &format!("hubport,id=link{i},hubid=1")]);
-            command.args(["-device", &format!("{},netdev=link{i}", self.nic.device())]);
-        }
-        command.arg("-kernel").arg(self.vmlinuz).args(["-initrd", INITRD, "-append"]);
-        command.arg(format!("console=ttyS0 quiet panic=-1 {EMULATED_OPTION}=TCG -- {}", guest::SUBCOMMAND));
-        command
-    }
+    command.arg("-kernel").arg(vmlinuz).args(["-initrd", INITRD, "-append"]);
+    let (console, init) = (arch.console, guest::SUBCOMMAND);
+    command.arg(format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG -- {init}"));
+    command
 }
 
 /// The emulator; dropping it kills it.

@@ -1,29 +1,25 @@
-//! How files leave the guest: a disk without a file system, which the guest writes once.
+//! How files leave the guest: a disk without a file system, on which the guest writes one JSON document.
 //!
-//! A magic word, a length, and an archive: no driver but that of the disk, no network, no right on
-//! either side. The host trusts none of it.
+//! No driver but that of the disk, no network, no right on either side. The host trusts none of it.
 
-use super::archive::{self, Writer};
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 /// Room for the files of a run; sparse until it is written.
 pub const BYTES: u64 = 256 << 20;
-const MAGIC: &[u8; 8] = b"syscost1";
-const RUN: &str = "run/";
-const STATUS: &str = "status";
-const FAILURE: &str = "failure";
 
 /// What the guest has to say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GuestFiles {
     /// Exit status of what ran inside.
     pub status: i32,
     /// Why nothing could run, or nothing was kept.
     pub failure: Option<String>,
     /// The files of the run's directory, by name.
-    pub files: Vec<(String, Vec<u8>)>,
+    pub files: Vec<(String, String)>,
 }
 
 /// An empty disk.
@@ -33,55 +29,40 @@ pub fn create(path: &Path) -> io::Result<()> {
 
 /// Writes to the disk, and waits until it is there.
 pub fn write(disk: &Path, brought: &GuestFiles) -> io::Result<()> {
-    let mut archive = Writer::new(Vec::new());
-    archive.file(STATUS, false, brought.status.to_string().as_bytes())?;
-    if let Some(failure) = &brought.failure {
-        archive.file(FAILURE, false, failure.as_bytes())?;
-    }
-    for (name, bytes) in &brought.files {
-        archive.file(&format!("{RUN}{name}"), false, bytes)?;
-    }
-    let archive = archive.finish()?;
-    if archive.len() as u64 + 16 > BYTES {
-        return Err(io::Error::other(format!("{} bytes do not fit onto the disk", archive.len())));
-    }
     let mut disk = OpenOptions::new().write(true).open(disk)?;
-    disk.write_all(MAGIC)?;
-    disk.write_all(&(archive.len() as u64).to_le_bytes())?;
-    disk.write_all(&archive)?;
+    io::Write::write_all(&mut disk, &serde_json::to_vec(brought)?)?;
     disk.sync_all()
 }
 
-/// Reads what the guest wrote.
+/// Reads what the guest wrote: what follows the document is the rest of the disk.
 pub fn read(disk: &Path) -> io::Result<GuestFiles> {
-    let mut disk = File::open(disk)?;
-    let (mut magic, mut length) = ([0; 8], [0; 8]);
-    disk.read_exact(&mut magic)?;
-    disk.read_exact(&mut length)?;
-    if &magic != MAGIC {
-        return Err(io::Error::other("the guest ended before it wrote anything"));
+    let mut document = serde_json::Deserializer::from_reader(BufReader::new(File::open(disk)?));
+    let brought = GuestFiles::deserialize(&mut document).map_err(|error| {
+        io::Error::other(format!("the guest ended before it wrote what it has to say: {error}"))
+    })?;
+    match brought.files.iter().find(|(name, _)| !is_plain(name)) {
+        Some((name, _)) => Err(io::Error::other(format!("{name:?} is no name of a run's file"))),
+        None => Ok(brought),
     }
-    let files = archive::read(disk.take(u64::from_le_bytes(length)), BYTES)?;
-    let mut brought = GuestFiles { status: -1, ..GuestFiles::default() };
-    for (name, bytes) in files {
-        match name.as_str() {
-            STATUS => {
-                let text = String::from_utf8_lossy(&bytes);
-                brought.status = text.parse().map_err(|_| io::Error::other("the status is no number"))?;
-            }
-            FAILURE => brought.failure = Some(String::from_utf8_lossy(&bytes).into_owned()),
-            name => match name.strip_prefix(RUN).filter(|name| !name.contains('/')) {
-                Some(name) => brought.files.push((name.to_string(), bytes)),
-                None => return Err(io::Error::other(format!("an unknown file {name:?}"))),
-            },
-        }
-    }
-    Ok(brought)
+}
+
+/// `samples.csv`: it cannot lead out of a directory.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn written(text: &[u8]) -> io::Result<GuestFiles> {
+        let disk = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&disk, text).unwrap();
+        read(disk.path())
+    }
 
     #[test]
     fn what_is_written_reads_back_and_an_empty_disk_says_so() {
@@ -92,9 +73,27 @@ mod tests {
         let brought = GuestFiles {
             status: 1,
             failure: Some("no link".into()),
-            files: vec![("run.json".into(), b"{}".to_vec()), ("samples.csv".into(), vec![])],
+            files: vec![("run.json".into(), "{}".into()), ("samples.csv".into(), String::new())],
         };
         write(&disk, &brought).unwrap();
         assert_eq!(read(&disk).unwrap(), brought);
+    }
+
+    #[test]
+    fn what_leads_out_of_a_directory_is_refused() {
+        for name in ["", "../x", "a/../b", ".hidden", "a//b", "a b", "a\u{e4}", "run/x"] {
+            let files = GuestFiles { files: vec![(name.into(), "x".into())], ..GuestFiles::default() };
+            assert!(written(&serde_json::to_vec(&files).unwrap()).is_err(), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_an_error_not_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = written(&bytes);
+            let mut begun = b"{\"status\":0,".to_vec();
+            begun.extend(bytes);
+            let _ = written(&begun);
+        }
     }
 }
