@@ -111,8 +111,8 @@ fn axes_are_unique_and_their_defaults_are_valid() {
             assert!(snake_case(axis.id) && kebab_case(axis.flag), "{id} {}", axis.id);
             assert!(!axis.title.is_empty() && !axis.help.is_empty(), "{id} {}", axis.id);
             assert!(axis.id != "id", "{id}: the key of a probe in a spec");
-            check_values(id, axis, "default", &(axis.default)());
-            check_values(id, axis, "quick", &(axis.quick)());
+            check_values(id, axis, "default", &axis.default());
+            check_values(id, axis, "quick", &axis.quick());
         }
     }
 }
@@ -135,8 +135,8 @@ fn check_values(probe: &str, axis: &Axis, which: &str, values: &[Value]) {
 fn quick_is_a_part_of_the_default_study() {
     for probe in probe::ALL {
         for axis in probe.axes() {
-            let default = (axis.default)();
-            for value in (axis.quick)() {
+            let default = axis.default();
+            for value in axis.quick() {
                 assert!(default.contains(&value), "{} {}: quick {value}", probe.about().id, axis.id);
             }
         }

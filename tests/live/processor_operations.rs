@@ -213,7 +213,7 @@ fn points(probe: &dyn Probe) -> Vec<Point> {
     let mut points = vec![Point::default()];
     for axis in probe.axes() {
         let with = |point: &Point| -> Vec<Point> {
-            let values: Vec<Value> = (axis.default)();
+            let values: Vec<Value> = axis.default();
             let one = |value: Value| {
                 let mut point = point.clone();
                 point.set(axis.id, value);

@@ -22,7 +22,7 @@ fn servers(test: &str, directory: &Path) -> Vec<&'static str> {
     let is_here = |server: &&'static str| {
         let mut point = Point::default();
         for axis in RemoteFileRead.axes() {
-            point.set(axis.id, (axis.default)()[0].clone());
+            point.set(axis.id, axis.default()[0].clone());
         }
         point.set("file_server", syscost_core::axis::Value::text(*server));
         point.set("directory", syscost_core::axis::Value::text(directory.to_string_lossy()));

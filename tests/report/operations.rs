@@ -39,7 +39,7 @@ fn points(probe: &dyn Probe) -> Vec<Point> {
                 next.push(point.clone());
                 continue;
             }
-            for value in (axis.default)() {
+            for value in axis.default() {
                 let mut longer = point.clone();
                 longer.set(axis.id, value);
                 next.push(longer);

@@ -202,7 +202,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
 pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
     let probe = probe::find("timer").expect("there are clocks");
     let axis = probe.axes()[0];
-    let points = (axis.default)().into_iter().map(|value| {
+    let points = axis.default().into_iter().map(|value| {
         let mut point = Point::default();
         point.set(axis.id, value);
         point

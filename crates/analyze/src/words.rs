@@ -107,7 +107,7 @@ impl Words {
     /// every case of the run shares is left out, and so is what its axis has by default.
     pub fn way(&self, probe: &dyn Probe, point: &Point, first: &str) -> String {
         let plain = |id: &str, value: &Value| match self.axes.iter().find(|a| a.id == id) {
-            Some(axis) => (axis.default)().first() == Some(value),
+            Some(axis) => axis.default().first() == Some(value),
             None => false,
         };
         let chosen = |id: &str| id != first && probe.chosen(id) && self.varied.contains(id);

@@ -104,7 +104,7 @@ fn help(axis: &Axis) -> String {
         let list = typed(axis, values);
         if list.len() > LONG_LIST { list.replace(',', ", ") } else { list }
     };
-    let (default, quick) = (shown(&(axis.default)()), shown(&(axis.quick)()));
+    let (default, quick) = (shown(&axis.default()), shown(&axis.quick()));
     text += &format!(" [default: {default}");
     if quick != default {
         text += &format!("; quick: {quick}");

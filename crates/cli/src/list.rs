@@ -154,12 +154,12 @@ fn probe_entry(probe: &dyn Probe) -> ProbeEntry {
         title: axis.title,
         help: axis.help,
         unit: axis.unit.symbol(),
-        default: (axis.default)(),
-        quick: (axis.quick)(),
+        default: axis.default(),
+        quick: axis.quick(),
         names: axis.kind.names(),
         unavailable: base.as_ref().map(|base| unavailable(probe, axis, base)).unwrap_or_default(),
-        shown_default: axes::typed(axis, &(axis.default)()),
-        shown_quick: axes::typed(axis, &(axis.quick)()),
+        shown_default: axes::typed(axis, &axis.default()),
+        shown_quick: axes::typed(axis, &axis.quick()),
     };
     let about = probe.about();
     ProbeEntry {
@@ -188,7 +188,7 @@ fn possible_point(probe: &dyn Probe, axes: &[Axis]) -> Option<Point> {
     let mut first = Point::default();
     for axis in axes {
         if probe.applies(axis.id, &first) {
-            first.set(axis.id, (axis.default)().into_iter().next()?);
+            first.set(axis.id, axis.default().into_iter().next()?);
         }
     }
     let changed = axes.iter().flat_map(|axis| {

@@ -132,10 +132,19 @@ pub struct Axis {
     pub help: &'static str,
     pub unit: Unit,
     pub kind: Kind,
-    /// Values of the default study.
-    pub default: fn() -> Vec<Value>,
-    /// Values of `--quick`.
-    pub quick: fn() -> Vec<Value>,
+    default: DefaultValues,
+    quick: Option<DefaultValues>,
+}
+
+/// Values that are measured where nobody names any.
+#[derive(Clone, Copy, Debug)]
+pub enum DefaultValues {
+    /// Every name that the axis has.
+    All,
+    Ints(&'static [u64]),
+    Names(&'static [&'static str]),
+    /// Those of this machine.
+    Of(fn() -> Vec<Value>),
 }
 
 /// A value that an axis refuses, and the nearest valid choice.
@@ -148,6 +157,48 @@ pub struct BadValue {
 }
 
 impl Axis {
+    /// Under its own id as its flag and title; made by a key ([`IntAxis`], [`NameAxis`]).
+    const fn new(id: &'static str, kind: Kind) -> Axis {
+        let unit = match kind {
+            Kind::Bytes { .. } => Unit::Bytes,
+            Kind::Int { .. } => Unit::Count,
+            Kind::Switch | Kind::Name { .. } | Kind::NameOr { .. } | Kind::Text { .. } => Unit::Name,
+        };
+        Axis { id, flag: id, title: id, help: "", unit, kind, default: DefaultValues::All, quick: None }
+    }
+
+    pub const fn flag(self, flag: &'static str, title: &'static str) -> Axis {
+        Axis { flag, title, ..self }
+    }
+
+    pub const fn help(self, help: &'static str) -> Axis {
+        Axis { help, ..self }
+    }
+
+    /// Values of the default study, and of `--quick` unless [`Axis::quick_on`] says others.
+    pub const fn default_on(self, values: DefaultValues) -> Axis {
+        Axis { default: values, quick: None, ..self }
+    }
+
+    pub const fn quick_on(self, values: DefaultValues) -> Axis {
+        Axis { quick: Some(values), ..self }
+    }
+
+    /// Values of the default study.
+    pub fn default(&self) -> Vec<Value> {
+        match self.default {
+            DefaultValues::All => self.kind.names().into_iter().map(Value::text).collect(),
+            DefaultValues::Ints(numbers) => numbers.iter().copied().map(Value::Int).collect(),
+            DefaultValues::Names(names) => names.iter().copied().map(Value::text).collect(),
+            DefaultValues::Of(values) => values(),
+        }
+    }
+
+    /// Values of `--quick`.
+    pub fn quick(&self) -> Vec<Value> {
+        Axis { default: self.quick.unwrap_or(self.default), ..*self }.default()
+    }
+
     /// Reads one value as a person writes it.
     pub fn parse(&self, text: &str) -> Result<Value, BadValue> {
         let text = text.trim();

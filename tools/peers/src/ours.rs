@@ -110,7 +110,8 @@ fn point(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<Point> {
         let named = asked.at.iter().chain(&common).find(|(id, _)| *id == axis.id);
         let value = match named {
             Some((_, text)) => axis.parse(text)?,
-            None => (axis.default)()
+            None => axis
+                .default()
                 .into_iter()
                 .next()
                 .with_context(|| format!("axis {} has no default", axis.id))?,

@@ -38,7 +38,7 @@ pub fn run(options: &Options) -> Result<()> {
         receiver::find(&options.receiver).with_context(|| format!("no receiver {}", options.receiver))?;
     let mut point = Point::default();
     for axis in receive.axes() {
-        if let Some(value) = (axis.default)().into_iter().next() {
+        if let Some(value) = axis.default().into_iter().next() {
             point.set(axis.id, value);
         }
     }

@@ -125,8 +125,7 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
     let axes = probe.axes();
     let chosen_values = |case: usize| {
         let point = &run.case(case)?.point;
-        let plain =
-            |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| (a.default)().into_iter().next());
+        let plain = |id: &str| axes.iter().find(|a| a.id == id).and_then(|a| a.default().into_iter().next());
         let own = point.iter().filter(|(id, _)| *id != RIVALS.id && probe.chosen(id));
         let changed = own.filter(|(id, value)| plain(id).as_ref() != Some(value)).count();
         (point.text(RIVALS) == Some(mechanism::control().about().id)).then_some((changed, case))

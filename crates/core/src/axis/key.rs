@@ -3,7 +3,7 @@
 //! A key stands next to the axis that it names, once; everybody else imports it. So a wrong name and a
 //! number read as text do not compile.
 
-use super::{Point, Value};
+use super::{Axis, Kind, Point, Value};
 
 /// An axis whose values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +21,38 @@ impl IntAxis {
     pub const fn new(id: &'static str) -> IntAxis {
         IntAxis { id }
     }
+
+    /// An axis of sizes.
+    pub const fn bytes(self, min: u64, max: u64) -> Axis {
+        Axis::new(self.id, Kind::Bytes { min, max })
+    }
+
+    /// An axis of counts.
+    pub const fn count(self, min: u64, max: u64) -> Axis {
+        Axis::new(self.id, Kind::Int { min, max })
+    }
 }
 
 impl NameAxis {
     pub const fn new(id: &'static str) -> NameAxis {
         NameAxis { id }
+    }
+
+    pub const fn of_kind(self, kind: Kind) -> Axis {
+        Axis::new(self.id, kind)
+    }
+
+    pub const fn switch(self) -> Axis {
+        self.of_kind(Kind::Switch)
+    }
+
+    /// An axis of these names, without aliases.
+    pub const fn names(self, names: fn() -> Vec<&'static str>) -> Axis {
+        self.of_kind(Kind::Name { names, aliases: Vec::new })
+    }
+
+    pub const fn checked_text(self, check: fn(&str) -> Result<(), String>) -> Axis {
+        self.of_kind(Kind::Text { check })
     }
 }
 

@@ -161,7 +161,7 @@ impl Plan {
     fn substitute(&mut self, probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) -> ProbeSpec {
         let mut entry = entry.clone();
         for axis in axes.iter().filter(|axis| !entry.axes.contains_key(axis.id)).collect::<Vec<_>>() {
-            let wanted = if quick { (axis.quick)() } else { (axis.default)() };
+            let wanted = if quick { axis.quick() } else { axis.default() };
             for value in wanted {
                 let Some((used, why)) = probe.substitute(axis.id, &value) else { continue };
                 let (id, wanted) = (axis.id.to_string(), value);
@@ -172,10 +172,8 @@ impl Plan {
                     used: used.clone(),
                     why,
                 });
-                let values = entry
-                    .axes
-                    .entry(id)
-                    .or_insert_with(|| if quick { (axis.quick)() } else { (axis.default)() });
+                let values =
+                    entry.axes.entry(id).or_insert_with(|| if quick { axis.quick() } else { axis.default() });
                 values.iter_mut().filter(|v| **v == wanted).for_each(|v| *v = used.clone());
             }
         }

@@ -87,7 +87,7 @@ fn quick_values_are_taken_where_none_are_named() {
     let plan = Plan::make_within(&quick, None).unwrap();
     let size = probe::ALL[0].axes().into_iter().find(|a| a.flag == "size").unwrap();
     let sizes: Vec<Value> = firsts(&plan).iter().map(|c| c.point.get(size.id).unwrap().clone()).collect();
-    assert_eq!(sizes, (size.quick)());
+    assert_eq!(sizes, size.quick());
     assert!(plan.cases.iter().all(|c| c.point.int_at("threads") == Some(4)));
 }
 

@@ -49,7 +49,7 @@ fn drop_one(spec: &mut Spec, so_far: &[Thinned]) -> Option<Thinned> {
             let values = match entry.axes.get(axis.id) {
                 Some(values) if ours(&entry.probe, axis.id).is_some() => values.clone(),
                 Some(_) => continue,
-                None => (axis.quick)(),
+                None => axis.quick(),
             };
             if values.len() > longest.as_ref().map_or(1, |(_, _, longest)| longest.len()) {
                 longest = Some((place, axis, values));

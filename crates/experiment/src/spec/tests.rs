@@ -149,7 +149,7 @@ fn values(axis: &Axis) -> BoxedStrategy<Vec<Value>> {
     };
     match axis.kind {
         Kind::Bytes { min, max } | Kind::Int { min, max } => ints(min, max),
-        _ => Just((axis.default)()).boxed(),
+        _ => Just(axis.default()).boxed(),
     }
 }
 

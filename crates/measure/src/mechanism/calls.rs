@@ -7,37 +7,32 @@
 use super::{Sender, Tally};
 use crate::message::{Message, PAGE};
 use std::io;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::{Ints, Names};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
 use syscost_sys::buffer::Buffer;
 
 /// 64 messages of eight fields are 512 iovecs; a call takes at most 1,024 (IOV_MAX).
 pub const MOST_PER_CALL: u64 = 128;
 
 /// Messages that one call, or one submission, hands to the kernel.
-pub const MESSAGES_PER_CALL: Axis = Axis {
-    id: "messages_per_call",
-    flag: "batch",
-    title: "messages per call",
-    help: "messages that one call hands to the kernel: packed into one buffer, gathered, or submitted together, \
-           as the mechanism has it",
-    unit: Unit::Count,
-    kind: Kind::Int { min: 1, max: MOST_PER_CALL },
-    default: || vec![Value::Int(1)],
-    quick: || vec![Value::Int(1)],
-};
+pub const MESSAGES_PER_CALL: Axis = IntAxis::new("messages_per_call")
+    .count(1, MOST_PER_CALL)
+    .flag("batch", "messages per call")
+    .help(
+        "messages that one call hands to the kernel: packed into one buffer, gathered, or \
+         submitted together, as the mechanism has it",
+    )
+    .default_on(Ints(&[1]));
 
 /// MSG_MORE on every call.
-pub const MSG_MORE: Axis = Axis {
-    id: "msg_more",
-    flag: "msg-more",
-    title: "MSG_MORE",
-    help: "on: every send says that more follows, and the kernel fills segments before it sends them, TCP_NODELAY or not",
-    unit: Unit::Name,
-    kind: Kind::Switch,
-    default: || vec![Value::text("off")],
-    quick: || vec![Value::text("off")],
-};
+pub const MSG_MORE: Axis = NameAxis::new("msg_more")
+    .switch()
+    .flag("msg-more", "MSG_MORE")
+    .help(
+        "on: every send says that more follows, and the kernel fills segments before it sends \
+         them, TCP_NODELAY or not",
+    )
+    .default_on(Names(&["off"]));
 
 /// Messages per call at this point; 1 for a mechanism without the axis.
 pub fn per_call(point: &Point) -> u64 {

@@ -10,8 +10,8 @@ use super::zerocopy_ring::{CompletionWait, RingShape, Zerocopy};
 use super::{About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, Reuse, Sending};
 use super::{connections, more_flag, per_call};
 use crate::message::MESSAGE_BYTES;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point};
 
 const REAP_BATCH: u64 = 8;
 /// Where nobody says how many: as many as hold so much, within these bounds. Fewer make the sender wait
@@ -25,28 +25,20 @@ const FEWEST_OF_MANY: u64 = 2;
 
 /// Axes of every mechanism that reaps zero-copy completions.
 pub const REAP_AXES: &[Axis] = &[
-    Axis {
-        id: "reap_batch",
-        flag: "reap-batch",
-        title: "reap batch",
-        help: "messages between two non-blocking looks at the completion queue",
-        unit: Unit::Count,
-        kind: Kind::Int { min: 1, max: 4096 },
-        default: || vec![Value::Int(REAP_BATCH)],
-        quick: || vec![Value::Int(REAP_BATCH)],
-    },
-    Axis {
-        id: "in_flight",
-        flag: "in-flight",
-        title: "messages in flight",
-        help: "messages of a connection that the kernel may hold at once, each in memory of its own; 0: as many as hold \
-               4 MiB, 32 to 256, which the connections of a thread share. Where a call takes several, whole calls and at \
-               least two",
-        unit: Unit::Count,
-        kind: Kind::Int { min: 0, max: 4096 },
-        default: || vec![Value::Int(0)],
-        quick: || vec![Value::Int(0)],
-    },
+    IntAxis::new("reap_batch")
+        .count(1, 4096)
+        .flag("reap-batch", "reap batch")
+        .help("messages between two non-blocking looks at the completion queue")
+        .default_on(Ints(&[REAP_BATCH])),
+    IntAxis::new("in_flight")
+        .count(0, 4096)
+        .flag("in-flight", "messages in flight")
+        .help(
+            "messages of a connection that the kernel may hold at once, each in memory of its \
+             own; 0: as many as hold 4 MiB, 32 to 256, which the connections of a thread share. \
+             Where a call takes several, whole calls and at least two",
+        )
+        .default_on(Ints(&[0])),
     MESSAGES_PER_CALL,
     MSG_MORE,
 ];

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point};
 use syscost_host::Unavailable;
 use syscost_sys::socket;
 use syscost_sys::splice::{self, Pipe};
@@ -22,16 +22,14 @@ const DRAINING: Duration = Duration::from_secs(2);
 const NAP: Duration = Duration::from_micros(50);
 
 /// The size of the pipe between memory or file and socket.
-pub const PIPE_SIZE: Axis = Axis {
-    id: "pipe_bytes",
-    flag: "pipe-size",
-    title: "pipe size",
-    help: "F_SETPIPE_SZ of the pipe that pages go through: it holds one piece of a page per 4 KiB of size",
-    unit: Unit::Bytes,
-    kind: Kind::Bytes { min: 4096, max: 1 << 30 },
-    default: || vec![Value::Int(PIPE_BYTES)],
-    quick: || vec![Value::Int(PIPE_BYTES)],
-};
+pub const PIPE_SIZE: Axis = IntAxis::new("pipe_bytes")
+    .bytes(4096, 1 << 30)
+    .flag("pipe-size", "pipe size")
+    .help(
+        "F_SETPIPE_SZ of the pipe that pages go through: it holds one piece of a page per 4 \
+         KiB of size",
+    )
+    .default_on(Ints(&[PIPE_BYTES]));
 
 /// The messages of a call one behind the other in a file of their own.
 ///

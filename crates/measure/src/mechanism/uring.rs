@@ -11,23 +11,21 @@ use super::{
 use super::{contiguous, more_flag, per_call};
 use crate::message::{Alignment, Message, PAGE};
 use std::io;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::{Unavailable, uring};
 use syscost_sys::buffer::Buffer;
 use syscost_sys::uring::send::{Line, Memory, Way};
 
 /// Registered buffers.
-const REGISTERED: Axis = Axis {
-    id: "registered",
-    flag: "registered",
-    title: "registered buffers",
-    help: "on: the memory of the messages is registered with the ring once, and not looked up and pinned at every send",
-    unit: Unit::Name,
-    kind: Kind::Switch,
-    default: || vec![Value::text("off")],
-    quick: || vec![Value::text("off")],
-};
+const REGISTERED: Axis = NameAxis::new("registered")
+    .switch()
+    .flag("registered", "registered buffers")
+    .help(
+        "on: the memory of the messages is registered with the ring once, and not looked up \
+         and pinned at every send",
+    )
+    .default_on(Names(&["off"]));
 
 /// Axes of those that copy.
 const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
@@ -178,6 +176,7 @@ mod tests {
     use crate::mechanism::io_uring_send::IO_URING_SEND;
     use crate::mechanism::io_uring_send_zc::IO_URING_SEND_ZC;
     use crate::mechanism::io_uring_sendmsg::IO_URING_SENDMSG;
+    use syscost_core::axis::Value;
 
     fn point(axes: &[(&str, u64)]) -> Point {
         let mut point = Point::default();

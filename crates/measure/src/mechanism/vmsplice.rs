@@ -28,8 +28,8 @@ use crate::message::{Alignment, FIELDS, MESSAGE_BYTES, PAGE};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::Unavailable;
 use syscost_sys::socket;
 use syscost_sys::splice::{Lent, MORE, MOVE, Pipe};
@@ -37,17 +37,15 @@ use syscost_sys::splice::{Lent, MORE, MOVE, Pipe};
 pub struct VmSplice;
 
 /// When a slot of the ring may be written again.
-const REUSE: Axis = Axis {
-    id: "page_reuse",
-    flag: "page-reuse",
-    title: "page reuse",
-    help: "when a lent page may be written again. read: when the other side must have read it, on any path; \
-           acknowledged: when TCP has, which is right only where a device fetched it",
-    unit: Unit::Name,
-    kind: Kind::Name { names: || vec!["read", "acknowledged"], aliases: Vec::new },
-    default: || vec![Value::text("read")],
-    quick: || vec![Value::text("read")],
-};
+const REUSE: Axis = NameAxis::new("page_reuse")
+    .names(|| vec!["read", "acknowledged"])
+    .flag("page-reuse", "page reuse")
+    .help(
+        "when a lent page may be written again. read: when the other side must have read it, \
+         on any path; acknowledged: when TCP has, which is right only where a device fetched \
+         it",
+    )
+    .default_on(Names(&["read"]));
 
 /// Bytes that may be on their way before the sender waits: as large as a send buffer grows
 /// (net.ipv4.tcp_wmem as it comes), so that it is the send buffer that limits a sender.

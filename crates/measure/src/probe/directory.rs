@@ -2,8 +2,8 @@
 //!
 //! It only says whether a scratch file can be made there; the harness makes it.
 
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::Unavailable;
 use syscost_host::scratch::{self, ScratchFile};
 
@@ -11,20 +11,10 @@ pub const ID: NameAxis = NameAxis::new("directory");
 
 /// The axis, the working directory by default: what a person calls "this disk".
 pub fn axis() -> Axis {
-    Axis {
-        id: ID.id,
-        flag: "dir",
-        title: "directory",
-        help: "where the scratch files are made: it decides the file system and the disk",
-        unit: Unit::Name,
-        kind: Kind::Text { check },
-        default: here,
-        quick: here,
-    }
-}
-
-fn here() -> Vec<Value> {
-    vec![Value::text(".")]
+    ID.checked_text(check)
+        .flag("dir", "directory")
+        .help("where the scratch files are made: it decides the file system and the disk")
+        .default_on(Names(&["."]))
 }
 
 fn check(text: &str) -> Result<(), String> {
@@ -49,6 +39,7 @@ pub fn available(point: &Point) -> Result<(), Unavailable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_core::axis::Value;
 
     #[test]
     fn a_directory_that_takes_no_file_is_unavailable_with_its_name() {

@@ -16,7 +16,8 @@ use crate::probe::file_read::axes::FILE_BYTES;
 use crate::probe::{metrics, quantities};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
-use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::{Ints, Of};
+use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory_limit};
 use syscost_sys::clock::monotonic_ns;
@@ -81,21 +82,17 @@ impl Probe for FileCache {
     fn axes(&self) -> Vec<Axis> {
         vec![
             directory::axis(),
-            Axis {
-                id: LIMIT.id,
-                flag: "cache-limit",
-                title: "limit of the page cache's use",
-                help: "no larger file is written or read: the disk space and page cache that the search may use",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: BLOCK_BYTES, max: 1 << 44 },
-                default: default_limit,
-                quick: default_limit,
-            },
-            Axis {
-                default: doubling,
-                quick: || [SMALLEST_BYTES, 4 * SMALLEST_BYTES].map(Value::Int).to_vec(),
-                ..file_read::FILE_SIZE
-            },
+            LIMIT
+                .bytes(BLOCK_BYTES, 1 << 44)
+                .flag("cache-limit", "limit of the page cache's use")
+                .help(
+                    "no larger file is written or read: the disk space and page cache that the search may \
+                     use",
+                )
+                .default_on(Of(default_limit)),
+            file_read::FILE_SIZE
+                .default_on(Of(doubling))
+                .quick_on(Ints(&[SMALLEST_BYTES, 4 * SMALLEST_BYTES])),
         ]
     }
 

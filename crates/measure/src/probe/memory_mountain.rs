@@ -11,7 +11,8 @@ use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing};
 use anyhow::{Context, Result, bail};
-use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, memory};
 use syscost_sys::mapping::{Mapping, Pages};
@@ -33,10 +34,6 @@ fn sizes() -> Vec<Value> {
 
 fn quick_sizes() -> Vec<Value> {
     sizes().into_iter().step_by(4).collect()
-}
-
-fn strides() -> Vec<Value> {
-    [16, 32, 64, 96, 128, 192, 256, 384].map(Value::Int).into()
 }
 
 fn coordinates(point: &Point) -> (u64, u64) {
@@ -68,21 +65,13 @@ impl Probe for MemoryMountain {
     fn axes(&self) -> Vec<Axis> {
         vec![
             working_set::axis(64, sizes, quick_sizes),
-            Axis {
-                id: STRIDE.id,
-                flag: "stride",
-                title: "stride",
-                help: "from one 8-byte word that is read to the next",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: WORD, max: 1 << 20 },
-                default: strides,
-                quick: || [16, 64, 256].map(Value::Int).into(),
-            },
+            STRIDE
+                .bytes(WORD, 1 << 20)
+                .flag("stride", "stride")
+                .help("from one 8-byte word that is read to the next")
+                .default_on(Ints(&[16, 32, 64, 96, 128, 192, 256, 384]))
+                .quick_on(Ints(&[16, 64, 256])),
         ]
-    }
-
-    fn available(&self, _: &Point) -> Result<(), Unavailable> {
-        Ok(())
     }
 
     fn needs(&self, point: &Point) -> Needs {

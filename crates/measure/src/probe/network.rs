@@ -9,6 +9,7 @@ use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT}
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_host::Unavailable;
 use syscost_host::topology::{Placement, Topology, pin_this_thread};
@@ -19,19 +20,13 @@ pub const SERVER: &str = "server";
 pub const ROLES: &[&str] = &[SERVER, CLIENT];
 pub const LOOPBACK: &str = "loopback";
 
-/// An axis of a transfer with other defaults.
-fn axis(id: &str, default: fn() -> Vec<Value>) -> Axis {
-    let known = axes::COMMON.iter().find(|axis| axis.id == id);
-    Axis { default, quick: default, ..*known.expect("a transfer has this axis; a test reads it") }
-}
-
 /// Both paths: what the stack costs alone, and with a link between two namespaces.
 pub fn path_axis() -> Axis {
-    axis(PATH.id, || vec![Value::text(LOOPBACK), Value::text(available::VETH)])
+    axes::find(PATH.id).default_on(Names(&[LOOPBACK, available::VETH]))
 }
 
 pub fn placement_axis() -> Axis {
-    axis(PLACEMENT.id, || vec![Value::text("different")])
+    axes::find(PLACEMENT.id).default_on(Names(&["different"]))
 }
 
 /// May this path and placement be used here?
@@ -125,7 +120,7 @@ mod tests {
     fn the_axes_are_those_of_a_transfer() {
         let (path, placement) = (path_axis(), placement_axis());
         assert_eq!((path.flag, placement.flag), ("path", "placement"));
-        for value in (path.default)().iter().chain(&(placement.default)()) {
+        for value in path.default().iter().chain(&placement.default()) {
             let axis = if value.as_text() == Some("different") { &placement } else { &path };
             assert!(axis.parse(&value.to_string()).is_ok() || value.as_text() == Some("different"));
         }

@@ -44,7 +44,7 @@ fn as_transfer(point: &Point) -> Point {
             id if id == PATH.id => point.get(PATH.id).cloned(),
             id if id == MESSAGE_BYTES.id => Some(Value::Int(SENT_BYTES)),
             id if id == MECHANISM.id => Some(Value::text(mechanism::control().about().id)),
-            _ => (axis.default)().into_iter().next(),
+            _ => axis.default().into_iter().next(),
         };
         if let Some(value) = default {
             let instead = if axis.id == PATH.id { None } else { Transfer.substitute(axis.id, &value) };

@@ -10,7 +10,8 @@ use super::row::Row;
 use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch};
 use anyhow::{Context, bail};
 use std::hint::black_box;
-use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::{Ints, Of};
+use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
 use syscost_sys::procedure;
@@ -48,16 +49,13 @@ impl Probe for ProcedureCall {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![Axis {
-            id: ARGUMENTS.id,
-            flag: "arguments",
-            title: "arguments",
-            help: "integer arguments of the called procedure",
-            unit: Unit::Count,
-            kind: Kind::Int { min: 0, max: MOST_ARGUMENTS },
-            default: || (0..=MOST_ARGUMENTS).map(Value::Int).collect(),
-            quick: || [0, MOST_ARGUMENTS].map(Value::Int).into(),
-        }]
+        vec![
+            ARGUMENTS
+                .count(0, MOST_ARGUMENTS)
+                .help("integer arguments of the called procedure")
+                .default_on(Of(|| (0..=MOST_ARGUMENTS).map(Value::Int).collect()))
+                .quick_on(Ints(&[0, MOST_ARGUMENTS])),
+        ]
     }
 
     fn available(&self, _: &Point) -> Result<(), Unavailable> {

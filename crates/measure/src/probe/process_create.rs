@@ -15,7 +15,8 @@ use super::{
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::{Ints, Names};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -134,26 +135,15 @@ impl Probe for ProcessCreate {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                id: HOW.id,
-                flag: "how",
-                title: "how",
-                help: "how the child is made",
-                unit: Unit::Name,
-                kind: Kind::Name { names: || WAYS.iter().map(|how| how.id).collect(), aliases: Vec::new },
-                default: || WAYS.iter().map(|how| Value::text(how.id)).collect(),
-                quick: || vec![Value::text("fork")],
-            },
-            Axis {
-                id: RESIDENT_BYTES.id,
-                flag: "resident",
-                title: "resident memory",
-                help: "memory that the parent has touched beside its own",
-                unit: Unit::Bytes,
-                kind: Kind::Bytes { min: 4096, max: 1 << 40 },
-                default: || vec![Value::Int(1 << 20), Value::Int(100 << 20)],
-                quick: || vec![Value::Int(1 << 20)],
-            },
+            HOW.names(|| WAYS.iter().map(|how| how.id).collect())
+                .help("how the child is made")
+                .quick_on(Names(&["fork"])),
+            RESIDENT_BYTES
+                .bytes(4096, 1 << 40)
+                .flag("resident", "resident memory")
+                .help("memory that the parent has touched beside its own")
+                .default_on(Ints(&[1 << 20, 100 << 20]))
+                .quick_on(Ints(&[1 << 20])),
         ]
     }
 

@@ -11,10 +11,11 @@ use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
+use syscost_host::clock;
 use syscost_host::files::Root;
-use syscost_host::{Unavailable, clock};
 use syscost_sys::call;
 
 const CALL: NameAxis = NameAxis::new("call");
@@ -229,20 +230,11 @@ impl Probe for SystemCall {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![Axis {
-            id: CALL.id,
-            flag: "call",
-            title: "call",
-            help: "which system call, or pair of calls, is made",
-            unit: Unit::Name,
-            kind: Kind::Name { names: || CALLS.iter().map(|c| c.id).collect(), aliases: Vec::new },
-            default: || CALLS.iter().map(|c| Value::text(c.id)).collect(),
-            quick: || ["getppid", "times", "read"].map(Value::text).into(),
-        }]
-    }
-
-    fn available(&self, _: &Point) -> Result<(), Unavailable> {
-        Ok(())
+        vec![
+            CALL.names(|| CALLS.iter().map(|c| c.id).collect())
+                .help("which system call, or pair of calls, is made")
+                .quick_on(Names(&["getppid", "times", "read"])),
+        ]
     }
 
     fn figures(&self) -> Figures {

@@ -22,9 +22,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::acceptor::{Acceptor, SET_UP_LIMIT};
 use syscost_host::clock::monotonic_ns;
@@ -53,10 +52,6 @@ pub fn setup(path: &str) -> RowRef {
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
-fn both() -> Vec<Value> {
-    [SETUP, CLOSE].map(Value::text).to_vec()
-}
-
 impl Probe for TcpConnect {
     fn about(&self) -> About {
         About {
@@ -78,16 +73,10 @@ impl Probe for TcpConnect {
         vec![
             network::path_axis(),
             network::placement_axis(),
-            Axis {
-                id: PHASE.id,
-                flag: "phase",
-                title: "phase of a connection",
-                help: "setup: connect until it returns; close: close until it returns",
-                unit: Unit::Name,
-                kind: Kind::Name { names: || vec![SETUP, CLOSE], aliases: Vec::new },
-                default: both,
-                quick: both,
-            },
+            PHASE
+                .names(|| vec![SETUP, CLOSE])
+                .flag("phase", "phase of a connection")
+                .help("setup: connect until it returns; close: close until it returns"),
         ]
     }
 

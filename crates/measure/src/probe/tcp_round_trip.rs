@@ -16,7 +16,8 @@ use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::{Ints, Names};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
@@ -47,21 +48,13 @@ pub fn exchange(path: &str) -> RowRef {
     RowRef { probe: ID, coordinates, metric: "cost" }
 }
 
-fn names(list: &[&str]) -> Vec<Value> {
-    list.iter().map(|name| Value::text(*name)).collect()
-}
-
 fn bytes_axis(id: &'static str, flag: &'static str, title: &'static str, help: &'static str) -> Axis {
-    Axis {
-        id,
-        flag,
-        title,
-        help,
-        unit: Unit::Bytes,
-        kind: Kind::Bytes { min: 1, max: 1 << 24 },
-        default: || [1, 64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
-        quick: || [1, 1 << 10, 64 << 10].map(Value::Int).to_vec(),
-    }
+    IntAxis::new(id)
+        .bytes(1, 1 << 24)
+        .flag(flag, title)
+        .help(help)
+        .default_on(Ints(&[1, 64, 1 << 10, 16 << 10, 64 << 10]))
+        .quick_on(Ints(&[1, 1 << 10, 64 << 10]))
 }
 
 /// Bytes of the request and of its answer.
@@ -93,16 +86,10 @@ impl Probe for TcpRoundTrip {
         vec![
             network::path_axis(),
             network::placement_axis(),
-            Axis {
-                id: EXCHANGE.id,
-                flag: "exchange",
-                title: "exchange",
-                help: "ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes",
-                unit: Unit::Name,
-                kind: Kind::Name { names: || vec![PING, ECHO, PAIR], aliases: Vec::new },
-                default: || names(&[PING, ECHO]),
-                quick: || names(&[PING, ECHO]),
-            },
+            EXCHANGE
+                .names(|| vec![PING, ECHO, PAIR])
+                .help("ping: 56 bytes out and 64 back; echo: the same number both ways; pair: two sizes")
+                .default_on(Names(&[PING, ECHO])),
             bytes_axis("request_bytes", "request", "request", "bytes of the request (echo, pair)"),
             bytes_axis("response_bytes", "response", "response", "bytes of the answer (pair)"),
         ]

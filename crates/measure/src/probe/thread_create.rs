@@ -10,9 +10,9 @@ use super::{
     About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, context_switch, system_call,
 };
 use anyhow::{Context, Result, ensure};
-use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point};
 use syscost_core::units::Unit;
-use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
 use syscost_sys::pthread::{self, Attributes};
 
@@ -40,20 +40,14 @@ impl Probe for ThreadCreate {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![Axis {
-            id: STACK_BYTES.id,
-            flag: "stack",
-            title: "stack",
-            help: "size of the thread's stack",
-            unit: Unit::Bytes,
-            kind: Kind::Bytes { min: SMALL_STACK_BYTES, max: 1 << 30 },
-            default: || [SMALL_STACK_BYTES, USUAL_STACK_BYTES].map(Value::Int).into(),
-            quick: || vec![Value::Int(USUAL_STACK_BYTES)],
-        }]
-    }
-
-    fn available(&self, _: &Point) -> Result<(), Unavailable> {
-        Ok(())
+        vec![
+            STACK_BYTES
+                .bytes(SMALL_STACK_BYTES, 1 << 30)
+                .flag("stack", "stack")
+                .help("size of the thread's stack")
+                .default_on(Ints(&[SMALL_STACK_BYTES, USUAL_STACK_BYTES]))
+                .quick_on(Ints(&[USUAL_STACK_BYTES])),
+        ]
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

@@ -4,7 +4,8 @@ use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch, system_call};
 use std::hint::black_box;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::Of;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_sys::clock::gettime;
@@ -148,16 +149,12 @@ impl Probe for Timer {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![Axis {
-            id: CLOCK.id,
-            flag: "clock",
-            title: "clock",
-            help: "how the time is read",
-            unit: Unit::Name,
-            kind: Kind::Name { names: || CLOCKS.iter().map(|c| c.id).collect(), aliases: Vec::new },
-            default: here,
-            quick: here,
-        }]
+        vec![
+            CLOCK
+                .names(|| CLOCKS.iter().map(|c| c.id).collect())
+                .help("how the time is read")
+                .default_on(Of(here)),
+        ]
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {

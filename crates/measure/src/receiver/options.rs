@@ -9,48 +9,39 @@ use super::Received;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::{Ints, Names};
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
 use syscost_host::Unavailable;
 use syscost_sys::socket;
 
 /// SO_RCVLOWAT.
-pub const LOW_WATER: Axis = Axis {
-    id: "low_water_bytes",
-    flag: "low-water",
-    title: "low-water mark",
-    help: "SO_RCVLOWAT: a sleeping receiver is woken when this much has arrived; 1 is the kernel's default",
-    unit: Unit::Bytes,
-    kind: Kind::Bytes { min: 1, max: 1 << 26 },
-    default: || vec![Value::Int(1)],
-    quick: || vec![Value::Int(1)],
-};
+pub const LOW_WATER: Axis = IntAxis::new("low_water_bytes")
+    .bytes(1, 1 << 26)
+    .flag("low-water", "low-water mark")
+    .help(
+        "SO_RCVLOWAT: a sleeping receiver is woken when this much has arrived; 1 is the \
+         kernel's default",
+    )
+    .default_on(Ints(&[1]));
 
 /// SO_BUSY_POLL.
-pub const BUSY_POLL: Axis = Axis {
-    id: "busy_poll_us",
-    flag: "busy-poll",
-    title: "busy polling (us)",
-    help: "SO_BUSY_POLL: microseconds that the kernel polls the device's queue before the receiver sleeps; 0 leaves \
-           it to net.core.busy_read",
-    unit: Unit::Count,
-    kind: Kind::Int { min: 0, max: 1_000_000 },
-    default: || vec![Value::Int(0)],
-    quick: || vec![Value::Int(0)],
-};
+pub const BUSY_POLL: Axis = IntAxis::new("busy_poll_us")
+    .count(0, 1_000_000)
+    .flag("busy-poll", "busy polling (us)")
+    .help(
+        "SO_BUSY_POLL: microseconds that the kernel polls the device's queue before the \
+         receiver sleeps; 0 leaves it to net.core.busy_read",
+    )
+    .default_on(Ints(&[0]));
 
 /// Asleep in the kernel, or calling again and again.
-pub const WAITING: Axis = Axis {
-    id: "waiting",
-    flag: "waiting",
-    title: "waiting",
-    help: "how a receiver waits for data. sleep: in the kernel; spin: it calls again and again without blocking, and \
-           every empty call counts as a system call",
-    unit: Unit::Name,
-    kind: Kind::Name { names: || vec![SLEEP, SPIN], aliases: Vec::new },
-    default: || vec![Value::text(SLEEP)],
-    quick: || vec![Value::text(SLEEP)],
-};
+pub const WAITING: Axis = NameAxis::new("waiting")
+    .names(|| vec![SLEEP, SPIN])
+    .help(
+        "how a receiver waits for data. sleep: in the kernel; spin: it calls again and again \
+         without blocking, and every empty call counts as a system call",
+    )
+    .default_on(Names(&[SLEEP]));
 
 const SLEEP: &str = "sleep";
 const SPIN: &str = "spin";
@@ -151,6 +142,7 @@ impl ReceiveWait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_core::axis::Value;
 
     fn point(axis: &Axis, value: Value) -> Point {
         let mut point = Point::default();

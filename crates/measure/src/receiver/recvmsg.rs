@@ -11,23 +11,21 @@ use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverS
 use crate::message::{self, Alignment, FIELDS};
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Kind, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point};
 use syscost_sys::scatter::Scatter;
 
 /// Eight fields each: a call takes at most 1,024 iovecs (IOV_MAX).
 const MOST_MESSAGES: u64 = 1024 / FIELDS as u64;
 
-const MESSAGES: Axis = Axis {
-    id: "messages_per_receive",
-    flag: "receive-batch",
-    title: "messages per receive",
-    help: "messages whose fields one recvmsg(2) names: it takes at most so many, and does not wait for the last",
-    unit: Unit::Count,
-    kind: Kind::Int { min: 1, max: MOST_MESSAGES },
-    default: || vec![Value::Int(1)],
-    quick: || vec![Value::Int(1)],
-};
+const MESSAGES: Axis = IntAxis::new("messages_per_receive")
+    .count(1, MOST_MESSAGES)
+    .flag("receive-batch", "messages per receive")
+    .help(
+        "messages whose fields one recvmsg(2) names: it takes at most so many, and does not \
+         wait for the last",
+    )
+    .default_on(Ints(&[1]));
 
 pub struct RecvMsg;
 

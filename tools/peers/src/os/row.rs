@@ -103,7 +103,8 @@ impl Row {
             let asked = asked.or((axis.id == "directory").then_some(directory));
             let value = match asked {
                 Some(text) => axis.parse(text)?,
-                None => (axis.default)()
+                None => axis
+                    .default()
                     .into_iter()
                     .next()
                     .with_context(|| format!("{} has no default", axis.id))?,

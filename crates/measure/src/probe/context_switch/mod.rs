@@ -14,7 +14,8 @@ use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, Window
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
 use ends::SwitchReport;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Pinned, Placement, Topology};
@@ -43,8 +44,6 @@ const BY: &[By] = &[
     By { id: "eventfd", run: run::<wire::Eventfds> },
     By { id: "futex", run: run::<wire::Futexes> },
 ];
-const KINDS: &[&str] = &["process", "thread"];
-const PLACES: &[&str] = &["same", "different"];
 
 /// The row of a switch, as an input of other rows' predictions: between a `process` or `thread` and
 /// another, on the `same` CPU or `different` ones, by `pipe`, `eventfd` or `futex`.
@@ -103,28 +102,6 @@ fn pins(point: &Point) -> Result<Pinned, Unavailable> {
     })
 }
 
-fn names(
-    id: &'static str,
-    title: &'static str,
-    help: &'static str,
-    names: fn() -> Vec<&'static str>,
-) -> Axis {
-    Axis {
-        id,
-        flag: id,
-        title,
-        help,
-        unit: Unit::Name,
-        kind: Kind::Name { names, aliases: Vec::new },
-        default: Vec::new,
-        quick: Vec::new,
-    }
-}
-
-fn texts(names: &[&'static str]) -> Vec<Value> {
-    names.iter().copied().map(Value::text).collect()
-}
-
 impl Probe for ContextSwitch {
     fn about(&self) -> About {
         About {
@@ -142,30 +119,18 @@ impl Probe for ContextSwitch {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                default: || texts(KINDS),
-                quick: || texts(KINDS),
-                ..names(
-                    BETWEEN.id,
-                    "switch between",
-                    "what is switched between: processes or threads",
-                    || KINDS.to_vec(),
-                )
-            },
-            Axis {
-                default: || texts(PLACES),
-                quick: || texts(&["same"]),
-                ..names("placement", "placement", "both ends on one CPU, or on different cores", || {
-                    PLACES.to_vec()
-                })
-            },
-            Axis {
-                default: || BY.iter().map(|by| Value::text(by.id)).collect(),
-                quick: || texts(&["pipe"]),
-                ..names(TOKEN.id, "token", "what the token between both ends is passed by", || {
-                    BY.iter().map(|by| by.id).collect()
-                })
-            },
+            BETWEEN
+                .names(|| vec!["process", "thread"])
+                .flag(BETWEEN.id, "switch between")
+                .help("what is switched between: processes or threads"),
+            PLACEMENT
+                .names(|| vec!["same", "different"])
+                .help("both ends on one CPU, or on different cores")
+                .quick_on(Names(&["same"])),
+            TOKEN
+                .names(|| BY.iter().map(|by| by.id).collect())
+                .help("what the token between both ends is passed by")
+                .quick_on(Names(&["pipe"])),
         ]
     }
 

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::Of;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 use syscost_host::clock::monotonic_ns;
@@ -149,10 +150,6 @@ fn pair(point: &Point) -> Option<(usize, usize)> {
     pairs::parse(point.text(CPUS)?)
 }
 
-fn texts(pairs: Vec<String>) -> Vec<Value> {
-    pairs.into_iter().map(Value::text).collect()
-}
-
 impl Probe for CoreToCore {
     fn about(&self) -> About {
         About {
@@ -168,16 +165,13 @@ impl Probe for CoreToCore {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        vec![Axis {
-            id: CPUS.id,
-            flag: "cpus",
-            title: "CPUs",
-            help: "the pair of CPUs between which the line travels",
-            unit: Unit::Name,
-            kind: Kind::Text { check: pairs::check },
-            default: || texts(pairs::by_default()),
-            quick: || texts(pairs::quick()),
-        }]
+        vec![
+            CPUS.checked_text(pairs::check)
+                .flag("cpus", "CPUs")
+                .help("the pair of CPUs between which the line travels")
+                .default_on(Of(pairs::by_default))
+                .quick_on(Of(pairs::quick)),
+        ]
     }
 
     fn available(&self, point: &Point) -> Result<(), Unavailable> {
@@ -265,9 +259,9 @@ mod tests {
     /// A question unanswered, or an end on another CPU than asked for, is an error of `between`.
     #[test]
     fn every_question_is_answered_from_the_other_cpu() {
-        let Some((here, there)) = pairs::parse(&pairs::by_default()[0]) else { unreachable!() };
         let mut point = Point::default();
-        point.set("cpus", Value::text(format!("{here}-{there}")));
+        point.set("cpus", pairs::by_default().swap_remove(0));
+        let (here, there) = pair(&point).unwrap();
         if let Err(why) = CoreToCore.available(&point) {
             return eprintln!("skipped: {why}");
         }

@@ -2,6 +2,7 @@
 //!
 //! It decides from the topology alone and measures nothing.
 
+use syscost_core::axis::Value;
 use syscost_host::topology::{LogicalCpu, Topology};
 
 /// CPUs of the default choice: 28 pairs.
@@ -20,14 +21,14 @@ pub fn check(text: &str) -> Result<(), String> {
     parse(text).map(|_| ()).ok_or_else(said)
 }
 
-/// Every pair of some CPUs of this machine, as texts; where it has one only, a pair that it lacks.
-pub fn by_default() -> Vec<String> {
+/// Every pair of some CPUs of this machine; where it has one only, a pair that it lacks.
+pub fn by_default() -> Vec<Value> {
     let pairs = pairs(&chosen(Topology::read().cpus()));
-    if pairs.is_empty() { vec!["0-1".into()] } else { pairs }
+    if pairs.is_empty() { vec![Value::text("0-1")] } else { pairs.into_iter().map(Value::text).collect() }
 }
 
 /// The first of them.
-pub fn quick() -> Vec<String> {
+pub fn quick() -> Vec<Value> {
     by_default().into_iter().take(3).collect()
 }
 

@@ -11,7 +11,8 @@ use super::{
     About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read,
 };
 use crate::probe::metrics;
-use syscost_core::axis::{Axis, IntAxis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, Point, Value};
 use syscost_core::units::{self, Unit};
 use syscost_host::Unavailable;
 
@@ -50,16 +51,11 @@ impl Probe for FileContention {
     fn axes(&self) -> Vec<Axis> {
         vec![
             directory::axis(),
-            Axis {
-                id: PROCESSES.id,
-                flag: "processes",
-                title: "processes",
-                help: "processes that read at the same time, each its own file",
-                unit: Unit::Count,
-                kind: Kind::Int { min: 1, max: 256 },
-                default: || [1, 2, 4, 8, 16].map(Value::Int).to_vec(),
-                quick: || [1, 4, 16].map(Value::Int).to_vec(),
-            },
+            PROCESSES
+                .count(1, 256)
+                .help("processes that read at the same time, each its own file")
+                .default_on(Ints(&[1, 2, 4, 8, 16]))
+                .quick_on(Ints(&[1, 4, 16])),
         ]
     }
 

@@ -20,23 +20,16 @@ use super::transfer::{Transfer, available, axes, metrics};
 use super::{About, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Ruler, Task, Timing};
 use crate::mechanism::MESSAGES_PER_CALL;
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::Sample;
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
 pub struct LocalTransfer;
 
-const WAY: Axis = Axis {
-    id: "way",
-    flag: "way",
-    title: "way",
-    help: "what carries the bytes from process to process where TCP does not",
-    unit: Unit::Name,
-    kind: Kind::Name { names, aliases: Vec::new },
-    default: every_way,
-    quick: every_way,
-};
+const WAY: Axis = NameAxis::new("way")
+    .names(|| way::ALL.iter().map(|way| way.about().id).collect())
+    .help("what carries the bytes from process to process where TCP does not");
 
 /// The axes of a transfer over TCP that mean something here.
 const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, ALIGNMENT.id, PLACEMENT.id];
@@ -51,35 +44,17 @@ const NOT_HERE: &[&str] = &[
     "enobufs_per_message",
 ];
 
-fn names() -> Vec<&'static str> {
-    way::ALL.iter().map(|way| way.about().id).collect()
-}
-
-fn every_way() -> Vec<Value> {
-    names().into_iter().map(Value::text).collect()
-}
-
-/// Few: a ruler needs no more points than it takes to be read.
-fn sizes() -> Vec<Value> {
-    [64, 4096, 65536, 1 << 20].map(Value::Int).to_vec()
-}
-
-fn two_sizes() -> Vec<Value> {
-    [64, 65536].map(Value::Int).to_vec()
-}
-
-fn one_thread() -> Vec<Value> {
-    vec![Value::Int(1)]
-}
-
 /// An axis of a transfer over TCP, with fewer default values where they would multiply the cases.
-fn shared(id: &str) -> Option<Axis> {
-    let axis = *axes::COMMON.iter().find(|axis| axis.id == id)?;
-    Some(match id {
-        _ if id == MESSAGE_BYTES.id => Axis { default: sizes, quick: two_sizes, ..axis },
-        _ if id == THREADS.id => Axis { default: one_thread, quick: one_thread, ..axis },
+fn shared(id: &str) -> Axis {
+    let axis = axes::find(id);
+    match id {
+        // Few: a ruler needs no more points than it takes to be read.
+        _ if id == MESSAGE_BYTES.id => {
+            axis.default_on(Ints(&[64, 4096, 65536, 1 << 20])).quick_on(Ints(&[64, 65536]))
+        }
+        _ if id == THREADS.id => axis.default_on(Ints(&[1])),
         _ => axis,
-    })
+    }
 }
 
 fn found(point: &Point) -> Option<&'static dyn way::Carrier> {
@@ -104,7 +79,7 @@ impl Probe for LocalTransfer {
     }
 
     fn axes(&self) -> Vec<Axis> {
-        let shared = SHARED.iter().filter_map(|id| shared(id));
+        let shared = SHARED.iter().map(|id| shared(id));
         std::iter::once(WAY).chain(shared).chain([MESSAGES_PER_CALL]).collect()
     }
 

@@ -17,7 +17,8 @@ use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::{Names, Of};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::{Topology, pin_this_thread};
 use syscost_host::{Unavailable, memory, scarce};
@@ -172,29 +173,18 @@ impl Probe for MemoryBandwidth {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                id: OPERATION.id,
-                flag: "operation",
-                title: "operation",
-                help: "what is done with the memory; nt_write stores without reading lines into a cache",
-                unit: Unit::Name,
-                kind: Kind::Name { names: || OPERATIONS.iter().map(|o| o.id).collect(), aliases: Vec::new },
-                default: here,
-                quick: || vec![Value::text("read"), Value::text("write"), Value::text("copy")],
-            },
+            OPERATION
+                .names(|| OPERATIONS.iter().map(|o| o.id).collect())
+                .help("what is done with the memory; nt_write stores without reading lines into a cache")
+                .default_on(Of(here))
+                .quick_on(Names(&["read", "write", "copy"])),
             working_set::axis(2 * BLOCK as u64, sizes, || {
                 vec![Value::Int(CACHED[0]), Value::Int(in_memory())]
             }),
-            Axis {
-                id: THREADS.id,
-                flag: "threads",
-                title: "threads",
-                help: "threads that work at the same time, each with memory of its own",
-                unit: Unit::Count,
-                kind: Kind::Int { min: 1, max: 1024 },
-                default: thread_counts,
-                quick: thread_counts,
-            },
+            THREADS
+                .count(1, 1024)
+                .help("threads that work at the same time, each with memory of its own")
+                .default_on(Of(thread_counts)),
         ]
     }
 

@@ -15,7 +15,8 @@ use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task
 use anyhow::{Context, Result, bail};
 use order::ChaseOrder;
 use std::collections::BTreeMap;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::DefaultValues::Names;
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::stats;
 use syscost_core::units::Unit;
 use syscost_host::clock::monotonic_ns;
@@ -198,16 +199,12 @@ impl Probe for MemoryLatency {
     fn axes(&self) -> Vec<Axis> {
         vec![
             working_set::axis(4 * KIB, sizes, quick_sizes),
-            Axis {
-                id: HUGE_PAGES.id,
-                flag: "huge-pages",
-                title: "huge pages",
-                help: "put transparent huge pages behind the memory, or keep them away",
-                unit: Unit::Name,
-                kind: Kind::Switch,
-                default: || vec![Value::text("off"), Value::text("on")],
-                quick: || vec![Value::text("off")],
-            },
+            HUGE_PAGES
+                .switch()
+                .flag("huge-pages", "huge pages")
+                .help("put transparent huge pages behind the memory, or keep them away")
+                .default_on(Names(&["off", "on"]))
+                .quick_on(Names(&["off"])),
         ]
     }
 

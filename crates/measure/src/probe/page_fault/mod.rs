@@ -18,7 +18,7 @@ use super::{
 use anyhow::{Context, Result, anyhow};
 use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
 use std::fs::File;
-use syscost_core::axis::{Axis, Kind, NameAxis, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::{Unavailable, huge_pages};
 use syscost_sys::mapping::{Mapping, Pages, page_bytes};
@@ -62,10 +62,6 @@ const FAULTS: &[FaultKind] = &[
 
 fn find(point: &Point) -> Option<&'static FaultKind> {
     FAULTS.iter().find(|f| Some(f.id) == point.text(FAULT))
-}
-
-fn all() -> Vec<Value> {
-    FAULTS.iter().map(|f| Value::text(f.id)).collect()
 }
 
 /// The row of a kind of fault, as an input of other rows' predictions.
@@ -118,16 +114,9 @@ impl Probe for PageFault {
 
     fn axes(&self) -> Vec<Axis> {
         vec![
-            Axis {
-                id: FAULT.id,
-                flag: "fault",
-                title: "fault",
-                help: "what the kernel has to do at the first touch of a page",
-                unit: Unit::Name,
-                kind: Kind::Name { names: || FAULTS.iter().map(|f| f.id).collect(), aliases: Vec::new },
-                default: all,
-                quick: all,
-            },
+            FAULT
+                .names(|| FAULTS.iter().map(|f| f.id).collect())
+                .help("what the kernel has to do at the first touch of a page"),
             directory::axis(),
         ]
     }

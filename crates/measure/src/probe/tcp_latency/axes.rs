@@ -4,8 +4,8 @@ use crate::mechanism::{CONNECTIONS, MESSAGES_PER_CALL, MSG_MORE};
 use crate::probe::transfer::Transfer;
 use crate::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 use crate::probe::{AxisRules, Probe};
-use syscost_core::axis::{Axis, IntAxis, Kind, NameAxis, Point, Value};
-use syscost_core::units::Unit;
+use syscost_core::axis::DefaultValues::Ints;
+use syscost_core::axis::{Axis, IntAxis, NameAxis, Point};
 
 pub const LOOP: NameAxis = NameAxis::new("loop");
 pub const RATE: IntAxis = IntAxis::new("rate");
@@ -13,29 +13,17 @@ pub const RATE: IntAxis = IntAxis::new("rate");
 pub const CLOSED: &str = "closed";
 pub const OPEN: &str = "open";
 
-const LOOP_AXIS: Axis = Axis {
-    id: LOOP.id,
-    flag: "loop",
-    title: "loop",
-    help: "closed: a request, its answer of the same size, then the next; open: messages one way at a fixed rate, \
-           timed from when each was due",
-    unit: Unit::Name,
-    kind: Kind::Name { names: || vec![CLOSED, OPEN], aliases: Vec::new },
-    default: || vec![Value::text(CLOSED), Value::text(OPEN)],
-    quick: || vec![Value::text(CLOSED), Value::text(OPEN)],
-};
+const LOOP_AXIS: Axis = LOOP.names(|| vec![CLOSED, OPEN]).help(
+    "closed: a request, its answer of the same size, then the next; open: messages one \
+         way at a fixed rate, timed from when each was due",
+);
 
 /// From a rate at which every message finds an idle path to one that no small machine reaches.
-const RATE_AXIS: Axis = Axis {
-    id: RATE.id,
-    flag: "rate",
-    title: "rate",
-    help: "messages a second that an open loop asks for, over all threads together",
-    unit: Unit::Count,
-    kind: Kind::Int { min: 1, max: 10_000_000 },
-    default: || [2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000].map(Value::Int).to_vec(),
-    quick: || [5_000, 50_000, 500_000].map(Value::Int).to_vec(),
-};
+const RATE_AXIS: Axis = RATE
+    .count(1, 10_000_000)
+    .help("messages a second that an open loop asks for, over all threads together")
+    .default_on(Ints(&[2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000]))
+    .quick_on(Ints(&[5_000, 50_000, 500_000]));
 
 /// In column order: the loop first, since the rate depends on it.
 pub fn all() -> Vec<Axis> {
@@ -44,15 +32,11 @@ pub fn all() -> Vec<Axis> {
         match axis.id {
             // One message at a time is what is timed, on one connection.
             id if id == MESSAGES_PER_CALL.id || id == CONNECTIONS.id => {}
-            id if id == MESSAGE_BYTES.id => axes.push(Axis {
-                default: || [64, 1 << 10, 16 << 10, 64 << 10].map(Value::Int).to_vec(),
-                quick: || [1 << 10, 64 << 10].map(Value::Int).to_vec(),
-                ..axis
-            }),
-            id if id == THREADS.id => {
-                let one = || vec![Value::Int(1)];
-                axes.extend([Axis { default: one, quick: one, ..axis }, RATE_AXIS]);
+            id if id == MESSAGE_BYTES.id => {
+                let sizes = Ints(&[64, 1 << 10, 16 << 10, 64 << 10]);
+                axes.push(axis.default_on(sizes).quick_on(Ints(&[1 << 10, 64 << 10])));
             }
+            id if id == THREADS.id => axes.extend([axis.default_on(Ints(&[1])), RATE_AXIS]),
             _ => axes.push(axis),
         }
     }

@@ -15,9 +15,8 @@ use super::{About, AxisRules, Channel, Figures, Probe, RoleReport, Task, Timing}
 use crate::mechanism;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
-use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::sample::{Metric, Quantity, Sample};
-use syscost_core::units::Unit;
 use syscost_host::Unavailable;
 
 pub struct TcpPath;
@@ -26,16 +25,9 @@ const ID: &str = "tcp_path";
 const RECEIVER: &str = "receiver";
 const SENDER: &str = "sender";
 
-const STEP: Axis = Axis {
-    id: "step",
-    flag: "step",
-    title: "step",
-    help: "which step of a transfer over TCP is timed by itself",
-    unit: Unit::Name,
-    kind: Kind::Name { names, aliases: Vec::new },
-    default: every,
-    quick: every,
-};
+const STEP: Axis = NameAxis::new("step")
+    .names(|| steps::ALL.iter().map(|step| step.id).collect())
+    .help("which step of a transfer over TCP is timed by itself");
 
 /// The axes of a transfer that decide what a step costs.
 const SHARED: [&str; 5] = [PATH.id, CONGESTION_CONTROL.id, PLACEMENT.id, MTU.id, OFFLOADS.id];
@@ -43,14 +35,6 @@ const SHARED: [&str; 5] = [PATH.id, CONGESTION_CONTROL.id, PLACEMENT.id, MTU.id,
 /// A window of turns; a round needs no more, because connections are warm after a few.
 const WARMUP_NS: u64 = 8_000_000;
 const WINDOW_NS: u64 = 6_000_000;
-
-fn names() -> Vec<&'static str> {
-    steps::ALL.iter().map(|step| step.id).collect()
-}
-
-fn every() -> Vec<Value> {
-    names().into_iter().map(Value::text).collect()
-}
 
 /// What a step costs the sender for each call; over the same path as a case that has one.
 pub fn sender_cost(step: &'static str) -> RowRef {
