@@ -2,7 +2,7 @@
 
 use crate::args::{AnalyseArgs, Global};
 use crate::output::{self, Paint, entry};
-use crate::{dispatch::CommandOutcome, text_file};
+use crate::text_file;
 use anyhow::{Result, bail};
 use serde_json::json;
 use std::path::Path;
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// Line numbers that one sentence shows.
 const LINES: usize = 8;
 
-pub fn run(args: &AnalyseArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &AnalyseArgs, global: &Global) -> Result<()> {
     let mapping = match &args.mapping {
         Some(path) => ColumnMapping::from_toml(&text(path)?, &path.display().to_string())?,
         None => ColumnMapping::default(),
@@ -39,7 +39,7 @@ pub fn run(args: &AnalyseArgs, global: &Global) -> Result<CommandOutcome> {
     if global.json {
         output::print_json(&documents)?;
     }
-    Ok(CommandOutcome::Good)
+    Ok(())
 }
 
 /// One table a file; the single runs of other tools (one row each) are one table together.

@@ -4,15 +4,16 @@ use crate::args::{AuditArgs, ExperimentArgs, Global};
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, dispatch::CommandOutcome, plan as plan_command, run as run_command};
+use crate::{asked, plan as plan_command, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::process::ExitCode;
 use syscost_analyze::copies;
 use syscost_core::units::{count, short_bytes};
 use syscost_experiment::plan::{Case, Plan};
-use syscost_experiment::run::{Audit, CpuTimes, Record};
+use syscost_experiment::run::{Audit, Record};
 use syscost_harness::{self as measure, audit::Audited};
 use syscost_host::namespaces::named;
 use syscost_host::remote::target;
@@ -22,7 +23,7 @@ use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
 
-pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let plan = plan(args, matches)?;
     run_command::refuse_nothing(&plan)?;
     let mut progress = Progress::checking(&plan, global);
@@ -38,7 +39,7 @@ pub fn run(args: &AuditArgs, matches: &ArgMatches, global: &Global) -> Result<Co
     let wrong = found.audits.iter().any(|audit| audit.balanced() == Some(false));
     let missed = found.audits.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
     let skipped = args.strict && !found.skips.is_empty();
-    Ok(if wrong || missed || skipped { CommandOutcome::Bad } else { CommandOutcome::Good })
+    Ok(if wrong || missed || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The cases asked for, without the ones that only repeat another.
@@ -58,13 +59,17 @@ fn plan(args: &AuditArgs, matches: &ArgMatches) -> Result<Plan> {
     Ok(plan)
 }
 
-const GAP: usize = 1;
 /// What is left of 80 columns.
 const WIDEST_NAME: usize = 16;
-/// Heading in two lines, and width; the name of the case stands before them.
-const COLUMNS: [(&str, &str, usize); 9] = [
-    ("", "size", 5),
-    ("", "path", 8),
+
+/// A heading in two lines, and the width below it; the name of the case stands before the columns.
+type AuditColumn = (&'static str, &'static str, usize);
+const SIZE: AuditColumn = ("", "size", 5);
+/// Names are held to the left, figures to the right.
+const PLACE: AuditColumn = ("", "path", 8);
+const COPIES: &[AuditColumn] = &[
+    SIZE,
+    PLACE,
     ("copied", "user", 6),
     ("copied", "in", 6),
     ("orphan", "copied", 6),
@@ -72,6 +77,17 @@ const COLUMNS: [(&str, &str, usize); 9] = [
     ("not", "copied", 6),
     ("flag-", "ged", 5),
     ("", "balance", 7),
+];
+/// CPU time in nanoseconds per byte, by who paid for it.
+const PAYERS: &[AuditColumn] = &[
+    SIZE,
+    PLACE,
+    ("ns/byte", "all", 7),
+    ("sender", "own", 6),
+    ("sender", "recv", 6),
+    ("receiver", "own", 8),
+    ("receiver", "recv", 8),
+    ("else-", "where", 6),
 ];
 
 /// The table of a recorded run; empty where it counted no copies.
@@ -82,76 +98,37 @@ pub fn recorded(record: &Record, paint: Paint) -> String {
 
 fn text(plan: &Plan, found: &Audited, paint: Paint) -> String {
     let labels = Labels::of(plan);
-    let names: Vec<String> = found.audits.iter().map(|audit| name(&labels, plan, audit)).collect();
-    let longest = names.iter().map(String::len).max().unwrap_or(0).max("mechanism".len());
-    let width = longest.min(WIDEST_NAME);
-    let mut text = String::new();
-    if !names.is_empty() {
-        for (heading, name) in [(0, ""), (1, "mechanism")] {
-            let cells = COLUMNS.map(|column| if heading == 0 { column.0 } else { column.1 }.to_string());
-            text += &paint.bold(&line(name, width, &cells));
-            text.push('\n');
-        }
-    }
-    for (index, audit) in found.audits.iter().enumerate() {
-        let beside = beside(&names, index, width, &mut text);
-        text += &line(&beside, width, &cells(audit));
-        text.push('\n');
-    }
-    text + &payers(found, &names, width, paint) + &notes(plan, found, paint)
+    let rows = |cells: fn(&Audit) -> Option<Vec<String>>| -> Vec<(String, Vec<String>)> {
+        let row = |audit: &Audit| Some((name(&labels, plan, audit), [place(audit), cells(audit)?].concat()));
+        found.audits.iter().filter_map(row).collect()
+    };
+    let (copies, payers) = (rows(copies_of), rows(payers_of));
+    let gap = if payers.is_empty() { "" } else { "\n" };
+    table(COPIES, &copies, paint) + gap + &table(PAYERS, &payers, paint) + &notes(plan, found, paint)
 }
 
-/// The name in the first column. One too long for it stands on a line of its own, once for all rows that
-/// follow with the same.
-fn beside(names: &[String], index: usize, width: usize, text: &mut String) -> String {
-    let name = &names[index];
-    if name.len() <= width {
-        return name.clone();
-    }
-    if index == 0 || names[index - 1] != *name {
-        *text += &format!("{name}\n");
-    }
-    String::new()
-}
-
-/// Who paid for the CPU time, in nanoseconds per byte, where it could be seen.
-fn payers(found: &Audited, names: &[String], width: usize, paint: Paint) -> String {
-    let rows: Vec<(&String, &Audit, &CpuTimes)> = names
-        .iter()
-        .zip(&found.audits)
-        .filter_map(|(name, audit)| Some((name, audit, audit.cpu.as_ref()?)))
-        .collect();
-    let mut text = String::new();
-    if rows.is_empty() {
-        return text;
-    }
-    text += &format!(
-        "\n{:width$} {:14} {}\n",
-        "",
-        "",
-        paint.bold("CPU, ns/byte:  in sender   in receiver  else-")
-    );
-    let heading =
-        format!("{:width$} {:>5} {:8}    all   own  recv    own  recv  where", "mechanism", "size", "path");
-    text += &format!("{}\n", paint.bold(&heading));
-    let names: Vec<String> = rows.iter().map(|(name, ..)| name.to_string()).collect();
-    for (index, (_, audit, cpu)) in rows.into_iter().enumerate() {
-        let beside = beside(&names, index, width, &mut text);
-        let [size, path, ..] = cells(audit);
-        let spent = &cpu.softirqs;
-        let parts = [
-            (cpu.total_ns(), 6),
-            (cpu.sender_process_ns(), 5),
-            (spent.sender_net_rx_ns, 5),
-            (cpu.receiver_process_ns(), 6),
-            (spent.receiver_net_rx_ns, 5),
-            (spent.elsewhere_net_rx_ns, 6),
-        ];
-        text += &format!("{beside:width$} {size:>5} {path:8}");
-        for (ns, room) in parts {
-            text += &format!(" {:>room$.2}", cpu.per_byte(ns));
+/// A name too long for the first column stands on a line of its own, once for all rows that follow with the same.
+fn table(columns: &[AuditColumn], rows: &[(String, Vec<String>)], paint: Paint) -> String {
+    let Some(longest) = rows.iter().map(|(name, _)| name.len()).max() else { return String::new() };
+    let room = longest.max("mechanism".len()).min(WIDEST_NAME);
+    let line = |name: &str, cells: &[&str]| {
+        let cells = cells.iter().zip(columns).map(|(cell, column)| {
+            let width = column.2;
+            if *column == PLACE { format!(" {cell:<width$}") } else { format!(" {cell:>width$}") }
+        });
+        format!("{name:room$}{}", cells.collect::<String>()).trim_end().to_string()
+    };
+    let (above, below): (Vec<&str>, Vec<&str>) = columns.iter().map(|column| (column.0, column.1)).unzip();
+    let mut text = format!("{}\n{}\n", paint.bold(&line("", &above)), paint.bold(&line("mechanism", &below)));
+    let mut before = "";
+    for (name, cells) in rows {
+        let fits = name.len() <= room;
+        if !fits && name != before {
+            text += &format!("{name}\n");
         }
-        text.push('\n');
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        text += &format!("{}\n", line(if fits { name } else { "" }, &cells));
+        before = name;
     }
     text
 }
@@ -164,27 +141,16 @@ fn name(labels: &Labels, plan: &Plan, audit: &Audit) -> String {
     std::iter::once(mechanism).chain(case.map(others).unwrap_or_default()).collect::<Vec<_>>().join(" ")
 }
 
-fn line(name: &str, width: usize, cells: &[String; 9]) -> String {
-    let mut line = format!("{name:width$}");
-    for (index, (cell, (_, _, width))) in cells.iter().zip(COLUMNS).enumerate() {
-        let gap = GAP;
-        // Names to the left, figures to the right.
-        line += &if index == 1 {
-            format!("{:gap$}{cell:<width$}", "")
-        } else {
-            format!("{:gap$}{cell:>width$}", "")
-        };
-    }
-    line.trim_end().to_string()
+fn place(audit: &Audit) -> Vec<String> {
+    let size = audit.point.int(MESSAGE_BYTES).map_or(String::new(), short_bytes);
+    vec![size, path(audit.point.text(PATH).unwrap_or_default())]
 }
 
-fn cells(audit: &Audit) -> [String; 9] {
+fn copies_of(audit: &Audit) -> Option<Vec<String>> {
     let per = |bytes: u64| format!("{:.2}", audit.per_byte(bytes));
     let counted = |bytes: Option<u64>| bytes.map_or("?".to_string(), per);
     let counts = audit.counts;
-    [
-        audit.point.int(MESSAGE_BYTES).map_or(String::new(), short_bytes),
-        path(audit.point.text(PATH).unwrap_or_default()),
+    Some(vec![
         per(audit.user_copied),
         counted(counts.map(|c| c.copied_in)),
         counted(counts.map(|c| c.orphan_copied)),
@@ -192,7 +158,21 @@ fn cells(audit: &Audit) -> [String; 9] {
         counted(counts.map(|c| c.uncopied_in)),
         audit.flagged().map_or("-".to_string(), |share| format!("{:.0} %", share * 100.0)),
         balance(audit),
-    ]
+    ])
+}
+
+/// Where it could be seen.
+fn payers_of(audit: &Audit) -> Option<Vec<String>> {
+    let cpu = audit.cpu.as_ref()?;
+    let spent = [
+        cpu.total_ns(),
+        cpu.sender_process_ns(),
+        cpu.softirqs.sender_net_rx_ns,
+        cpu.receiver_process_ns(),
+        cpu.softirqs.receiver_net_rx_ns,
+        cpu.softirqs.elsewhere_net_rx_ns,
+    ];
+    Some(spent.iter().map(|ns| format!("{:.2}", cpu.per_byte(*ns))).collect())
 }
 
 /// Names that a user gave are too long for a column.

@@ -4,16 +4,17 @@ use crate::args::{CheckArgs, Global};
 use crate::label::Labels;
 use crate::output::{self, Paint, entry};
 use crate::progress::Progress;
-use crate::{asked, dispatch::CommandOutcome, plan as plan_command, run as run_command};
+use crate::{asked, plan as plan_command, run as run_command};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
+use std::process::ExitCode;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Failure;
 use syscost_harness as measure;
 
-pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
     let spec = asked::spec(&args.asked, matches)?;
     let mut plan = Plan::make(&spec)?;
     run_command::refuse_nothing(&plan)?;
@@ -35,7 +36,7 @@ pub fn run(args: &CheckArgs, matches: &ArgMatches, global: &Global) -> Result<Co
     let due = |case: &&Case| case.twin_of.is_none() && !given_up.contains(&case.index);
     let asked = plan.cases.iter().filter(due).count();
     let skipped = args.strict && !plan.skips.is_empty();
-    Ok(if verified < asked || skipped { CommandOutcome::Bad } else { CommandOutcome::Good })
+    Ok(if verified < asked || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> String {

@@ -3,7 +3,6 @@
 //! What a person writes in is never replaced: a report that exists stays as it is.
 
 use crate::args::{CourseArgs, CourseLayout, Global};
-use crate::dispatch::CommandOutcome;
 use crate::output;
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -12,7 +11,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_course::{Artefact, cse221, pa02};
 use syscost_experiment::run::files::{RunDir, replace};
 
-pub fn run(args: &CourseArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let (out, dir) = match &args.layout {
         CourseLayout::Pa02 { common, .. } | CourseLayout::Cse221 { common } => (&common.out, &common.run),
     };
@@ -42,7 +41,7 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<CommandOutcome> {
             .collect();
         output::print(&told)?;
     }
-    Ok(CommandOutcome::Good)
+    Ok(())
 }
 
 /// False: it is there and belongs to whoever writes in it.

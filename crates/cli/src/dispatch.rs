@@ -14,15 +14,6 @@ use std::process::ExitCode;
 use syscost_host::remote::{self, InstalledCopy};
 use syscost_sys::signals;
 
-/// What a subcommand has to say with its exit status, when nothing went wrong in running it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandOutcome {
-    /// All that was asked was done.
-    Good,
-    /// A case failed, or --strict and one was skipped.
-    Bad,
-}
-
 /// Wrong usage, or an environment that cannot do what was asked.
 const USAGE: u8 = 2;
 
@@ -57,8 +48,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     }
     match done {
-        Ok(CommandOutcome::Good) => ExitCode::SUCCESS,
-        Ok(CommandOutcome::Bad) => ExitCode::FAILURE,
+        Ok(status) => status,
         Err(error) => {
             output::complain(&format!("{} {}", paint.red("error:"), causes(&error)));
             ExitCode::from(USAGE)
@@ -78,23 +68,25 @@ fn causes(error: &anyhow::Error) -> String {
     said
 }
 
-fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<CommandOutcome> {
+/// Success: all that was asked was done. Failure: a case failed, or --strict and one was skipped.
+fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyhow::Result<ExitCode> {
     let global = &cli.global;
     match &cli.command {
-        CliCommand::List(args) => list::run(args, global),
-        CliCommand::Doctor(args) => doctor::run(args, global),
-        CliCommand::Plan(args) => plan::run(args, matches, global),
-        CliCommand::Completions { shell } => completions::run(*shell),
-        CliCommand::Man { out } => man::run(out.as_deref()),
-        CliCommand::Check(args) => check::run(args, matches, global),
-        CliCommand::Audit(args) => audit::run(args, matches, global),
-        CliCommand::Run(args) => run::run(args, matches, global, command),
-        CliCommand::Lab(args) => lab::run(args, matches, global, command),
-        CliCommand::Report(args) => report::run(args, global),
-        CliCommand::Explain(args) => explain::run(args, global),
-        CliCommand::Analyse(args) => analyse::run(args, global),
-        CliCommand::Course(args) => course::run(args, global),
+        CliCommand::List(args) => list::run(args, global)?,
+        CliCommand::Doctor(args) => doctor::run(args, global)?,
+        CliCommand::Plan(args) => plan::run(args, matches, global)?,
+        CliCommand::Completions { shell } => completions::run(*shell)?,
+        CliCommand::Man { out } => man::run(out.as_deref())?,
+        CliCommand::Check(args) => return check::run(args, matches, global),
+        CliCommand::Audit(args) => return audit::run(args, matches, global),
+        CliCommand::Run(args) => return run::run(args, matches, global, command),
+        CliCommand::Lab(args) => return lab::run(args, matches, global, command),
+        CliCommand::Report(args) => report::run(args, global)?,
+        CliCommand::Explain(args) => explain::run(args, global)?,
+        CliCommand::Analyse(args) => analyse::run(args, global)?,
+        CliCommand::Course(args) => course::run(args, global)?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

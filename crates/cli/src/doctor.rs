@@ -1,7 +1,6 @@
 //! `doctor`: will this machine give clean numbers? Judged in `host::doctor`; shown here.
 
 use crate::args::{DoctorArgs, Global};
-use crate::dispatch::CommandOutcome;
 use crate::output::{self, Paint, entry};
 use anyhow::{Result, anyhow};
 use syscost_core::units;
@@ -9,17 +8,16 @@ use syscost_host::doctor::{self, HostCheck, Status};
 
 const INDENT: usize = 10;
 
-pub fn run(args: &DoctorArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &DoctorArgs, global: &Global) -> Result<()> {
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();
     checks.extend(path);
     if global.json {
-        output::print_json(&checks)?;
+        output::print_json(&checks)
     } else {
-        output::print(&text(&checks, Paint::stdout(global.color)))?;
+        output::print(&text(&checks, Paint::stdout(global.color)))
     }
-    Ok(CommandOutcome::Good)
 }
 
 fn text(checks: &[HostCheck], paint: Paint) -> String {

@@ -3,8 +3,8 @@
 //! A case that was not run is predicted, and says so. Everything is computed from the record.
 
 use crate::args::{ExplainArgs, Global};
-use crate::dispatch::CommandOutcome;
 use crate::output::{self, Paint, WIDTH, entry};
+use crate::run::RUNS;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::json;
 use std::path::PathBuf;
@@ -20,13 +20,12 @@ use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
-const RUNS: &str = "syscost-runs";
 const SIZE: IntAxis = MESSAGE_BYTES;
 /// Cases that an ambiguous name lists.
 const SHOWN: usize = 5;
 const INDENT: usize = 6;
 
-pub fn run(args: &ExplainArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
     let dir = args.run.clone().map_or_else(newest, Ok)?;
     let run = RunDir::load(&dir)?;
     let cells = Cells::of(&run);
@@ -34,11 +33,10 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<CommandOutcome> {
     run.samples.intact()?;
     let words = Words::of(&run);
     if global.json {
-        output::print_json(&document(&account))?;
+        output::print_json(&document(&account))
     } else {
-        output::print(&text(&account, &words, Paint::stdout(global.color)))?;
+        output::print(&text(&account, &words, Paint::stdout(global.color)))
     }
-    Ok(CommandOutcome::Good)
 }
 
 /// The newest run: directories begin with their time.

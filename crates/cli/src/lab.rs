@@ -3,11 +3,12 @@
 
 use crate::args::{Global, LabArgs};
 use crate::output::{self, Paint};
-use crate::{asked, audit, dispatch::CommandOutcome, report, run as run_command};
+use crate::{asked, audit, report, run as run_command};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::{format_duration, parse_duration};
@@ -19,12 +20,7 @@ use syscost_lab::{self as lab, Arch, LabProgress, LabRequest, LabRun};
 use syscost_report::build;
 use syscost_sys::signals;
 
-pub fn run(
-    args: &LabArgs,
-    matches: &ArgMatches,
-    global: &Global,
-    command: Vec<String>,
-) -> Result<CommandOutcome> {
+pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let mut asked = args.asked.clone();
     asked.experiment.get_or_insert_with(|| LAB.to_string());
     let mut spec = asked::spec(&asked, matches)?;
@@ -65,7 +61,7 @@ pub fn run(
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
         output::print(&format!("\n{table}"))?;
     }
-    Ok(if brought.status == 0 { CommandOutcome::Good } else { CommandOutcome::Bad })
+    Ok(if brought.status == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A measurement that the guest cannot end in time would bring nothing back.

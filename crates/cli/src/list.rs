@@ -1,11 +1,12 @@
 //! `list`: everything that can be measured, derived from the registries; available here, or why not.
 
 use crate::args::{Global, ListArgs};
+use crate::axes;
 use crate::output::{self, Paint, entry};
-use crate::{axes, dispatch::CommandOutcome};
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 use syscost_core::axis::{Axis, Kind, Point, Value, suggest};
+use syscost_core::sample::Metric;
 use syscost_experiment::spec::{BUILT_IN, Spec};
 use syscost_host::Unavailable;
 use syscost_measure::mechanism::{self, About};
@@ -34,25 +35,18 @@ struct ProbeEntry {
     method: &'static str,
     source: &'static str,
     axes: Vec<AxisEntry>,
-    metrics: Vec<MetricEntry>,
+    metrics: Vec<Metric>,
 }
 
 #[derive(Serialize)]
 struct AxisEntry {
-    id: &'static str,
-    flag: &'static str,
-    title: &'static str,
-    help: &'static str,
-    unit: &'static str,
+    #[serde(flatten)]
+    axis: Axis,
     default: Vec<Value>,
     quick: Vec<Value>,
     /// Empty where the axis takes numbers or text.
     names: Vec<&'static str>,
     unavailable: Vec<UnavailableValue>,
-    #[serde(skip)]
-    shown_default: String,
-    #[serde(skip)]
-    shown_quick: String,
 }
 
 #[derive(Serialize)]
@@ -62,24 +56,11 @@ struct UnavailableValue {
     why: Unavailable,
 }
 
-#[derive(Serialize)]
-struct MetricEntry {
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    better: syscost_core::sample::Better,
-    help: &'static str,
-}
-
 /// A way to send or to receive.
 #[derive(Serialize)]
 struct WayEntry {
-    id: &'static str,
-    title: &'static str,
-    aliases: &'static [&'static str],
-    summary: &'static str,
-    source: &'static str,
-    in_default: bool,
+    #[serde(flatten)]
+    about: About<()>,
     /// Of a receiver: does whoever receives see the data? No: it shows an upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     delivers: Option<bool>,
@@ -89,17 +70,16 @@ struct WayEntry {
     why: Option<Unavailable>,
 }
 
-pub fn run(args: &ListArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &ListArgs, global: &Global) -> Result<()> {
     let paint = Paint::stdout(global.color);
     match &args.probe {
-        None if global.json => output::print_json(&listing()?)?,
-        None => output::print(&text(&listing()?, paint))?,
+        None if global.json => output::print_json(&listing()?),
+        None => output::print(&text(&listing()?, paint)),
         Some(id) => {
             let entry = probe_entry(named(id)?);
-            if global.json { output::print_json(&entry)? } else { output::print(&probe_text(&entry, paint))? }
+            if global.json { output::print_json(&entry) } else { output::print(&probe_text(&entry, paint)) }
         }
     }
-    Ok(CommandOutcome::Good)
 }
 
 fn named(id: &str) -> Result<&'static dyn Probe> {
@@ -131,55 +111,23 @@ fn way<Facts>(
     available: Result<(), Unavailable>,
 ) -> WayEntry {
     let why = available.err();
-    WayEntry {
-        id: about.id,
-        title: about.title,
-        aliases: about.aliases,
-        summary: about.summary,
-        source: about.source,
-        in_default: about.in_default,
-        delivers,
-        axes: axes.iter().map(|axis| axis.id).collect(),
-        available: why.is_none(),
-        why,
-    }
+    let axes = axes.iter().map(|axis| axis.id).collect();
+    WayEntry { about: about.with(()), delivers, axes, available: why.is_none(), why }
 }
 
 fn probe_entry(probe: &dyn Probe) -> ProbeEntry {
     let axes = probe.axes();
     let base = possible_point(probe, &axes);
     let axis_entry = |axis: &Axis| AxisEntry {
-        id: axis.id,
-        flag: axis.flag,
-        title: axis.title,
-        help: axis.help,
-        unit: axis.unit.symbol(),
+        axis: *axis,
         default: axis.default(),
         quick: axis.quick(),
         names: axis.kind.names(),
         unavailable: base.as_ref().map(|base| unavailable(probe, axis, base)).unwrap_or_default(),
-        shown_default: axes::typed(axis, &axis.default()),
-        shown_quick: axes::typed(axis, &axis.quick()),
     };
-    let about = probe.about();
-    ProbeEntry {
-        id: about.id,
-        title: about.title,
-        method: about.method,
-        source: about.source,
-        axes: axes.iter().map(axis_entry).collect(),
-        metrics: probe
-            .metrics()
-            .iter()
-            .map(|m| MetricEntry {
-                id: m.id,
-                title: m.title,
-                unit: m.unit.symbol(),
-                better: m.better,
-                help: m.help,
-            })
-            .collect(),
-    }
+    let probe::About { id, title, method, source, .. } = probe.about();
+    let axes = axes.iter().map(axis_entry).collect();
+    ProbeEntry { id, title, method, source, axes, metrics: probe.metrics() }
 }
 
 /// A point that can run here, found by changing one name of the first default point at a time; the
@@ -243,7 +191,8 @@ fn probe_text(probe: &ProbeEntry, paint: Paint) -> String {
     }
     text += &format!("\n{}\n", paint.bold("Metrics"));
     for metric in &probe.metrics {
-        text += &entry(&format!("  {}", metric.id), 20, &format!("{} [{}]", metric.help, metric.unit));
+        text +=
+            &entry(&format!("  {}", metric.id), 20, &format!("{} [{}]", metric.help, metric.unit.symbol()));
     }
     text
 }
@@ -251,19 +200,18 @@ fn probe_text(probe: &ProbeEntry, paint: Paint) -> String {
 fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
     let mut text = format!("\n{} ({what})\n", paint.bold(title));
     for way in ways {
-        let mut about = way.summary.to_string();
-        let names: Vec<&str> =
-            way.aliases.iter().copied().chain((way.title != way.id).then_some(way.title)).collect();
-        if let Some(name) = names.first() {
+        let About { id, title, aliases, summary, in_default, .. } = way.about;
+        let mut about = summary.to_string();
+        if let Some(name) = aliases.first().copied().or((title != id).then_some(title)) {
             about += &format!(" ({name})");
         }
         if way.delivers == Some(false) {
             about += "; does not deliver, an upper bound";
         }
-        if !way.in_default {
+        if !in_default {
             about += "; not in the default study";
         }
-        text += &entry(&format!("  {}", way.id), 16, &about);
+        text += &entry(&format!("  {id}"), 16, &about);
         if let Some(why) = &way.why {
             text += &not_here("", why, paint);
         }
@@ -272,13 +220,12 @@ fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
 }
 
 fn axis_text(axis: &AxisEntry, paint: Paint) -> String {
+    let AxisEntry { axis, default, quick, unavailable, .. } = axis;
     let mut text = entry(&format!("  --{}", axis.flag), 20, axis.help);
-    let mut default = format!("default {}", axis.shown_default);
-    if axis.shown_quick != axis.shown_default {
-        default += &format!("; quick {}", axis.shown_quick);
-    }
-    text += &entry("", 20, &default);
-    for UnavailableValue { value, why } in &axis.unavailable {
+    let (default, quick) = (axes::typed(axis, default), axes::typed(axis, quick));
+    let quick = if quick == default { String::new() } else { format!("; quick {quick}") };
+    text += &entry("", 20, &format!("default {default}{quick}"));
+    for UnavailableValue { value, why } in unavailable {
         text += &not_here(value, why, paint);
     }
     text
@@ -292,6 +239,9 @@ fn not_here(value: &str, why: &Unavailable, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_core::axis::NameAxis;
+    use syscost_core::sample::Better;
+    use syscost_core::units::Unit;
 
     /// A listing that no registry decides: what is tested is how it reads.
     fn fixed() -> Listing {
@@ -300,37 +250,29 @@ mod tests {
             remedy: "use a kernel that has".into(),
         };
         let way = |id, aliases, in_default, why: Option<Unavailable>| WayEntry {
-            id,
-            title: id,
-            aliases,
-            summary: "one system call for each of the eight fields, so that a line has to be broken",
-            source: "",
-            in_default,
+            about: About {
+                id,
+                title: id,
+                aliases,
+                summary: "one system call for each of the eight fields, so that a line has to be broken",
+                source: "",
+                in_default,
+                facts: (),
+            },
             delivers: None,
             axes: vec![],
             available: why.is_none(),
             why,
         };
         let axis = AxisEntry {
-            id: "path",
-            flag: "path",
-            title: "path",
-            help: "where the two ends are",
-            unit: "",
-            default: vec![],
-            quick: vec![],
+            axis: NameAxis::new("path").switch().help("where the two ends are"),
+            default: vec![Value::text("here"), Value::text("there")],
+            quick: vec![Value::text("here")],
             names: vec!["here", "there"],
             unavailable: vec![UnavailableValue { value: "there", why: why() }],
-            shown_default: "here,there".into(),
-            shown_quick: "here".into(),
         };
-        let metric = |id| MetricEntry {
-            id,
-            title: "",
-            unit: "",
-            better: syscost_core::sample::Better::Higher,
-            help: "",
-        };
+        let (unit, better) = (Unit::Name, Better::Higher);
+        let metric = |id| Metric { id, title: "", unit, better, help: "", of: |_, _| None };
         Listing {
             version: "0",
             experiments: vec![Experiment { name: "first".into(), title: "What moving costs".into() }],

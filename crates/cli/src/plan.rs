@@ -2,7 +2,7 @@
 
 use crate::args::{Global, PlanArgs};
 use crate::output::{self, Paint, entry};
-use crate::{asked, axes, dispatch::CommandOutcome};
+use crate::{asked, axes};
 use anyhow::Result;
 use clap::ArgMatches;
 use serde_json::json;
@@ -16,11 +16,11 @@ use syscost_measure::probe;
 
 const INDENT: usize = 14;
 
-pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<()> {
     let spec = asked::spec(&args.asked, matches)?;
     if args.toml {
         output::print(&spec.to_toml())?;
-        return Ok(CommandOutcome::Good);
+        return Ok(());
     }
     let plan = Plan::make(&spec)?;
     let estimate = plan.estimate(&spec);
@@ -42,7 +42,7 @@ pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<Com
         }
         output::print(&text)?;
     }
-    Ok(CommandOutcome::Good)
+    Ok(())
 }
 
 fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> String {

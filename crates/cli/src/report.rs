@@ -3,7 +3,7 @@
 //! Everything here is computed from the record alone: the machine is not looked at.
 
 use crate::args::{Global, ReportArgs};
-use crate::{dispatch::CommandOutcome, output, text_file};
+use crate::{output, text_file};
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const RESULTS: &str = "results.csv";
 const LARGEST_TABLE: u64 = 4 << 20;
 const PAGE: &str = "report.html";
 
-pub fn run(args: &ReportArgs, global: &Global) -> Result<CommandOutcome> {
+pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
@@ -38,7 +38,7 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<CommandOutcome> {
     } else {
         show(&report, out, global)?;
     }
-    Ok(CommandOutcome::Good)
+    Ok(())
 }
 
 /// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.

@@ -2,11 +2,12 @@
 
 use crate::args::{Global, RunArgs};
 use crate::progress::Progress;
-use crate::{asked, axes, dispatch::CommandOutcome, output, plan as plan_command, refine, report};
+use crate::{asked, axes, output, plan as plan_command, refine, report};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::{count, utc};
@@ -18,15 +19,10 @@ use syscost_harness::RunOptions;
 use syscost_report::build;
 
 /// Where runs go when no directory is named.
-const RUNS: &str = "syscost-runs";
+pub const RUNS: &str = "syscost-runs";
 
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
-pub fn run(
-    args: &RunArgs,
-    matches: &ArgMatches,
-    global: &Global,
-    command: Vec<String>,
-) -> Result<CommandOutcome> {
+pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
     let (out, spec, plan) = match &args.resume {
         Some(dir) => recorded(dir, args, matches)?,
         None => planned(args, matches)?,
@@ -92,13 +88,13 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
 }
 
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.
-fn outcome(run: &Run, strict: bool) -> CommandOutcome {
+fn outcome(run: &Run, strict: bool) -> ExitCode {
     let skipped = strict && !run.record.plan.skips.is_empty();
     let interrupted = run.record.state == State::Interrupted;
     if interrupted || unmeasured(run) > 0 || !run.record.failures.is_empty() || skipped {
-        return CommandOutcome::Bad;
+        return ExitCode::FAILURE;
     }
-    CommandOutcome::Good
+    ExitCode::SUCCESS
 }
 
 /// Cases that have no verified sample, and are not known to be impossible here.

@@ -120,7 +120,7 @@ impl Kind {
 }
 
 /// One dimension of a probe's cases.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Axis {
     /// Column name and TOML key: `message_bytes`.
     pub id: &'static str,
@@ -131,8 +131,11 @@ pub struct Axis {
     /// One sentence for `--help` and `list`.
     pub help: &'static str,
     pub unit: Unit,
+    #[serde(skip)]
     pub kind: Kind,
+    #[serde(skip)]
     default: DefaultValues,
+    #[serde(skip)]
     quick: Option<DefaultValues>,
 }
 

@@ -138,7 +138,7 @@ pub enum Better {
 }
 
 /// A figure derived from samples: one `metric` of `results.csv`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Metric {
     /// `throughput`
     pub id: &'static str,
@@ -149,6 +149,7 @@ pub struct Metric {
     /// Definition in one sentence, for FORMAT.md, `list` and tooltips.
     pub help: &'static str,
     /// The figure of one sample; `None` where a needed quantity is missing.
+    #[serde(skip)]
     pub of: fn(&Sample, &Point) -> Option<f64>,
 }
 

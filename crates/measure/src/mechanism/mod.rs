@@ -20,7 +20,7 @@ mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism or a receiver is: words for `list`, help, reports and docs, and facts by type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct About<Facts> {
     /// `sendmsg`
     pub id: &'static str,
@@ -35,6 +35,7 @@ pub struct About<Facts> {
     /// Part of the default study.
     pub in_default: bool,
     /// What it does with each byte and with its memory. No word above decides anything.
+    #[serde(skip)]
     pub facts: Facts,
 }
 
