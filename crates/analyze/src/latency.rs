@@ -8,9 +8,9 @@ use crate::cells::Cells;
 use crate::cells::sanity::Limits;
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
-use crate::compare::study::{RIVALS, Study};
+use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::winners;
-use crate::recommend::verdict;
+use crate::recommend::{regions, verdict};
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,8 +71,13 @@ impl Latency {
         let groups = contest(run, &cases);
         let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
         let words = Words::of(run);
-        let mut statements: Vec<Statement> =
-            studies.iter().flat_map(|study| verdict::of_study(run, cells, &words, study)).collect();
+        let mut statements = regions::statements(run, &studies, RATE.id);
+        let mut closed = studies.clone();
+        for study in &mut closed {
+            study.winners.retain(|winner| winner.shared.int(RATE).is_none());
+        }
+        statements.extend(regions::statements(run, &closed, ALONG.id));
+        statements.extend(studies.iter().flat_map(|study| verdict::of_study(run, cells, &words, study)));
         statements.extend(limits(run, &words, &cases));
         statements.extend(late(run, cells, &cases));
         Latency { cases, studies, statements }
@@ -267,8 +272,10 @@ mod tests {
         assert!(limit.contains("asked for 40") && limit.contains("achieved 30"), "{limit}");
         let p99 = &found.studies[0];
         assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
-        let wins = |s: &&&str| s.starts_with("send has the lowest p99 latency at 2 of 2 points");
-        assert!(said.iter().any(|s| wins(&s)), "{said:#?}");
+        let advice =
+            said.iter().find(|s| s.starts_with("For p99 latency ")).unwrap_or_else(|| panic!("{said:#?}"));
+        assert!(advice.contains("use send: 2x [2, 2] better than sendmsg at "), "{advice}");
+        assert!(advice.contains("better than every other at 2 of 2 points"), "{advice}");
         assert!(found.statements.iter().all(|s| !s.cells.is_empty()));
     }
 

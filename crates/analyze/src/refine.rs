@@ -185,20 +185,23 @@ mod tests {
         let analysis = Analysis::of(&run);
         for study in &analysis.ways {
             for line in lines(&run, study, "message_bytes") {
-                let ranges = line.ranges();
+                let ranges = regions::ranges(&[&line]);
                 let Some(threads) = line.held.int_at("threads").filter(|_| line.steps.len() > 4) else {
                     continue;
                 };
                 let planted = if threads == 1 { 12 << 10 } else { 3 << 10 };
                 let [low, high] = &ranges[..] else { panic!("{threads} threads: {ranges:?}") };
-                let (below, above) = (line.steps[low.to].at, line.steps[high.from].at);
+                let (below, above) = (low.to, high.from);
                 assert!(below < planted && planted <= above, "{below} to {above}");
                 assert!(above as f64 / below as f64 <= 1.34, "{below} to {above}");
                 assert_eq!(high.ways[0].text_at("mechanism"), Some("sendmsg"));
             }
         }
-        let told = regions::statements(&run, &analysis.ways[0]);
-        let one = told.iter().find(|s| s.text.contains("with 1 thread:")).expect("of one thread");
+        let told = regions::statements(&run, &analysis.ways, "message_bytes");
+        let one = told
+            .iter()
+            .find(|s| s.text.starts_with("For CPU per byte with 1 thread"))
+            .expect("of one thread");
         for wanted in ["up to 10 KiB use send: 1.4", "; from between 10 KiB and 12 KiB up use sendmsg: 1.4"] {
             assert!(one.text.contains(wanted), "{}", one.text);
         }

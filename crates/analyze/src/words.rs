@@ -143,14 +143,9 @@ impl Words {
         self.varied.contains(axis)
     }
 
-    /// `1.3 times [1.2, 1.4]`
+    /// `1.3x [1.2, 1.4]`
     pub fn factor(&self, ratio: &Estimate) -> String {
-        format!(
-            "{} times [{}, {}]",
-            significant(ratio.value),
-            significant(ratio.low),
-            significant(ratio.high)
-        )
+        format!("{}x [{}, {}]", significant(ratio.value), significant(ratio.low), significant(ratio.high))
     }
 
     /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,

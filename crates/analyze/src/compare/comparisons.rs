@@ -11,7 +11,7 @@ use crate::compare::noise_floor::{NoiseFloor, noise_floor};
 use crate::parallel::in_parallel;
 use std::collections::HashMap;
 use syscost_core::sample::{Better, Metric};
-use syscost_core::stats::{RatioEstimate, benjamini_hochberg, paired_ratio, smallest_p};
+use syscost_core::stats::{Estimate, RatioEstimate, benjamini_hochberg, paired_ratio, smallest_p};
 use syscost_experiment::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,16 @@ impl Comparison {
             (Verdict::ALess, Better::Lower) | (Verdict::BLess, Better::Higher) => Some(self.a),
             (Verdict::BLess, Better::Lower) | (Verdict::ALess, Better::Higher) => Some(self.b),
             _ => None,
+        }
+    }
+
+    /// The ratio with this case above the line.
+    pub fn seen_from(&self, case: usize) -> Estimate {
+        let e = self.ratio.estimate;
+        if self.a == case {
+            e
+        } else {
+            Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e }
         }
     }
 

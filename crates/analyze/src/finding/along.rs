@@ -6,7 +6,6 @@
 use super::Evidence;
 use super::pairs::refs;
 use crate::compare::{Comparison, Comparisons};
-use crate::recommend::verdict::from_side;
 use crate::words::{Words, and, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Point;
@@ -64,7 +63,7 @@ impl Along {
             else {
                 continue;
             };
-            let ratio = from_side(pair, *many);
+            let ratio = pair.seen_from(*many);
             let figure = |case: usize| {
                 evidence.cells.cell(case, all.metric.id).map(|c| c.estimate.unit.format(c.estimate.value))
             };

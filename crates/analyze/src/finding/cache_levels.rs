@@ -7,7 +7,6 @@ use super::pairs::known;
 use super::{About, Answer, Evidence, Finding};
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
-use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
@@ -92,7 +91,7 @@ fn fall(
     let case = evidence.run.case(fewer)?;
     let name = |case: usize| Some(evidence.run.case(case)?.point.get(RIVALS.id)?.to_string());
     let figure = |case: usize| Some(significant(evidence.cells.cell(case, pair.metric)?.estimate.value));
-    let ratio = from_side(pair, fewer);
+    let ratio = pair.seen_from(fewer);
     let most = if first { "fall most of all levels" } else { "fall most" };
     let text = format!(
         "Misses of {level} {most} from {} to {} at {}: {} per message instead of {}, {} ({}).",

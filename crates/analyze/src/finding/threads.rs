@@ -11,7 +11,6 @@ use crate::Statement;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::{Comparisons, TieReason, Verdict};
 use crate::limits::limiter::Limit;
-use crate::recommend::verdict::from_side;
 use crate::words::{self, Words, and, count};
 use std::collections::BTreeMap;
 use syscost_core::axis::{IntAxis, Value};
@@ -141,7 +140,7 @@ fn largest(evidence: &Evidence<'_>, words: &Words, lines: &[Line], speed: &Compa
         line.cases[line.stop + 1..].iter().filter_map(move |more| judged(stop, *more, stop))
     });
     let tell = |(one, more, pair): (usize, usize, &crate::compare::Comparison), gain: bool| {
-        let ratio = from_side(pair, more);
+        let ratio = pair.seen_from(more);
         let point = &evidence.run.case(more)?.point;
         let threads = |case: usize| evidence.run.case(case).and_then(|c| c.point.int(AXIS));
         let text = format!(

@@ -7,7 +7,7 @@
 
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::Winner;
-use crate::recommend::choice::{Gain, Namer, better_in, gain};
+use crate::recommend::choice::{Gain, Namer, gain};
 use crate::words::{self, Words, and};
 use crate::{CellRef, Statement};
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching
         parts.push(format!(
             "Batching, not the mechanism, is the answer for {title} at {}{with}: {}.",
             sizes(namer, &answer),
-            tell(namer, study, strongest)
+            tell(namer, strongest)
         ));
     }
     let (helps, rest): (Vec<&Batching>, Vec<&Batching>) = rest.into_iter().partition(|b| b.gain.claimed);
@@ -96,7 +96,7 @@ fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching
         parts.push(format!(
             "At {}{with} batching helps {title}, and choosing the mechanism changes more: {}.",
             sizes(namer, &helps),
-            tell(namer, study, strongest)
+            tell(namer, strongest)
         ));
     }
     let (costs, open): (Vec<&Batching>, Vec<&Batching>) = rest.into_iter().partition(|b| b.costs);
@@ -129,9 +129,8 @@ fn sizes(namer: &Namer, found: &[&Batching]) -> String {
     and(&sizes)
 }
 
-/// `at 1 KiB pack_send (..) has 12 times [10, 13] less CPU per byte than send, the best with one ..`
-fn tell(namer: &Namer, study: &Study, b: &Batching) -> String {
-    let better = better_in(&study.comparisons);
+/// `at 1 KiB pack_send (..) is 12x [10, 13] better than send, the best with one ..`
+fn tell(namer: &Namer, b: &Batching) -> String {
     let at = b.place.get(ALONG.id).map_or_else(String::new, |v| namer.words.value(ALONG.id, v));
     let batched = namer.run.case(b.batched).map_or(1, |c| mechanism::per_call(&c.point));
     let name = namer.name(b.batched);
@@ -142,7 +141,7 @@ fn tell(namer: &Namer, study: &Study, b: &Batching) -> String {
         format!("{name} with {}", words::count(batched as usize, "message") + " a call")
     };
     let text = format!(
-        "at {at} {name} has {} {better} than {}, the best with one message per call",
+        "at {at} {name} is {} better than {}, the best with one message per call",
         namer.words.factor(&b.gain.ratio),
         namer.name(b.gain.over)
     );

@@ -4,12 +4,11 @@
 //! that is claimed to be better than every other is the answer; else those that nothing is claimed to
 //! beat are, the best median first. Nothing here compares: it reads claims.
 
+use crate::CellRef;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::{Outcome, Winner};
 use crate::compare::{Comparisons, TieReason, Verdict};
-use crate::recommend::verdict::from_side;
-use crate::words::{self, Words, and};
-use crate::{CellRef, Statement};
+use crate::words::{Words, and};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Name, Point};
 use syscost_core::sample::Better;
@@ -79,7 +78,7 @@ pub fn gain(comparisons: &Comparisons, case: usize, other: usize) -> Option<Gain
     let pair = comparisons.between(case, other)?;
     let seen_from = if comparisons.metric.better == Better::Higher { case } else { other };
     let claimed = comparisons.beats(case, other);
-    Some(Gain { over: other, ratio: from_side(pair, seen_from), claimed })
+    Some(Gain { over: other, ratio: pair.seen_from(seen_from), claimed })
 }
 
 /// The answer at the place of a winner; `None` where nothing was measured.
@@ -196,95 +195,6 @@ impl Namer<'_> {
     }
 }
 
-/// `less CPU per byte`
-pub fn better_in(comparisons: &Comparisons) -> String {
-    let more = if comparisons.metric.better == Better::Higher { "more" } else { "less" };
-    format!("{more} {}", comparisons.metric.title)
-}
-
-/// One sentence or two for each answer of the first study, with what the others say.
-pub fn statements(run: &Run, studies: &[Study]) -> Vec<Statement> {
-    let Some(first) = studies.first() else { return Vec::new() };
-    let words = Words::of(run);
-    let namer = Namer { run, words: &words };
-    let tell = |choice: Choice| {
-        // The size is what an answer is looked up by, also where the run has one only.
-        let known: Vec<&str> = words.constant().into_iter().filter(|id| *id != ALONG.id).collect();
-        let place = words.place(&choice.place, &known);
-        let mut text = format!("At {place}, {}.", one(&namer, first, &choice));
-        let mut cells = choice.cells();
-        for study in &studies[1..] {
-            let winner = study.winners.iter().find(|w| w.shared == choice.place && w.probe == choice.probe);
-            let Some(other) = winner.and_then(|w| self::choice(run, study, w)) else { continue };
-            text.push_str(&format!(" {}", beside(&namer, study, &choice, &other)));
-            cells.extend(other.cells());
-        }
-        Statement { text, cells }
-    };
-    choices(run, first).into_iter().filter(|c| c.sure != Sure::Alone).map(tell).collect()
-}
-
-fn one(namer: &Namer, study: &Study, choice: &Choice) -> String {
-    let title = study.comparisons.metric.title;
-    let name = namer.name(choice.best);
-    let over = |gain: &Option<Gain>, what: &str| {
-        let gain = gain.as_ref()?;
-        let name = if what.is_empty() { namer.name(gain.over) } else { what.to_string() };
-        let claimed = if gain.claimed { "" } else { " (not claimed)" };
-        Some(format!(
-            "{} {} than {name}{claimed}",
-            namer.words.factor(&gain.ratio),
-            better_in(&study.comparisons)
-        ))
-    };
-    let gains = || {
-        let plain_is_next =
-            choice.plain.as_ref().zip(choice.next.as_ref()).is_some_and(|(p, n)| p.over == n.over);
-        let plain = if plain_is_next { None } else { over(&choice.plain, "") };
-        let told: Vec<String> = over(&choice.next, "").into_iter().chain(plain).collect();
-        if told.is_empty() { String::new() } else { format!(": {}", and(&told)) }
-    };
-    let rounds = words::count(choice.rounds as usize, "round");
-    match choice.sure {
-        Sure::Claimed => format!("use {name} for {title}{} (claimed over {rounds})", gains()),
-        Sure::Tied => {
-            let others = namer.names(&choice.tied);
-            format!(
-                "use {name} for {title}, or {others}: they cannot be told apart{}",
-                gains().replacen(':', ";", 1)
-            )
-        }
-        Sure::TooFewRounds => format!(
-            "{name} has the best median {title} of {}, and with {rounds} no difference can be claimed: give the \
-             run more time",
-            words::count(choice.ways, "way")
-        ),
-        Sure::Alone => format!("only {name} was measured"),
-    }
-}
-
-/// What another metric says at the same place.
-fn beside(namer: &Namer, study: &Study, first: &Choice, other: &Choice) -> String {
-    let title = study.comparisons.metric.title;
-    let among = other.best == first.best || other.tied.contains(&first.best);
-    match other.sure {
-        Sure::Claimed if among => format!("It is claimed to be the best for {title} too."),
-        Sure::Claimed => {
-            let over = gain(&study.comparisons, other.best, first.best);
-            let by = over.map_or(String::new(), |g| {
-                format!(": {} {}", namer.words.factor(&g.ratio), better_in(&study.comparisons))
-            });
-            format!("For {title} it is {}{by}.", namer.name(other.best))
-        }
-        _ if among => format!("Nor is any claimed to be better for {title}."),
-        Sure::TooFewRounds | Sure::Alone => format!("For {title} nothing can be claimed."),
-        Sure::Tied => {
-            let all: Vec<usize> = std::iter::once(other.best).chain(other.tied.iter().copied()).collect();
-            format!("For {title} the best are {}, not told apart.", namer.names(&all))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,11 +237,6 @@ mod tests {
                 assert!((plain.ratio.value - 2.0).abs() < 0.1 && plain.ratio.low > 1.8, "{plain:?}");
             }
         }
-        let told = statements(&run, &Analysis::of(&run).ways);
-        let text = &told[1].text;
-        assert!(text.contains("At 16 KiB and 1 thread, use sendmsg for CPU per byte"), "{text}");
-        assert!(text.contains("It is claimed to be the best for throughput too."), "{text}");
-        assert!(told.iter().all(|s| !s.cells.is_empty()));
     }
 
     #[test]

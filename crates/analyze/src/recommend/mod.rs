@@ -1,7 +1,6 @@
-//! What to use: the verdict, the advice, and the choice at each size.
+//! What to use: along a line of sizes, and the choice at each; and what that stands on.
 
-pub mod verdict;
-pub mod advice;
 pub mod choice;
 pub mod batching;
 pub mod regions;
+pub mod verdict;

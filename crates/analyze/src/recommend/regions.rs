@@ -1,19 +1,21 @@
-//! Where in the plane of two axes each way of doing one thing is best.
+//! What to use: where along a line of sizes (or rates) each way of doing one thing is best.
 //!
-//! Along each line through the grid the tested places fall into ranges: a range takes the ways that
-//! nothing is claimed to beat at any of its places (a way that was not measured at a place is not
-//! beaten there), and it ends where no such way is left. The border between two ranges lies between two
-//! tested values, never finer. Pure: it reads claims (see [`crate::compare::winners`]), it makes none.
+//! The tested places fall into ranges: a range takes the ways that nothing is claimed to beat at any of its
+//! places (a way that was not measured at a place is not beaten there), and it ends where no such way is left.
+//! One recommendation holds over every thread count; where no way does, each count has its own. The border between
+//! two ranges lies between two tested values, never finer. Pure: it reads claims (see
+//! [`crate::compare::winners`]), it makes none.
 
-use crate::compare::study::{ALONG, Study};
+use crate::compare::study::Study;
 use crate::compare::winners::{Outcome, Winner};
-use crate::recommend::choice::{Gain, Namer, better_in, gain};
-use crate::words::{self, Words, and};
+use crate::compare::{TieReason, Verdict};
+use crate::recommend::choice::{Gain, Namer, gain};
+use crate::words::{Words, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_experiment::run::Run;
-use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Ways named in one range.
 const NAMES: usize = 3;
@@ -28,7 +30,7 @@ pub struct Step<'s> {
     pub winner: &'s Winner,
     /// Ways with a figure here, best median first, each with its case.
     pub measured: Vec<(Way, usize)>,
-    /// How many of those, from the front or anywhere, nothing is claimed to beat.
+    /// Those of them that nothing is claimed to beat.
     pub good: Vec<Way>,
 }
 
@@ -60,15 +62,15 @@ pub struct Line<'s> {
     pub steps: Vec<Step<'s>>,
 }
 
-/// Places in a row with the same answer: the steps from `from` up to and including `to`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Range {
-    pub from: usize,
-    pub to: usize,
-    /// Those that nothing is claimed to beat in it, the one that wins most often first.
+/// Places in a row with the same answer: from one value up to and including another.
+#[derive(Clone, Debug)]
+pub struct Range<'l> {
+    pub from: u64,
+    pub to: u64,
+    /// Those that nothing is claimed to beat in it, the one that wins most often first; none where it depends on
+    /// the line.
     pub ways: Vec<Way>,
-    /// Places where the first of them is claimed to be better than every other.
-    pub wins: usize,
+    steps: Vec<&'l Step<'l>>,
 }
 
 /// The lines of a study along an axis of numbers, with the places where something competes.
@@ -81,7 +83,7 @@ pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
             Outcome::Tied(cases) => cases,
             Outcome::Alone(_) | Outcome::Nothing => continue,
         };
-        let way = |case: &usize| way(run, *case);
+        let way = |case: &usize| way(run, winner, *case);
         let step = Step {
             at,
             winner,
@@ -97,156 +99,201 @@ pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
     lines.into_iter().map(line).collect()
 }
 
-/// What is chosen of a case's coordinates.
-pub fn way(run: &Run, case: usize) -> Option<Way> {
-    let case = run.case(case)?;
-    let probe = probe::find(&case.probe)?;
-    let mut way = case.point.clone();
-    way.retain(|id| probe.chosen(id));
+/// What tells a case from the others at its place.
+fn way(run: &Run, winner: &Winner, case: usize) -> Option<Way> {
+    let mut way = run.case(case)?.point.clone();
+    way.retain(|id| winner.shared.get(id).is_none());
     Some(way)
 }
 
-impl Line<'_> {
-    /// From the left, each range as long as it can be.
-    pub fn ranges(&self) -> Vec<Range> {
-        let mut ranges = Vec::new();
-        let mut from = 0;
-        while from < self.steps.len() {
-            let mut ways = self.steps[from].good.clone();
-            let mut to = from;
-            while let Some(next) = self.steps.get(to + 1) {
-                let left: Vec<Way> = ways.iter().filter(|way| next.allows(way)).cloned().collect();
-                if left.is_empty() {
-                    break;
-                }
-                (ways, to) = (left, to + 1);
+/// From the left, each range as long as it can be on all these lines together.
+pub fn ranges<'l>(lines: &[&'l Line]) -> Vec<Range<'l>> {
+    let mut places: BTreeMap<u64, Vec<&Step>> = BTreeMap::new();
+    for step in lines.iter().flat_map(|line| &line.steps) {
+        places.entry(step.at).or_default().push(step);
+    }
+    let mut ranges: Vec<Range> = Vec::new();
+    for (at, steps) in places {
+        let allowed = |way: &&Way| steps.iter().all(|step| step.allows(way));
+        if let Some(last) = ranges.last_mut() {
+            let left: Vec<Way> = last.ways.iter().filter(allowed).cloned().collect();
+            if !left.is_empty() {
+                (last.ways, last.to) = (left, at);
+                last.steps.extend(steps);
+                continue;
             }
-            let here = &self.steps[from..=to];
-            let wins = |way: &Way| here.iter().filter(|s| s.claimed() == Some(way)).count();
-            let leads =
-                |way: &Way| here.iter().filter(|s| s.measured.first().map(|m| &m.0) == Some(way)).count();
-            ways.sort_by_key(|way| std::cmp::Reverse((wins(way), leads(way))));
-            let wins = ways.first().map_or(0, wins);
-            ranges.push(Range { from, to, ways, wins });
-            from = to + 1;
         }
-        ranges
+        let mut ways: Vec<Way> = Vec::new();
+        for way in steps.iter().flat_map(|step| &step.good).filter(allowed) {
+            if !ways.contains(way) {
+                ways.push(way.clone());
+            }
+        }
+        ranges.push(Range { from: at, to: at, ways, steps });
     }
+    for Range { ways, steps, .. } in &mut ranges {
+        let wins = |way: &Way| steps.iter().filter(|s| s.claimed() == Some(way)).count();
+        let leads =
+            |way: &Way| steps.iter().filter(|s| s.measured.first().map(|m| &m.0) == Some(way)).count();
+        ways.sort_by_key(|way| std::cmp::Reverse((wins(way), leads(way))));
+    }
+    ranges
+}
 
-    /// How many times better a way is than the next best at the same place, where that is claimed: the most.
-    fn over_others(&self, study: &Study, range: &Range, way: &Way) -> Option<(u64, usize, Gain)> {
-        let claimed = self.steps[range.from..=range.to].iter().filter_map(|step| {
+impl Range<'_> {
+    /// Where its first way is claimed to be better by most: than another, or than the best that it beats.
+    fn gain(&self, study: &Study, over: Option<&Way>) -> Option<(&Step<'_>, usize, Gain)> {
+        let way = self.ways.first()?;
+        let claimed = self.steps.iter().filter_map(|step| {
             let case = step.case(way)?;
-            let (_, next) =
-                step.measured.iter().find(|(other, _)| !step.good.contains(other) && other != way)?;
-            let gain = gain(&study.comparisons, case, *next).filter(|gain| gain.claimed)?;
-            Some((step.at, case, gain))
-        });
-        claimed.max_by(|a, b| a.2.ratio.value.total_cmp(&b.2.ratio.value))
-    }
-
-    /// How many times better the first way is than the second within a range: the largest claimed gain.
-    fn gain(&self, study: &Study, range: &Range, better: &Way, worse: &Way) -> Option<(u64, usize, Gain)> {
-        let claimed = self.steps[range.from..=range.to].iter().filter_map(|step| {
-            let (one, other) = (step.case(better)?, step.case(worse)?);
-            let gain = gain(&study.comparisons, one, other).filter(|gain| gain.claimed)?;
-            Some((step.at, one, gain))
+            let beaten = |(other, _): &&(Way, usize)| match over {
+                Some(over) => over == other,
+                None => !step.good.contains(other),
+            };
+            let (_, other) = step.measured.iter().find(beaten)?;
+            let gain = gain(&study.comparisons, case, *other).filter(|gain| gain.claimed)?;
+            Some((*step, case, gain))
         });
         claimed.max_by(|a, b| a.2.ratio.value.total_cmp(&b.2.ratio.value))
     }
 }
 
-/// What to use along each line of sizes, with the interval in which the answer changes.
-pub fn statements(run: &Run, study: &Study) -> Vec<Statement> {
+/// What to use by one metric, for everything that shares what is held.
+struct Recommendation<'l> {
+    study: &'l Study,
+    probe: &'l str,
+    held: Point,
+    /// Does it hold for several thread counts?
+    joint: bool,
+    ranges: Vec<Range<'l>>,
+    /// Metrics by which nothing is claimed to be better than what it says, and their cells.
+    also: Vec<&'static str>,
+    cells: Vec<CellRef>,
+}
+
+/// What to use, by the first metric before the others; a metric that supports the same choices is named with it.
+pub fn statements(run: &Run, studies: &[Study], along: &str) -> Vec<Statement> {
     let words = Words::of(run);
     let namer = Namer { run, words: &words };
-    let lines = lines(run, study, ALONG.id);
-    lines.iter().filter(|l| l.steps.len() > 1).map(|line| statement(&namer, study, line)).collect()
-}
-
-fn statement(namer: &Namer, study: &Study, line: &Line) -> Statement {
-    let title = study.comparisons.metric.title;
-    let with = namer.words.with(&line.held);
-    let ranges = line.ranges();
-    let cell = |case| CellRef { case, metric: study.comparisons.metric.id };
-    let mut cells: Vec<CellRef> = Vec::new();
-    for range in &ranges {
-        for step in [&line.steps[range.from], &line.steps[range.to]] {
-            cells.extend(range.ways.first().and_then(|way| step.case(way)).map(cell));
+    let lines: Vec<(&Study, Vec<Line>)> = studies.iter().map(|s| (s, lines(run, s, along))).collect();
+    let mut told: Vec<Recommendation> = Vec::new();
+    for recommendation in lines.iter().flat_map(|(study, lines)| recommendations(study, lines)) {
+        match told.iter_mut().find(|told| told.holds_for(&recommendation)) {
+            Some(same) => {
+                same.also.push(recommendation.study.comparisons.metric.title);
+                same.cells.extend(recommendation.cells);
+            }
+            None => told.push(recommendation),
         }
     }
-    let claims = line.steps.iter().filter(|s| s.claimed().is_some()).count();
-    let mut parts = Vec::new();
-    for (i, range) in ranges.iter().enumerate() {
-        let before = i.checked_sub(1).map(|i| &ranges[i]);
-        let (text, shown) = told(namer, study, line, before, range);
-        parts.push(text);
-        cells.extend(shown.into_iter().map(cell));
-    }
-    cells.sort();
-    cells.dedup();
-    let text = format!(
-        "For {title}{with}: {}. One way is claimed to be better than every other at {claims} of {}.",
-        parts.join("; "),
-        words::count(line.steps.len(), "size")
-    );
-    Statement { text, cells }
+    told.into_iter().map(|recommendation| recommendation.statement(&namer, along)).collect()
 }
 
-/// `up to 8 KiB use send`, `from between 8 KiB and 12 KiB up use sendmsg: 1.3 times [..] less ..`
-fn told(
-    namer: &Namer,
-    study: &Study,
-    line: &Line,
-    before: Option<&Range>,
-    range: &Range,
-) -> (String, Vec<usize>) {
-    let size = |step: usize| namer.words.range(ALONG.id, line.steps[step].at, line.steps[step].at);
-    let last = range.to + 1 == line.steps.len();
-    let mut use_of: Vec<String> =
-        range.ways.iter().take(NAMES).map(|way| name(namer, line, range, way)).collect();
-    if range.ways.len() > NAMES {
-        use_of.push(format!("{} more", range.ways.len() - NAMES));
+fn recommendations<'l>(study: &'l Study, lines: &'l [Line]) -> Vec<Recommendation<'l>> {
+    let mut grids: BTreeMap<(&str, Point), Vec<&Line>> = BTreeMap::new();
+    for line in lines {
+        grids.entry((line.probe, line.held.without(THREADS.id))).or_default().push(line);
     }
-    let ways = match &use_of[..] {
-        [one] => format!("use {one}"),
-        several => format!("use any of {} (not told apart throughout)", and(several)),
-    };
-    let Some(before) = before else {
-        let until = if last { "at every size tested".into() } else { format!("up to {}", size(range.to)) };
-        let more = range.ways.first().and_then(|way| line.over_others(study, range, way));
-        return gained(namer, study, format!("{until} {ways}"), more);
-    };
-    let from = format!("from between {} and {} up", size(before.to), size(range.from));
-    let gain = range.ways.first().zip(before.ways.first());
-    let gain = gain.and_then(|(better, worse)| line.gain(study, range, better, worse));
-    gained(namer, study, format!("{from} {ways}"), gain)
+    let mut found = Vec::new();
+    for ((probe, held), mut lines) in grids {
+        lines.sort_by_key(|line| line.held.int(THREADS));
+        let of = |held: Point, lines: &[&'l Line]| {
+            let ranges = ranges(lines);
+            let ends = ranges.iter().flat_map(|range| {
+                let ends = [range.steps.first(), range.steps.last()].into_iter().flatten();
+                ends.filter_map(|step| range.ways.first().and_then(|way| step.case(way)))
+            });
+            let cells = ends.map(|case| CellRef { case, metric: study.comparisons.metric.id }).collect();
+            Recommendation { study, probe, held, joint: lines.len() > 1, ranges, also: Vec::new(), cells }
+        };
+        let all = of(held, &lines);
+        if lines.len() > 1 && all.ranges.iter().all(|range| !range.ways.is_empty()) {
+            found.push(all);
+        } else {
+            found.extend(lines.iter().map(|line| of(line.held.clone(), &[*line])));
+        }
+    }
+    found
 }
 
-/// The text with what is gained, where that is claimed.
-fn gained(
-    namer: &Namer,
-    study: &Study,
-    text: String,
-    gain: Option<(u64, usize, Gain)>,
-) -> (String, Vec<usize>) {
-    match gain {
-        Some((at, case, gain)) => {
-            let text = format!(
-                "{text}: {} {} than {} at {}",
-                namer.words.factor(&gain.ratio),
-                better_in(&study.comparisons),
-                namer.name(gain.over),
-                namer.words.range(ALONG.id, at, at)
+impl Recommendation<'_> {
+    fn steps(&self) -> impl Iterator<Item = &Step<'_>> {
+        self.ranges.iter().flat_map(|range| range.steps.iter().copied())
+    }
+
+    /// Is nothing claimed to be better than these choices at the same places by another metric?
+    fn holds_for(&self, other: &Recommendation) -> bool {
+        let chosen = |at: u64| self.ranges.iter().find(|r| r.from <= at && at <= r.to)?.ways.first();
+        let open = |r: &Recommendation| r.steps().all(|step| step.good.len() == step.measured.len());
+        (self.probe, &self.held) == (other.probe, &other.held)
+            && open(self) == open(other)
+            && other.steps().all(|step| chosen(step.at).is_some_and(|way| step.allows(way)))
+    }
+
+    fn statement(mut self, namer: &Namer, along: &str) -> Statement {
+        let comparisons = &self.study.comparisons;
+        let title = comparisons.metric.title;
+        let mut scope = namer.words.place(&self.held, &[]);
+        if scope.starts_with(|c: char| c.is_ascii_digit()) {
+            scope.insert_str(0, "with ");
+        }
+        if self.joint {
+            scope = format!("{scope} at every thread count").trim_start().to_string();
+        }
+        let places = count(self.steps().count(), "point");
+        let wins = self.steps().filter(|step| step.claimed().is_some()).count();
+        let mut text = if self.steps().all(|step| step.good.len() == step.measured.len()) {
+            let few = comparisons.pairs.iter().all(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds));
+            let rounds = comparisons.pairs.iter().map(|pair| pair.ratio.estimate.n).max().unwrap_or(0);
+            let why = format!(
+                ": with {} no difference could be significant; give the run more time",
+                count(rounds as usize, "round")
             );
-            (text, vec![case, gain.over])
+            let why = if few { why } else { String::new() };
+            format!("For {title} {scope}, nothing was significantly better at any of {places}{why}.")
+        } else {
+            let parts: Vec<String> = (0..self.ranges.len()).map(|at| self.part(namer, along, at)).collect();
+            format!(
+                "For {title} {scope}: {}. One way was significantly better than every other at {wins} of {places}.",
+                parts.join("; ")
+            )
+        };
+        for title in &self.also {
+            text.push_str(&format!(" For {title} nothing was significantly better than these."));
         }
-        None => (text, Vec::new()),
+        self.cells.sort();
+        self.cells.dedup();
+        Statement { text: text.replace(" :", ":").replace(" ,", ","), cells: self.cells }
     }
-}
 
-/// A way's name, from a case of it in the range.
-fn name(namer: &Namer, line: &Line, range: &Range, way: &Way) -> String {
-    let case = line.steps[range.from..=range.to].iter().find_map(|s| s.case(way));
-    case.map_or_else(String::new, |case| namer.name(case))
+    /// `up to 8 KiB use send`, `from between 8 KiB and 12 KiB up use sendmsg: 1.3x better [1.2, 1.4] than send at ..`
+    fn part(&mut self, namer: &Namer, along: &str, at: usize) -> String {
+        let range = &self.ranges[at];
+        let show = |value: u64| namer.words.range(along, value, value);
+        let before = at.checked_sub(1).map(|before| &self.ranges[before]);
+        let place = match before {
+            Some(before) => format!("from between {} and {} up", show(before.to), show(range.from)),
+            None if self.ranges.len() > 1 => format!("up to {}", show(range.to)),
+            None if range.from == range.to => format!("at {}", show(range.from)),
+            None => format!("from {}", namer.words.range(along, range.from, range.to)),
+        };
+        let cases = range.ways.iter().filter_map(|way| range.steps.iter().find_map(|step| step.case(way)));
+        let mut names: Vec<String> = cases.take(NAMES).map(|case| namer.name(case)).collect();
+        let undecided = if names.len() > 1 { " (undecided)" } else { "" };
+        if range.ways.len() > NAMES {
+            names.push(format!("{} more", range.ways.len() - NAMES));
+        }
+        let text = format!("{place} use {}{undecided}", names.join(" or "));
+        let next = before.and_then(|before| range.gain(self.study, before.ways.first()));
+        let Some((step, case, gain)) = next.or_else(|| range.gain(self.study, None)) else { return text };
+        let metric = self.study.comparisons.metric.id;
+        self.cells.extend([case, gain.over].map(|case| CellRef { case, metric }));
+        let held: Vec<&str> = self.held.names().map(|name| name.as_str()).collect();
+        format!(
+            "{text}: {} better than {} at {}",
+            namer.words.factor(&gain.ratio),
+            namer.name(gain.over),
+            namer.words.place(&step.winner.shared, &held)
+        )
+    }
 }

@@ -1,23 +1,20 @@
-//! The paragraph at the top of a report: who wins where, by how much, and what limits it.
+//! What stands behind a recommendation ([`super::regions`]): how many differences are claimed and how large they
+//! are, what the kernel said of zero-copy, and what limits it.
 //!
 //! Sentences are made from claims (see [`crate::compare`]), never from medians alone, and each names
-//! the cells it stands on. Places are given in ranges of the tested sizes; a range never spans a
-//! size at which the claim does not hold.
+//! the cells it stands on.
 
 use crate::cells::Cells;
-use crate::compare::study::{ALONG, Study};
+use crate::compare::study::Study;
 use crate::compare::winners::{Outcome, Winner};
 use crate::compare::{Comparison, Comparisons, TieReason, Verdict};
 use crate::copies::zero_copy;
 use crate::limits::limiter::{self, Limiter};
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
-use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::axis::{Point, Value};
-use syscost_core::sample::Better;
-use syscost_core::stats::Estimate;
+use std::collections::BTreeSet;
+use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The statements of the verdict, most important first.
 pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]) -> Vec<Statement> {
@@ -35,29 +32,11 @@ pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]
     statements
 }
 
-/// Who wins where in one metric, by how much, and what is tied.
+/// What is claimed in one metric: the largest difference, and how many there are.
 pub fn of_study(run: &Run, cells: &Cells, words: &Words, study: &Study) -> Vec<Statement> {
     let teller = Teller { run, cells, words, study };
-    let mut statements: Vec<Statement> = teller.alone().into_iter().collect();
-    statements.extend(teller.wins());
-    statements.extend(teller.ties());
-    statements.extend(teller.largest_effect());
-    statements.extend(teller.claims());
-    statements
+    [teller.alone(), teller.largest_effect(), teller.claims()].into_iter().flatten().collect()
 }
-
-/// The ratio of a pair seen from one of its cases.
-pub fn from_side(pair: &Comparison, case: usize) -> Estimate {
-    let e = pair.ratio.estimate;
-    if pair.a == case {
-        e
-    } else {
-        Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e }
-    }
-}
-
-/// Unbroken ranges of tested sizes.
-type Ranges = Vec<(u64, u64)>;
 
 struct Teller<'a> {
     run: &'a Run,
@@ -75,10 +54,6 @@ impl Teller<'_> {
         self.comparisons().metric.title
     }
 
-    fn best(&self) -> &'static str {
-        if self.comparisons().metric.better == Better::Higher { "highest" } else { "lowest" }
-    }
-
     fn cell(&self, case: usize) -> CellRef {
         CellRef { case, metric: self.comparisons().metric.id }
     }
@@ -91,12 +66,6 @@ impl Teller<'_> {
     fn name(&self, case: usize) -> String {
         let axis = &self.comparisons().axis;
         self.value(case).map_or_else(String::new, |v| self.words.value(axis, v))
-    }
-
-    /// Places where two or more values of the axis have a figure.
-    fn contested(&self) -> Vec<&Winner> {
-        let fought = |w: &&Winner| matches!(w.outcome, Outcome::Wins(_) | Outcome::Tied(_));
-        self.study.winners.iter().filter(fought).collect()
     }
 
     /// Best of one is no win: said where nothing had a rival.
@@ -118,136 +87,6 @@ impl Teller<'_> {
         Some(Statement { text, cells: cases.iter().map(|c| self.cell(*c)).collect() })
     }
 
-    /// One statement per winner, the most frequent first.
-    fn wins(&self) -> Vec<Statement> {
-        let contested = self.contested();
-        let mut by_value: BTreeMap<&Value, Vec<(&Winner, usize)>> = BTreeMap::new();
-        for winner in &contested {
-            if let Outcome::Wins(case) = winner.outcome
-                && let Some(value) = self.value(case)
-            {
-                by_value.entry(value).or_default().push((winner, case));
-            }
-        }
-        let mut by_value: Vec<_> = by_value.into_iter().collect();
-        by_value.sort_by_key(|(_, won)| std::cmp::Reverse(won.len()));
-        by_value.iter().map(|(value, won)| self.win(value, won, &contested)).collect()
-    }
-
-    fn win(&self, value: &Value, won: &[(&Winner, usize)], contested: &[&Winner]) -> Statement {
-        // At each place: the winner against the rival with the next best median.
-        let margins: Vec<(&Winner, usize, usize, &Comparison)> = won
-            .iter()
-            .filter_map(|(winner, case)| {
-                let next = winner.candidates.iter().find(|c| self.value(**c) != Some(value))?;
-                Some((*winner, *case, *next, self.comparisons().between(*case, *next)?))
-            })
-            .collect();
-        let weakest = margins.iter().min_by(|a, b| a.3.strength().total_cmp(&b.3.strength()));
-        let strongest = margins.iter().max_by(|a, b| a.3.strength().total_cmp(&b.3.strength()));
-        let wins: Vec<&Winner> = won.iter().map(|(w, _)| *w).collect();
-        let mut text = format!(
-            "{} has the {} {} at {} of {}: {}.",
-            self.words.value(&self.comparisons().axis, value),
-            self.best(),
-            self.title(),
-            won.len(),
-            count(contested.len(), "point"),
-            self.places(&wins, contested)
-        );
-        if let (Some(weak), Some(strong)) = (weakest, strongest) {
-            text += &match weak.1 == strong.1 {
-                true => format!(" It is {}.", self.margin(weak)),
-                false => format!(
-                    " Of its distances to the next best the smallest is {} and the largest {}.",
-                    self.margin(weak),
-                    self.margin(strong)
-                ),
-            };
-        }
-        let cells = margins.iter().flat_map(|(_, case, next, _)| [self.cell(*case), self.cell(*next)]);
-        Statement { text, cells: cells.collect() }
-    }
-
-    /// `18 % below send at 64 KiB and 1 thread (95 % interval of the ratio 0.79 to 0.85, 12 rounds)`.
-    fn margin(&self, (winner, case, next, pair): &(&Winner, usize, usize, &Comparison)) -> String {
-        let ratio = from_side(pair, *case);
-        let place = self.words.place(&winner.shared, &self.words.constant());
-        let at = if place.is_empty() { String::new() } else { format!(" at {place}") };
-        format!("{} {}{at} ({})", against(ratio.value), self.name(*next), self.words.interval(&ratio))
-    }
-
-    /// The places in ranges of tested sizes, lines with the same ranges told together by threads.
-    fn places(&self, some: &[&Winner], all: &[&Winner]) -> String {
-        let line = |w: &Winner| w.shared.without(ALONG.id);
-        let chosen: BTreeSet<&Point> = some.iter().map(|w| &w.shared).collect();
-        let mut lines: BTreeMap<Point, Vec<(u64, bool)>> = BTreeMap::new();
-        for w in all {
-            let at = w.shared.int(ALONG).unwrap_or(0);
-            lines.entry(line(w)).or_default().push((at, chosen.contains(&w.shared)));
-        }
-        let mut together: BTreeMap<(Point, Ranges), Vec<Value>> = BTreeMap::new();
-        for (line, mut steps) in lines {
-            steps.sort_unstable();
-            let ranges = ranges(&steps);
-            if !ranges.is_empty() {
-                let threads = together.entry((line.without(THREADS.id), ranges)).or_default();
-                threads.extend(line.get(THREADS.id).cloned());
-            }
-        }
-        // What all lines share is said once, at the end.
-        let rests: BTreeSet<String> = together.keys().map(|(rest, _)| self.words.place(rest, &[])).collect();
-        let tell = |((rest, ranges), threads): (&(Point, Ranges), &Vec<Value>)| {
-            let sizes: Vec<String> =
-                ranges.iter().map(|(from, to)| self.words.range(ALONG.id, *from, *to)).collect();
-            let mut parts = vec![and(&sizes)];
-            if !threads.is_empty() {
-                parts.push(format!("with {}", words::threads(threads)));
-            }
-            if rests.len() > 1 {
-                parts.push(self.words.place(rest, &[]));
-            }
-            parts.retain(|p| !p.is_empty());
-            parts.join(" ")
-        };
-        let told = together.iter().map(tell).collect::<Vec<_>>().join("; ");
-        match (rests.first(), rests.len(), together.len()) {
-            (Some(rest), 1, 1) if !rest.is_empty() => format!("{told} {rest}"),
-            (Some(rest), 1, _) if !rest.is_empty() => format!("{told}; all {rest}"),
-            _ => told,
-        }
-    }
-
-    /// Where the leaders cannot be told apart, and who they are most often.
-    fn ties(&self) -> Option<Statement> {
-        let contested = self.contested();
-        let mut sets: BTreeMap<Vec<String>, Vec<&Winner>> = BTreeMap::new();
-        let mut cells = Vec::new();
-        for winner in &contested {
-            if let Outcome::Tied(cases) = &winner.outcome {
-                let names: BTreeSet<String> = cases.iter().map(|c| self.name(*c)).collect();
-                sets.entry(names.into_iter().collect()).or_default().push(winner);
-                cells.extend(cases.iter().map(|c| self.cell(*c)));
-            }
-        }
-        let tied: usize = sets.values().map(Vec::len).sum();
-        let (names, most) = sets.iter().max_by_key(|(_, places)| places.len())?;
-        let metric = format!("{} {}", self.best(), self.title());
-        let mut text = if tied == contested.len() {
-            format!("Nothing is claimed to have the {metric} at any of {}", count(tied, "point"))
-        } else {
-            format!("At {} of {} no single one has the {metric}", tied, count(contested.len(), "point"))
-        };
-        let often = if sets.len() == 1 { "" } else { "most often " };
-        text += &format!(
-            ": {often}{} cannot be told apart ({}: {}).",
-            and(names),
-            count(most.len(), "point"),
-            self.places(most, &contested)
-        );
-        Some(Statement { text, cells })
-    }
-
     /// The largest difference that is claimed, where several are.
     fn largest_effect(&self) -> Option<Statement> {
         let better = self.comparisons().metric.better;
@@ -259,7 +98,7 @@ impl Teller<'_> {
         let (pair, winner) = claimed.into_iter().max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
         let loser = if winner == pair.a { pair.b } else { pair.a };
         let estimate = &self.cells.cell(winner, pair.metric)?.estimate;
-        let ratio = from_side(pair, winner);
+        let ratio = pair.seen_from(winner);
         let axis = self.comparisons().axis.as_str();
         let text = format!(
             "The largest difference in {} is at {}: {} has {}, {} {} ({}).",
@@ -267,7 +106,7 @@ impl Teller<'_> {
             self.words.place(&self.run.case(winner)?.point, &[axis]),
             self.name(winner),
             words::figure(estimate.value, estimate.unit),
-            against(ratio.value),
+            words::difference(ratio.value).replace("times", "times that of"),
             self.name(loser),
             self.words.interval(&ratio)
         );
@@ -306,25 +145,32 @@ impl Teller<'_> {
     }
 }
 
-/// `18 % below`, `7 % above`, `3.2 times`, then the name of the other.
-fn against(ratio: f64) -> String {
-    if ratio >= 2.0 { format!("{} that of", words::difference(ratio)) } else { words::difference(ratio) }
-}
-
-/// The chosen places; `steps` are all tested places in order.
-fn ranges(steps: &[(u64, bool)]) -> Ranges {
-    let runs = steps.chunk_by(|a, b| a.1 == b.1).filter(|run| run[0].1);
-    runs.map(|run| (run[0].0, run[run.len() - 1].0)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::study::ALONG;
+    use crate::recommend::regions;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
+    use syscost_core::axis::Point;
+
+    fn told(synthetic: Synthetic) -> Vec<Statement> {
+        let run = synthetic.run();
+        let analysis = Analysis::of(&run);
+        let mut all = regions::statements(&run, &analysis.ways, ALONG.id);
+        all.extend(analysis.verdict);
+        for s in &all {
+            assert!(s.text.ends_with('.') && !s.text.contains("  ") && !s.text.contains(" ."), "{}", s.text);
+        }
+        all
+    }
+
+    fn planted(cost_ns: fn(&Point) -> f64) -> Synthetic {
+        Synthetic { cost_ns, rounds: 12, noise: 0.01, ..Default::default() }
+    }
 
     /// sendmsg wins from 16 KiB up, by 30 % at 64 KiB and 20 % elsewhere; below it all are alike.
-    fn cost(p: &Point) -> f64 {
+    fn from_16k(p: &Point) -> f64 {
         let bytes = p.int_at("message_bytes").unwrap();
         let factor = match (p.text_at("mechanism").unwrap(), bytes) {
             ("sendmsg", 65536) => 0.7,
@@ -334,34 +180,26 @@ mod tests {
         factor * (1000.0 + 0.2 * bytes as f64)
     }
 
-    fn planted() -> Synthetic {
-        Synthetic { cost_ns: cost, rounds: 12, noise: 0.01, ..Default::default() }
-    }
-
-    fn told(run: &Run) -> Vec<Statement> {
-        Analysis::of(run).verdict
-    }
-
     fn with(statements: &[Statement], start: &str) -> Statement {
         let found = statements.iter().find(|s| s.text.starts_with(start));
         found.unwrap_or_else(|| panic!("no '{start}' in {statements:#?}")).clone()
     }
 
     #[test]
-    fn wins_are_told_in_ranges_with_ratio_and_interval() {
-        let run = planted().run();
-        let all = told(&run);
-        let win = with(&all, "sendmsg has the lowest CPU per byte at 6 of 10 points: ");
-        assert!(win.text.contains("16 KiB to 256 KiB with 1 and 2 threads over veth (TCP_NODELAY on)."));
+    fn what_wins_throughout_is_told_with_its_gain_the_largest_effect_and_the_claims() {
+        let all = told(planted(from_16k));
+        let advice = with(&all, "For CPU per byte over veth (TCP_NODELAY on) at every thread count: ");
+        assert!(advice.text.contains("from 64 B to 256 KiB use sendmsg: 1.4"), "{}", advice.text);
+        assert!(advice.text.contains("x [1.") && advice.text.contains(" at 64 KiB and "), "{}", advice.text);
         assert!(
-            win.text.contains("% interval of the ratio 0.") && win.text.contains("12 rounds"),
+            advice.text.ends_with(
+                "One way was significantly better than every other at 6 of 10 points. For throughput nothing was \
+                 significantly better than these."
+            ),
             "{}",
-            win.text
+            advice.text
         );
-        assert_eq!(win.cells.len(), 12);
-        with(&all, "sendmsg has the highest throughput at 6 of 10 points: ");
-        let tie = with(&all, "At 4 of 10 points no single one has the lowest CPU per byte: ");
-        assert!(tie.text.contains("64 B to 1 KiB with 1 and 2 threads"), "{}", tie.text);
+        assert!(advice.cells.iter().any(|c| c.metric == "throughput"), "{advice:?}");
         let largest = with(&all, "The largest difference in CPU per byte is at 64 KiB");
         assert!(
             largest.text.contains("sendmsg has 0.1") && largest.text.contains("30 % below"),
@@ -370,48 +208,89 @@ mod tests {
         );
         with(&all, "In CPU per byte, 12 of 30 compared pairs differ by more than chance");
         with(&all, "Of 30 cases, 30 are waiting part of the time");
-        for s in &all {
-            assert!(!s.cells.is_empty(), "{}", s.text);
-            assert!(s.text.ends_with('.') && !s.text.contains("  ") && !s.text.contains(" ."), "{}", s.text);
-        }
+        assert!(all.iter().all(|s| !s.cells.is_empty()), "{all:?}");
     }
 
     #[test]
-    fn ranges_stop_where_a_claim_does() {
-        let broken = |p: &Point| match p.int_at("message_bytes").unwrap() {
-            16384 => 1000.0,
-            _ if p.text_at("mechanism") == Some("send") => 700.0,
+    fn a_planted_change_of_winner_becomes_two_ranges_and_ranges_stop_where_a_claim_does() {
+        let told = told(planted(|p| {
+            let bytes = p.int_at("message_bytes").unwrap();
+            let factor = match p.text_at("mechanism").unwrap() {
+                "sendmsg" if bytes >= 16384 => 0.7,
+                "send" if bytes < 16384 => 0.8,
+                _ => 1.0,
+            };
+            factor * (1000.0 + 0.2 * bytes as f64)
+        }));
+        let text = &told[0].text;
+        assert!(text.contains("up to 1 KiB use send: "), "{text}");
+        assert!(text.contains("; from between 1 KiB and 16 KiB up use sendmsg: "), "{text}");
+        assert!(text.contains("better than send at ") && told[0].cells.len() >= 4, "{text}");
+    }
+
+    #[test]
+    fn another_metric_is_told_by_itself_where_it_supports_other_choices() {
+        let mut run = planted(|p| if p.text_at("mechanism") == Some("send") { 700.0 } else { 1000.0 }).run();
+        let cases = run.record.plan.cases.clone();
+        for sample in &mut run.samples {
+            let point = &cases[sample.case].point;
+            if point.int_at("message_bytes") == Some(1024) && point.text_at("mechanism") == Some("send") {
+                sample.elapsed_ns *= 2.0;
+            }
+        }
+        let told = regions::statements(&run, &Analysis::of(&run).ways, ALONG.id);
+        let text = with(&told, "For CPU per byte").text;
+        assert!(text.contains("from 64 B to 256 KiB use send: ") && !text.contains("throughput"), "{text}");
+        let text = with(&told, "For throughput").text;
+        assert!(text.contains("; from between 64 B and 1 KiB up use "), "{text}");
+        assert!(text.contains("; from between 1 KiB and 16 KiB up use send: "), "{text}");
+    }
+
+    #[test]
+    fn of_ways_that_are_undecided_the_one_in_front_comes_first() {
+        let told = told(planted(|p| match p.text_at("mechanism") {
+            Some("sendmsg") => 1300.0,
+            Some("send") => 1010.0,
             _ => 1000.0,
-        };
-        let all = told(&Synthetic { cost_ns: broken, rounds: 12, noise: 0.01, ..Default::default() }.run());
-        let win = with(&all, "send has the lowest CPU per byte at 8 of 10 points");
-        assert!(
-            win.text.contains("64 B to 1 KiB and 64 KiB to 256 KiB with 1 and 2 threads"),
-            "{}",
-            win.text
-        );
+        }));
+        assert!(told[0].text.contains("use pack_send or send (undecided): 1.3"), "{}", told[0].text);
+    }
+
+    #[test]
+    fn opposite_thread_counts_have_a_recommendation_each() {
+        let told = told(planted(|p| {
+            let odd = p.int_at("threads") == Some(1);
+            if (p.text_at("mechanism") == Some("send")) == odd { 700.0 } else { 1000.0 }
+        }));
+        let one = with(&told, "For CPU per byte with 1 thread over veth").text;
+        assert!(one.contains("use send: "), "{one}");
+        let two = with(&told, "For CPU per byte with 2 threads over veth").text;
+        assert!(two.contains("(undecided): ") && two.contains("better than send at "), "{two}");
     }
 
     #[test]
     fn nothing_is_claimed_where_nothing_differs() {
-        let all = told(&Synthetic { noise: 0.03, rounds: 12, ..Default::default() }.run());
-        with(&all, "Nothing is claimed to have the lowest CPU per byte at any of 10 points");
+        let all = told(Synthetic { noise: 0.03, rounds: 12, ..Default::default() });
+        let none =
+            with(&all, "For CPU per byte over veth (TCP_NODELAY on) at every thread count, nothing was");
+        assert!(none.text.contains("nothing was significantly better at any of 10 points."), "{}", none.text);
         with(&all, "In CPU per byte, 0 of 30 compared pairs");
         assert!(!all.iter().any(|s| s.text.contains("largest difference")), "{all:#?}");
     }
 
     #[test]
     fn one_mechanism_no_twins_and_nothing_at_all() {
-        let alone = told(&Synthetic { mechanisms: vec!["send"], ..planted() }.run());
+        let alone = told(Synthetic { mechanisms: vec!["send"], ..planted(from_16k) });
         with(&alone, "At 10 points only send was measured, so no CPU per byte is compared there; at 64 B");
-        assert!(!alone.iter().any(|s| s.text.contains("points: ")), "no win without a rival: {alone:#?}");
-        let blind = told(&Synthetic { twin_every: 0, ..planted() }.run());
+        assert!(!alone.iter().any(|s| s.text.contains(" use ")), "no advice without a rival: {alone:#?}");
+        let blind = told(Synthetic { twin_every: 0, ..planted(from_16k) });
         assert!(with(&blind, "In CPU per byte").text.contains("the noise floor was not measured"));
-        let short = told(&Synthetic { rounds: 5, ..planted() }.run());
+        let short = told(Synthetic { rounds: 5, ..planted(from_16k) });
         assert!(
             with(&short, "In CPU per byte, 0 of 30").text.contains("ties, 30 of them for want of rounds")
         );
-        let empty = told(&Synthetic { rounds: 0, ..planted() }.run());
+        assert!(short[0].text.contains("with 5 rounds no difference could be significant"), "{short:?}");
+        let empty = told(Synthetic { rounds: 0, ..planted(from_16k) });
         assert_eq!(empty.len(), 1);
         assert!(empty[0].cells.is_empty() && empty[0].text.starts_with("No usable sample"));
     }

@@ -1,10 +1,7 @@
-//! Where each way is best: a map over size and threads for each metric that ranks, and sentences with
-//! the interval in which the answer changes.
-//!
-//! The sentences stand where the run refined its grid or compared more than mechanisms; elsewhere the verdict
-//! says the same.
+//! Where each way is best: a map over size and threads for each metric that ranks, and the recommendations that
+//! the verdict has no room for.
 
-use super::unless_empty;
+use super::{unless_empty, verdict};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, CellRef, RegionMap, RegionPlace, RegionRow, Section, Statement};
@@ -27,13 +24,11 @@ const PLACES: usize = 1000;
 const ROW_PLACES: usize = 64;
 
 pub fn section(m: &Material) -> Option<Section> {
-    let refined = !m.run.record.plan.refinements.is_empty() || m.run.record.spec.refine.is_some();
     let words = Words::of(m.run);
     let namer = Namer { run: m.run, words: &words };
     let mut styles = Styles::of(m);
     let mut maps = Vec::new();
     let mut places = 0;
-    let mut statements = Vec::new();
     for study in &m.analysis.ways {
         let lines = regions::lines(m.run, study, ALONG.id);
         let mut grids: BTreeMap<Point, Vec<&Line>> = BTreeMap::new();
@@ -49,14 +44,14 @@ pub fn section(m: &Material) -> Option<Section> {
             }
             maps.push(Block::Regions(map));
         }
-        statements.extend(regions::statements(m.run, study));
     }
     if maps.is_empty() {
         return None;
     }
     let mut blocks = maps;
-    if refined || m.analysis.ways_vary {
-        blocks.push(Block::Statements(statements));
+    let rest: Vec<Statement> = verdict::recommendations(m).into_iter().skip(verdict::PARAGRAPHS).collect();
+    if !rest.is_empty() {
+        blocks.push(Block::Statements(rest));
     }
     blocks.extend(copied_here(m.run).map(Block::Statement));
     let plan = &m.run.record.plan;
@@ -104,9 +99,8 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut
     };
     let rows = lines.iter().map(|line| {
         let places = legible(line.steps.iter().map(|step| place(namer, study, step, &mut index)).collect());
-        let ranges = line.ranges();
-        let at = |step: usize| line.steps[step].at as f64;
-        let borders = ranges.windows(2).map(|pair| (at(pair[0].to), at(pair[1].from))).collect();
+        let ranges = regions::ranges(&[*line]);
+        let borders = ranges.windows(2).map(|pair| (pair[0].to as f64, pair[1].from as f64)).collect();
         let label = line.held.get(THREADS.id).map_or_else(|| "all".into(), Value::to_string);
         RegionRow { label, places, borders }
     });

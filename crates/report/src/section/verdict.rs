@@ -3,28 +3,25 @@
 use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, Section, Statement};
+use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::copies::zero_copy;
-use syscost_analyze::recommend::advice;
-use syscost_analyze::recommend::batching;
-use syscost_analyze::recommend::choice;
-use syscost_analyze::recommend::regions;
+use syscost_analyze::recommend::{batching, regions};
 use syscost_experiment::run::State;
 
-/// Of the advice: the rest stands in the section on regions.
-const PARAGRAPHS: usize = 6;
+/// Of the recommendations: the rest stands in the section on regions.
+pub const PARAGRAPHS: usize = 6;
 
-/// The advice: what to use, where ways differ in more than the mechanism also when batching is the answer;
-/// and what the kernel said about zero-copy. Where nothing competes: the findings.
+/// What to use along the sizes, by every metric that ranks.
+pub fn recommendations(m: &Material) -> Vec<Statement> {
+    regions::statements(m.run, &m.analysis.ways, ALONG.id)
+}
+
+/// The recommendations, also whether batching is the answer; and what the kernel said about zero-copy. Where nothing
+/// competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let first = m.analysis.ways.first();
-    let advice = match (m.analysis.ways_vary, &m.run.record.spec.refine) {
-        (_, Some(_)) => first.map(|study| regions::statements(m.run, study)).unwrap_or_default(),
-        (true, None) => choice::statements(m.run, &m.analysis.ways),
-        (false, None) => advice::advice(m.run, &m.analysis.studies),
-    };
-    let advice = advice.into_iter().take(PARAGRAPHS);
-    let batching = first.map(|study| batching::statements(m.run, study));
-    let found = if advice.len() == 0 { m.analysis.verdict.clone() } else { told(m) };
+    let advice: Vec<Statement> = recommendations(m).into_iter().take(PARAGRAPHS).collect();
+    let batching = m.analysis.ways.first().map(|study| batching::statements(m.run, study));
+    let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
     unfinished(m)
         .into_iter()
