@@ -3,11 +3,10 @@
 //! Data goes to stdout; progress, warnings and errors go to stderr.
 
 use anyhow::Context;
+use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
 use syscost_report::escape;
-use syscost_sys::terminal;
 use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -85,7 +84,8 @@ impl Color {
 
 /// Columns of the terminal on stdout; where there is none, those of [`WIDTH`].
 pub fn columns() -> u16 {
-    terminal::columns(io::stdout().as_fd()).unwrap_or(WIDTH as u16)
+    let told = tcgetwinsize(io::stdout()).map(|size| size.ws_col).ok();
+    told.filter(|columns| *columns > 0).unwrap_or(WIDTH as u16)
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is not an error.

@@ -6,12 +6,11 @@
 //! Sources: poll(2), accept(2).
 
 use anyhow::{Context, Result, ensure};
+use rustix::io::ioctl_fionbio;
 use socket2::Socket;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read};
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use syscost_core::units;
 use syscost_sys::process::wait_for_any;
@@ -30,65 +29,18 @@ pub fn hello(token: &str, number: u32) -> Vec<u8> {
     [token.as_bytes(), &number.to_le_bytes()].concat()
 }
 
-/// A socket that accepts streams.
-pub trait Listener: AsRawFd {
-    type Stream: Read + AsRawFd;
-
-    fn set_waiting(&self, waits: bool) -> io::Result<()>;
-    /// The next caller's stream, whose reads do not wait.
-    fn next(&self) -> io::Result<Self::Stream>;
-    /// Lets the reads and writes of a stream wait again.
-    fn let_wait(stream: &Self::Stream) -> io::Result<()>;
-}
-
-impl Listener for Socket {
-    type Stream = TcpStream;
-
-    fn set_waiting(&self, waits: bool) -> io::Result<()> {
-        self.set_nonblocking(!waits)
-    }
-
-    fn next(&self) -> io::Result<TcpStream> {
-        let stream = TcpStream::from(self.accept()?.0);
-        stream.set_nonblocking(true)?;
-        Ok(stream)
-    }
-
-    fn let_wait(stream: &TcpStream) -> io::Result<()> {
-        stream.set_nonblocking(false)
-    }
-}
-
-impl Listener for UnixListener {
-    type Stream = UnixStream;
-
-    fn set_waiting(&self, waits: bool) -> io::Result<()> {
-        self.set_nonblocking(!waits)
-    }
-
-    fn next(&self) -> io::Result<UnixStream> {
-        let stream = self.accept()?.0;
-        stream.set_nonblocking(true)?;
-        Ok(stream)
-    }
-
-    fn let_wait(stream: &UnixStream) -> io::Result<()> {
-        stream.set_nonblocking(false)
-    }
-}
-
 /// A listener and its connections that have not presented the token yet.
-pub struct Acceptor<'a, L: Listener> {
-    listener: &'a L,
+pub struct Acceptor<'a> {
+    listener: &'a Socket,
     token: &'a [u8],
     /// The oldest first.
-    callers: VecDeque<Caller<L::Stream>>,
+    callers: VecDeque<Caller>,
     rejected: u64,
     patience: Duration,
 }
 
-struct Caller<S> {
-    stream: S,
+struct Caller {
+    stream: Socket,
     said: Vec<u8>,
     since: Instant,
 }
@@ -100,9 +52,9 @@ enum Identity {
     NotYet,
 }
 
-impl<'a, L: Listener> Acceptor<'a, L> {
-    pub fn new(listener: &'a L, token: &'a str) -> Result<Self> {
-        listener.set_waiting(false).context("cannot set a listener not to wait")?;
+impl<'a> Acceptor<'a> {
+    pub fn new(listener: &'a Socket, token: &'a str) -> Result<Self> {
+        listener.set_nonblocking(true).context("cannot set a listener not to wait")?;
         Ok(Acceptor {
             listener,
             token: token.as_bytes(),
@@ -118,7 +70,7 @@ impl<'a, L: Listener> Acceptor<'a, L> {
     }
 
     /// The next connection that has presented the token, and its number; `None` at `end`.
-    pub fn next(&mut self, end: Instant) -> Result<Option<(u32, L::Stream)>> {
+    pub fn next(&mut self, end: Instant) -> Result<Option<(u32, Socket)>> {
         loop {
             let now = Instant::now();
             if now >= end {
@@ -128,8 +80,8 @@ impl<'a, L: Listener> Acceptor<'a, L> {
                 self.reject_longest();
             }
             let patience = self.callers.front().map_or(end, |c| end.min(c.since + self.patience));
-            let fds: Vec<RawFd> = std::iter::once(self.listener.as_raw_fd())
-                .chain(self.callers.iter().map(|caller| caller.stream.as_raw_fd()))
+            let fds: Vec<BorrowedFd<'_>> = std::iter::once(self.listener.as_fd())
+                .chain(self.callers.iter().map(|caller| caller.stream.as_fd()))
                 .collect();
             let ready = wait_for_any(&fds, patience - now).context("cannot wait for connections")?;
             // From the last one: those before keep their places.
@@ -145,7 +97,8 @@ impl<'a, L: Listener> Acceptor<'a, L> {
     }
 
     fn accept_one(&mut self) -> Result<()> {
-        match self.listener.next() {
+        let accepted = self.listener.accept();
+        match accepted.and_then(|(stream, _)| Ok(ioctl_fionbio(&stream, true).map(|()| stream)?)) {
             Ok(stream) => {
                 self.callers.push_back(Caller { stream, said: Vec::new(), since: Instant::now() });
                 if self.callers.len() > MOST_CALLERS {
@@ -165,7 +118,7 @@ impl<'a, L: Listener> Acceptor<'a, L> {
         self.rejected += u64::from(self.callers.pop_front().is_some());
     }
 
-    fn read_from(&mut self, place: usize) -> Result<Option<(u32, L::Stream)>> {
+    fn read_from(&mut self, place: usize) -> Result<Option<(u32, Socket)>> {
         match self.callers[place].hear(self.token) {
             Identity::NotYet => Ok(None),
             Identity::Stranger => {
@@ -175,14 +128,14 @@ impl<'a, L: Listener> Acceptor<'a, L> {
             }
             Identity::Ours(number) => {
                 let caller = self.callers.remove(place).context("a caller has a place")?;
-                L::let_wait(&caller.stream).context("cannot let a connection wait")?;
+                ioctl_fionbio(&caller.stream, false).context("cannot let a connection wait")?;
                 Ok(Some((number, caller.stream)))
             }
         }
     }
 }
 
-impl<S: Read> Caller<S> {
+impl Caller {
     /// Reads up to its number and nothing behind it: what follows is payload.
     fn hear(&mut self, token: &[u8]) -> Identity {
         let whole = token.len() + NUMBER_BYTES;
@@ -213,18 +166,19 @@ fn out_of_room(error: &io::Error) -> bool {
 }
 
 /// Accepts `count` connections of ours, numbered from 0, and calls `welcome` with each.
-pub fn accept_all<L: Listener>(
-    listener: &L,
+pub fn accept_all<S: From<Socket>>(
+    listener: &Socket,
     token: &str,
     count: usize,
-    mut welcome: impl FnMut(&mut L::Stream) -> Result<()>,
-) -> Result<Vec<L::Stream>> {
+    mut welcome: impl FnMut(&mut S) -> Result<()>,
+) -> Result<Vec<S>> {
     let end = Instant::now() + SET_UP_LIMIT;
     let mut acceptor = Acceptor::new(listener, token)?;
-    let mut ours: BTreeMap<u32, L::Stream> = BTreeMap::new();
+    let mut ours: BTreeMap<u32, S> = BTreeMap::new();
     while ours.len() < count {
-        let Some((number, mut stream)) = acceptor.next(end)? else { break };
+        let Some((number, stream)) = acceptor.next(end)? else { break };
         if (number as usize) < count && !ours.contains_key(&number) {
+            let mut stream = S::from(stream);
             welcome(&mut stream)?;
             ours.insert(number, stream);
         }
@@ -246,15 +200,15 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::SocketAddr;
+    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// A listener, and the address to call it at.
-    fn listener() -> (UnixListener, SocketAddr) {
+    fn listener() -> (Socket, SocketAddr) {
         let name = format!("syscost-acceptor-{}", syscost_sys::random::token().unwrap());
         let address = SocketAddr::from_abstract_name(name).unwrap();
-        (UnixListener::bind_addr(&address).unwrap(), address)
+        (UnixListener::bind_addr(&address).unwrap().into(), address)
     }
 
     fn call(address: &SocketAddr, said: &[u8]) -> UnixStream {

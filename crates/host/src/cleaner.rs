@@ -4,6 +4,8 @@
 //! file without a name ([`super::scratch`]). A cleaner process of this binary waits for its owner to end, then
 //! removes the directory. If the cleaner is killed too, the next owner finds the directory unlocked and removes it.
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::geteuid;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -12,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 use syscost_sys::sleep::sleep;
-use syscost_sys::{lock, process, program, random};
+use syscost_sys::{process, program, random};
 
 /// The hidden subcommand; the directory follows it.
 pub const SUBCOMMAND: &str = "cleaner";
@@ -20,6 +22,8 @@ const PREFIX: &str = ".syscost-served-";
 /// Long after its owner has taken the lock of a directory that it made: for directories whose maker
 /// cannot be asked for.
 const SURELY_LOCKED: Duration = Duration::from_secs(60);
+/// The kernel drops the lock with its last holder, also after kill -9.
+const ALONE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
 /// A killed server may write for a moment longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -45,7 +49,7 @@ impl OwnedDirectory {
         let mut cleaner = cleaner.spawn()?;
         let line = cleaner.stdin.take();
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| File::open(&path));
-        match made.and_then(|file| lock::exclusive(&file).map(|()| file)) {
+        match made.and_then(|file| flock(&file, ALONE).map_err(io::Error::from).map(|()| file)) {
             Ok(lock) => Ok(OwnedDirectory { path, cleaner, line, _lock: lock }),
             Err(error) => {
                 drop(line);
@@ -117,7 +121,7 @@ pub fn sweep(parent: &Path) {
 fn is_orphaned(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let age = metadata.modified()?.elapsed().unwrap_or_default();
-    let mine = metadata.uid() == process::effective_uid();
+    let mine = metadata.uid() == geteuid().as_raw();
     let owned = maker_lives(path).unwrap_or(age <= SURELY_LOCKED);
     if !metadata.is_dir() || !mine || owned {
         return Ok(false);
@@ -125,7 +129,7 @@ fn is_orphaned(path: &Path) -> io::Result<bool> {
     // Not through a link that took its place meanwhile.
     let directory =
         OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY).open(path)?;
-    Ok(lock::exclusive(&directory).is_ok())
+    Ok(flock(&directory, ALONE).is_ok())
 }
 
 #[cfg(test)]
@@ -146,7 +150,7 @@ mod tests {
         };
         let (orphan, _) = old(".syscost-served-1");
         let (owned, lock) = old(".syscost-served-2");
-        lock::exclusive(&lock).unwrap();
+        flock(&lock, ALONE).unwrap();
         let (foreign, _) = old("another");
         let young = parent.path().join(".syscost-served-3");
         fs::create_dir(&young).unwrap();

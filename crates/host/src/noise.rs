@@ -5,9 +5,10 @@
 //! Documentation/admin-guide/cgroup-v2.rst, sched-bwc.rst, Documentation/arch/x86 (thermal).
 
 use super::files::Root;
+use rustix::param::clock_ticks_per_second;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use syscost_sys::clock::{monotonic_ns, suspended_ns, user_hertz};
+use syscost_sys::clock::{monotonic_ns, suspended_ns};
 
 /// Where this machine says such things; found once.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Sources {
     /// guest whose hypervisor does not report it reads 0.
     fn steal(&self) -> Option<BTreeMap<usize, u64>> {
         let stat = self.root.text("proc/stat")?;
-        let tick_ns = 1_000_000_000 / user_hertz();
+        let tick_ns = 1_000_000_000 / clock_ticks_per_second();
         let of_line = |line: &str| {
             let mut fields = line.strip_prefix("cpu")?.split_whitespace();
             let cpu = fields.next()?.parse().ok()?;
@@ -68,7 +69,7 @@ impl Sources {
         let sum = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let fields: Vec<u64> = sum.split_whitespace().filter_map(|n| n.parse().ok()).collect();
         let working = [0, 1, 2, 5, 6].iter().map(|i| fields.get(*i).copied()).sum::<Option<u64>>()?;
-        Some(working * (1_000_000_000 / user_hertz()))
+        Some(working * (1_000_000_000 / clock_ticks_per_second()))
     }
 
     fn throttle_events(&self) -> Option<u64> {
@@ -233,7 +234,7 @@ mod tests {
         machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 2\nthrottled_usec 70\n");
         let sources = Sources::at(machine.root());
         let before = sources.read();
-        assert_eq!(before.busy_ns, Some(304 * 1_000_000_000 / user_hertz()));
+        assert_eq!(before.busy_ns, Some(304 * 1_000_000_000 / clock_ticks_per_second()));
         let quiet = sources.read().since(&before);
         assert_eq!(quiet.busy_ns, Some(0));
         assert_eq!((quiet.steal_ns, quiet.throttle_events, quiet.throttled_ns), (Some(0), Some(0), Some(0)));
@@ -245,7 +246,7 @@ mod tests {
         let mut after = sources.read();
         after.at_ns = before.at_ns + 1_000_000_000;
         let noise = after.since(&before);
-        assert_eq!(noise.steal_ns, Some(30 * 1_000_000_000 / user_hertz()));
+        assert_eq!(noise.steal_ns, Some(30 * 1_000_000_000 / clock_ticks_per_second()));
         assert_eq!(noise.throttle_events, Some(5));
         assert_eq!(noise.throttled_periods, Some(3));
         assert_eq!(noise.throttled_ns, Some(20_000));

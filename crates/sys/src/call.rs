@@ -4,8 +4,7 @@
 //! errno); the only exception is the vDSO's clock, which makes none. Nothing here is a benchmark:
 //! loops belong to the probes. Sources: syscall(2) and the page of each call.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicU32;
 
 /// getppid(2): no argument, one field read; the cheapest call that always enters the kernel.
@@ -55,47 +54,19 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, shared: bool, limit_ns: u64) 
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, &raw const limit) }
 }
 
-/// A pipe: its reading end and its writing end. pipe2(2)
-pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the pointer is to two live integers.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: both descriptors are fresh and owned by nobody else.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
-}
-
-/// Room for at least so many bytes in a pipe; the room that it has. fcntl(2), F_SETPIPE_SZ
-pub fn set_pipe_bytes(pipe: &impl AsRawFd, bytes: usize) -> io::Result<usize> {
-    let asked = libc::c_int::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: takes numbers only.
-    let room = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, asked) };
-    usize::try_from(room).map_err(|_| io::Error::last_os_error())
-}
-
-/// A counter that write(2) adds to and read(2) empties. eventfd(2)
-pub fn eventfd() -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers only.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is fresh and owned by nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::event::{EventfdFlags, eventfd};
+    use std::io;
 
     #[test]
     fn the_calls_do_what_their_names_say() {
         assert_eq!(getppid(), i64::from(std::os::unix::process::parent_id() as i32));
-        let (reader, writer) = pipe().unwrap();
+        let (reader, writer) = io::pipe().unwrap();
         let mut byte = [0];
         assert_eq!((write(&writer, b"x"), read(&reader, &mut byte), byte[0]), (1, 1, b'x'));
-        let event = eventfd().unwrap();
+        let event = eventfd(0, EventfdFlags::CLOEXEC).unwrap();
         let mut count = [0; 8];
         assert_eq!((write(&event, &3u64.to_ne_bytes()), read(&event, &mut count)), (8, 8));
         assert_eq!(u64::from_ne_bytes(count), 3);

@@ -67,18 +67,22 @@ impl ThreadUsage {
 /// Totals of the calling thread since it started.
 #[inline]
 pub fn thread_usage() -> io::Result<ThreadUsage> {
-    // SAFETY: an rusage is plain numbers, for which zeroes are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live rusage.
-    if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let usage = usage(libc::RUSAGE_THREAD)?;
     Ok(ThreadUsage {
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,
         major_faults: usage.ru_majflt as u64,
     })
+}
+
+#[inline]
+pub(super) fn usage(of: libc::c_int) -> io::Result<libc::rusage> {
+    // SAFETY: an rusage is plain numbers, for which zeroes are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live rusage.
+    let result = unsafe { libc::getrusage(of, &raw mut usage) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(usage) }
 }
 
 /// The processor's constant-rate counter: not core cycles. `None` on other processors.
@@ -115,13 +119,6 @@ pub fn declared_tick_hertz() -> Option<f64> {
     {
         None
     }
-}
-
-/// The unit of times in /proc/stat: ticks per second (USER_HZ).
-pub fn user_hertz() -> u64 {
-    // SAFETY: takes a number only.
-    let hertz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    if hertz > 0 { hertz as u64 } else { 100 }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use super::mapping::page_bytes;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -42,20 +43,12 @@ struct UdmabufCreate {
 /// Ordinary memory as a dmabuf (the driver udmabuf).
 pub fn udmabuf() -> io::Result<OwnedFd> {
     let driver = File::options().read(true).write(true).open("/dev/udmabuf")?;
-    // SAFETY: the name is a C string; the call returns a fresh descriptor or -1.
-    let fd = unsafe { libc::memfd_create(c"syscost".as_ptr(), libc::MFD_ALLOW_SEALING | libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: fresh, and owned by nobody else.
-    let memory = unsafe { File::from_raw_fd(fd) };
+    let memory = memfd_create("syscost", MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC)?;
     let size = 16 * page_bytes() as u64;
-    memory.set_len(size)?;
-    // SAFETY: takes numbers. The driver insists on memory that cannot shrink.
-    if unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let request = UdmabufCreate { memory: fd as u32, flags: 0, offset: 0, size };
+    ftruncate(&memory, size)?;
+    // The driver insists on memory that cannot shrink.
+    fcntl_add_seals(&memory, SealFlags::SHRINK)?;
+    let request = UdmabufCreate { memory: memory.as_raw_fd() as u32, flags: 0, offset: 0, size };
     // SAFETY: the request is a live struct of the layout that this ioctl reads.
     let made = unsafe { libc::ioctl(driver.as_raw_fd(), UDMABUF_CREATE as _, &raw const request) };
     if made < 0 {

@@ -2,17 +2,18 @@
 //!
 //! Sources: splice(2), fcntl(2) (F_SETPIPE_SZ), pipe(7).
 
-use super::call;
+use super::splice::{MOVE, splice};
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::null_mut;
 
 /// A pipe that ends in /dev/null.
 #[derive(Debug)]
 pub struct Drain {
-    outlet: OwnedFd,
-    inlet: OwnedFd,
+    outlet: PipeReader,
+    inlet: PipeWriter,
     null: File,
     /// What the pipe holds, in whole pages.
     bytes: usize,
@@ -21,23 +22,18 @@ pub struct Drain {
 impl Drain {
     /// With a pipe of so many bytes, or of what the kernel gives where this user may have no more.
     pub fn of(bytes: usize) -> io::Result<Drain> {
-        let (outlet, inlet) = call::pipe()?;
-        // SAFETY: a live descriptor and numbers.
-        unsafe { libc::fcntl(inlet.as_raw_fd(), libc::F_SETPIPE_SZ, bytes as libc::c_int) };
-        // SAFETY: as above.
-        let given = unsafe { libc::fcntl(inlet.as_raw_fd(), libc::F_GETPIPE_SZ) };
-        if given <= 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let (outlet, inlet) = io::pipe()?;
+        let _ = fcntl_setpipe_size(&inlet, bytes);
+        let bytes = fcntl_getpipe_size(&inlet)?;
         let null = OpenOptions::new().write(true).open("/dev/null")?;
-        Ok(Drain { outlet, inlet, null, bytes: given as usize })
+        Ok(Drain { outlet, inlet, null, bytes })
     }
 
     /// What is in the socket's queue, as far as the pipe holds it; 0 means that the peer closed the stream.
     /// Waits where the socket is a blocking one.
     #[inline]
     pub fn fill(&self, socket: RawFd) -> io::Result<usize> {
-        splice(socket, self.inlet.as_raw_fd(), self.bytes)
+        splice(socket, null_mut(), self.inlet.as_raw_fd(), self.bytes, MOVE)
     }
 
     /// Throws away so many bytes that are in the pipe; returns the calls that it took.
@@ -46,38 +42,12 @@ impl Drain {
         let mut calls = 0;
         while bytes > 0 {
             calls += 1;
-            match splice(self.outlet.as_raw_fd(), self.null.as_raw_fd(), bytes)? {
+            match splice(self.outlet.as_raw_fd(), null_mut(), self.null.as_raw_fd(), bytes, MOVE)? {
                 0 => return Err(io::Error::other("/dev/null took nothing of a pipe")),
                 gone => bytes -= gone,
             }
         }
         Ok(calls)
-    }
-}
-
-/// Makes calls on this descriptor return EAGAIN instead of waiting.
-pub fn never_wait(fd: RawFd) -> io::Result<()> {
-    // SAFETY: takes a descriptor and numbers.
-    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-    // SAFETY: as above.
-    if flags < 0 || unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-#[inline]
-fn splice(from: RawFd, to: RawFd, bytes: usize) -> io::Result<usize> {
-    loop {
-        // SAFETY: two descriptors that the caller holds, and no offsets.
-        let moved = unsafe { libc::splice(from, null_mut(), to, null_mut(), bytes, libc::SPLICE_F_MOVE) };
-        if moved >= 0 {
-            return Ok(moved as usize);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
     }
 }
 
@@ -113,7 +83,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let _from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (to, _) = listener.accept().unwrap();
-        never_wait(to.as_raw_fd()).unwrap();
+        to.set_nonblocking(true).unwrap();
         let error = Drain::of(64 << 10).unwrap().fill(to.as_raw_fd()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }

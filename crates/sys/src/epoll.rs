@@ -2,8 +2,10 @@
 //!
 //! Level-triggered: what was not read up is told again. Sources: epoll(7), epoll_wait(2).
 
+use super::socket::length_or_retry;
+use rustix::event::epoll::{self, CreateFlags};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Descriptors that are told of in one call at most: each call then brings work for a while, and what it
 /// fills stays in the nearest caches.
@@ -18,13 +20,7 @@ pub struct Epoll {
 
 impl Epoll {
     pub fn new() -> io::Result<Epoll> {
-        // SAFETY: a number only; the result is checked.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel just made it, and nobody else has it.
-        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         Ok(Epoll { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; AT_ONCE], ready: 0 })
     }
 
@@ -54,13 +50,9 @@ impl Epoll {
         loop {
             // SAFETY: the kernel writes at most `room` events, which are live.
             let ready = unsafe { libc::epoll_wait(fd, self.events.as_mut_ptr(), room, -1) };
-            if ready >= 0 {
-                self.ready = ready as usize;
-                return Ok(self.ready);
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
+            if let Some(ready) = length_or_retry(ready as libc::ssize_t)? {
+                self.ready = ready;
+                return Ok(ready);
             }
         }
     }

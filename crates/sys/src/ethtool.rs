@@ -70,11 +70,15 @@ struct DriverInfo {
     others: [u8; 160],
 }
 
-/// The driver's name, also of a device without hardware: `veth`, `bridge`, `tun`.
-pub fn driver(interface: &str) -> io::Result<String> {
+fn driver_info(interface: &str) -> io::Result<DriverInfo> {
     const ETHTOOL_GDRVINFO: u32 = 0x3;
     let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], others: [0; 160] };
-    request(interface, &mut info)?;
+    request(interface, &mut info).map(|()| info)
+}
+
+/// The driver's name, also of a device without hardware: `veth`, `bridge`, `tun`.
+pub fn driver(interface: &str) -> io::Result<String> {
+    let info = driver_info(interface)?;
     let name = info.driver.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
 }
@@ -88,14 +92,11 @@ struct LinkSettings([u32; 11]);
 /// behind it: what those say is made up.
 pub fn bits_per_second(interface: &str) -> Option<u64> {
     const ETHTOOL_GSET: u32 = 0x1;
-    const ETHTOOL_GDRVINFO: u32 = 0x3;
     /// Where the bus address lies behind the driver's name and two versions.
     const BUS_INFO: usize = 64;
     /// -1 in the 16 bits of drivers that know no more.
     const UNKNOWN_OF_OLD: u32 = 0xffff;
-    let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], others: [0; 160] };
-    request(interface, &mut info).ok()?;
-    if info.others[BUS_INFO] == 0 {
+    if driver_info(interface).ok()?.others[BUS_INFO] == 0 {
         return None;
     }
     let mut settings = LinkSettings([0; 11]);

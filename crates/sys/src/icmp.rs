@@ -1,5 +1,6 @@
 //! Sockets for ICMP echo: the unprivileged kind, and the raw one. Sources: icmp(7), raw(7).
 
+use super::socket;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -60,13 +61,13 @@ impl Echo {
     /// Sends the request that was prepared and blocks until a packet is there; its length.
     #[inline]
     pub fn round_trip(&mut self) -> io::Result<usize> {
-        socket_send(&self.socket, &self.packet)?;
+        socket::send_all(self.socket.as_raw_fd(), &self.packet, 0)?;
         self.take()
     }
 
     /// Takes the next packet.
     pub fn take(&mut self) -> io::Result<usize> {
-        super::socket::receive(self.socket.as_raw_fd(), &mut self.received, 0)
+        socket::receive(self.socket.as_raw_fd(), &mut self.received, 0)
     }
 
     /// Is the packet of this length the reply to this request, with every byte of its payload?
@@ -87,21 +88,12 @@ impl Echo {
     }
 }
 
-fn socket_send(socket: &Socket, packet: &[u8]) -> io::Result<()> {
-    super::socket::send_all(socket.as_raw_fd(), packet, 0).map(|_| ())
-}
-
 /// A raw socket sees every ICMP packet of the host, its own requests on loopback too: the kernel
 /// shall hand over replies only.
 fn only_replies(socket: &Socket) -> io::Result<()> {
     // A set bit blocks that type.
     let blocked: u32 = !(1u32 << ECHO_REPLY);
-    let length = size_of_val(&blocked) as libc::socklen_t;
-    // SAFETY: the option value is a live u32 of the stated size, as icmp_filter is.
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_RAW, ICMP_FILTER, (&raw const blocked).cast(), length)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    socket::set_option_of(socket.as_raw_fd(), libc::SOL_RAW, ICMP_FILTER, &blocked.to_ne_bytes())
 }
 
 /// The Internet checksum (RFC 1071).

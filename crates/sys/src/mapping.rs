@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::{NonNull, null_mut};
 
 /// linux/mman.h; the headers of musl lack it.
@@ -22,9 +22,9 @@ pub enum Pages {
 
 /// A stretch of address space, unmapped on drop.
 #[derive(Debug)]
-struct MappedArea {
-    start: NonNull<u8>,
-    bytes: usize,
+pub(super) struct MappedArea {
+    pub start: NonNull<u8>,
+    pub bytes: usize,
 }
 
 // SAFETY: the area is owned, and handed out under the usual borrow rules only.
@@ -33,8 +33,8 @@ unsafe impl Send for MappedArea {}
 unsafe impl Sync for MappedArea {}
 
 impl MappedArea {
-    fn map(bytes: usize, protection: i32, flags: i32, file: Option<&File>) -> io::Result<MappedArea> {
-        let fd = file.map_or(-1, AsRawFd::as_raw_fd);
+    /// Of a descriptor, or of none (-1).
+    pub fn map(bytes: usize, protection: i32, flags: i32, fd: RawFd) -> io::Result<MappedArea> {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let start = unsafe { libc::mmap(null_mut(), bytes, protection, flags, fd, 0) };
         if start == libc::MAP_FAILED {
@@ -89,7 +89,7 @@ impl Mapping {
         let bytes = bytes.max(1).checked_next_multiple_of(unit).ok_or_else(too_large)?;
         let room = bytes.checked_add(unit).ok_or_else(too_large)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let area = MappedArea::map(room, libc::PROT_READ | libc::PROT_WRITE, flags, None)?;
+        let area = MappedArea::map(room, libc::PROT_READ | libc::PROT_WRITE, flags, -1)?;
         let from = area.start.as_ptr().align_offset(unit);
         let area = area.trim(from, bytes);
         match pages {
@@ -190,7 +190,7 @@ impl FileMapping {
             true => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE),
             false => (libc::PROT_READ, libc::MAP_SHARED),
         };
-        Ok(FileMapping { area: MappedArea::map(bytes, protection, flags, Some(file))?, private })
+        Ok(FileMapping { area: MappedArea::map(bytes, protection, flags, file.as_raw_fd())?, private })
     }
 
     /// No readahead: each page is read when it is touched.
@@ -216,8 +216,7 @@ impl FileMapping {
 
 /// The processor's base page as the kernel uses it.
 pub fn page_bytes() -> usize {
-    // SAFETY: takes a number.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    rustix::param::page_size()
 }
 
 #[cfg(test)]

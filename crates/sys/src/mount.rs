@@ -3,9 +3,12 @@
 //! It changes nothing outside the command: the mounts live in a namespace that ends with it.
 //! Sources: mount_namespaces(7), mount(2), prctl(2).
 
-use super::process;
-use std::ffi::{CStr, CString};
+use super::{namespace, process};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
+use rustix::thread::UnshareFlags;
+use std::ffi::CString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -13,18 +16,16 @@ use std::process::Command;
 /// Makes the command see an empty directory in place of each of these (those that do not exist
 /// stay so), and die with the thread that starts it.
 pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
     let there = hidden.iter().filter(|path| path.is_dir());
     let hidden: Vec<CString> =
         there.map(|path| CString::new(path.as_os_str().as_bytes())).collect::<Result<_, _>>()?;
     let parent = std::process::id();
     let seclude = move || -> io::Result<()> {
         process::die_with(parent)?;
-        // SAFETY: takes flags only; the child of fork(2) has one thread.
-        check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
-        mount(c"none", c"/", libc::MS_REC | libc::MS_PRIVATE, c"")?;
-        let flags = libc::MS_NOSUID | libc::MS_NODEV;
-        hidden.iter().try_for_each(|path| mount(c"tmpfs", path, flags, c"mode=0700"))
+        namespace::unshare(UnshareFlags::NEWNS)?;
+        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+        let flags = MountFlags::NOSUID | MountFlags::NODEV;
+        hidden.iter().try_for_each(|path| Ok(mount(c"tmpfs", path, c"tmpfs", flags, c"mode=0700")?))
     };
     // SAFETY: between fork and exec only system calls are made, on memory prepared before.
     unsafe { command.pre_exec(seclude) };
@@ -33,32 +34,12 @@ pub fn seclude_on_exec(command: &mut Command, hidden: &[&Path]) -> io::Result<()
 
 /// Mounts a new file system of this kind (`proc`, `tmpfs`), for the init of a guest.
 pub fn mount_new(kind: &str, target: &Path) -> io::Result<()> {
-    mount(&CString::new(kind)?, &c_path(target)?, 0, c"")
+    Ok(mount(kind, target, kind, MountFlags::empty(), None)?)
 }
 
 /// Makes a file appear in place of another, and stay as long as that is mounted.
 pub fn bind(what: &Path, target: &Path) -> io::Result<()> {
-    let (what, target) = (c_path(what)?, c_path(target)?);
-    // SAFETY: both are C strings; a bind mount takes neither a kind nor options.
-    check(unsafe {
-        libc::mount(what.as_ptr(), target.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null())
-    })
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    use std::os::unix::ffi::OsStrExt;
-    Ok(CString::new(path.as_os_str().as_bytes())?)
-}
-
-/// Mounts a file system, or changes how a mount is shared.
-fn mount(kind: &CStr, target: &CStr, flags: libc::c_ulong, options: &CStr) -> io::Result<()> {
-    let options = options.as_ptr().cast();
-    // SAFETY: all four are C strings, as these file systems want their options.
-    check(unsafe { libc::mount(kind.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, options) })
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    Ok(mount_bind(what, target)?)
 }
 
 #[cfg(test)]

@@ -3,33 +3,34 @@
 //! It must not touch the namespaces of a thread that it did not start itself, or of the calling
 //! process except where a function says so.
 
+use rustix::process::{DumpableBehavior, getegid, geteuid, set_dumpable_behavior};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// Gives the calling thread a new, empty network namespace.
 pub fn unshare_net() -> io::Result<()> {
-    unshare(libc::CLONE_NEWNET)
+    unshare(UnshareFlags::NEWNET)
 }
 
 /// Puts this process into a new user namespace in which it keeps its ids and holds every
 /// capability until it executes something. The process must have one thread only.
 pub fn unshare_user() -> io::Result<()> {
-    // SAFETY: geteuid and getegid take nothing and cannot fail.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-    unshare(libc::CLONE_NEWUSER)?;
+    let (uid, gid) = (geteuid(), getegid());
+    unshare(UnshareFlags::NEWUSER)?;
     // An unprivileged process may map its own ids only, and its group only without setgroups(2).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
     fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
 }
 
-fn unshare(flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: takes flags only.
-    check(unsafe { libc::unshare(flags) })
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: never the table of descriptors, which is what could take one from another thread.
+    Ok(unsafe { unshare_unsafe(flags) }?)
 }
 
 /// The network namespace of the calling thread, held open.
@@ -64,8 +65,7 @@ pub fn current_pid() -> io::Result<OwnedFd> {
 
 /// Moves the calling thread into this network namespace.
 pub fn enter_net(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: setns takes a descriptor, which is open while borrowed, and a flag.
-    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
+    Ok(move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?)
 }
 
 /// Makes the command enter the user namespace, if any, then the network namespace, before it is
@@ -77,8 +77,8 @@ pub fn enter_on_exec(command: &mut Command, user: Option<BorrowedFd<'_>>, net: B
     let net = duplicate(net);
     let enter = move || -> io::Result<()> {
         if let Some(user) = user.as_ref().map_err(|e| io::Error::from_raw_os_error(*e))? {
-            // SAFETY: as in `enter_net`; the child of fork(2) has one thread, as setns demands.
-            check(unsafe { libc::setns(user.as_raw_fd(), libc::CLONE_NEWUSER) })?;
+            // The child of fork(2) has one thread, as setns demands.
+            move_into_link_name_space(user.as_fd(), Some(LinkNameSpaceType::User))?;
         }
         enter_net(net.as_ref().map_err(|e| io::Error::from_raw_os_error(*e))?.as_fd())
     };
@@ -89,19 +89,8 @@ pub fn enter_on_exec(command: &mut Command, user: Option<BorrowedFd<'_>>, net: B
     }
 }
 
-/// Asks the kernel to kill this process when the thread that started it ends.
-pub fn die_with_parent() -> io::Result<()> {
-    // SAFETY: takes numbers only.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })
-}
-
 /// Lets our parent open our descriptors through /proc even where this binary carries file
 /// capabilities or may not be read by its user, either of which makes a process undumpable.
 pub fn allow_inspection() -> io::Result<()> {
-    // SAFETY: takes numbers only.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }

@@ -2,33 +2,15 @@
 //!
 //! Sources: posix_fadvise(2), mincore(2), mmap(2).
 
+use super::mapping::{MappedArea, page_bytes};
+pub use rustix::fs::Advice;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// What posix_fadvise(2) is told about a whole file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
-    /// The default read-ahead.
-    Normal,
-    /// No read-ahead: every block that is read is read for itself.
-    Random,
-    /// Drop what is cached and not dirty.
-    DontNeed,
-}
-
 /// Gives advice about all of an open file.
 pub fn advise(file: &File, advice: Advice) -> io::Result<()> {
-    let advice = match advice {
-        Advice::Normal => libc::POSIX_FADV_NORMAL,
-        Advice::Random => libc::POSIX_FADV_RANDOM,
-        Advice::DontNeed => libc::POSIX_FADV_DONTNEED,
-    };
-    // SAFETY: takes numbers only; a length of 0 means up to the end of the file.
-    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
+    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
 }
 
 /// How many of the file's first `bytes` are in the page cache, in whole pages. The kernel tells
@@ -39,29 +21,14 @@ pub fn cached_bytes(file: &File, bytes: u64) -> io::Result<u64> {
     }
     let (page, length) = (page_bytes(), bytes as usize);
     let mut pages = vec![0u8; length.div_ceil(page)];
-    // SAFETY: a new mapping at an address of the kernel's choice; it is unmapped below and its
-    // memory is never read or written.
-    let start = unsafe {
-        libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
-    };
-    if start == libc::MAP_FAILED {
+    // Its memory is never read or written.
+    let area = MappedArea::map(length, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd())?;
+    // SAFETY: the range is the mapping above, and `pages` has a byte for each of its pages.
+    let result = unsafe { libc::mincore(area.start.as_ptr().cast(), length, pages.as_mut_ptr().cast()) };
+    if result < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the range is the mapping above, and `pages` has a byte for each of its pages.
-    let result = unsafe { libc::mincore(start, length, pages.as_mut_ptr().cast()) };
-    let error = io::Error::last_os_error();
-    // SAFETY: the mapping above, of which nothing is in use any more.
-    unsafe { libc::munmap(start, length) };
-    if result < 0 {
-        return Err(error);
-    }
     Ok(pages.iter().filter(|page| **page & 1 == 1).count() as u64 * page as u64)
-}
-
-fn page_bytes() -> usize {
-    // SAFETY: takes a number only.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    if bytes > 0 { bytes as usize } else { 4096 }
 }
 
 #[cfg(test)]

@@ -2,27 +2,34 @@
 //!
 //! Sources: prctl(2), poll(2), kill(2).
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, set_parent_process_death_signal,
+    test_kill_process, waitid,
+};
+use rustix::thread::set_current_timer_slack;
 use std::io;
-use std::os::fd::RawFd;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 /// Asks the kernel to kill this process when the thread that started it ends, whatever it ends of.
-pub fn die_with_parent() {
-    // SAFETY: prctl with these arguments touches no memory of ours.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// The same for a child right after fork(2): an error where `parent` ended before it could be asked for.
 pub fn die_with(parent: u32) -> io::Result<()> {
-    die_with_parent();
+    die_with_parent()?;
     let lives = super::call::getppid() == i64::from(parent);
-    if lives { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    if lives { Ok(()) } else { Err(Errno::SRCH.into()) }
 }
 
 /// Makes the calling thread's sleeps end when asked: the kernel may otherwise let them last up to 50 us
 /// longer, to wake several threads at once.
 pub fn sleep_exactly() {
-    // SAFETY: prctl with these arguments touches no memory of ours.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
 }
 
 /// Where memory runs out, this process and those that it starts are to be ended before others
@@ -94,25 +101,18 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// The user whose rights this process has.
-pub fn effective_uid() -> u32 {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
-}
-
 /// Is there a process of this number (also one that has ended and is not yet waited for)?
 pub fn exists(pid: u32) -> bool {
-    let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else { return false };
-    // SAFETY: signal 0 asks only; kill touches no memory of ours.
-    unsafe { libc::kill(pid, 0) == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH) }
+    number(pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
 /// The signal that ended a child of ours which has not been waited for, and is not waited for here.
 pub fn ended_by_signal(child: u32) -> Option<i32> {
-    let info = end_of(child)?;
-    let killed = matches!(info.si_code, libc::CLD_KILLED | libc::CLD_DUMPED);
-    // SAFETY: for a child that has ended the kernel fills in this field.
-    killed.then_some(unsafe { info.si_status() })
+    end_of(child)?.terminating_signal()
 }
 
 /// Has a child of ours ended? It is not waited for: its number stays its own.
@@ -121,61 +121,42 @@ pub fn has_ended(child: u32) -> bool {
 }
 
 /// How a child of ours ended, if it has; asked without waiting for it.
-fn end_of(child: u32) -> Option<libc::siginfo_t> {
-    // SAFETY: a siginfo_t is plain numbers, for which zeroes are valid.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the pointer is to a live siginfo_t.
-    let result = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
-    // SAFETY: for a child the kernel fills in this field; without one it stays 0.
-    (result == 0 && unsafe { info.si_pid() } != 0).then_some(info)
+fn end_of(child: u32) -> Option<WaitIdStatus> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(number(child)?), options).ok()?
 }
 
-/// Waits until the descriptor can be read (or is closed); false after `milliseconds`, or a signal.
-pub fn wait_readable(fd: RawFd, milliseconds: i32) -> io::Result<bool> {
-    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one live pollfd.
-    let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
-    if ready < 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
-    }
-    Ok(ready > 0)
+/// Waits until the descriptor can be read (or is closed); false after `limit`, or a signal.
+pub fn wait_readable(fd: impl AsFd, limit: Duration) -> io::Result<bool> {
+    poll_until(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], limit)
 }
 
 /// Waits until any of the descriptors can be read (or is closed), and says which; none of them after
 /// `limit`, or a signal.
-pub fn wait_for_any(fds: &[RawFd], limit: std::time::Duration) -> io::Result<Vec<bool>> {
-    let mut polls: Vec<libc::pollfd> =
-        fds.iter().map(|fd| libc::pollfd { fd: *fd, events: libc::POLLIN, revents: 0 }).collect();
-    // A part of a millisecond counts as one: a wait that ends too early would be begun again at once.
-    let milliseconds = limit.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
-    // SAFETY: as many live pollfds as are said.
-    let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, milliseconds) };
-    if ready < 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted {
-            Ok(vec![false; fds.len()])
-        } else {
-            Err(error)
-        };
+pub fn wait_for_any(fds: &[BorrowedFd<'_>], limit: Duration) -> io::Result<Vec<bool>> {
+    let mut polls: Vec<PollFd<'_>> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    poll_until(&mut polls, limit)?;
+    Ok(polls.iter().map(|poll| !poll.revents().is_empty()).collect())
+}
+
+/// Allocates nothing: a forked child calls it.
+fn poll_until(polls: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
+    match poll(polls, Timespec::try_from(limit).ok().as_ref()) {
+        Err(Errno::INTR) => Ok(false),
+        ready => Ok(ready? > 0),
     }
-    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
 }
 
 /// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
 pub fn peak_resident_bytes() -> Option<u64> {
-    // SAFETY: an rusage is plain numbers, for which zeroes are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live rusage.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    (result == 0).then_some(usage.ru_maxrss as u64 * 1024)
+    Some(super::clock::usage(libc::RUSAGE_SELF).ok()?.ru_maxrss as u64 * 1024)
 }
 
 /// Kills a process group that this process made for a child it has not reaped yet.
 pub fn kill_group(leader: u32) {
-    // SAFETY: kill touches no memory of ours; the leader is unreaped, so the number is not reused.
-    unsafe { libc::kill(-(leader as libc::pid_t), libc::SIGKILL) };
+    // The leader is unreaped, so the number is not reused.
+    let _ = number(leader).map(|leader| kill_process_group(leader, Signal::KILL));
 }
 
 #[cfg(test)]

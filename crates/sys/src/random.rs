@@ -1,5 +1,7 @@
 //! Unguessable bytes from the kernel. Sources: getrandom(2), urandom(4).
 
+use rustix::io::retry_on_intr;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -17,21 +19,10 @@ pub fn fill(buffer: &mut [u8]) -> io::Result<()> {
     })
 }
 
-fn by_call(buffer: &mut [u8]) -> io::Result<()> {
-    let mut done = 0;
-    while done < buffer.len() {
-        let left = &mut buffer[done..];
-        // SAFETY: the pointer and the length describe a live, exclusively borrowed slice.
-        let got = unsafe { libc::getrandom(left.as_mut_ptr().cast(), left.len(), 0) };
-        match got {
-            -1 => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-            got => done += got as usize,
-        }
+fn by_call(mut buffer: &mut [u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let got = retry_on_intr(|| getrandom(&mut *buffer, GetRandomFlags::empty()))?;
+        buffer = &mut buffer[got..];
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! Source: mmap(2), MAP_SHARED | MAP_ANONYMOUS.
 
+use super::mapping::MappedArea;
 use std::io;
 use std::sync::atomic::AtomicU32;
 
@@ -10,19 +11,12 @@ const LINE_BYTES: usize = 128;
 
 /// `N` words, all 0 at first; children forked later see the same ones.
 #[derive(Debug)]
-pub struct Words<const N: usize> {
-    start: *mut u8,
-}
+pub struct Words<const N: usize>(MappedArea);
 
 impl<const N: usize> Words<N> {
     pub fn new() -> io::Result<Words<N>> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping wherever the kernel likes; nothing existing is touched.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), Self::bytes(), access, kind, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Words { start: start.cast() })
+        MappedArea::map(N * LINE_BYTES, access, kind, -1).map(Words)
     }
 
     /// One word; panics beyond the last.
@@ -31,25 +25,9 @@ impl<const N: usize> Words<N> {
         assert!(index < N, "word {index} of {N}");
         // SAFETY: inside the mapping, aligned to a line, zeroed by the kernel, and mapped as long as
         // `self`; shared access to it is through atomics only.
-        unsafe { &*self.start.add(index * LINE_BYTES).cast::<AtomicU32>() }
-    }
-
-    const fn bytes() -> usize {
-        N * LINE_BYTES
+        unsafe { self.0.start.add(index * LINE_BYTES).cast::<AtomicU32>().as_ref() }
     }
 }
-
-impl<const N: usize> Drop for Words<N> {
-    fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length; references to it cannot outlive `self`.
-        unsafe { libc::munmap(self.start.cast(), Self::bytes()) };
-    }
-}
-
-// SAFETY: the memory is reached through atomics only.
-unsafe impl<const N: usize> Send for Words<N> {}
-// SAFETY: as above.
-unsafe impl<const N: usize> Sync for Words<N> {}
 
 #[cfg(test)]
 mod tests {

@@ -3,13 +3,15 @@
 //!
 //! Sources: clock_nanosleep(2), ppoll(2).
 
-use std::io;
+use rustix::event::poll;
+use rustix::io::Errno;
+use rustix::thread::{ClockId, NanosleepRelativeResult, Timespec, clock_nanosleep_relative};
 use std::time::{Duration, Instant};
 
 /// Sleeps for so long, whatever signals come.
 pub fn sleep(time: Duration) {
     let end = Instant::now() + time;
-    let ways: [fn(&libc::timespec) -> io::Result<()>; 2] = [by_clock, by_poll];
+    let ways: [fn(&Timespec) -> Result<(), Errno>; 2] = [by_clock, by_poll];
     let mut refused = 0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -21,31 +23,26 @@ pub fn sleep(time: Duration) {
             std::thread::yield_now();
             continue;
         };
-        if way(&timespec(left)).is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+        if way(&timespec(left)).is_err_and(|error| error != Errno::INTR) {
             refused += 1;
         }
     }
 }
 
-fn timespec(time: Duration) -> libc::timespec {
-    libc::timespec {
-        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: time.subsec_nanos().into(),
+fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+}
+
+fn by_clock(time: &Timespec) -> Result<(), Errno> {
+    match clock_nanosleep_relative(ClockId::Monotonic, time) {
+        NanosleepRelativeResult::Ok => Ok(()),
+        NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
+        NanosleepRelativeResult::Err(error) => Err(error),
     }
 }
 
-fn by_clock(time: &libc::timespec) -> io::Result<()> {
-    // SAFETY: the first pointer is to a live timespec; null asks for no rest.
-    match unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, time, std::ptr::null_mut()) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
-}
-
-fn by_poll(time: &libc::timespec) -> io::Result<()> {
-    // SAFETY: no descriptors, a live timespec, and no signals to let in.
-    let result = unsafe { libc::ppoll(std::ptr::null_mut(), 0, time, std::ptr::null()) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn by_poll(time: &Timespec) -> Result<(), Errno> {
+    poll(&mut [], Some(time)).map(drop)
 }
 
 #[cfg(test)]

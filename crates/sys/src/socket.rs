@@ -4,8 +4,10 @@
 //! Sources: send(2), recv(2), tcp(7), Documentation/networking/msg_zerocopy.rst.
 
 use crate::buffer::Buffer;
+use rustix::event::{self, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// `SO_EE_ORIGIN_ZEROCOPY` and `SO_EE_CODE_ZEROCOPY_COPIED` of linux/errqueue.h; libc lacks them.
@@ -73,50 +75,46 @@ impl Gather {
     /// more use, except for ENOBUFS, which `resume` continues after.
     #[inline]
     pub fn send(&mut self, socket: RawFd, flags: libc::c_int) -> (u64, io::Result<()>) {
-        self.rest.clear();
-        let mut calls = 0;
-        match sendmsg(socket, &self.whole, flags) {
-            Ok(sent) if sent == self.bytes => return (1, Ok(())),
-            Ok(sent) => {
-                calls += 1;
-                self.rest.extend_from_slice(&self.whole);
-                advance(&mut self.rest, sent);
-            }
-            Err(error) => {
-                self.rest.extend_from_slice(&self.whole);
-                return (0, Err(error));
-            }
-        }
-        let (more, result) = self.resume(socket, flags);
-        (calls + more, result)
+        self.whole_by(|iovecs| sendmsg(socket, iovecs, flags))
     }
 
     /// writev(2) until everything is out; returns the number of calls. An error leaves a partly sent
     /// message. SIGPIPE has to be ignored.
     #[inline]
     pub fn write(&mut self, socket: RawFd) -> io::Result<u64> {
-        let written = writev(socket, &self.whole)?;
-        if written == self.bytes {
-            return Ok(1);
-        }
-        self.rest.clear();
-        self.rest.extend_from_slice(&self.whole);
-        advance(&mut self.rest, written);
-        let mut calls = 1;
-        while !self.rest.is_empty() {
-            calls += 1;
-            let written = writev(socket, &self.rest)?;
-            advance(&mut self.rest, written);
-        }
-        Ok(calls)
+        let (calls, result) = self.whole_by(|iovecs| writev(socket, iovecs));
+        result.map(|()| calls)
     }
 
     /// Sends what an earlier call left; see [`Gather::send`].
     #[cold]
     pub fn resume(&mut self, socket: RawFd, flags: libc::c_int) -> (u64, io::Result<()>) {
+        self.rest_by(|iovecs| sendmsg(socket, iovecs, flags))
+    }
+
+    #[inline]
+    fn whole_by(&mut self, call: impl Fn(&[libc::iovec]) -> io::Result<usize>) -> (u64, io::Result<()>) {
+        self.rest.clear();
+        let first = call(&self.whole);
+        if first.as_ref().is_ok_and(|sent| *sent == self.bytes) {
+            return (1, Ok(()));
+        }
+        self.rest.extend_from_slice(&self.whole);
+        match first {
+            Ok(sent) => {
+                advance(&mut self.rest, sent);
+                let (more, result) = self.rest_by(call);
+                (1 + more, result)
+            }
+            Err(error) => (0, Err(error)),
+        }
+    }
+
+    #[cold]
+    fn rest_by(&mut self, call: impl Fn(&[libc::iovec]) -> io::Result<usize>) -> (u64, io::Result<()>) {
         let mut calls = 0;
         while !self.rest.is_empty() {
-            match sendmsg(socket, &self.rest, flags) {
+            match call(&self.rest) {
                 Ok(sent) => {
                     calls += 1;
                     advance(&mut self.rest, sent);
@@ -221,24 +219,24 @@ pub fn completion(socket: RawFd) -> io::Result<Option<Completion>> {
     }))
 }
 
+/// One poll(2) for so many milliseconds (-1: for ever): what there is, nothing after that time; `None`: a signal.
+#[inline]
+pub(super) fn poll(socket: RawFd, events: i16, milliseconds: libc::c_int) -> io::Result<Option<i16>> {
+    let mut poll = libc::pollfd { fd: socket, events, revents: 0 };
+    // SAFETY: one live pollfd.
+    let ready = unsafe { libc::poll(&mut poll, 1, milliseconds) };
+    Ok(length_or_retry(ready as libc::ssize_t)?.map(|_| poll.revents))
+}
+
 /// Sleeps until the error queue has something (or the connection failed, which is an error).
 #[inline]
 pub fn wait_for_completion(socket: RawFd) -> io::Result<()> {
-    let mut poll = libc::pollfd { fd: socket, events: 0, revents: 0 };
     loop {
-        // SAFETY: one live pollfd.
-        let ready = unsafe { libc::poll(&mut poll, 1, -1) };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted {
-                continue;
-            }
-            return Err(error);
-        }
-        if poll.revents & libc::POLLERR != 0 {
+        let Some(events) = poll(socket, 0, -1)? else { continue };
+        if events & libc::POLLERR != 0 {
             return Ok(());
         }
-        if poll.revents & (libc::POLLHUP | libc::POLLNVAL) != 0 {
+        if events & (libc::POLLHUP | libc::POLLNVAL) != 0 {
             return Err(io::Error::new(
                 io::ErrorKind::ConnectionReset,
                 "the connection closed before every zero-copy completion arrived",
@@ -252,27 +250,15 @@ pub fn enable_zerocopy(socket: RawFd) -> io::Result<()> {
     set_option(socket, libc::SO_ZEROCOPY, 1)
 }
 
-/// Sets SO_RCVLOWAT: a blocked receive returns when this much has arrived (or the stream ended).
-pub fn set_low_water(socket: RawFd, bytes: libc::c_int) -> io::Result<()> {
-    set_option(socket, libc::SO_RCVLOWAT, bytes)
-}
-
 /// Waits until a connection that was begun without waiting is made, or has failed: SO_ERROR then says how.
 pub fn wait_connected(socket: RawFd, limit: Duration) -> io::Result<()> {
     let until = Instant::now() + limit;
-    let mut poll = libc::pollfd { fd: socket, events: libc::POLLOUT, revents: 0 };
     loop {
         let left = until.saturating_duration_since(Instant::now()).as_millis() as libc::c_int;
-        // SAFETY: one live pollfd.
-        match unsafe { libc::poll(&mut poll, 1, left.saturating_add(1)) } {
-            1.. => return Ok(()),
-            0 => return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
-            _ => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        match poll(socket, libc::POLLOUT, left.saturating_add(1))? {
+            Some(0) => return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")),
+            Some(_) => return Ok(()),
+            None => {}
         }
     }
 }
@@ -280,25 +266,7 @@ pub fn wait_connected(socket: RawFd, limit: Duration) -> io::Result<()> {
 /// Sends what MSG_MORE holds back: clearing TCP_CORK does, whether it was set or not.
 #[inline]
 pub fn push(socket: RawFd) -> io::Result<()> {
-    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, 0)
-}
-
-pub fn low_water(socket: RawFd) -> io::Result<libc::c_int> {
-    option(socket, libc::SO_RCVLOWAT)
-}
-
-/// Sets SO_BUSY_POLL; some kernels want CAP_NET_ADMIN for more than the present value (6.18 does not).
-pub fn set_busy_poll(socket: RawFd, microseconds: libc::c_int) -> io::Result<()> {
-    set_option(socket, libc::SO_BUSY_POLL, microseconds)
-}
-
-pub fn busy_poll(socket: RawFd) -> io::Result<libc::c_int> {
-    option(socket, libc::SO_BUSY_POLL)
-}
-
-/// SO_INCOMING_NAPI_ID: the receive queue that the last packet came by; 0: none that can be polled.
-pub fn incoming_napi_id(socket: RawFd) -> io::Result<libc::c_int> {
-    option(socket, libc::SO_INCOMING_NAPI_ID)
+    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_CORK, &0i32.to_ne_bytes())
 }
 
 /// The largest packet that the kernel believes the path of a connected socket to carry.
@@ -308,31 +276,39 @@ pub fn path_mtu(socket: RawFd, ipv6: bool) -> io::Result<u32> {
     u32::try_from(option_of(socket, level, option)?).map_err(io::Error::other)
 }
 
-fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
+/// An option of SOL_SOCKET.
+pub fn option(socket: RawFd, option: libc::c_int) -> io::Result<libc::c_int> {
     option_of(socket, libc::SOL_SOCKET, option)
 }
 
 fn option_of(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Result<libc::c_int> {
-    let mut value: libc::c_int = 0;
-    let mut length = std::mem::size_of_val(&value) as libc::socklen_t;
-    // SAFETY: the value is a live int and `length` is its size.
-    let result = unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &mut length) };
-    if result == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
+    let mut value = 0;
+    // SAFETY: any bytes make an int.
+    unsafe { option_into(socket, level, option, &mut value) }.map(|()| value)
 }
 
-fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
-    set_option_of(socket, libc::SOL_SOCKET, option, value)
+/// getsockopt(2) into a structure of the kernel's.
+///
+/// # Safety
+/// Any bytes make a valid `T`.
+pub(super) unsafe fn option_into<T>(socket: RawFd, level: i32, option: i32, into: &mut T) -> io::Result<()> {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the value is live and `length` is its size.
+    let result = unsafe { libc::getsockopt(socket, level, option, (&raw mut *into).cast(), &mut length) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn set_option_of(
-    socket: RawFd,
-    level: libc::c_int,
-    option: libc::c_int,
-    value: libc::c_int,
-) -> io::Result<()> {
-    let length = std::mem::size_of_val(&value) as libc::socklen_t;
-    // SAFETY: the option value is a live int of the stated size.
-    let result = unsafe { libc::setsockopt(socket, level, option, (&raw const value).cast(), length) };
+/// Sets an option of SOL_SOCKET that is a number.
+pub fn set_option(socket: RawFd, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    set_option_of(socket, libc::SOL_SOCKET, option, &value.to_ne_bytes())
+}
+
+#[inline]
+pub(super) fn set_option_of(socket: RawFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
+    // SAFETY: pointer and length are of a live slice, which is only read.
+    let result = unsafe {
+        libc::setsockopt(socket, level, option, value.as_ptr().cast(), value.len() as libc::socklen_t)
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -347,21 +323,17 @@ pub fn unacknowledged(socket: RawFd) -> io::Result<u64> {
 /// Sleeps this long, or until the connection fails, which is an error: nothing that is waited for comes
 /// any more.
 pub fn sleep_while_connected(socket: RawFd, time: Duration) -> io::Result<()> {
-    let mut poll = libc::pollfd { fd: socket, events: 0, revents: 0 };
-    let limit = libc::timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos() as _ };
-    // SAFETY: one live pollfd and a live timespec; no signal mask.
-    let ready = unsafe { libc::ppoll(&mut poll, 1, &limit, std::ptr::null()) };
-    if ready < 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
-    }
-    if poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
-        return Err(io::Error::new(
+    // SAFETY: the caller holds the descriptor.
+    let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+    let mut sockets = [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
+    match event::poll(&mut sockets, Timespec::try_from(time).ok().as_ref()) {
+        Err(Errno::INTR) | Ok(0) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(io::Error::new(
             io::ErrorKind::ConnectionReset,
             "the connection closed before everything was acknowledged",
-        ));
+        )),
     }
-    Ok(())
 }
 
 /// The largest window that the other side can announce: by the scale that it chose (RFC 7323).
@@ -406,20 +378,11 @@ pub fn segments(socket: RawFd) -> io::Result<Segments> {
     })
 }
 
-/// Segments that this connection sent again (TCP_INFO, tcpi_total_retrans).
-pub fn total_retransmits(socket: RawFd) -> io::Result<u32> {
-    Ok(info(socket)?.tcpi_total_retrans)
-}
-
 fn info(socket: RawFd) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info is plain data for which all zeroes is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
-    // SAFETY: the buffer is live and `length` is its size.
-    let result = unsafe {
-        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &mut length)
-    };
-    if result == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: and any other bytes.
+    unsafe { option_into(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info) }.map(|()| info)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 //! rest has to be read. Sources: linux/tcp.h (struct tcp_zerocopy_receive), net/ipv4/tcp.c
 //! (tcp_zerocopy_receive), tools/testing/selftests/net/tcp_mmap.c.
 
-use super::mapping::page_bytes;
+use super::mapping::{MappedArea, page_bytes};
+use super::socket::poll;
 use std::io;
 use std::os::fd::RawFd;
-use std::ptr::{NonNull, null_mut};
 
 /// `struct tcp_zerocopy_receive` of linux/tcp.h.
 #[repr(C)]
@@ -45,26 +45,17 @@ pub enum Taken {
 /// Addresses behind which received pages are put.
 #[derive(Debug)]
 pub struct SocketPages {
-    start: NonNull<u8>,
-    bytes: usize,
+    area: MappedArea,
     /// Of them, from the start: those behind which the last call put pages.
     mapped: usize,
 }
-
-// SAFETY: the addresses are owned, and handed out under the usual borrow rules only.
-unsafe impl Send for SocketPages {}
 
 impl SocketPages {
     /// Room for so many bytes of pages of this socket.
     pub fn of(socket: RawFd, bytes: usize) -> io::Result<SocketPages> {
         let bytes = bytes.max(1).next_multiple_of(page_bytes());
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, socket, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave address 0"))?;
-        Ok(SocketPages { start, bytes, mapped: 0 })
+        let area = MappedArea::map(bytes, libc::PROT_READ, libc::MAP_SHARED, socket)?;
+        Ok(SocketPages { area, mapped: 0 })
     }
 
     /// Takes what is in the receive queue, without waiting: whole pages by mapping them, and what is left
@@ -72,8 +63,8 @@ impl SocketPages {
     #[inline]
     pub fn take(&mut self, socket: RawFd, room: &mut [u8]) -> io::Result<Taken> {
         let mut asked = ZerocopyReceive {
-            address: self.start.as_ptr() as u64,
-            length: self.bytes as u32,
+            address: self.area.start.as_ptr() as u64,
+            length: self.area.bytes as u32,
             copybuf_address: room.as_mut_ptr() as u64,
             copybuf_len: room.len() as i32,
             ..ZerocopyReceive::default()
@@ -108,7 +99,7 @@ impl SocketPages {
             (true, n) => n as usize,
         };
         self.mapped = asked.length as usize;
-        assert!(self.mapped <= self.bytes && copied <= room.len(), "no more than there is room for");
+        assert!(self.mapped <= self.area.bytes && copied <= room.len(), "no more than there is room for");
         Ok(Taken::Bytes { mapped: self.mapped, copied, unmappable: asked.recv_skip_hint as usize })
     }
 
@@ -122,31 +113,15 @@ impl SocketPages {
     pub fn mapped(&self) -> &[u8] {
         // SAFETY: the kernel put pages behind these addresses, readable, and takes them away only in
         // `take`, which borrows exclusively; they belong to no sender's memory, so nobody writes them.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.mapped) }
-    }
-}
-
-impl Drop for SocketPages {
-    fn drop(&mut self) {
-        // SAFETY: a mapping of ours that nothing borrows any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        unsafe { std::slice::from_raw_parts(self.area.start.as_ptr(), self.mapped) }
     }
 }
 
 /// Sleeps until something can be received, as the low-water mark has it, or the stream has ended.
 #[inline]
 pub fn wait_readable(socket: RawFd) -> io::Result<()> {
-    let mut poll = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
-    loop {
-        // SAFETY: one live pollfd.
-        if unsafe { libc::poll(&mut poll, 1, -1) } >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    while poll(socket, libc::POLLIN, -1)?.is_none() {}
+    Ok(())
 }
 
 #[cfg(test)]

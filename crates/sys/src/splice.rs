@@ -3,11 +3,12 @@
 //!
 //! Sources: splice(2), vmsplice(2), sendfile(2), memfd_create(2), fcntl(2) (F_SETPIPE_SZ), pipe(7).
 
-use super::call;
 use super::socket::{advance, length_or_retry};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::pipe::fcntl_setpipe_size;
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 pub use libc::{SPLICE_F_MORE as MORE, SPLICE_F_MOVE as MOVE, SPLICE_F_NONBLOCK as NONBLOCK};
@@ -15,20 +16,16 @@ pub use libc::{SPLICE_F_MORE as MORE, SPLICE_F_MOVE as MOVE, SPLICE_F_NONBLOCK a
 /// A pipe of a stated size.
 #[derive(Debug)]
 pub struct Pipe {
-    reader: OwnedFd,
-    writer: OwnedFd,
+    reader: PipeReader,
+    writer: PipeWriter,
 }
 
 impl Pipe {
     /// The kernel rounds the size up to a power of two of pages. An ordinary user may not go beyond
     /// fs.pipe-max-size, nor beyond fs.pipe-user-pages-soft with all pipes together (EPERM).
     pub fn sized(bytes: usize) -> io::Result<Pipe> {
-        let (reader, writer) = call::pipe()?;
-        let size = libc::c_int::try_from(bytes).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: takes numbers only.
-        if unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, size) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let (reader, writer) = io::pipe()?;
+        fcntl_setpipe_size(&writer, bytes)?;
         Ok(Pipe { reader, writer })
     }
 
@@ -53,9 +50,16 @@ impl Pipe {
     }
 }
 
-fn splice(from: RawFd, offset: *mut i64, to: RawFd, bytes: usize, flags: libc::c_uint) -> io::Result<usize> {
+#[inline]
+pub(super) fn splice(
+    from: RawFd,
+    offset: *mut i64,
+    to: RawFd,
+    bytes: usize,
+    flags: libc::c_uint,
+) -> io::Result<usize> {
     loop {
-        // SAFETY: `offset` is null or comes from a live reference of `fill`; the rest is numbers.
+        // SAFETY: `offset` is null or comes from a live reference of the caller's; the rest is numbers.
         let moved = unsafe { libc::splice(from, offset, to, std::ptr::null_mut(), bytes, flags) };
         if let Some(moved) = length_or_retry(moved)? {
             return Ok(moved);
@@ -87,13 +91,7 @@ pub fn ended() -> io::Error {
 
 /// A file without a name, in memory, with this content: its pages are page cache.
 pub fn memory_file(content: &[u8]) -> io::Result<File> {
-    // SAFETY: the name is a live string that ends in a zero byte.
-    let fd = unsafe { libc::memfd_create(c"syscost".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is fresh and owned by nobody else.
-    let file = File::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    let file = File::from(memfd_create("syscost", MemfdFlags::CLOEXEC)?);
     file.write_all_at(content, 0)?;
     Ok(file)
 }

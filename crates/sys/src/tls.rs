@@ -4,6 +4,7 @@
 //! encryption and protects nothing; no secret may ever go through it.
 //! Sources: Documentation/networking/tls.rst, linux/tls.h, RFC 8446, RFC 5116.
 
+use super::socket::{option_into, set_option_of};
 use std::io;
 use std::os::fd::RawFd;
 
@@ -33,7 +34,7 @@ pub enum Direction {
 
 /// Puts the TLS layer on a connected TCP socket: from now on it can be given keys.
 pub fn layer(socket: RawFd) -> io::Result<()> {
-    set(socket, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
+    set_option_of(socket, libc::IPPROTO_TCP, libc::TCP_ULP, b"tls")
 }
 
 /// From now on this direction is TLS 1.3 records of AES-128-GCM under the test key.
@@ -53,7 +54,7 @@ pub fn encrypt(socket: RawFd, direction: Direction) -> io::Result<()> {
     // SAFETY: plain integers and arrays without padding (2 + 2 + 8 + 16 + 4 + 8), live for the call.
     let bytes =
         unsafe { std::slice::from_raw_parts((&raw const info).cast::<u8>(), std::mem::size_of_val(&info)) };
-    set(socket, libc::SOL_TLS, option, bytes)
+    set_option_of(socket, libc::SOL_TLS, option, bytes)
 }
 
 /// Bytes of a record beside its payload: header, type of its content, tag (RFC 8446, 5.2).
@@ -69,19 +70,9 @@ pub fn records_made(socket: RawFd) -> io::Result<u64> {
         salt: [0; 4],
         record: [0; 8],
     };
-    let mut length = std::mem::size_of_val(&info) as libc::socklen_t;
-    // SAFETY: the structure is live and `length` is its size; any bytes make a valid one.
-    let result =
-        unsafe { libc::getsockopt(socket, libc::SOL_TLS, TLS_TX, (&raw mut info).cast(), &raw mut length) };
-    if result == 0 { Ok(u64::from_be_bytes(info.record)) } else { Err(io::Error::last_os_error()) }
-}
-
-fn set(socket: RawFd, level: libc::c_int, option: libc::c_int, value: &[u8]) -> io::Result<()> {
-    // SAFETY: pointer and length are of a live slice, which is only read.
-    let result = unsafe {
-        libc::setsockopt(socket, level, option, value.as_ptr().cast(), value.len() as libc::socklen_t)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // SAFETY: any bytes make a valid one.
+    unsafe { option_into(socket, libc::SOL_TLS, TLS_TX, &mut info) }?;
+    Ok(u64::from_be_bytes(info.record))
 }
 
 #[cfg(test)]

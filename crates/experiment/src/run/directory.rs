@@ -4,12 +4,12 @@
 //! Nothing is written here. Sources: symlink(7), proc(5) on /proc/self/fd, inode(7) on links.
 
 use super::errors::{WriteError, write_error};
+use rustix::process::geteuid;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use syscost_sys::process;
 
 /// The directory that was opened first: what is written goes there, whatever has its name by then.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl OpenDirectory {
     pub(super) fn open(path: &Path) -> Result<OpenDirectory, WriteError> {
         let fail = |e| write_error(path, e);
         let link = fs::symlink_metadata(path).map_err(fail)?;
-        let strange = link.is_symlink() && ![0, process::effective_uid()].contains(&link.uid());
+        let strange = link.is_symlink() && ![0, geteuid().as_raw()].contains(&link.uid());
         if strange {
             return Err(fail(io::Error::from_raw_os_error(libc::ELOOP)));
         }

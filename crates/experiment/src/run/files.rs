@@ -12,6 +12,8 @@ use super::rows::{self, BadField};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -22,7 +24,6 @@ use syscost_core::axis::{Name, Value};
 use syscost_core::sample::Sample;
 use syscost_core::units::count;
 use syscost_measure::probe;
-use syscost_sys::lock;
 
 pub const RECORD: &str = "run.json";
 pub const SAMPLES: &str = "samples.csv";
@@ -282,9 +283,10 @@ fn regular(file: &File) -> io::Result<()> {
 /// False where the file system has no locks (some network mounts): it is still usable by one writer.
 fn take_lock(file: &File, dir: &Path) -> Result<bool, WriteError> {
     regular(file).and_then(|()| one_name(file)).map_err(|e| write_error(&dir.join(SAMPLES), e))?;
-    match lock::exclusive(file) {
+    // The kernel drops the lock with its last holder, also after kill -9: nothing stale is left.
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(WriteError::InUse { path: dir.into() }),
+        Err(Errno::WOULDBLOCK) => Err(WriteError::InUse { path: dir.into() }),
         Err(_) => Ok(false),
     }
 }

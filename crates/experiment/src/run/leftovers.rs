@@ -4,6 +4,7 @@
 //! this user, and the process that it names is no more. Nothing else is touched, whatever its name.
 
 use super::files::{RECORD, SAMPLES};
+use rustix::process::geteuid;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +30,7 @@ fn maker(file: &str) -> Option<&str> {
 fn is_left(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let maker = name.to_str().and_then(maker);
-    let ours = entry.metadata().is_ok_and(|m| m.is_file() && m.uid() == process::effective_uid());
+    let ours = entry.metadata().is_ok_and(|m| m.is_file() && m.uid() == geteuid().as_raw());
     ours && maker.and_then(process::lives) == Some(false)
 }
 
@@ -46,7 +47,7 @@ pub(super) fn only_a_beginning(dir: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
-        let empty = metadata.is_file() && metadata.len() == 0 && metadata.uid() == process::effective_uid();
+        let empty = metadata.is_file() && metadata.len() == 0 && metadata.uid() == geteuid().as_raw();
         if entry.file_name() == SAMPLES && empty {
             begun = true;
         } else if !is_left(&entry) || !entry.file_name().to_string_lossy().contains(RECORD) {

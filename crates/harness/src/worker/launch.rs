@@ -2,7 +2,7 @@
 
 use super::path::WorkerPlace;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -77,10 +77,10 @@ impl Worker {
     }
 
     /// What can be read when it has spoken or ended.
-    pub fn line(&self) -> RawFd {
+    pub fn line(&self) -> BorrowedFd<'_> {
         match self {
-            Worker::Near(near) => near.output.as_raw_fd(),
-            Worker::Far(far) => far.as_raw_fd(),
+            Worker::Near(near) => near.output.as_fd(),
+            Worker::Far(far) => far.as_fd(),
         }
     }
 
@@ -165,7 +165,7 @@ impl Near {
         let Some(errors) = self.child.stderr.as_mut() else { return String::new() };
         let mut words = vec![0; LONGEST_WORDS];
         let mut length = 0;
-        while length < words.len() && process::wait_readable(errors.as_raw_fd(), 0).unwrap_or(false) {
+        while length < words.len() && process::wait_readable(&*errors, Duration::ZERO).unwrap_or(false) {
             match errors.read(&mut words[length..]) {
                 Ok(0) | Err(_) => break,
                 Ok(more) => length += more,

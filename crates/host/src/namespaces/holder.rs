@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
-use syscost_sys::{namespace, program};
+use syscost_sys::{namespace, process, program};
 
 /// The hidden subcommand; the request follows it as JSON.
 pub const SUBCOMMAND: &str = "namespace-holder";
@@ -59,11 +59,11 @@ pub fn main() -> i32 {
 }
 
 fn keep(request: Request) -> Result<(OwnedFd, Built), RefusedStep> {
-    namespace::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
     namespace::unshare_user().at(BuildStep::UserNamespace, "make a user namespace")?;
     // A change of credentials takes both back.
-    namespace::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
+    process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
     let user_ns = namespace::current_user().at(BuildStep::UserNamespace, "open the user namespace")?;
     Ok((user_ns, build::build(request)?))

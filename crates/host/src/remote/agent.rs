@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,7 +75,7 @@ impl Read for AgentInput {
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            if process::wait_readable(self.input.as_raw_fd(), left.as_millis() as i32 + 1)? {
+            if process::wait_readable(&self.input, left)? {
                 self.heard = Instant::now();
                 return self.input.read(buffer);
             }

@@ -10,7 +10,7 @@ use super::target::Target;
 use super::{HEARTBEAT, plain};
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -258,9 +258,9 @@ impl Read for FarWorker {
     }
 }
 
-impl AsRawFd for FarWorker {
-    fn as_raw_fd(&self) -> RawFd {
-        self.output.as_raw_fd()
+impl AsFd for FarWorker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
     }
 }
 

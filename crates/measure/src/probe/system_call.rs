@@ -8,6 +8,7 @@ use super::prediction::{Account, Inputs, RowRef};
 use super::row::Row;
 use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, Window, batch, timer};
 use anyhow::{Context, Result, bail};
+use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
@@ -180,7 +181,7 @@ fn clock_gettime(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> 
 }
 
 fn pipe_write_read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    let (reader, writer) = call::pipe().context("cannot make a pipe")?;
+    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     let mut sent = 0u8;
     let mut byte = [0];
     checked(task, channel, || {
@@ -190,7 +191,7 @@ fn pipe_write_read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>
 }
 
 fn eventfd_write_read(task: &Task, channel: &mut dyn Channel) -> Result<Vec<Window>> {
-    let event = call::eventfd().context("cannot make an eventfd")?;
+    let event = eventfd(0, EventfdFlags::CLOEXEC).context("cannot make an eventfd")?;
     let mut count = [0; 8];
     let one = 1u64.to_ne_bytes();
     checked(task, channel, || {

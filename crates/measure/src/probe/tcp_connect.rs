@@ -158,7 +158,7 @@ fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let mut connections = 0;
     loop {
         let next = acceptor.next(Instant::now() + SET_UP_LIMIT)?;
-        let (_, mut stream) = next.context("the client stopped connecting")?;
+        let mut stream = TcpStream::from(next.context("the client stopped connecting")?.1);
         let welcomed = stream.write_all(&[WELCOME]);
         let mut byte = [0];
         // A reset ends a connection too: the client's way to leave no TIME_WAIT.

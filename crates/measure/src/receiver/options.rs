@@ -53,11 +53,11 @@ pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING];
 /// machine, or this user, cannot have it.
 pub fn apply(socket: RawFd, point: &Point) -> anyhow::Result<()> {
     if let Some(bytes) = point.int_at(LOW_WATER.id) {
-        socket::set_low_water(socket, bytes as libc::c_int)?;
+        socket::set_option(socket, libc::SO_RCVLOWAT, bytes as libc::c_int)?;
     }
     let busy_poll_us = point.int_at(BUSY_POLL.id).unwrap_or(0);
     if busy_poll_us > 0 {
-        socket::set_busy_poll(socket, busy_poll_us as libc::c_int)
+        socket::set_option(socket, libc::SO_BUSY_POLL, busy_poll_us as libc::c_int)
             .map_err(|error| busy_poll_refused(&error))?;
     }
     Ok(())
@@ -100,10 +100,10 @@ pub const NAPI_ID: &str = "incoming_napi_id";
 pub fn facts(socket: RawFd, point: &Point) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     if point.int_at(BUSY_POLL.id).unwrap_or(0) > 0 {
-        if let Ok(us) = socket::busy_poll(socket) {
+        if let Ok(us) = socket::option(socket, libc::SO_BUSY_POLL) {
             facts.insert("busy_poll_us".into(), us.to_string());
         }
-        if let Ok(id) = socket::incoming_napi_id(socket) {
+        if let Ok(id) = socket::option(socket, libc::SO_INCOMING_NAPI_ID) {
             facts.insert(NAPI_ID.into(), id.to_string());
         }
     }
@@ -172,7 +172,7 @@ mod tests {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         let fd = socket.as_raw_fd();
         apply(fd, &point(&LOW_WATER, Value::Int(4096))).unwrap();
-        assert_eq!(socket::low_water(fd).unwrap(), 4096);
+        assert_eq!(socket::option(fd, libc::SO_RCVLOWAT).unwrap(), 4096);
         assert!(facts(fd, &Point::default()).is_empty(), "nothing was asked");
         let busy = point(&BUSY_POLL, Value::Int(50));
         match apply(fd, &busy) {

@@ -7,10 +7,11 @@
 
 use super::options::{LOW_WATER, ReceiveWait, WAITING};
 use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
+use rustix::io::ioctl_fionbio;
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use syscost_core::axis::Axis;
-use syscost_sys::drain::{self, Drain};
+use syscost_sys::drain::Drain;
 
 /// 64 pages, each of which may hold up to 32 KiB that were sent by one call. An ordinary user may have some
 /// hundred of them (fs.pipe-user-pages-soft).
@@ -39,7 +40,8 @@ impl Receive for SpliceNull {
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
         let waiting = ReceiveWait::of(setup.point);
         if waiting == ReceiveWait::Spin {
-            drain::never_wait(setup.socket)?;
+            // SAFETY: the connection holds the descriptor for as long as its receiver lives.
+            ioctl_fionbio(unsafe { BorrowedFd::borrow_raw(setup.socket) }, true)?;
         }
         Ok(Box::new(Splicer { socket: setup.socket, waiting, drain: Drain::of(PIPE_BYTES)?, moved: 0 }))
     }

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::mpsc::{self, Receiver};
 use syscost_host::{Unavailable, scarce, topology};
-use syscost_sys::capability::{self, Capability};
+use syscost_sys::capability;
 use syscost_sys::{process, signals};
 
 /// A process did not run for a while: it was stopped, or all of the machine was.
@@ -26,7 +26,7 @@ const ORPHANED: i32 = 3;
 
 /// The whole life of a worker process; returns its exit status.
 pub fn main() -> i32 {
-    process::die_with_parent();
+    let _ = process::die_with_parent();
     process::prefer_as_victim();
     signals::note_continuations();
     match play().map(marked) {
@@ -99,8 +99,8 @@ fn find_files(task: &mut Task) -> Vec<File> {
 /// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
 fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
     let ports = task.ports.map(|_| LOW_PORTS);
-    let kept: Vec<Capability> = rights.0.into_iter().chain(ports).map(|right| right.capability).collect();
-    capability::keep_only(&kept).context("cannot give up rights that this role does not need")
+    let kept = rights.0.into_iter().chain(ports).map(|right| right.capability).collect();
+    capability::keep_only(kept).context("cannot give up rights that this role does not need")
 }
 
 /// Reads frames on a thread of its own, so that the end of the harness is noticed at any time.

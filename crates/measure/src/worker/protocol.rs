@@ -4,7 +4,7 @@
 use crate::probe::{RoleReport, Task};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use syscost_host::Unavailable;
 
@@ -130,7 +130,7 @@ pub const LOOK: Duration = Duration::from_millis(100);
 /// A process that only waits gets a CPU again sooner than this, on a busy machine too.
 const STOOD_STILL: Duration = Duration::from_secs(1);
 
-impl<R: Read + AsRawFd> Read for Patient<'_, R> {
+impl<R: Read + AsFd> Read for Patient<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if (self.interrupted)() {
@@ -140,7 +140,7 @@ impl<R: Read + AsRawFd> Read for Patient<'_, R> {
             let wait = left.min(LOOK);
             let began = Instant::now();
             // What was said in time is heard, however late this process comes to listen.
-            if syscost_sys::process::wait_readable(self.pipe.as_raw_fd(), wait.as_millis() as i32 + 1)? {
+            if syscost_sys::process::wait_readable(&*self.pipe, wait)? {
                 self.deadline.waited(wait, began.elapsed());
                 return self.pipe.read(buffer);
             }

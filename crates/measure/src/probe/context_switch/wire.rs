@@ -4,7 +4,8 @@
 //! async-signal-safe, because one end may be a forked child. Sources: pipe(7), eventfd(2),
 //! futex(2).
 
-use std::io;
+use rustix::event::{EventfdFlags, eventfd};
+use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use syscost_sys::call;
@@ -38,11 +39,11 @@ pub trait Wire: Sync {
 }
 
 /// A pipe for each direction, and one of its own.
-pub struct Pipes([(OwnedFd, OwnedFd); 3]);
+pub struct Pipes([(PipeReader, PipeWriter); 3]);
 
 impl Wire for Pipes {
     fn new(_: bool) -> io::Result<Pipes> {
-        Ok(Pipes([call::pipe()?, call::pipe()?, call::pipe()?]))
+        Ok(Pipes([io::pipe()?, io::pipe()?, io::pipe()?]))
     }
 
     #[inline]
@@ -69,7 +70,8 @@ pub struct Eventfds([OwnedFd; 3]);
 
 impl Wire for Eventfds {
     fn new(_: bool) -> io::Result<Eventfds> {
-        Ok(Eventfds([call::eventfd()?, call::eventfd()?, call::eventfd()?]))
+        let counter = || eventfd(0, EventfdFlags::CLOEXEC);
+        Ok(Eventfds([counter()?, counter()?, counter()?]))
     }
 
     #[inline]

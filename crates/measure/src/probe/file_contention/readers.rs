@@ -11,7 +11,7 @@ use super::{FILE_SIZE, PROCESSES};
 use crate::probe::quantities;
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::os::fd::AsRawFd;
+use std::time::Duration;
 use syscost_core::sample::Quantity;
 use syscost_core::stats;
 use syscost_host::clock::monotonic_ns;
@@ -30,7 +30,7 @@ const WRONG: i32 = 2;
 /// The deadline that means: no more windows.
 const END: u64 = 0;
 /// A child that is told nothing for so long has no worker any more.
-const PATIENCE_MS: i32 = 30_000;
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let count = task.point.int(PROCESSES).context("the point names no processes")?;
@@ -151,7 +151,7 @@ fn serve(
     times.fill(1);
     let mut next = order.iter().cycle();
     let mut deadline = [0u8; 8];
-    while process::wait_readable(commands.as_raw_fd(), PATIENCE_MS).is_ok_and(|ready| ready)
+    while process::wait_readable(&*commands, PATIENCE).is_ok_and(|ready| ready)
         && commands.read_exact(&mut deadline).is_ok()
     {
         let deadline = u64::from_le_bytes(deadline);

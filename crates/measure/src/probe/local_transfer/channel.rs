@@ -4,6 +4,7 @@
 //! token and its number; a stranger's is closed and never counted. Source: unix(7).
 
 use anyhow::{Context, Result, ensure};
+use socket2::Socket;
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -12,16 +13,16 @@ use syscost_host::remote::reach::WELCOME;
 use syscost_sys::random;
 
 /// A listener, and its name: not the token, since names can be read by everybody.
-pub fn listen() -> Result<(UnixListener, String)> {
+pub fn listen() -> Result<(Socket, String)> {
     let name = format!("syscost-{}", random::token().context("the kernel gives no random numbers")?);
     let address = SocketAddr::from_abstract_name(&name)?;
     let listener = UnixListener::bind_addr(&address).context("cannot listen on a Unix socket")?;
-    Ok((listener, name))
+    Ok((listener.into(), name))
 }
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
-pub fn accept(listener: &UnixListener, token: &str, count: usize) -> Result<Vec<UnixStream>> {
-    acceptor::accept_all(listener, token, count, |stream| {
+pub fn accept(listener: &Socket, token: &str, count: usize) -> Result<Vec<UnixStream>> {
+    acceptor::accept_all(listener, token, count, |stream: &mut UnixStream| {
         stream.write_all(&[WELCOME]).context("cannot welcome a connection")
     })
 }

@@ -6,11 +6,12 @@ use crate::mechanism::{self, Sender};
 use crate::message::Message;
 use crate::receiver::Receiver;
 use anyhow::{Context, Result};
+use rustix::pipe::fcntl_setpipe_size;
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use syscost_core::axis::Point;
-use syscost_sys::{call, pass};
+use syscost_sys::pass;
 
 /// What every user may ask for unless fs.pipe-max-size was lowered; a pipe is 64 KiB otherwise.
 const PIPE_BYTES: usize = 1 << 20;
@@ -31,11 +32,11 @@ impl Carrier for PipeCarrier {
     }
 
     fn receive(&self, channel: &UnixStream, _: &Point) -> Result<Box<dyn Receiver>> {
-        let (reader, writer) = call::pipe().context("cannot make a pipe")?;
+        let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
         // A user whose pipes together are over fs.pipe-user-pages-soft keeps the size that there is.
-        let _ = call::set_pipe_bytes(&reader, PIPE_BYTES);
+        let _ = fcntl_setpipe_size(&reader, PIPE_BYTES);
         pass::send_file(channel, writer.as_fd()).context("cannot pass the pipe")?;
-        Ok(Box::new(FileTaker::new(File::from(reader))))
+        Ok(Box::new(FileTaker::new(File::from(OwnedFd::from(reader)))))
     }
 
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>> {

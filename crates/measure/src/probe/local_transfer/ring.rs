@@ -8,9 +8,10 @@
 //! Programs" (1977); futex(2).
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{Ordering, fence};
+use std::time::Duration;
 use syscost_sys::call;
 use syscost_sys::clock;
 use syscost_sys::process::wait_readable;
@@ -96,7 +97,7 @@ impl RingEnd {
             let woken = call::futex_wait(self.memory.word32(sleeper), 1, true, SLEEP_NS);
             let late = woken < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ETIMEDOUT);
             // What the peer did before it went counts: only then is its absence looked at.
-            if late && !done(self) && wait_readable(self.peer.as_raw_fd(), 0)? {
+            if late && !done(self) && wait_readable(&self.peer, Duration::ZERO)? {
                 return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the other process went away"));
             }
         }

@@ -31,7 +31,7 @@ impl SideReading {
             messages,
             tally: sender.tally(),
             receive_calls: answers.map_or(0, |stream| stream.system_calls),
-            retransmits: socket::total_retransmits(socket.as_raw_fd()).context("cannot read TCP_INFO")?,
+            retransmits: socket::segments(socket.as_raw_fd()).context("cannot read TCP_INFO")?.retransmitted,
         })
     }
 }

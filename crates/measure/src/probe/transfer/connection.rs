@@ -101,7 +101,7 @@ pub fn by_thread(task: &Task, streams: Vec<TcpStream>) -> Vec<Vec<TcpStream>> {
 
 /// Accepts `count` connections that present the token, in the order of their numbers.
 pub fn accept(listener: &Socket, token: &str, point: &Point, count: usize) -> Result<Vec<TcpStream>> {
-    acceptor::accept_all(listener, token, count, |stream| {
+    acceptor::accept_all(listener, token, count, |stream: &mut TcpStream| {
         options(&socket2::SockRef::from(&*stream), point)?;
         stream.write_all(&[WELCOME]).context("cannot welcome a connection")?;
         leave_interactive_mode(stream).context("cannot set TCP_QUICKACK")
