@@ -42,18 +42,21 @@ pub fn empty_loop(n: u64) -> Option<u64> {
     EMPTY.map(|run| run(n.max(1)))
 }
 
-/// Defines a procedure and its loop. `$set` puts the arguments, `$add` adds the last one to the
-/// sum, `$enter` and `$leave` keep the stack aligned for it, `$clean` takes arguments off the stack.
+/// A procedure and its loop: these instructions put the arguments, and this one adds the last to the sum.
+/// Around the call the stack is kept aligned, and arguments are taken off it again.
 #[cfg(target_arch = "x86_64")]
-macro_rules! procedure {
-    ($procedure:ident, $run:ident, $enter:literal, [$($set:literal),*], $clean:literal, $leave:literal, $add:literal) => {
+macro_rules! calls {
+    ([$($set:literal),*], $add:literal) => {
+        calls!("", [$($set),*], "", "", $add)
+    };
+    ($enter:literal, [$($set:literal),*], $clean:literal, $leave:literal, $add:literal) => {{
         #[unsafe(naked)]
-        extern "C" fn $procedure() {
+        extern "C" fn procedure() {
             core::arch::naked_asm!($add, "ret")
         }
 
         #[unsafe(naked)]
-        extern "C" fn $run(_n: u64) -> u64 {
+        extern "C" fn run(_n: u64) -> u64 {
             core::arch::naked_asm!(
                 "push rbx",
                 $enter,
@@ -69,57 +72,16 @@ macro_rules! procedure {
                 $leave,
                 "pop rbx",
                 "ret",
-                procedure = sym $procedure,
+                procedure = sym procedure,
             )
         }
-    };
+        Calls { run, procedure }
+    }};
 }
 
 #[cfg(target_arch = "x86_64")]
 mod code {
     use super::Calls;
-
-    procedure!(none, call_none, "", [], "", "", "add rax, 1");
-    procedure!(one, call_one, "", ["mov edi, 1"], "", "", "add rax, rdi");
-    procedure!(two, call_two, "", ["mov edi, 3", "mov esi, 1"], "", "", "add rax, rsi");
-    procedure!(three, call_three, "", ["mov edi, 3", "mov esi, 4", "mov edx, 1"], "", "", "add rax, rdx");
-    procedure!(
-        four,
-        call_four,
-        "",
-        ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 1"],
-        "",
-        "",
-        "add rax, rcx"
-    );
-    procedure!(
-        five,
-        call_five,
-        "",
-        ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 1"],
-        "",
-        "",
-        "add rax, r8"
-    );
-    procedure!(
-        six,
-        call_six,
-        "",
-        ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 1"],
-        "",
-        "",
-        "add rax, r9"
-    );
-    // The seventh travels on the stack; it lies above the return address.
-    procedure!(
-        seven,
-        call_seven,
-        "sub rsp, 8",
-        ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 8", "push 1"],
-        "add rsp, 8",
-        "add rsp, 8",
-        "add rax, [rsp + 8]"
-    );
 
     #[unsafe(naked)]
     extern "C" fn empty(_n: u64) -> u64 {
@@ -138,28 +100,38 @@ mod code {
 
     pub const EMPTY: Option<extern "C" fn(u64) -> u64> = Some(empty);
     pub const CALLS: &[Calls] = &[
-        Calls { run: call_none, procedure: none },
-        Calls { run: call_one, procedure: one },
-        Calls { run: call_two, procedure: two },
-        Calls { run: call_three, procedure: three },
-        Calls { run: call_four, procedure: four },
-        Calls { run: call_five, procedure: five },
-        Calls { run: call_six, procedure: six },
-        Calls { run: call_seven, procedure: seven },
+        calls!([], "add rax, 1"),
+        calls!(["mov edi, 1"], "add rax, rdi"),
+        calls!(["mov edi, 3", "mov esi, 1"], "add rax, rsi"),
+        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 1"], "add rax, rdx"),
+        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 1"], "add rax, rcx"),
+        calls!(["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 1"], "add rax, r8"),
+        calls!(
+            ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 1"],
+            "add rax, r9"
+        ),
+        // The seventh travels on the stack; it lies above the return address.
+        calls!(
+            "sub rsp, 8",
+            ["mov edi, 3", "mov esi, 4", "mov edx, 5", "mov ecx, 6", "mov r8d, 7", "mov r9d, 8", "push 1"],
+            "add rsp, 8",
+            "add rsp, 8",
+            "add rax, [rsp + 8]"
+        ),
     ];
 }
 
 /// As above: eight arguments fit into registers here, so that the stack is left alone.
 #[cfg(target_arch = "aarch64")]
-macro_rules! procedure {
-    ($procedure:ident, $run:ident, [$($set:literal),*], $add:literal) => {
+macro_rules! calls {
+    ([$($set:literal),*], $add:literal) => {{
         #[unsafe(naked)]
-        extern "C" fn $procedure() {
+        extern "C" fn procedure() {
             core::arch::naked_asm!($add, "ret")
         }
 
         #[unsafe(naked)]
-        extern "C" fn $run(_n: u64) -> u64 {
+        extern "C" fn run(_n: u64) -> u64 {
             core::arch::naked_asm!(
                 "stp x29, x30, [sp, #-32]!",
                 "str x19, [sp, #16]",
@@ -175,39 +147,16 @@ macro_rules! procedure {
                 "ldr x19, [sp, #16]",
                 "ldp x29, x30, [sp], #32",
                 "ret",
-                procedure = sym $procedure,
+                procedure = sym procedure,
             )
         }
-    };
+        Calls { run, procedure }
+    }};
 }
 
 #[cfg(target_arch = "aarch64")]
 mod code {
     use super::Calls;
-
-    procedure!(none, call_none, [], "add x9, x9, #1");
-    procedure!(one, call_one, ["mov x0, #1"], "add x9, x9, x0");
-    procedure!(two, call_two, ["mov x0, #3", "mov x1, #1"], "add x9, x9, x1");
-    procedure!(three, call_three, ["mov x0, #3", "mov x1, #4", "mov x2, #1"], "add x9, x9, x2");
-    procedure!(four, call_four, ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #1"], "add x9, x9, x3");
-    procedure!(
-        five,
-        call_five,
-        ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #1"],
-        "add x9, x9, x4"
-    );
-    procedure!(
-        six,
-        call_six,
-        ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #7", "mov x5, #1"],
-        "add x9, x9, x5"
-    );
-    procedure!(
-        seven,
-        call_seven,
-        ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #7", "mov x5, #8", "mov x6, #1"],
-        "add x9, x9, x6"
-    );
 
     #[unsafe(naked)]
     extern "C" fn empty(_n: u64) -> u64 {
@@ -216,14 +165,28 @@ mod code {
 
     pub const EMPTY: Option<extern "C" fn(u64) -> u64> = Some(empty);
     pub const CALLS: &[Calls] = &[
-        Calls { run: call_none, procedure: none },
-        Calls { run: call_one, procedure: one },
-        Calls { run: call_two, procedure: two },
-        Calls { run: call_three, procedure: three },
-        Calls { run: call_four, procedure: four },
-        Calls { run: call_five, procedure: five },
-        Calls { run: call_six, procedure: six },
-        Calls { run: call_seven, procedure: seven },
+        calls!([], "add x9, x9, #1"),
+        calls!(["mov x0, #1"], "add x9, x9, x0"),
+        calls!(["mov x0, #3", "mov x1, #1"], "add x9, x9, x1"),
+        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #1"], "add x9, x9, x2"),
+        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #1"], "add x9, x9, x3"),
+        calls!(["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #1"], "add x9, x9, x4"),
+        calls!(
+            ["mov x0, #3", "mov x1, #4", "mov x2, #5", "mov x3, #6", "mov x4, #7", "mov x5, #1"],
+            "add x9, x9, x5"
+        ),
+        calls!(
+            [
+                "mov x0, #3",
+                "mov x1, #4",
+                "mov x2, #5",
+                "mov x3, #6",
+                "mov x4, #7",
+                "mov x5, #8",
+                "mov x6, #1"
+            ],
+            "add x9, x9, x6"
+        ),
     ];
 }
 

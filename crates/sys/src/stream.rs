@@ -96,48 +96,37 @@ pub fn sum_of_strided(words: &[u64], stride: usize) -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 fn best() -> Loops {
-    if is_x86_feature_detected!("avx2") {
-        return Loops {
-            name: "AVX2, vectors of 32 bytes",
-            // SAFETY: only called where the processor has AVX2, as `check`ed slices.
-            sum: |words| unsafe { avx2::sum(words) },
-            // SAFETY: as above.
-            fill: |words, value| unsafe { avx2::fill(words, value) },
-            // SAFETY: as above; `Loops::copy` compared the lengths.
-            copy: |to, from| unsafe { avx2::copy(to, from) },
-            // SAFETY: as above.
-            fill_past_caches: Some(|words, value| unsafe { avx2::fill_past_caches(words, value) }),
-        };
-    }
-    Loops {
-        name: "SSE2, vectors of 16 bytes",
-        // SAFETY: every x86-64 has SSE2; the slices are `check`ed.
-        sum: |words| unsafe { sse2::sum(words) },
-        // SAFETY: as above.
-        fill: |words, value| unsafe { sse2::fill(words, value) },
-        // SAFETY: as above; `Loops::copy` compared the lengths.
-        copy: |to, from| unsafe { sse2::copy(to, from) },
-        // SAFETY: as above.
-        fill_past_caches: Some(|words, value| unsafe { sse2::fill_past_caches(words, value) }),
-    }
+    if is_x86_feature_detected!("avx2") { avx2::LOOPS } else { sse2::LOOPS }
 }
 
 /// The four loops over one kind of vector.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_loops {
-    ($room:ident, $feature:literal, $vector:ident, $zero:ident, $load:ident, $store:ident, $stream:ident,
+    ($room:ident, $name:literal, $feature:literal, $vector:ident, $zero:ident, $load:ident, $store:ident, $stream:ident,
      $add:ident, $set:ident) => {
         /// Callers must have the instruction set, and pass whole aligned blocks.
         mod $room {
-            use super::BLOCK_WORDS;
+            use super::{BLOCK_WORDS, Loops};
             use core::arch::x86_64::*;
+
+            pub const LOOPS: Loops = Loops {
+                name: $name,
+                // SAFETY: only used where the processor has the instruction set, with `check`ed slices.
+                sum: |words| unsafe { sum(words) },
+                // SAFETY: as above.
+                fill: |words, value| unsafe { fill(words, value) },
+                // SAFETY: as above; `Loops::copy` compared the lengths.
+                copy: |to, from| unsafe { copy(to, from) },
+                // SAFETY: as above.
+                fill_past_caches: Some(|words, value| unsafe { fill_past_caches(words, value) }),
+            };
 
             const LANES: usize = size_of::<$vector>() / size_of::<u64>();
             /// Vectors in one turn of the loop.
             const TURN: usize = BLOCK_WORDS / LANES;
 
             #[target_feature(enable = $feature)]
-            pub unsafe fn sum(words: &[u64]) -> u64 {
+            unsafe fn sum(words: &[u64]) -> u64 {
                 let mut sums = [$zero(); TURN];
                 let mut at = words.as_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
@@ -154,7 +143,7 @@ macro_rules! vector_loops {
             }
 
             #[target_feature(enable = $feature)]
-            pub unsafe fn fill(words: &mut [u64], value: u64) {
+            unsafe fn fill(words: &mut [u64], value: u64) {
                 let vector = $set(value as i64);
                 let mut at = words.as_mut_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
@@ -167,7 +156,7 @@ macro_rules! vector_loops {
             }
 
             #[target_feature(enable = $feature)]
-            pub unsafe fn copy(to: &mut [u64], from: &[u64]) {
+            unsafe fn copy(to: &mut [u64], from: &[u64]) {
                 let mut to = to.as_mut_ptr().cast::<$vector>();
                 let mut at = from.as_ptr().cast::<$vector>();
                 for _ in 0..from.len() / BLOCK_WORDS {
@@ -180,7 +169,7 @@ macro_rules! vector_loops {
             }
 
             #[target_feature(enable = $feature)]
-            pub unsafe fn fill_past_caches(words: &mut [u64], value: u64) {
+            unsafe fn fill_past_caches(words: &mut [u64], value: u64) {
                 let vector = $set(value as i64);
                 let mut at = words.as_mut_ptr().cast::<$vector>();
                 for _ in 0..words.len() / BLOCK_WORDS {
@@ -202,6 +191,7 @@ macro_rules! vector_loops {
 #[cfg(target_arch = "x86_64")]
 vector_loops!(
     avx2,
+    "AVX2, vectors of 32 bytes",
     "avx2",
     __m256i,
     _mm256_setzero_si256,
@@ -214,6 +204,7 @@ vector_loops!(
 #[cfg(target_arch = "x86_64")]
 vector_loops!(
     sse2,
+    "SSE2, vectors of 16 bytes",
     "sse2",
     __m128i,
     _mm_setzero_si128,
@@ -267,22 +258,10 @@ mod tests {
     }
 
     fn all() -> Vec<Loops> {
-        #[cfg(target_arch = "x86_64")]
-        let narrow = Loops {
-            name: "SSE2",
-            // SAFETY: every x86-64 has SSE2.
-            sum: |words| unsafe { sse2::sum(words) },
-            // SAFETY: as above.
-            fill: |words, value| unsafe { sse2::fill(words, value) },
-            // SAFETY: as above.
-            copy: |to, from| unsafe { sse2::copy(to, from) },
-            // SAFETY: as above.
-            fill_past_caches: Some(|words, value| unsafe { sse2::fill_past_caches(words, value) }),
-        };
         vec![
             Loops::here(),
             #[cfg(target_arch = "x86_64")]
-            narrow,
+            sse2::LOOPS,
         ]
     }
 
