@@ -3,8 +3,8 @@
 //! What the longer system call costs beside `pack_send`. Source: sendto(2).
 //!
 //! Template of a mechanism. Why each method is there:
-//! - `about()`: `list`, help, reports and docs derive from it. The facts decide class, audits and predictions.
-//! - `axes()`: flags and CSV columns that only this mechanism and its kin have. Default: none.
+//! - `about()`: `list`, help, reports and docs derive from it. The facts decide class, audits and predictions;
+//!   `axes` are flags and CSV columns that only this mechanism and its kin have.
 //! - `available()`: tries whether this machine can do it, with a reason and a remedy. Default: yes.
 //! - `fits()`: the same for one point. Default: yes.
 //! - `messages_held()`: a plan too large for memory is refused before it starts. Default: a call's, packed.
@@ -25,12 +25,10 @@ impl Mechanism for SendTo {
         About {
             id: "sendto",
             title: "sendto",
-            aliases: &[],
             summary: "memcpy of the eight fields into one buffer, then one sendto(2)",
             source: "sendto(2)",
-            // true: a bare `syscost run` measures it.
-            in_default: false,
-            facts: Sending { packing: Packing::Packed, handover: Handover::Copied, reuse: Reuse::AtReturn },
+            // With `in_default: true` a bare `syscost run` measures it.
+            ..About::of(Sending::of(Packing::Packed, Handover::Copied, Reuse::AtReturn))
         }
     }
 

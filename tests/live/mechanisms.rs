@@ -28,7 +28,7 @@ fn names(mechanisms: &[&dyn mechanism::Mechanism]) -> String {
 /// Those with this axis.
 fn with(test: &str, axis: &str) -> String {
     let mut having = available(test);
-    having.retain(|m| m.axes().iter().any(|a| a.id == axis));
+    having.retain(|m| m.about().axes.iter().any(|a| a.id == axis));
     assert!(!having.is_empty(), "{axis}");
     names(&having)
 }

@@ -96,22 +96,14 @@ fn listing() -> Result<Listing> {
         version: env!("CARGO_PKG_VERSION"),
         experiments,
         probes: probe::ALL.iter().map(|p| probe_entry(*p)).collect(),
-        mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), None, m.axes(), m.available())).collect(),
-        receivers: receiver::ALL
-            .iter()
-            .map(|r| way(r.about(), Some(r.delivers()), r.axes(), r.available()))
-            .collect(),
+        mechanisms: mechanism::ALL.iter().map(|m| way(m.about(), None, m.available())).collect(),
+        receivers: receiver::ALL.iter().map(|r| way(r.about(), Some(r.delivers()), r.available())).collect(),
     })
 }
 
-fn way<Facts>(
-    about: About<Facts>,
-    delivers: Option<bool>,
-    axes: &'static [Axis],
-    available: Result<(), Unavailable>,
-) -> WayEntry {
+fn way<Facts>(about: About<Facts>, delivers: Option<bool>, available: Result<(), Unavailable>) -> WayEntry {
     let why = available.err();
-    let axes = axes.iter().map(|axis| axis.id).collect();
+    let axes = about.axes.iter().map(|axis| axis.id).collect();
     WayEntry { about: about.with(()), delivers, axes, available: why.is_none(), why }
 }
 
@@ -257,7 +249,7 @@ mod tests {
                 summary: "one system call for each of the eight fields, so that a line has to be broken",
                 source: "",
                 in_default,
-                facts: (),
+                ..About::of(())
             },
             delivers: None,
             axes: vec![],

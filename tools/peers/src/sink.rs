@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
     let receive =
         receiver::find(&options.receiver).with_context(|| format!("no receiver {}", options.receiver))?;
     let mut point = Point::default();
-    for axis in receive.axes() {
+    for axis in receive.about().axes {
         if let Some(value) = axis.default().into_iter().next() {
             point.set(axis.id, value);
         }

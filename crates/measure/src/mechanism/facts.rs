@@ -52,6 +52,10 @@ pub enum Reuse {
 }
 
 impl Sending {
+    pub const fn of(packing: Packing, handover: Handover, reuse: Reuse) -> Sending {
+        Sending { packing, handover, reuse }
+    }
+
     /// `None`: no other class competes with it.
     pub fn class(self) -> Option<Class> {
         match (self.packing, self.handover) {

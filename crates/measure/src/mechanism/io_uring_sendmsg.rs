@@ -2,15 +2,14 @@
 //!
 //! The kernel gathers the fields, as for sendmsg(2). Source: io_uring_enter(2) (IORING_OP_SENDMSG).
 
-use super::uring::Uring;
+use super::uring::{COPYING_AXES, Uring};
 use super::{About, Handover, Packing, Reuse, Sending};
 
 pub static IO_URING_SENDMSG: Uring = Uring(About {
     id: "io_uring_sendmsg",
     title: "io_uring sendmsg",
-    aliases: &[],
     summary: "IORING_OP_SENDMSG with eight iovecs; the messages of a call are linked requests of one submission",
     source: "io_uring_enter(2), IORING_OP_SENDMSG",
-    in_default: false,
-    facts: Sending { packing: Packing::ByKernel, handover: Handover::Copied, reuse: Reuse::AtReturn },
+    axes: COPYING_AXES,
+    ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))
 });

@@ -2,15 +2,14 @@
 //!
 //! The fields are sent again only after the kernel's notification. Source: io_uring_enter(2) (IORING_OP_SENDMSG_ZC).
 
-use super::uring::Uring;
+use super::uring::{Uring, ZERO_COPY_AXES};
 use super::{About, Handover, Packing, Reuse, Sending};
 
 pub static IO_URING_SENDMSG_ZC: Uring = Uring(About {
     id: "io_uring_sendmsg_zc",
     title: "io_uring zero-copy gather asked",
-    aliases: &[],
     summary: "IORING_OP_SENDMSG_ZC with eight iovecs, notifications with usage reports; the fields may be registered",
     source: "io_uring_enter(2), IORING_OP_SENDMSG_ZC",
-    in_default: false,
-    facts: Sending { packing: Packing::ByKernel, handover: Handover::Referenced, reuse: Reuse::AtCompletion },
+    axes: ZERO_COPY_AXES,
+    ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
 });

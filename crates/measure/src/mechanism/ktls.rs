@@ -2,11 +2,10 @@
 //!
 //! Sources: Documentation/networking/tls.rst, RFC 8446.
 
-use super::{About, MESSAGES_PER_CALL, Mechanism, Sender, SenderSetup, Sending, Tally};
+use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
-use syscost_core::axis::Axis;
 use syscost_host::Unavailable;
 use syscost_sys::tls::{self, Direction};
 
@@ -19,11 +18,6 @@ pub struct Ktls {
 impl Mechanism for Ktls {
     fn about(&self) -> About<Sending> {
         self.about
-    }
-
-    /// Not MSG_MORE: shutdown(2) would lose a record that is left open.
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL]
     }
 
     /// Tries it on a connection of its own.

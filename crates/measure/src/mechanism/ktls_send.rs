@@ -6,21 +6,17 @@
 
 use super::ktls::Ktls;
 use super::send::Send;
-use super::{About, Handover, Packing, Reuse, Sending};
+use super::{About, Handover, MESSAGES_PER_CALL, Packing, Reuse, Sending};
 
 pub static KTLS_SEND: Ktls = Ktls {
     about: About {
         id: "ktls_send",
         title: "encrypted send (kTLS)",
-        aliases: &[],
         summary: "one contiguous buffer, one send(2), which the kernel encrypts (TLS 1.3, AES-128-GCM, in software)",
         source: "Documentation/networking/tls.rst",
-        in_default: false,
-        facts: Sending {
-            packing: Packing::Beforehand,
-            handover: Handover::Encrypted,
-            reuse: Reuse::AtReturn,
-        },
+        // Not MSG_MORE: shutdown(2) would lose a record that is left open.
+        axes: &[MESSAGES_PER_CALL],
+        ..About::of(Sending::of(Packing::Beforehand, Handover::Encrypted, Reuse::AtReturn))
     },
     sends: &Send,
 };

@@ -6,17 +6,17 @@
 
 use super::ktls::Ktls;
 use super::sendfile::SendFile;
-use super::{About, Handover, Packing, Reuse, Sending};
+use super::{About, Handover, MESSAGES_PER_CALL, Packing, Reuse, Sending};
 
 pub static KTLS_SENDFILE: Ktls = Ktls {
     about: About {
         id: "ktls_sendfile",
         title: "encrypted sendfile (kTLS)",
-        aliases: &[],
         summary: "sendfile(2) of a file in memory, which the kernel encrypts (TLS 1.3, AES-128-GCM, in software)",
         source: "Documentation/networking/tls.rst",
-        in_default: false,
-        facts: Sending { packing: Packing::Beforehand, handover: Handover::Encrypted, reuse: Reuse::File },
+        // Not MSG_MORE: shutdown(2) would lose a record that is left open.
+        axes: &[MESSAGES_PER_CALL],
+        ..About::of(Sending::of(Packing::Beforehand, Handover::Encrypted, Reuse::File))
     },
     sends: &SendFile,
 };

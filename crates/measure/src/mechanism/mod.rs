@@ -20,7 +20,7 @@ mod uring;
 mod zerocopy_ring;
 
 /// What a mechanism or a receiver is: words for `list`, help, reports and docs, and facts by type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct About<Facts> {
     /// `sendmsg`
     pub id: &'static str,
@@ -34,15 +34,32 @@ pub struct About<Facts> {
     pub source: &'static str,
     /// Part of the default study.
     pub in_default: bool,
+    /// Axes that only it (and its kin) has, e.g. the reap batch.
+    #[serde(skip)]
+    pub axes: &'static [Axis],
     /// What it does with each byte and with its memory. No word above decides anything.
     #[serde(skip)]
     pub facts: Facts,
 }
 
 impl<Facts> About<Facts> {
+    /// Not in the default study, without aliases and axes; each names its own texts.
+    pub const fn of(facts: Facts) -> About<Facts> {
+        About {
+            id: "",
+            title: "",
+            aliases: &[],
+            summary: "",
+            source: "",
+            in_default: false,
+            axes: &[],
+            facts,
+        }
+    }
+
     pub fn with<Other>(self, facts: Other) -> About<Other> {
-        let About { id, title, aliases, summary, source, in_default, .. } = self;
-        About { id, title, aliases, summary, source, in_default, facts }
+        let About { id, title, aliases, summary, source, in_default, axes, .. } = self;
+        About { id, title, aliases, summary, source, in_default, axes, facts }
     }
 }
 
@@ -100,11 +117,6 @@ pub trait Sender {
 
 pub trait Mechanism: Sync {
     fn about(&self) -> About<Sending>;
-
-    /// Axes that only this mechanism (and its kin) has, e.g. the reap batch.
-    fn axes(&self) -> &'static [Axis] {
-        &[]
-    }
 
     /// Can this machine do it? Tried, not guessed from a version.
     fn available(&self) -> Result<(), Unavailable> {

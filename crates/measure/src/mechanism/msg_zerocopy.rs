@@ -77,12 +77,8 @@ pub static MSG_ZEROCOPY: Zerocopy = Zerocopy {
         summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
         source: "Documentation/networking/msg_zerocopy.rst",
         in_default: true,
-        facts: Sending {
-            packing: Packing::ByKernel,
-            handover: Handover::Referenced,
-            reuse: Reuse::AtCompletion,
-        },
+        axes: REAP_AXES,
+        ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
     },
-    axes: REAP_AXES,
     shape,
 };

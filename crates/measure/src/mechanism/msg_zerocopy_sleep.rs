@@ -15,17 +15,10 @@ pub static MSG_ZEROCOPY_SLEEP: Zerocopy = Zerocopy {
     about: About {
         id: "msg_zerocopy_sleep",
         title: "zero-copy, sleeping",
-        aliases: &[],
         summary: "as msg_zerocopy with 256 in flight, drained after every send, and 1 ms naps instead of waiting",
         source: "Documentation/networking/msg_zerocopy.rst",
-        in_default: false,
-        facts: Sending {
-            packing: Packing::ByKernel,
-            handover: Handover::Referenced,
-            reuse: Reuse::AtCompletion,
-        },
+        ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::AtCompletion))
     },
-    axes: &[],
     shape: |_| RingShape {
         slots: IN_FLIGHT,
         per_call: 1,

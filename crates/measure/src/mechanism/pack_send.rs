@@ -9,7 +9,7 @@ use super::{
 use super::{copies, more_flag, per_call, sender};
 use crate::message::PAGE;
 use std::io;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::Point;
 use syscost_sys::{buffer::Buffer, socket};
 
 pub struct PackSend;
@@ -23,12 +23,9 @@ impl Mechanism for PackSend {
             summary: "memcpy of the eight fields into one buffer, then one send(2)",
             source: "send(2)",
             in_default: true,
-            facts: Sending { packing: Packing::Packed, handover: Handover::Copied, reuse: Reuse::AtReturn },
+            axes: &[MESSAGES_PER_CALL, MSG_MORE],
+            ..About::of(Sending::of(Packing::Packed, Handover::Copied, Reuse::AtReturn))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL, MSG_MORE]
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

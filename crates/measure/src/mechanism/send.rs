@@ -8,7 +8,6 @@ use super::{
 };
 use super::{contiguous, more_flag, per_call, sender};
 use std::io;
-use syscost_core::axis::Axis;
 use syscost_sys::socket;
 
 pub struct Send;
@@ -18,20 +17,12 @@ impl Mechanism for Send {
         About {
             id: "send",
             title: "contiguous send",
-            aliases: &[],
             summary: "one contiguous buffer, one send(2): the control, no gather",
             source: "send(2)",
             in_default: true,
-            facts: Sending {
-                packing: Packing::Beforehand,
-                handover: Handover::Copied,
-                reuse: Reuse::AtReturn,
-            },
+            axes: &[MESSAGES_PER_CALL, MSG_MORE],
+            ..About::of(Sending::of(Packing::Beforehand, Handover::Copied, Reuse::AtReturn))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL, MSG_MORE]
     }
 
     fn plain_calls(&self) -> bool {

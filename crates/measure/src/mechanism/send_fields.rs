@@ -5,7 +5,6 @@
 use super::{About, Handover, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending};
 use super::{more_flag, sender};
 use std::io;
-use syscost_core::axis::Axis;
 use syscost_sys::socket;
 
 pub struct SendFields;
@@ -15,16 +14,12 @@ impl Mechanism for SendFields {
         About {
             id: "send_fields",
             title: "two-copy, 8 sends",
-            aliases: &[],
             summary: "eight send(2) calls, one a field",
             source: "send(2)",
             in_default: true,
-            facts: Sending { packing: Packing::PerField, handover: Handover::Copied, reuse: Reuse::AtReturn },
+            axes: &[MSG_MORE],
+            ..About::of(Sending::of(Packing::PerField, Handover::Copied, Reuse::AtReturn))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MSG_MORE]
     }
 
     fn plain_calls(&self) -> bool {

@@ -12,16 +12,10 @@ pub static SEND_ZEROCOPY: Zerocopy = Zerocopy {
     about: About {
         id: "send_zerocopy",
         title: "zero-copy asked, no gather",
-        aliases: &[],
         summary: "one contiguous buffer with MSG_ZEROCOPY, completions reaped from the error queue: no gather",
         source: "Documentation/networking/msg_zerocopy.rst",
-        in_default: false,
-        facts: Sending {
-            packing: Packing::Beforehand,
-            handover: Handover::Referenced,
-            reuse: Reuse::AtCompletion,
-        },
+        axes: REAP_AXES,
+        ..About::of(Sending::of(Packing::Beforehand, Handover::Referenced, Reuse::AtCompletion))
     },
-    axes: REAP_AXES,
     shape,
 };

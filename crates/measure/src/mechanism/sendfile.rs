@@ -12,7 +12,6 @@ use super::{
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use syscost_core::axis::Axis;
 use syscost_host::Unavailable;
 use syscost_sys::splice;
 
@@ -23,20 +22,11 @@ impl Mechanism for SendFile {
         About {
             id: "sendfile",
             title: "zero-copy, sendfile",
-            aliases: &[],
             summary: "sendfile(2) of a file in memory: the socket refers to the page cache",
             source: "sendfile(2)",
-            in_default: false,
-            facts: Sending {
-                packing: Packing::Beforehand,
-                handover: Handover::Referenced,
-                reuse: Reuse::File,
-            },
+            axes: &[MESSAGES_PER_CALL],
+            ..About::of(Sending::of(Packing::Beforehand, Handover::Referenced, Reuse::File))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL]
     }
 
     fn available(&self) -> Result<(), Unavailable> {

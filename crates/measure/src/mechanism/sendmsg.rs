@@ -10,7 +10,7 @@ use super::{copies, fields, more_flag, per_call, sender};
 use crate::message::Message;
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::Point;
 use syscost_sys::socket::Gather;
 
 pub struct SendMsg;
@@ -24,12 +24,9 @@ impl Mechanism for SendMsg {
             summary: "one sendmsg(2) with eight iovecs: the kernel gathers the fields",
             source: "sendmsg(2)",
             in_default: true,
-            facts: Sending { packing: Packing::ByKernel, handover: Handover::Copied, reuse: Reuse::AtReturn },
+            axes: &[MESSAGES_PER_CALL, MSG_MORE],
+            ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL, MSG_MORE]
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

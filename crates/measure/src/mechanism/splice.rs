@@ -12,7 +12,6 @@ use super::{more_flag, sender};
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::Axis;
 use syscost_host::Unavailable;
 use syscost_sys::splice::{self, MORE, MOVE, Pipe};
 
@@ -23,20 +22,11 @@ impl Mechanism for Splice {
         About {
             id: "splice",
             title: "zero-copy, splice",
-            aliases: &[],
             summary: "splice(2) of a file in memory to a pipe, and splice(2) of the pipe to the socket",
             source: "splice(2)",
-            in_default: false,
-            facts: Sending {
-                packing: Packing::Beforehand,
-                handover: Handover::Referenced,
-                reuse: Reuse::File,
-            },
+            axes: &[MESSAGES_PER_CALL, MSG_MORE, PIPE_SIZE],
+            ..About::of(Sending::of(Packing::Beforehand, Handover::Referenced, Reuse::File))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL, MSG_MORE, PIPE_SIZE]
     }
 
     fn available(&self) -> Result<(), Unavailable> {

@@ -28,10 +28,10 @@ const REGISTERED: Axis = NameAxis::new("registered")
     .default_on(Names(&["off"]));
 
 /// Axes of those that copy.
-const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
+pub const COPYING_AXES: &[Axis] = &[MESSAGES_PER_CALL, MSG_MORE];
 /// Axes of those that reap notifications. Not MSG_MORE: a held-back segment is not acknowledged, and its
 /// memory comes back only when the kernel's timer sends it after all.
-const ZERO_COPY_AXES: &[Axis] = &[MESSAGES_PER_CALL, REAP_AXES[0], REAP_AXES[1], REGISTERED];
+pub const ZERO_COPY_AXES: &[Axis] = &[MESSAGES_PER_CALL, REAP_AXES[0], REAP_AXES[1], REGISTERED];
 
 /// Between fields that share a registered buffer: they stay pieces.
 const GAP: usize = 16;
@@ -63,10 +63,6 @@ impl Uring {
 impl Mechanism for Uring {
     fn about(&self) -> About<Sending> {
         self.0
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        if self.zero_copy() { ZERO_COPY_AXES } else { COPYING_AXES }
     }
 
     fn available(&self) -> Result<(), Unavailable> {

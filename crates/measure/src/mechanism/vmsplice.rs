@@ -63,21 +63,12 @@ impl Mechanism for VmSplice {
         About {
             id: "vmsplice",
             title: "zero-copy, vmsplice",
-            aliases: &[],
             summary: "vmsplice(2) of the eight fields to a pipe, and splice(2) of the pipe to the socket; a ring of \
                       messages keeps the pages unchanged until they are read",
             source: "vmsplice(2)",
-            in_default: false,
-            facts: Sending {
-                packing: Packing::ByKernel,
-                handover: Handover::Referenced,
-                reuse: Reuse::WhenRead,
-            },
+            axes: &[MESSAGES_PER_CALL, MSG_MORE, PIPE_SIZE, REUSE],
+            ..About::of(Sending::of(Packing::ByKernel, Handover::Referenced, Reuse::WhenRead))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL, MSG_MORE, PIPE_SIZE, REUSE]
     }
 
     fn available(&self) -> Result<(), Unavailable> {

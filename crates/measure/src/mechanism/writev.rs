@@ -7,7 +7,7 @@ use super::sendmsg::Gathered;
 use super::{About, Handover, MESSAGES_PER_CALL, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending};
 use super::{per_call, sender};
 use std::io;
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::Point;
 
 pub struct WriteV;
 
@@ -16,16 +16,11 @@ impl Mechanism for WriteV {
         About {
             id: "writev",
             title: "one-copy, writev",
-            aliases: &[],
             summary: "one writev(2) with eight iovecs: the kernel gathers the fields",
             source: "writev(2)",
-            in_default: false,
-            facts: Sending { packing: Packing::ByKernel, handover: Handover::Copied, reuse: Reuse::AtReturn },
+            axes: &[MESSAGES_PER_CALL],
+            ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        &[MESSAGES_PER_CALL]
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
-use syscost_core::axis::{Axis, Point};
+use syscost_core::axis::Point;
 use syscost_host::Unavailable;
 use syscost_sys::buffer::Buffer;
 use syscost_sys::sleep::sleep;
@@ -44,17 +44,12 @@ pub fn available() -> Result<(), Unavailable> {
 /// A mechanism that sends with MSG_ZEROCOPY and takes completions from the error queue.
 pub struct Zerocopy {
     pub about: About<Sending>,
-    pub axes: &'static [Axis],
     pub shape: fn(&Point) -> RingShape,
 }
 
 impl Mechanism for Zerocopy {
     fn about(&self) -> About<Sending> {
         self.about
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        self.axes
     }
 
     fn available(&self) -> Result<(), Unavailable> {
@@ -68,7 +63,7 @@ impl Mechanism for Zerocopy {
     }
 
     fn plain_calls(&self) -> bool {
-        !self.axes.is_empty()
+        !self.about.axes.is_empty()
     }
 
     fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {

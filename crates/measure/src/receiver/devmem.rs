@@ -12,11 +12,9 @@ pub static DEVMEM: DeviceQueue = DeviceQueue {
     about: About {
         id: "devmem",
         title: "device memory TCP",
-        aliases: &[],
         summary: "recvmsg(2) with MSG_SOCK_DEVMEM from a dmabuf; asked for, and refused where no device takes one",
         source: "Documentation/networking/devmem.rst",
-        in_default: false,
-        facts: Receiving { delivery: Delivery::ByDevice, owner: MemoryOwner::Device },
+        ..About::of(Receiving::of(Delivery::ByDevice, MemoryOwner::Device))
     },
     why_not,
 };

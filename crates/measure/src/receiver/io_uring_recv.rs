@@ -21,11 +21,9 @@ impl Receive for IoUringRecv {
         About {
             id: "io_uring_recv",
             title: "io_uring multishot recv",
-            aliases: &[],
             summary: "one multishot IORING_OP_RECV into buffers that the kernel picks from a provided ring",
             source: "io_uring_enter(2), io_uring_register_buf_ring(3)",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Ring },
+            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Ring))
         }
     }
 

@@ -12,11 +12,9 @@ pub static IO_URING_RECV_ZC: DeviceQueue = DeviceQueue {
     about: About {
         id: "io_uring_recv_zc",
         title: "io_uring zero-copy recv",
-        aliases: &[],
         summary: "IORING_OP_RECV_ZC from a device's receive queue; asked for, and refused where no device has one",
         source: "Documentation/networking/iou-zcrx.rst",
-        in_default: false,
-        facts: Receiving { delivery: Delivery::ByDevice, owner: MemoryOwner::Ring },
+        ..About::of(Receiving::of(Delivery::ByDevice, MemoryOwner::Ring))
     },
     why_not,
 };

@@ -3,7 +3,7 @@
 pub use crate::mechanism::About;
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 
 pub mod options;
@@ -14,6 +14,12 @@ mod device;
 pub struct Receiving {
     pub delivery: Delivery,
     pub owner: MemoryOwner,
+}
+
+impl Receiving {
+    pub const fn of(delivery: Delivery, owner: MemoryOwner) -> Receiving {
+        Receiving { delivery, owner }
+    }
 }
 
 /// How bytes come to their reader.
@@ -79,10 +85,6 @@ pub trait Receiver {
 
 pub trait Receive: Sync {
     fn about(&self) -> About<Receiving>;
-
-    fn axes(&self) -> &'static [Axis] {
-        &[]
-    }
 
     fn available(&self) -> Result<(), Unavailable> {
         Ok(())

@@ -5,7 +5,6 @@ use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverS
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::RawFd;
-use syscost_core::axis::Axis;
 use syscost_sys::{buffer::Buffer, socket};
 
 /// Large enough that a full window is taken in a few calls, small enough to stay in L2 beside what
@@ -19,16 +18,12 @@ impl Receive for Recv {
         About {
             id: "recv",
             title: "recv",
-            aliases: &[],
             summary: "recv(2) into one large reused buffer",
             source: "recv(2)",
             in_default: true,
-            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Receiver },
+            axes: options::OF_RECV,
+            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        options::OF_RECV
     }
 
     fn decodes(&self) -> bool {

@@ -8,7 +8,6 @@ use super::options;
 use super::recv::BufferReader;
 use super::{About, Delivery, MemoryOwner, Receive, Receiver, ReceiverSetup, Receiving};
 use std::io;
-use syscost_core::axis::Axis;
 
 pub struct RecvTrunc;
 
@@ -17,16 +16,11 @@ impl Receive for RecvTrunc {
         About {
             id: "recv_trunc",
             title: "discards: upper bound",
-            aliases: &[],
             summary: "recv(2) with MSG_TRUNC: the bytes are dropped in the kernel and copied to nobody",
             source: "tcp(7), MSG_TRUNC",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::Discarded, owner: MemoryOwner::Nobody },
+            axes: options::OF_RECV,
+            ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        options::OF_RECV
     }
 
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {

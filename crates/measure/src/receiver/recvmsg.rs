@@ -34,16 +34,11 @@ impl Receive for RecvMsg {
         About {
             id: "recvmsg",
             title: "one-copy, into fields",
-            aliases: &[],
             summary: "recvmsg(2) of eight iovecs: each field is received into memory of its own",
             source: "recvmsg(2)",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::Copied, owner: MemoryOwner::Receiver },
+            axes: &[LOW_WATER, BUSY_POLL, WAITING, MESSAGES],
+            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
         }
-    }
-
-    fn axes(&self) -> &'static [Axis] {
-        const { &[LOW_WATER, BUSY_POLL, WAITING, MESSAGES] }
     }
 
     fn messages_held(&self, point: &Point) -> u64 {

@@ -10,7 +10,6 @@ use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverS
 use rustix::io::ioctl_fionbio;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
-use syscost_core::axis::Axis;
 use syscost_sys::drain::Drain;
 
 /// 64 pages, each of which may hold up to 32 KiB that were sent by one call. An ordinary user may have some
@@ -24,17 +23,12 @@ impl Receive for SpliceNull {
         About {
             id: "splice_null",
             title: "moved on unseen: upper bound",
-            aliases: &[],
             summary: "splice(2) from the socket through a pipe to /dev/null: pages are moved on and dropped",
             source: "splice(2)",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::Discarded, owner: MemoryOwner::Nobody },
+            // No busy polling: splice(2) waits without it.
+            axes: &[LOW_WATER, WAITING],
+            ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
         }
-    }
-
-    /// No busy polling: splice(2) waits without it.
-    fn axes(&self) -> &'static [Axis] {
-        const { &[LOW_WATER, WAITING] }
     }
 
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {

@@ -13,7 +13,7 @@ use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverS
 use crate::message::PAGE;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
 use syscost_sys::mapping::page_bytes;
 use syscost_sys::socket_pages::{SocketPages, Taken, wait_readable};
@@ -36,17 +36,12 @@ impl Receive for TcpZerocopyReceive {
         About {
             id: "tcp_zerocopy_receive",
             title: "zero-copy receive asked",
-            aliases: &[],
             summary: "getsockopt(2) TCP_ZEROCOPY_RECEIVE: whole pages are mapped, and the rest is copied",
             source: "linux/tcp.h, tools/testing/selftests/net/tcp_mmap.c",
-            in_default: false,
-            facts: Receiving { delivery: Delivery::Mapped, owner: MemoryOwner::Kernel },
+            // No busy polling: it waits in poll(2), which knows nothing of SO_BUSY_POLL.
+            axes: &[LOW_WATER, WAITING],
+            ..About::of(Receiving::of(Delivery::Mapped, MemoryOwner::Kernel))
         }
-    }
-
-    /// No busy polling: it waits in poll(2), which knows nothing of SO_BUSY_POLL.
-    fn axes(&self) -> &'static [Axis] {
-        const { &[LOW_WATER, WAITING] }
     }
 
     fn available(&self) -> Result<(), Unavailable> {

@@ -45,8 +45,10 @@ impl Probe for Transfer {
 
     fn axes(&self) -> Vec<Axis> {
         let mut axes = axes::COMMON.to_vec();
-        let own =
-            mechanism::ALL.iter().flat_map(|m| m.axes()).chain(receivers::ALL.iter().flat_map(|r| r.axes()));
+        let own = mechanism::ALL
+            .iter()
+            .flat_map(|m| m.about().axes)
+            .chain(receivers::ALL.iter().flat_map(|r| r.about().axes));
         for axis in own {
             if !axes.iter().any(|a| a.id == axis.id) {
                 axes.push(*axis);
@@ -129,8 +131,8 @@ impl AxisRules for Transfer {
             return true;
         }
         let has = |axes: &[Axis]| axes.iter().any(|a| a.id == axis);
-        point.text(MECHANISM).and_then(mechanism::find).is_some_and(|m| has(m.axes()))
-            || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.axes()))
+        point.text(MECHANISM).and_then(mechanism::find).is_some_and(|m| has(m.about().axes))
+            || point.text(RECEIVER).and_then(receivers::find).is_some_and(|r| has(r.about().axes))
     }
 
     /// Several connections cannot be waited for in every way.
