@@ -20,8 +20,18 @@ const OVERHEAD_EVERY: usize = 4;
 /// Runs batches of `body(n)` for each window of the task and returns their windows. `empty(n)` is
 /// the same loop without the operation; its batches are timed between the others and become
 /// `overhead_ns`, which includes the clock's reading.
-pub fn batches(task: &Task, mut body: impl FnMut(u64), mut empty: impl FnMut(u64)) -> Vec<Window> {
-    let ops = calibrate(task.timing, &mut body);
+pub fn batches(task: &Task, body: impl FnMut(u64), empty: impl FnMut(u64)) -> Vec<Window> {
+    batches_of(1, task, body, empty)
+}
+
+/// The same, of at least so many operations a batch.
+pub fn batches_of(
+    fewest: u64,
+    task: &Task,
+    mut body: impl FnMut(u64),
+    mut empty: impl FnMut(u64),
+) -> Vec<Window> {
+    let ops = calibrate(task.timing, fewest, BATCH_NS, &mut body);
     let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
         let mut recorder = BatchRecorder::start();
@@ -64,26 +74,31 @@ pub fn operations(
     Ok(windows)
 }
 
-/// What two readings of the clock in a row cost: the overhead of timing a single operation.
+/// The overhead of timing a single operation.
 pub fn clock_overhead_ns() -> f64 {
+    overhead_ns(monotonic_ns)
+}
+
+/// What two readings of a clock in a row cost.
+pub fn overhead_ns(clock: impl Fn() -> u64) -> f64 {
     let gaps: Vec<f64> = (0..2000)
         .map(|_| {
-            let start = monotonic_ns();
-            (monotonic_ns() - start) as f64
+            let start = clock();
+            (clock() - start) as f64
         })
         .collect();
     syscost_core::stats::median(&gaps).unwrap_or(0.0)
 }
 
-/// Warms up, and finds how many operations make a batch.
-fn calibrate(timing: Timing, body: &mut impl FnMut(u64)) -> u64 {
+/// Warms up, and finds how many operations, of at least so many, take about this long.
+pub fn calibrate(timing: Timing, fewest: u64, stretch_ns: u64, body: &mut impl FnMut(u64)) -> u64 {
     let warm_until = monotonic_ns() + timing.warmup_ns;
-    let mut ops = 1;
+    let mut ops = fewest;
     loop {
         let start = monotonic_ns();
         body(ops);
         let now = monotonic_ns();
-        if now - start < BATCH_NS && ops < 1 << 30 {
+        if now - start < stretch_ns && ops < 1 << 30 {
             ops *= 2;
         } else if now >= warm_until {
             return ops;

@@ -7,9 +7,7 @@ use super::network::{self, CLIENT, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
-use super::{
-    About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, samples_of_one_role, system_call,
-};
+use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, system_call};
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
@@ -71,19 +69,16 @@ impl Probe for IcmpRoundTrip {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        match task.role.as_str() {
-            SERVER => {
-                channel.offer(serde_json::json!({ "host": task.address }))?;
-                channel.ready()?;
-                Ok(RoleReport::default())
-            }
-            CLIENT => ask(task, channel),
-            other => anyhow::bail!("an echo has no role {other}"),
+        if task.role == CLIENT {
+            return ask(task, channel);
         }
+        channel.offer(serde_json::json!({ "host": task.address }))?;
+        channel.ready()?;
+        Ok(RoleReport::default())
     }
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        samples_of_one_role(reports.get(1..).unwrap_or_default())
+        network::client_samples(reports)
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {

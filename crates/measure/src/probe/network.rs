@@ -4,13 +4,14 @@
 //! every probe. Sources: tcp(7), sched_setaffinity(2).
 
 use super::transfer::{available, axes, connection};
-use super::{Channel, RoleReport, Task};
+use super::{Channel, RoleReport, Task, samples_of_one_role};
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, NODELAY, PATH, PLACEMENT};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, Point, Value};
+use syscost_core::sample::Sample;
 use syscost_host::Unavailable;
 use syscost_host::topology::{Placement, Topology, pin_this_thread};
 
@@ -45,12 +46,12 @@ pub fn substitute(axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
 }
 
 /// Pins the calling thread where the case's placement wants this side; says where.
-pub fn settle(task: &Task) -> Result<BTreeMap<String, String>> {
+pub fn settle(task: &Task, receives: bool) -> Result<BTreeMap<String, String>> {
     let text = task.point.text(PLACEMENT).unwrap_or("none");
     let placement = Placement::parse(text).map_err(|reason| anyhow!(reason))?;
     let pins = Topology::read().place(&placement, 1)?;
     let pin = pins.first().copied().unwrap_or_default();
-    let cpu = if task.role == SERVER { pin.receiver } else { pin.sender };
+    let cpu = if receives { pin.receiver } else { pin.sender };
     if let Some(cpu) = cpu {
         pin_this_thread(cpu)?;
     }
@@ -70,35 +71,21 @@ pub fn tcp_options() -> Point {
     options
 }
 
-/// Where the server listens, as it offered it.
-pub fn server_address(task: &Task) -> Result<SocketAddr> {
-    let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
-    offered.and_then(|text| text.parse().ok()).context("the server offered no address")
-}
-
-/// This side's address on the path.
-pub fn own_address(task: &Task) -> Result<IpAddr> {
-    task.address.parse().with_context(|| format!("{} is no IP address", task.address))
-}
-
-/// A listener on this side of the path, offered to the other role.
-pub fn offer_listener(task: &Task, channel: &mut dyn Channel) -> Result<socket2::Socket> {
-    let listener = connection::listen(own_address(task)?, task.ports, &tcp_options(), 1)?;
-    let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
-    channel.offer(serde_json::json!({ "address": bound.to_string() }))?;
-    Ok(listener)
-}
-
 /// The server's end of one proven connection.
 pub fn accept_one(task: &Task, channel: &mut dyn Channel) -> Result<TcpStream> {
-    let listener = offer_listener(task, channel)?;
+    let listener = connection::offer_listener(task, channel, &tcp_options(), 1)?;
     let mut streams = connection::accept(&listener, &task.token, &tcp_options(), 1)?;
     streams.pop().context("no connection arrived")
 }
 
 /// The client's end of one proven connection.
 pub fn connect_one(task: &Task) -> Result<TcpStream> {
-    connection::connect(server_address(task)?, &task.token, &tcp_options(), 0)
+    connection::connect(connection::offered_address(task)?, &task.token, &tcp_options(), 0)
+}
+
+/// The client's windows are the samples.
+pub fn client_samples(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    samples_of_one_role(reports.get(1..).unwrap_or_default())
 }
 
 /// Did both roles count the same number of operations?

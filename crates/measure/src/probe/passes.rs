@@ -3,6 +3,7 @@
 //! A rate has no overhead to subtract: a clock is read so rarely that it does not show. A probe
 //! supplies a body that makes N passes; nothing is printed or allocated inside a window.
 
+use super::batch::calibrate;
 use super::{Task, Window};
 use crate::probe::quantities;
 use std::collections::BTreeMap;
@@ -50,28 +51,12 @@ pub fn windows(task: &Task, bytes_per_pass: u64, mut body: impl FnMut(u64)) -> T
         body(passes);
         made += passes;
     };
-    let stretch = calibrate(task, &mut run);
+    let stretch = calibrate(task.timing, 1, STRETCH_NS, &mut run);
     let mut windows = Vec::new();
     for _ in 0..task.timing.windows {
         windows.push(window(task, stretch, bytes_per_pass, &mut run));
     }
     Timed { windows, passes: made }
-}
-
-/// Warms up, and finds how many passes go between two readings of the clock.
-fn calibrate(task: &Task, run: &mut impl FnMut(u64)) -> u64 {
-    let warm_until = monotonic_ns() + task.timing.warmup_ns;
-    let mut passes = 1;
-    loop {
-        let start = monotonic_ns();
-        run(passes);
-        let now = monotonic_ns();
-        if now - start < STRETCH_NS && passes < 1 << 30 {
-            passes *= 2;
-        } else if now >= warm_until {
-            return passes;
-        }
-    }
 }
 
 fn window(task: &Task, stretch: u64, bytes_per_pass: u64, run: &mut impl FnMut(u64)) -> Window {

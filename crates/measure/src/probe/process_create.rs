@@ -39,46 +39,34 @@ pub struct ProcessCreate;
 struct ChildMaker {
     id: &'static str,
     label: &'static str,
-    published: bool,
     executes: bool,
     /// Makes a child, and returns its exit status when it has ended.
     run: fn(&mut [u8]) -> std::io::Result<i32>,
     status: i32,
 }
 
+const fn maker(
+    id: &'static str,
+    label: &'static str,
+    run: fn(&mut [u8]) -> std::io::Result<i32>,
+) -> ChildMaker {
+    ChildMaker { id, label, executes: false, run, status: 7 }
+}
+
+/// Of a program, which says 0.
+const fn executing(
+    id: &'static str,
+    label: &'static str,
+    run: fn(&mut [u8]) -> std::io::Result<i32>,
+) -> ChildMaker {
+    ChildMaker { executes: true, status: 0, ..maker(id, label, run) }
+}
+
 const WAYS: &[ChildMaker] = &[
-    ChildMaker {
-        id: "fork",
-        label: "fork, exit, wait",
-        published: true,
-        executes: false,
-        run: |_| child::fork_exit_wait(7),
-        status: 7,
-    },
-    ChildMaker {
-        id: "vfork",
-        label: "vfork, exit, wait",
-        published: false,
-        executes: false,
-        run: |stack| child::vfork_exit_wait(stack, 7),
-        status: 7,
-    },
-    ChildMaker {
-        id: "posix_spawn",
-        label: "posix_spawn of /bin/true, wait",
-        published: false,
-        executes: true,
-        run: |_| child::spawn_wait(PROGRAM),
-        status: 0,
-    },
-    ChildMaker {
-        id: "fork_exec",
-        label: "fork, exec of /bin/true, wait",
-        published: false,
-        executes: true,
-        run: |_| child::fork_exec_wait(PROGRAM),
-        status: 0,
-    },
+    maker("fork", "fork, exit, wait", |_| child::fork_exit_wait(7)),
+    maker("vfork", "vfork, exit, wait", |stack| child::vfork_exit_wait(stack, 7)),
+    executing("posix_spawn", "posix_spawn of /bin/true, wait", |_| child::spawn_wait(PROGRAM)),
+    executing("fork_exec", "fork, exec of /bin/true, wait", |_| child::fork_exec_wait(PROGRAM)),
 ];
 
 fn find(point: &Point) -> Option<&'static ChildMaker> {
@@ -199,10 +187,10 @@ impl OsOperation for ProcessCreate {
         let resident_bytes = point.int(RESIDENT_BYTES)?;
         let row =
             Row::listed(format!("{}; {} resident", how.label, Unit::Bytes.format(resident_bytes as f64)));
-        let published = how.published && resident_bytes == 1 << 20;
-        let row = if published { row.as_published("process_create", how.id) } else { row };
-        let telling = published && how.id == "fork";
-        Some(if telling { row.told_as("fork, exit and wait (1 MiB resident)") } else { row })
+        if how.id != "fork" || resident_bytes != 1 << 20 {
+            return Some(row);
+        }
+        Some(row.as_published("process_create", how.id).told_as("fork, exit and wait (1 MiB resident)"))
     }
 
     fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {

@@ -38,77 +38,40 @@ struct MeasuredCall {
     instructions_beyond: Option<f64>,
 }
 
+/// Of one entry into the kernel; so many instructions beyond getppid's.
+const fn measured(
+    id: &'static str,
+    label: &'static str,
+    measure: fn(&Task, &mut dyn Channel) -> Result<Vec<Window>>,
+    beyond: f64,
+) -> MeasuredCall {
+    MeasuredCall { id, label, published: None, measure, traps: 1, instructions_beyond: Some(beyond) }
+}
+
 const CALLS: &[MeasuredCall] = &[
+    MeasuredCall { instructions_beyond: None, ..measured("getppid", "getppid", getppid, 0.0) },
+    // The group's CPU time under a sequence lock, two scaled divisions, four conversions, a copy out.
+    MeasuredCall { published: Some("times"), ..measured("times", "times", times, 250.0) },
+    // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
+    measured("read", "read, 1 byte of /dev/zero", read, 150.0),
+    // As read, without touching the user's byte.
+    measured("write", "write, 1 byte to /dev/null", write, 100.0),
     MeasuredCall {
-        id: "getppid",
-        label: "getppid",
-        published: None,
-        measure: getppid,
-        traps: 1,
-        instructions_beyond: None,
-    },
-    MeasuredCall {
-        id: "times",
-        label: "times",
-        published: Some("times"),
-        measure: times,
-        traps: 1,
-        // The group's CPU time under a sequence lock, two scaled divisions, four conversions, a copy out.
-        instructions_beyond: Some(250.0),
-    },
-    MeasuredCall {
-        id: "read",
-        label: "read, 1 byte of /dev/zero",
-        published: None,
-        measure: read,
-        traps: 1,
-        // Descriptor look-up, checks, an iterator, one cleared user byte, the notification hook.
-        instructions_beyond: Some(150.0),
-    },
-    MeasuredCall {
-        id: "write",
-        label: "write, 1 byte to /dev/null",
-        published: None,
-        measure: write,
-        traps: 1,
-        // As read, without touching the user's byte.
-        instructions_beyond: Some(100.0),
-    },
-    MeasuredCall {
-        id: "clock_gettime",
-        label: "clock_gettime, by the vDSO where there is one",
-        published: None,
-        measure: clock_gettime,
         traps: 0,
-        instructions_beyond: Some(30.0),
+        ..measured("clock_gettime", "clock_gettime, by the vDSO where there is one", clock_gettime, 30.0)
     },
+    // On each side the path of read, the pipe's mutex, a page handled, times updated, a look for waiters.
     MeasuredCall {
-        id: "pipe_write_read",
-        label: "pipe: write and read 1 byte in one process",
-        published: None,
-        measure: pipe_write_read,
         traps: 2,
-        // On each side the path of read, the pipe's mutex, a page handled, times updated, a look for waiters.
-        instructions_beyond: Some(800.0),
+        ..measured("pipe_write_read", "pipe: write and read 1 byte in one process", pipe_write_read, 800.0)
     },
+    // On each side the path of read, a spin lock, eight bytes copied.
     MeasuredCall {
-        id: "eventfd_write_read",
-        label: "eventfd: write and read in one process",
-        published: None,
-        measure: eventfd_write_read,
         traps: 2,
-        // On each side the path of read, a spin lock, eight bytes copied.
-        instructions_beyond: Some(400.0),
+        ..measured("eventfd_write_read", "eventfd: write and read in one process", eventfd_write_read, 400.0)
     },
-    MeasuredCall {
-        id: "futex_wake",
-        label: "futex wake, nobody waits",
-        published: None,
-        measure: futex_wake,
-        traps: 1,
-        // A key, its hash, and a bucket without waiters.
-        instructions_beyond: Some(60.0),
-    },
+    // A key, its hash, and a bucket without waiters.
+    measured("futex_wake", "futex wake, nobody waits", futex_wake, 60.0),
 ];
 
 fn find(point: &Point) -> Option<&'static MeasuredCall> {

@@ -76,6 +76,23 @@ pub struct Window {
     pub histogram: Option<Histogram>,
 }
 
+/// Quantities of [`batch`](super::batch) that are times of an operation.
+const TIMES: [&str; 6] = ["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
+
+impl Window {
+    /// Of round trips, each of which is so many of the operations that are counted.
+    pub fn of_each(&mut self, operations: f64) {
+        let mut scale = |id: &str, by: f64| {
+            if let Some(Some(value)) = self.quantities.get_mut(id) {
+                *value *= by;
+            }
+        };
+        TIMES.iter().for_each(|id| scale(id, 1.0 / operations));
+        scale("batch_ops", operations);
+        self.ops *= operations;
+    }
+}
+
 /// What a role says when its round is over.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleReport {

@@ -6,14 +6,14 @@
 //! TIME_WAIT, and a window makes a bounded number of the others.
 
 use super::batch::BatchRecorder;
-use super::network::{self, CLIENT, SERVER};
-use super::prediction::{Account, Inputs, RowRef};
+use super::network::{self, SERVER};
+use super::prediction::{Account, Inputs};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
 use super::{
     About, AxisRules, Channel, Figures, OsOperation, Probe, RoleReport, Task, Timing, Window, batch,
-    icmp_round_trip, samples_of_one_role,
+    icmp_round_trip,
 };
 use crate::probe::transfer::axes::PATH;
 use crate::probe::{metrics, quantities};
@@ -45,12 +45,6 @@ const WARM_CONNECTIONS: usize = 5;
 /// What the client says on the last connection of a round.
 const LAST: u8 = b'.';
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The row of this phase on this path, as an input of other rows' predictions.
-pub fn setup(path: &str) -> RowRef {
-    let coordinates = vec![(PHASE.id, Value::text(SETUP)), ("path", Value::text(path))];
-    RowRef { probe: ID, coordinates, metric: "cost" }
-}
 
 impl Probe for TcpConnect {
     fn about(&self) -> About {
@@ -103,16 +97,12 @@ impl Probe for TcpConnect {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        match task.role.as_str() {
-            SERVER => serve(task, channel),
-            CLIENT => connect(task, channel),
-            other => anyhow::bail!("a connection has no role {other}"),
-        }
+        if task.role == SERVER { serve(task, channel) } else { connect(task, channel) }
     }
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
         network::counts_agree(reports, "connections")?;
-        samples_of_one_role(reports.get(1..).unwrap_or_default())
+        network::client_samples(reports)
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
@@ -151,8 +141,8 @@ impl OsOperation for TcpConnect {
 /// Accepts one connection of ours after the other, and closes when the client does. A stranger's is neither
 /// counted nor answered.
 fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let listener = network::offer_listener(task, channel)?;
-    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let listener = connection::offer_listener(task, channel, &network::tcp_options(), 1)?;
+    let mut report = RoleReport { facts: network::settle(task, true)?, ..RoleReport::default() };
     let mut acceptor = Acceptor::new(&listener, &task.token)?;
     channel.ready()?;
     let mut connections = 0;
@@ -233,10 +223,10 @@ impl Client<'_> {
 }
 
 fn connect(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    let address: SocketAddr = network::server_address(task)?;
+    let address = connection::offered_address(task)?;
     let mut client = Client { address, token: &task.token, connections: 0 };
     let closes = task.point.text(PHASE) == Some(CLOSE);
-    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let mut report = RoleReport { facts: network::settle(task, false)?, ..RoleReport::default() };
     let overhead_ns = batch::clock_overhead_ns();
     channel.ready()?;
     for _ in 0..WARM_CONNECTIONS {
@@ -287,6 +277,5 @@ mod tests {
         };
         assert_eq!((metric.of)(&sample(Some(1040.0)), &Point::default()), Some(1000.0));
         assert_eq!((metric.of)(&sample(None), &Point::default()), None);
-        assert_eq!(setup("loopback").metric, TcpConnect.figures().decisive[0]);
     }
 }

@@ -3,14 +3,11 @@
 //! The published method sends 56 bytes and gets 64 back, as ping does; `echo` sweeps sizes. Blocking
 //! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
 
-use super::network::{self, CLIENT, SERVER};
+use super::network::{self, SERVER};
 use super::prediction::{Account, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
-use super::{
-    About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch,
-    samples_of_one_role,
-};
+use super::{About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
@@ -108,16 +105,12 @@ impl Probe for TcpRoundTrip {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-        match task.role.as_str() {
-            SERVER => serve(task, channel),
-            CLIENT => ask(task, channel),
-            other => anyhow::bail!("a round trip has no role {other}"),
-        }
+        if task.role == SERVER { serve(task, channel) } else { ask(task, channel) }
     }
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
         network::counts_agree(reports, "exchanges")?;
-        samples_of_one_role(reports.get(1..).unwrap_or_default())
+        network::client_samples(reports)
     }
 
     fn timing(&self, _: &Point, base: Timing) -> Timing {
@@ -231,7 +224,7 @@ fn messages(task: &Task) -> Result<(NumberedMessage, NumberedMessage)> {
 fn serve(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let mut stream = network::accept_one(task, channel)?;
     let (mut request, mut response) = messages(task)?;
-    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let mut report = RoleReport { facts: network::settle(task, true)?, ..RoleReport::default() };
     report.facts.extend(super::transfer::connection::facts(&stream));
     channel.ready()?;
     let mut exchanges = 0;
@@ -269,7 +262,7 @@ fn ask(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let mut stream = network::connect_one(task)?;
     let (mut request, mut response) = messages(task)?;
     let shown = request.head();
-    let mut report = RoleReport { facts: network::settle(task)?, ..RoleReport::default() };
+    let mut report = RoleReport { facts: network::settle(task, false)?, ..RoleReport::default() };
     report.facts.extend(super::transfer::connection::facts(&stream));
     let overhead_ns = batch::clock_overhead_ns();
     channel.ready()?;

@@ -48,77 +48,43 @@ fn repeat<T>(n: u64, read: impl Fn() -> T) {
     }
 }
 
+impl TimedClock {
+    const fn of(id: &'static str, label: &'static str, run: Option<fn(u64)>, theory: Theory) -> TimedClock {
+        TimedClock { id, label, published: false, run, theory }
+    }
+
+    const fn published(self) -> TimedClock {
+        TimedClock { published: true, ..self }
+    }
+}
+
+const RDTSC: Theory = Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake");
+const RDTSCP: Theory = Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake");
+
+const EMPTY: Option<fn(u64)> = Some(|n| repeat(n, || ()));
+const GETTIME: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC)));
+const GETTIME_COARSE: Option<fn(u64)> = Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE)));
+const BY_CALL: Option<fn(u64)> = Some(|n| repeat(n, syscost_sys::clock::monotonic_ns_by_system_call));
+
+const VDSO: Theory = Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 };
+const VDSO_COARSE: Theory = Theory::Vdso { reads: None, instructions: 16.0 };
+
 const CLOCKS: &[TimedClock] = &[
-    TimedClock {
-        id: "loop",
-        label: "empty loop, one iteration",
-        published: false,
-        run: Some(|n| repeat(n, || ())),
-        theory: Theory::Steps(1.0, "a predicted, taken branch a cycle"),
-    },
-    TimedClock {
-        id: "rdtsc",
-        label: "rdtsc",
-        published: true,
-        run: clocks::RDTSC,
-        theory: Theory::Steps(25.0, "Agner Fog, instruction tables: RDTSC, Skylake"),
-    },
-    TimedClock {
-        id: "rdtscp",
-        label: "rdtscp",
-        published: false,
-        run: clocks::RDTSCP,
-        theory: Theory::Steps(32.0, "Agner Fog, instruction tables: RDTSCP, Skylake"),
-    },
-    TimedClock {
-        id: "lfence_rdtsc",
-        label: "lfence; rdtsc",
-        published: false,
-        run: clocks::LFENCE_RDTSC,
-        theory: Theory::Fenced("rdtsc"),
-    },
-    TimedClock {
-        id: "rdtscp_lfence",
-        label: "rdtscp; lfence",
-        published: false,
-        run: clocks::RDTSCP_LFENCE,
-        theory: Theory::Fenced("rdtscp"),
-    },
-    TimedClock {
-        id: "cntvct",
-        label: "cntvct_el0",
-        published: true,
-        run: clocks::CNTVCT,
-        theory: Theory::Unpredicted,
-    },
-    TimedClock {
-        id: "isb_cntvct",
-        label: "isb; cntvct_el0",
-        published: false,
-        run: clocks::ISB_CNTVCT,
-        theory: Theory::Unpredicted,
-    },
-    TimedClock {
-        id: "clock_gettime",
-        label: "clock_gettime(MONOTONIC)",
-        published: false,
-        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC))),
-        theory: Theory::Vdso { reads: Some("lfence_rdtsc"), instructions: 30.0 },
-    },
-    TimedClock {
-        id: "clock_gettime_coarse",
-        label: "clock_gettime(MONOTONIC_COARSE)",
-        published: false,
-        run: Some(|n| repeat(n, || gettime(libc::CLOCK_MONOTONIC_COARSE))),
-        theory: Theory::Vdso { reads: None, instructions: 16.0 },
-    },
-    TimedClock {
-        id: "clock_gettime_syscall",
-        label: "clock_gettime by system call",
-        published: false,
-        run: Some(|n| repeat(n, syscost_sys::clock::monotonic_ns_by_system_call)),
-        theory: Theory::SystemCall,
-    },
+    TimedClock::of(
+        "loop",
+        "empty loop, one iteration",
+        EMPTY,
+        Theory::Steps(1.0, "a predicted, taken branch a cycle"),
+    ),
+    TimedClock::of("rdtsc", "rdtsc", clocks::RDTSC, RDTSC).published(),
+    TimedClock::of("rdtscp", "rdtscp", clocks::RDTSCP, RDTSCP),
+    TimedClock::of("lfence_rdtsc", "lfence; rdtsc", clocks::LFENCE_RDTSC, Theory::Fenced("rdtsc")),
+    TimedClock::of("rdtscp_lfence", "rdtscp; lfence", clocks::RDTSCP_LFENCE, Theory::Fenced("rdtscp")),
+    TimedClock::of("cntvct", "cntvct_el0", clocks::CNTVCT, Theory::Unpredicted).published(),
+    TimedClock::of("isb_cntvct", "isb; cntvct_el0", clocks::ISB_CNTVCT, Theory::Unpredicted),
+    TimedClock::of("clock_gettime", "clock_gettime(MONOTONIC)", GETTIME, VDSO),
+    TimedClock::of("clock_gettime_coarse", "clock_gettime(MONOTONIC_COARSE)", GETTIME_COARSE, VDSO_COARSE),
+    TimedClock::of("clock_gettime_syscall", "clock_gettime by system call", BY_CALL, Theory::SystemCall),
 ];
 
 fn find(point: &Point) -> Option<&'static TimedClock> {

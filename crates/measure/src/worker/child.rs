@@ -6,7 +6,7 @@
 use super::protocol::{self, FromWorker, ToWorker};
 use crate::probe::rights::{LOW_PORTS, Rights};
 use crate::probe::{self, Channel, RoleReport, Task};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -75,6 +75,7 @@ fn play() -> Result<RoleReport> {
             ToWorker::Go => bail!("the harness said go before giving a task"),
         };
     let probe = probe::find(&task.probe).with_context(|| format!("no probe {}", task.probe))?;
+    ensure!(probe.roles().contains(&task.role.as_str()), "{} has no role {}", task.probe, task.role);
     let _found = find_files(&mut task);
     give_up_rights(probe.rights(&task.role), &task)?;
     let frames = if probe.roles().len() > 1 { Some(listen_to_harness()?) } else { None };

@@ -26,8 +26,6 @@ const TOKEN: NameAxis = NameAxis::new("token");
 
 /// Switches in a round trip.
 const SWITCHES: f64 = 2.0;
-/// Quantities in nanoseconds per operation, which `batch` measured per round trip.
-const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
 
 pub struct ContextSwitch;
 
@@ -73,21 +71,8 @@ fn run<W: Wire>(
         };
         Ok(batch::batches(task, round_trips, operations))
     })?;
-    told.result.iter_mut().for_each(per_switch);
+    told.result.iter_mut().for_each(|window| window.of_each(SWITCHES));
     Ok(told)
-}
-
-/// From round trips to single switches.
-fn per_switch(window: &mut Window) {
-    for id in PER_ROUND_TRIP {
-        if let Some(Some(ns)) = window.quantities.get_mut(*id) {
-            *ns /= SWITCHES;
-        }
-    }
-    if let Some(Some(ops)) = window.quantities.get_mut("batch_ops") {
-        *ops *= SWITCHES;
-    }
-    window.ops *= SWITCHES;
 }
 
 fn placement(point: &Point) -> Placement {

@@ -36,8 +36,6 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOKS: u32 = 1 << 16;
 /// Hops in a round trip.
 const HOPS: f64 = 2.0;
-/// Quantities in nanoseconds per operation, which `batch` measured per round trip.
-const PER_ROUND_TRIP: &[&str] = &["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
 /// A working set that the last shared cache holds and no core's own does.
 const IN_SHARED_CACHE: u64 = 8 << 20;
 
@@ -133,19 +131,6 @@ fn between(task: &Task, here: usize, there: usize, channel: &mut dyn Channel) ->
     })
 }
 
-/// From round trips to single hops.
-fn per_hop(window: &mut Window) {
-    for id in PER_ROUND_TRIP {
-        if let Some(Some(ns)) = window.quantities.get_mut(*id) {
-            *ns /= HOPS;
-        }
-    }
-    if let Some(Some(ops)) = window.quantities.get_mut("batch_ops") {
-        *ops *= HOPS;
-    }
-    window.ops *= HOPS;
-}
-
 fn pair(point: &Point) -> Option<(usize, usize)> {
     pairs::parse(point.text(CPUS)?)
 }
@@ -195,7 +180,7 @@ impl Probe for CoreToCore {
         let (here, there) =
             pair(&task.point).with_context(|| format!("no pair of CPUs at {}", task.point))?;
         let mut windows = between(task, here, there, channel)?;
-        windows.iter_mut().for_each(per_hop);
+        windows.iter_mut().for_each(|window| window.of_each(HOPS));
         let facts = BTreeMap::from([("cpus".to_string(), format!("{here} and {there}"))]);
         Ok(RoleReport { windows, facts, ..RoleReport::default() })
     }

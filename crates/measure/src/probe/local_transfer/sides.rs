@@ -13,17 +13,11 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     channel.offer(serde_json::json!({ "name": name }))?;
     let channels = channel::accept(&listener, &task.token, threads_of(task) as usize)?;
     drop(listener);
-    threads::run(
-        task,
-        &channels,
-        channel,
-        |pinned| pinned.receiver,
-        |channel| {
-            let receiver = way.receive(channel, &task.point)?;
-            let stream = receiving::Stream::of(task, receiver)?;
-            Ok(Box::new(move || receiving::take(task, stream)))
-        },
-    )
+    threads::run(task, &channels, channel, |channel| {
+        let receiver = way.receive(channel, &task.point)?;
+        let stream = receiving::Stream::of(task, receiver)?;
+        Ok(Box::new(move || receiving::take(task, stream)))
+    })
 }
 
 pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -33,17 +27,11 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let channels = (0..threads_of(task))
         .map(|number| channel::connect(name, &task.token, number as u32))
         .collect::<Result<Vec<UnixStream>>>()?;
-    threads::run(
-        task,
-        &channels,
-        channel,
-        |pinned| pinned.sender,
-        |channel| {
-            let sender = way.send(channel, sending::message(task)?, &task.point)?;
-            // None of the ways sends a segment again.
-            Ok(Box::new(move || sending::stream_messages(task, sender, &|| Ok(None))))
-        },
-    )
+    threads::run(task, &channels, channel, |channel| {
+        let sender = way.send(channel, sending::message(task)?, &task.point)?;
+        // None of the ways sends a segment again.
+        Ok(Box::new(move || sending::stream_messages(task, sender, &|| Ok(None))))
+    })
 }
 
 fn threads_of(task: &Task) -> u64 {

@@ -6,20 +6,19 @@
 
 mod order;
 
-use super::batch::{BatchRecorder, settle_on_one_cpu};
+use super::batch::{batches_of, settle_on_one_cpu};
+use super::blocks;
 use super::hierarchy::Hierarchy;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, Window, cost};
+use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, Window};
 use anyhow::{Context, Result, bail};
 use order::ChaseOrder;
 use std::collections::BTreeMap;
 use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
-use syscost_core::stats;
 use syscost_core::units::Unit;
-use syscost_host::clock::monotonic_ns;
 use syscost_host::files::Root;
 use syscost_host::{Unavailable, huge_pages, memory};
 use syscost_sys::chase::{self, Chain};
@@ -40,13 +39,9 @@ const LARGEST: u64 = 512 * MIB;
 const LISTED: [u64; 4] = [16 * KIB, 512 * KIB, 8 * MIB, 256 * MIB];
 const QUICK: [u64; 6] = [4 * KIB, 16 * KIB, 128 * KIB, 512 * KIB, 8 * MIB, 64 * MIB];
 
-/// The shortest batch, as of every operation of nanoseconds.
-const BATCH_NS: u64 = 10_000;
 /// Loads from memory differ from one another: a batch of few would make its low quantile a matter
 /// of luck.
 const FEWEST_LOADS: u64 = 1024;
-/// Between the others, batches of the bare loop.
-const OVERHEAD_EVERY: usize = 4;
 
 /// The row of a size with base pages, as an input of other rows' predictions.
 pub fn load_at(bytes: u64) -> RowRef {
@@ -137,47 +132,9 @@ impl Course {
         Ok(())
     }
 
-    /// Warms up, and finds how many loads make a batch.
-    fn calibrate(&mut self, timing: Timing) -> u64 {
-        let warm_until = monotonic_ns() + timing.warmup_ns;
-        let mut loads = FEWEST_LOADS;
-        loop {
-            let start = monotonic_ns();
-            self.walk(loads);
-            let now = monotonic_ns();
-            if now - start < BATCH_NS && loads < 1 << 30 {
-                loads *= 2;
-            } else if now >= warm_until {
-                return loads;
-            }
-        }
-    }
-
     fn windows(&mut self, task: &Task) -> Vec<Window> {
-        let loads = self.calibrate(task.timing);
-        let mut windows = Vec::new();
-        for _ in 0..task.timing.windows {
-            let mut recorder = BatchRecorder::start();
-            let mut overhead = Vec::new();
-            while recorder.elapsed_ns() < task.timing.window_ns || overhead.is_empty() {
-                for _ in 0..OVERHEAD_EVERY {
-                    recorder.batch(loads, || self.walk(loads));
-                }
-                let start = monotonic_ns();
-                chase::walk_without_loads(loads);
-                overhead.push((monotonic_ns() - start) as f64 / loads as f64);
-            }
-            windows.push(recorder.window(task, loads as f64, stats::quantile(&overhead, cost::LOW)));
-        }
-        windows
+        batches_of(FEWEST_LOADS, task, |loads| self.walk(loads), chase::walk_without_loads)
     }
-}
-
-/// A number from the round's token, so that each round has an order of its own.
-fn seed_of(token: &str) -> u64 {
-    token
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 impl Probe for MemoryLatency {
@@ -231,7 +188,7 @@ impl Probe for MemoryLatency {
         facts.extend(pages);
         facts.insert("line_bytes".into(), line_bytes.to_string());
         let bytes = working_set(&task.point) as usize;
-        let mut course = Course::lay(memory, bytes, line_bytes, seed_of(&task.token));
+        let mut course = Course::lay(memory, bytes, line_bytes, blocks::seed(task));
         channel.ready()?;
         let windows = course.windows(task);
         course.check()?;

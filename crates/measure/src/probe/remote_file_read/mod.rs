@@ -18,8 +18,7 @@ use super::rights::{
 };
 use super::row::Row;
 use super::{
-    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network,
-    samples_of_one_role, tcp_round_trip,
+    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network, tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;
@@ -89,18 +88,11 @@ impl Probe for RemoteFileRead {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        match task.role.as_str() {
-            SERVER => serving::play(task, channel),
-            READER => reader::play(task, channel),
-            other => anyhow::bail!("a remote read has no role {other}"),
-        }
+        if task.role == SERVER { serving::play(task, channel) } else { reader::play(task, channel) }
     }
 
     fn merge(&self, _: &Point, reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-        let [_server, reader] = reports else {
-            return Err(format!("a remote read has two sides, not {}", reports.len()));
-        };
-        samples_of_one_role(std::slice::from_ref(reader))
+        network::client_samples(reports)
     }
 
     /// Some hundreds of reads a window: a server takes much longer to start than a window.

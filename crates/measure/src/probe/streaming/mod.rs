@@ -34,8 +34,8 @@ pub const CPU: &str = "cpu_ns";
 /// A total of the receiver.
 pub const UNCOPIED: &str = "uncopied_bytes";
 
-/// Joins both sides' windows, once they agree on what was moved.
-pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+/// The windows of both sides, receiver first, once they agree on what was moved.
+pub fn agreed(reports: &[RoleReport]) -> Result<(&[Window], &[Window]), String> {
     let [received, sent] = reports else {
         return Err(format!("a transfer has two sides, not {}", reports.len()));
     };
@@ -43,7 +43,13 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
     if got != gave || got.is_none() {
         return Err(format!("the sender sent {gave:?} bytes and the receiver got {got:?}"));
     }
-    Ok(received.windows.iter().zip(&sent.windows).enumerate().map(sample).collect())
+    Ok((&received.windows, &sent.windows))
+}
+
+/// Joins both sides' windows.
+pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
+    let (received, sent) = agreed(reports)?;
+    Ok(received.iter().zip(sent).enumerate().map(sample).collect())
 }
 
 /// Goodput is what the receiver got in its window; each side's quantities keep its own window.

@@ -1,6 +1,7 @@
 //! The data threads of one side: set up each on its own CPU, start together, join their windows.
 
 use super::super::{Channel, Missing, RoleReport, Task, Window, meter};
+use super::RECEIVER;
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
 use std::io;
@@ -47,22 +48,20 @@ pub struct Done {
 /// A thread that is set up and runs when the gate opens.
 pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
 
-/// Which side's CPU of each pair to use.
-pub type ChooseCpu = fn(&topology::Pinned) -> Option<usize>;
-
 /// Runs one thread per stream: pins it, sets it up with `prepare` on that CPU, says ready when
 /// all are, and joins what they bring home.
 pub fn run<'a, S: Sync>(
     task: &'a Task,
     streams: &'a [S],
     channel: &mut dyn Channel,
-    cpu: ChooseCpu,
     prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
 ) -> Result<RoleReport> {
     let placement = Placement::parse(task.point.text(PLACEMENT).unwrap_or("none")).map_err(|e| anyhow!(e))?;
     let pins = Topology::read()
         .place(&placement, streams.len())
         .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
+    let receives = task.role == RECEIVER;
+    let cpu = |pinned: &topology::Pinned| if receives { pinned.receiver } else { pinned.sender };
     let gate = Gate::default();
     let (tell, told) = mpsc::channel();
     let mut report = RoleReport::default();

@@ -8,7 +8,7 @@ use super::side::{self, SideReading};
 use crate::mechanism::Sender;
 use crate::probe::meter::{Meter, Stamp};
 use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
-use crate::probe::streaming::{sending, threads};
+use crate::probe::streaming::{RECEIVER, sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{Channel, RoleReport, Task, Timing};
 use crate::receiver::options::LOW_WATER;
@@ -86,19 +86,15 @@ fn wakes(task: &Task) -> Result<()> {
     Ok(())
 }
 
-pub fn play_asking(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
+pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     wakes(task)?;
-    let streams = connection::connect_all(task)?;
-    let mut report = threads::run(
-        task,
-        &streams,
-        channel,
-        |pinned| pinned.sender,
-        |stream| {
-            let end = ClosedLoopEnd::start(task, stream)?;
-            Ok(Box::new(move || ask(task, end)))
-        },
-    )?;
+    let answers = task.role == RECEIVER;
+    let streams =
+        if answers { connection::accept_all(task, channel)? } else { connection::connect_all(task)? };
+    let mut report = threads::run(task, &streams, channel, |stream| {
+        let end = ClosedLoopEnd::start(task, stream)?;
+        Ok(Box::new(move || if answers { answer(task, end) } else { ask(task, end) }))
+    })?;
     report.facts.extend(connection::facts(&streams[0]));
     Ok(report)
 }
@@ -135,23 +131,6 @@ fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     drop(end);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
     Ok(done)
-}
-
-pub fn play_answering(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
-    wakes(task)?;
-    let streams = connection::accept_all(task, channel)?;
-    let mut report = threads::run(
-        task,
-        &streams,
-        channel,
-        |pinned| pinned.receiver,
-        |stream| {
-            let end = ClosedLoopEnd::start(task, stream)?;
-            Ok(Box::new(move || answer(task, end)))
-        },
-    )?;
-    report.facts.extend(connection::facts(&streams[0]));
-    Ok(report)
 }
 
 /// Answers until the stream ends; its own window is one of the same length, by its own clock.

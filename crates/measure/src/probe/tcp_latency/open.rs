@@ -33,21 +33,15 @@ pub fn play_sending(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport
     let streams = connection::connect_all(task)?;
     let begin = OnceLock::new();
     let rate = axes::rate(&task.point).context("the point names no rate")?;
-    let mut report = threads::run(
-        task,
-        &streams,
-        channel,
-        |pinned| pinned.sender,
-        |stream| {
-            let number = streams.iter().position(|s| std::ptr::eq(s, stream)).unwrap_or(0);
-            let sender = sender::start(task, stream)?;
-            let (begin, connections) = (&begin, streams.len());
-            Ok(Box::new(move || {
-                let start_ns = *begin.get_or_init(|| clock::monotonic_ns() + LEAD_NS);
-                send(task, stream, sender, ArrivalSchedule::of(start_ns, rate, number, connections))
-            }))
-        },
-    )?;
+    let mut report = threads::run(task, &streams, channel, |stream| {
+        let number = streams.iter().position(|s| std::ptr::eq(s, stream)).unwrap_or(0);
+        let sender = sender::start(task, stream)?;
+        let (begin, connections) = (&begin, streams.len());
+        Ok(Box::new(move || {
+            let start_ns = *begin.get_or_init(|| clock::monotonic_ns() + LEAD_NS);
+            send(task, stream, sender, ArrivalSchedule::of(start_ns, rate, number, connections))
+        }))
+    })?;
     report.facts.extend(connection::facts(&streams[0]));
     Ok(report)
 }
@@ -100,13 +94,8 @@ fn send(
 
 pub fn play_receiving(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::accept_all(task, channel)?;
-    let mut report = threads::run(
-        task,
-        &streams,
-        channel,
-        |pinned| pinned.receiver,
-        |stream| Ok(Box::new(move || receive(task, stream))),
-    )?;
+    let mut report =
+        threads::run(task, &streams, channel, |stream| Ok(Box::new(move || receive(task, stream))))?;
     report.facts.extend(connection::facts(&streams[0]));
     Ok(report)
 }

@@ -8,9 +8,9 @@
 use super::steps::{self, PathStep, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
-use crate::probe::Window;
-use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
+use crate::probe::transfer::axes::{NODELAY, THREADS};
 use crate::probe::transfer::connection;
+use crate::probe::{Window, batch, network, streaming};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,6 @@ use syscost_core::axis::Value;
 use syscost_core::sample::Sample;
 use syscost_core::stats::{median, quantile};
 use syscost_host::clock::{monotonic_ns, thread_cpu_ns};
-use syscost_host::topology::{Placement, Topology, pin_this_thread};
 use syscost_sys::buffer::Buffer;
 use syscost_sys::clock::thread_usage;
 use syscost_sys::socket::{self, Gather};
@@ -51,30 +50,6 @@ fn step(task: &Task) -> Result<&'static PathStep> {
     steps::find(&task.point).with_context(|| format!("no step at {}", task.point))
 }
 
-/// Puts this side on its CPU.
-fn settle(task: &Task, report: &mut RoleReport) -> Result<()> {
-    let text = task.point.text(PLACEMENT).unwrap_or("none");
-    let placement = Placement::parse(text).map_err(|reason| anyhow!(reason))?;
-    let pin = Topology::read().place(&placement, 1)?.first().copied().unwrap_or_default();
-    let cpu = if task.role == RECEIVER { pin.receiver } else { pin.sender };
-    if let Some(cpu) = cpu {
-        pin_this_thread(cpu)?;
-    }
-    report.facts.insert("cpus".into(), cpu.map_or_else(|| "any".into(), |cpu| cpu.to_string()));
-    Ok(())
-}
-
-/// What two readings of the thread's CPU clock cost: part of every turn.
-fn clock_ns() -> f64 {
-    let gaps: Vec<f64> = (0..500)
-        .map(|_| {
-            let start = thread_cpu_ns();
-            (thread_cpu_ns() - start) as f64
-        })
-        .collect();
-    median(&gaps).unwrap_or(0.0)
-}
-
 /// The turns of one window.
 #[derive(Default)]
 struct StepTurns {
@@ -101,12 +76,12 @@ impl StepTurns {
 
 pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let (step, task) = (step(task)?, with_two_connections(task));
-    let mut report = RoleReport::default();
-    settle(&task, &mut report)?;
+    let mut report =
+        RoleReport { facts: network::settle(&task, task.role == RECEIVER)?, ..RoleReport::default() };
     let streams = connection::accept_all(&task, channel)?;
     let [data, control] = &streams[..] else { bail!("two connections were wanted") };
     report.facts.extend(connection::facts(data));
-    let overhead = clock_ns();
+    let overhead = batch::overhead_ns(thread_cpu_ns);
     channel.ready()?;
 
     let turn_bytes = step.bytes * step.calls;
@@ -229,16 +204,21 @@ impl StepSource {
 
 pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let (step, task) = (step(task)?, with_two_connections(task));
-    let mut report = RoleReport::default();
-    settle(&task, &mut report)?;
+    let mut report =
+        RoleReport { facts: network::settle(&task, task.role == RECEIVER)?, ..RoleReport::default() };
     let streams = connection::connect_all(&task)?;
     let [data, control] = &streams[..] else { bail!("two connections were wanted") };
     report.facts.extend(connection::facts(data));
     if step.how == StepKind::Lent {
         socket::enable_zerocopy(data.as_raw_fd())?;
     }
-    let mut sender =
-        StepSender { source: StepSource::of(step), data, control, overhead: clock_ns(), sent: 0 };
+    let mut sender = StepSender {
+        source: StepSource::of(step),
+        data,
+        control,
+        overhead: batch::overhead_ns(thread_cpu_ns),
+        sent: 0,
+    };
     channel.ready()?;
 
     let mut warm = StepTurns::default();
@@ -325,14 +305,8 @@ impl StepSender<'_> {
 
 /// Joins both sides' windows, once they agree on what was moved.
 pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
-    let [received, sent] = reports else {
-        return Err(format!("a step has two sides, not {}", reports.len()));
-    };
-    let (got, gave) = (received.totals.get("bytes"), sent.totals.get("bytes"));
-    if got != gave || got.is_none() {
-        return Err(format!("the sender sent {gave:?} bytes and the receiver got {got:?}"));
-    }
-    let pairs = sent.windows.iter().zip(&received.windows).enumerate();
+    let (received, sent) = streaming::agreed(reports)?;
+    let pairs = sent.iter().zip(received).enumerate();
     Ok(pairs
         .map(|(index, (sent, received))| {
             let mut quantities = received.quantities.clone();

@@ -62,18 +62,33 @@ pub fn listen(address: IpAddr, ports: Option<(u16, u16)>, point: &Point, backlog
 pub fn accept_all(task: &Task, channel: &mut dyn Channel) -> Result<Vec<TcpStream>> {
     let count = all_connections(&task.point) as usize;
     room_for(count)?;
+    let listener = offer_listener(task, channel, &task.point, count)?;
+    accept(&listener, &task.token, &task.point, count)
+}
+
+/// A listener on this side of the path, offered to the other role.
+pub fn offer_listener(
+    task: &Task,
+    channel: &mut dyn Channel,
+    options: &Point,
+    backlog: usize,
+) -> Result<Socket> {
     let address = task.address.parse().with_context(|| format!("{} is no IP address", task.address))?;
-    let listener = listen(address, task.ports, &task.point, count)?;
+    let listener = listen(address, task.ports, options, backlog)?;
     let bound = listener.local_addr()?.as_socket().context("the listener has no IP address")?;
     channel.offer(serde_json::json!({ "address": bound.to_string() }))?;
-    accept(&listener, &task.token, &task.point, count)
+    Ok(listener)
+}
+
+/// Where the other role listens, as it offered it.
+pub fn offered_address(task: &Task) -> Result<SocketAddr> {
+    let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
+    offered.and_then(|text| text.parse().ok()).context("the other side offered no address")
 }
 
 /// The sender's side of every connection of a case, in the order of their numbers.
 pub fn connect_all(task: &Task) -> Result<Vec<TcpStream>> {
-    let offered = task.peer.as_ref().and_then(|offer| offer["address"].as_str());
-    let address: SocketAddr =
-        offered.and_then(|text| text.parse().ok()).context("the receiver offered no address")?;
+    let address = offered_address(task)?;
     let numbers: Vec<u32> = (0..all_connections(&task.point) as u32).collect();
     room_for(numbers.len())?;
     let mut streams = Vec::with_capacity(numbers.len());
@@ -166,12 +181,9 @@ fn made(socket: Socket, until: Instant) -> std::io::Result<TcpStream> {
 
 /// Says the token and the number on a new connection, and waits for the welcome.
 pub fn introduce(stream: &mut TcpStream, address: SocketAddr, token: &str, number: u32) -> Result<()> {
-    present(stream, token, number).map_err(|error| not_welcomed(address, error))
-}
-
-fn present(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {
-    say(stream, token, number)?;
-    hear_welcome(stream)
+    say(stream, token, number)
+        .and_then(|()| hear_welcome(stream))
+        .map_err(|error| not_welcomed(address, error))
 }
 
 fn say(stream: &mut TcpStream, token: &str, number: u32) -> std::io::Result<()> {

@@ -12,17 +12,11 @@ use syscost_sys::socket::{self, Segments};
 
 pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::by_thread(task, connection::connect_all(task)?);
-    let mut report = threads::run(
-        task,
-        &streams,
-        channel,
-        |pinned| pinned.sender,
-        |streams| {
-            let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;
-            let sender = many::InTurn::of(senders, mechanism::per_call(&task.point))?;
-            Ok(Box::new(move || stream_messages(task, streams, sender)))
-        },
-    )?;
+    let mut report = threads::run(task, &streams, channel, |streams| {
+        let senders = streams.iter().map(|stream| start(task, stream)).collect::<Result<Vec<_>>>()?;
+        let sender = many::InTurn::of(senders, mechanism::per_call(&task.point))?;
+        Ok(Box::new(move || stream_messages(task, streams, sender)))
+    })?;
     report.facts.extend(connection::facts(&streams[0][0]));
     Ok(report)
 }
