@@ -11,7 +11,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use syscost_analyze::copies;
-use syscost_core::units::{count, short_bytes};
+use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
 use syscost_harness::{self as measure, audit::Audited};
@@ -240,8 +240,7 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
     }
-    for (why, cases) in plan_command::reasons(&found.skips) {
-        let what = format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy);
+    for what in plan_command::skipped(&found.skips) {
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
     }
     text

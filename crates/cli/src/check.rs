@@ -47,8 +47,7 @@ fn text(plan: &Plan, verified: usize, failures: &[Failure], paint: Paint) -> Str
         let label = plan.cases.get(*case).map(|case| labels.case(case)).unwrap_or_default();
         text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {message}"));
     }
-    for (why, skipped) in plan_command::reasons(&plan.skips) {
-        let what = format!("{}: {} -> {}", count(skipped, "case"), why.reason, why.remedy);
+    for what in plan_command::skipped(&plan.skips) {
         text += &entry(&paint.yellow("skipped"), INDENT, &what);
     }
     text

@@ -10,14 +10,12 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use syscost_analyze::whole::Analysis;
 use syscost_core::units::{format_duration, parse_duration};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{LAB, Spec};
 use syscost_host::{Fact, Unavailable};
 use syscost_lab::{self as lab, Arch, LabProgress, LabRequest, LabRun};
-use syscost_report::build;
 use syscost_sys::signals;
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
@@ -48,16 +46,8 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     };
     let brought = lab::run(&request, &mut |step| show(&step, global)).map_err(with_remedy)?;
     let run = told_from_outside(&request, &brought, command)?;
-    let analysis = Analysis::of(&run);
-    let rendered = build::report(&run, &analysis);
-    let files = report::write(&run, &analysis, &rendered, &out, false)?;
-    if global.json {
-        let line = json!({
-            "event": "written", "dir": out, "files": files, "nic": request.nic.name, "kernel": brought.kernel,
-        });
-        output::print_json_line(&line)?;
-    } else {
-        report::show(&rendered, &out, global)?;
+    report::written(&run, &out, global, json!({ "nic": request.nic.name, "kernel": brought.kernel }))?;
+    if !global.json {
         let table = audit::recorded(&run.record, Paint::stdout(global.color));
         output::print(&format!("\n{table}"))?;
     }

@@ -61,16 +61,13 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     }
     for thinned in &plan.thinned {
         let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
-        let what = format!(
-            "{} {}: a quick run has no time for so many cases -> name the values to keep",
-            thinned.axis,
-            values.join(", ")
-        );
+        let left_out = format!("{} {}", thinned.axis, values.join(", "));
+        let what =
+            format!("{left_out}: a quick run has no time for so many cases -> name the values to keep");
         text += &entry(&paint.yellow("Left out"), INDENT, &what);
     }
-    for (why, cases) in reasons(&plan.skips) {
-        let what = format!("{}: {} -> {}", paint.yellow(&count(cases, "case")), why.reason, why.remedy);
-        text += &entry("Skipped", INDENT, &what);
+    for what in skipped(&plan.skips) {
+        text += &entry(&paint.yellow("Skipped"), INDENT, &what);
     }
     text += &entry(
         "Rounds",
@@ -151,8 +148,8 @@ fn shown(axis: &Axis, values: &[Value]) -> String {
     shown.join(if axis.unit == Unit::Name { " " } else { ", " })
 }
 
-/// Each reason once, with the number of cases, in the order of first appearance.
-pub fn reasons(skips: &[Skip]) -> Vec<(&Unavailable, usize)> {
+/// `2 cases: no such thing -> get one`, for each reason once, in the order of first appearance.
+pub fn skipped(skips: &[Skip]) -> impl Iterator<Item = String> {
     let mut reasons: Vec<(&Unavailable, usize)> = Vec::new();
     for skip in skips {
         match reasons.iter_mut().find(|(why, _)| **why == skip.why) {
@@ -160,7 +157,7 @@ pub fn reasons(skips: &[Skip]) -> Vec<(&Unavailable, usize)> {
             None => reasons.push((&skip.why, 1)),
         }
     }
-    reasons
+    reasons.into_iter().map(|(why, n)| format!("{}: {} -> {}", count(n, "case"), why.reason, why.remedy))
 }
 
 fn every_case(plan: &Plan) -> String {

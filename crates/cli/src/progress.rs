@@ -13,9 +13,7 @@ use syscost_harness::Event;
 
 /// Receives a run's events and shows them.
 pub struct Progress {
-    json: bool,
-    quiet: bool,
-    paint: Paint,
+    global: Global,
     bar: ProgressBar,
     labels: Labels,
     /// Shown beside the time: which case was visited last.
@@ -44,9 +42,7 @@ impl Progress {
         let template = "{bar:20} {wide_msg}";
         bar.set_style(ProgressStyle::with_template(template).expect("a fixed, valid template"));
         Progress {
-            json: global.json,
-            quiet: global.quiet,
-            paint: Paint::stderr(global.color),
+            global: *global,
             bar,
             labels: Labels::of(plan),
             last: String::new(),
@@ -59,11 +55,12 @@ impl Progress {
 
     /// Shows one event.
     pub fn show(&mut self, event: &Event<'_>) {
-        if self.json {
+        if self.global.json {
             // Nobody reads any more: the run itself goes on, its files are what counts.
             let _ = output::print_json_line(event);
             return;
         }
+        let paint = Paint::stderr(self.global.color);
         match event {
             Event::Started { cases, .. } => self.planned = *cases,
             Event::RoundStarted { round, .. } => self.round = *round,
@@ -71,45 +68,41 @@ impl Progress {
                 self.visited(self.labels.case(case))
             }
             Event::CaseFailed { case, message, .. } => {
-                let label = self.labels.case(case);
-                // A check lists its failures at its end.
-                if !self.checking {
-                    self.say(&format!("{} {label}: {message}", self.paint.red("failed:")));
-                }
-                self.visited(label);
+                self.left_out(paint.red("failed:"), self.labels.case(case), message)
             }
             Event::CaseSkipped { case, why } => {
-                let label = self.labels.case(case);
-                if !self.checking {
-                    let (reason, remedy) = (&why.reason, &why.remedy);
-                    self.say(&format!("{} {label}: {reason}: {remedy}", self.paint.yellow("skipped:")));
-                }
-                self.visited(label);
+                let why = format!("{}: {}", why.reason, why.remedy);
+                self.left_out(paint.yellow("skipped:"), self.labels.case(case), &why)
             }
             Event::Warning { warning } => {
                 let text = format!("{}; {}", warning.observed, warning.consequence);
-                self.say(&format!("{} {text}: {}", self.paint.yellow("warning:"), warning.remedy));
+                self.say(&format!("{} {text}: {}", paint.yellow("warning:"), warning.remedy));
             }
             Event::Progress { pending_cases, elapsed_ns, time_left_ns, .. } => {
                 self.bar.set_length(elapsed_ns + time_left_ns);
                 self.bar.set_position(*elapsed_ns);
-                let left = whole_seconds(*time_left_ns);
+                let left = format_duration(Duration::from_secs(time_left_ns.div_ceil(1_000_000_000)));
+                let (round, planned) = (self.round + 1, count(self.planned, "case"));
                 self.bar.set_message(format!(
-                    "{left} left, round {}, {pending_cases} of {} not yet precise; {}",
-                    self.round + 1,
-                    count(self.planned, "case"),
+                    "{left} left, round {round}, {pending_cases} of {planned} not yet precise; {}",
                     self.last
                 ));
             }
             Event::Refined { stage, cases } => {
                 self.planned += cases;
-                self.say(&format!(
-                    "refining, stage {stage}: {} where the answer changes",
-                    count(*cases, "case")
-                ));
+                let cases = count(*cases, "case");
+                self.say(&format!("refining, stage {stage}: {cases} where the answer changes"));
             }
             Event::Finished { .. } => self.bar.finish_and_clear(),
         }
+    }
+
+    /// A check lists what failed and what was skipped at its end.
+    fn left_out(&mut self, how: String, label: String, why: &str) {
+        if !self.checking {
+            self.say(&format!("{how} {label}: {why}"));
+        }
+        self.visited(label);
     }
 
     fn visited(&mut self, label: String) {
@@ -124,12 +117,8 @@ impl Progress {
 
     /// A line above the progress line; on stderr also where that is no terminal.
     fn say(&self, text: &str) {
-        if !self.quiet {
+        if !self.global.quiet {
             self.bar.suspend(|| output::complain(text));
         }
     }
-}
-
-fn whole_seconds(ns: u64) -> String {
-    format_duration(Duration::from_secs(ns.div_ceil(1_000_000_000)))
 }

@@ -7,8 +7,7 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 use syscost_analyze::refine;
 use syscost_experiment::run::{Run, State};
-use syscost_experiment::spec::Refine;
-use syscost_experiment::spec::Spec;
+use syscost_experiment::spec::{Refine, Spec};
 use syscost_harness::{self as measure, Event, Part, RunOptions};
 
 /// Below this a stage cannot bring a claim.
@@ -40,27 +39,26 @@ struct RefinementStages<'w> {
 
 impl RefinementStages<'_> {
     fn run(mut self, options: RunOptions) -> Result<Run> {
-        let RunOptions { out, spec, command, .. } = options;
-        let part = self.part(&options.plan.refinements.last().map(|stage| stage.first_case));
-        let options_of = |plan, resume, part| RunOptions {
-            out: out.clone(),
-            resume,
-            spec: spec.clone(),
-            plan,
-            command: command.clone(),
-            part: Some(part),
+        // The first part of this session: the grid, or the stage that a resumed run was in.
+        let part = match options.plan.refinements.last() {
+            None => Part { first_case: 0, limit: self.refine.before(self.left()) },
+            Some(stage) => Part { first_case: stage.first_case, limit: self.left() / 2 },
         };
-        let again = |run: &Run, part| options_of(run.record.plan.clone(), true, part);
-        let mut run = self.part_of(options_of(options.plan, options.resume, part))?;
-        while self.goes_on(&run) && self.add_stage(&mut run, &spec) {
-            let first = run.record.plan.refinements.last().map(|stage| stage.first_case);
-            let part = self.part_at_stage(&run, first.unwrap_or(0));
-            run = self.part_of(again(&run, part))?;
+        let again = |run: &Run, first_case, limit| RunOptions {
+            resume: true,
+            plan: run.record.plan.clone(),
+            part: Some(Part { first_case, limit }),
+            ..options.clone()
+        };
+        let mut run = self.part_of(RunOptions { part: Some(part), ..options.clone() })?;
+        while self.goes_on(&run) && self.add_stage(&mut run, &options.spec) {
+            let stages = &run.record.plan.refinements;
+            let first = stages.last().map_or(0, |stage| stage.first_case);
+            run = self.part_of(again(&run, first, self.share(stages.len() - 1)))?;
         }
         // What is left goes to the cases that are not as precise as asked, wherever they are.
-        let unfinished = run.record.state == State::TimeLimit;
-        if unfinished && self.left() > SHORTEST {
-            run = self.part_of(again(&run, Part { first_case: 0, limit: self.left() }))?;
+        if run.record.state == State::TimeLimit && self.left() > SHORTEST {
+            run = self.part_of(again(&run, 0, self.left()))?;
         }
         (self.watch)(&Event::Finished { state: run.record.state });
         Ok(run)
@@ -74,18 +72,6 @@ impl RefinementStages<'_> {
         run.record.state != State::Interrupted
             && run.record.plan.refinements.len() < self.refine.stages as usize
             && self.left() > SHORTEST
-    }
-
-    /// The first part of this session: the grid, or the stage that a resumed run was in.
-    fn part(&self, stage: &Option<usize>) -> Part {
-        match stage {
-            None => Part { first_case: 0, limit: self.refine.before(self.left()) },
-            Some(first_case) => Part { first_case: *first_case, limit: self.left() / 2 },
-        }
-    }
-
-    fn part_at_stage(&self, run: &Run, first_case: usize) -> Part {
-        Part { first_case, limit: self.share(run.record.plan.refinements.len() - 1) }
     }
 
     /// The time of a stage after so many: what is left, in equal parts.
@@ -103,10 +89,8 @@ impl RefinementStages<'_> {
         // More than fit into the stage would leave all of them without a claim.
         let fit = time.as_nanos() / (visit * spec.min_rounds).as_nanos().max(1);
         let wanted = refine::wanted(run, &self.refine.axes, budget.min(fit as usize));
-        let points: Vec<_> = wanted
-            .into_iter()
-            .flat_map(|w| w.points.into_iter().map(move |p| (w.probe.clone(), p)))
-            .collect();
+        let points = wanted.into_iter().flat_map(|w| w.points.into_iter().map(move |p| (w.probe.clone(), p)));
+        let points: Vec<_> = points.collect();
         let plan = &mut run.record.plan;
         let cases = plan.refine(&points);
         if cases > 0 {

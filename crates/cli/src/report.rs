@@ -29,16 +29,11 @@ pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     let files = write(&run, &analysis, &report, out, args.svg)?;
     if global.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|s| s.text.as_str()).collect();
-        output::print_json(&json!({
-            "dir": out,
-            "state": run.record.state,
-            "verdict": verdict,
-            "files": files,
-        }))?;
+        let state = run.record.state;
+        output::print_json(&json!({ "dir": out, "state": state, "verdict": verdict, "files": files }))
     } else {
-        show(&report, out, global)?;
+        show(&report, out, global)
     }
-    Ok(())
 }
 
 /// Figures from elsewhere: a run's directory, or a table. The name is short enough for a column.
@@ -55,14 +50,22 @@ fn figures(path: &Path) -> Result<Beside> {
     Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
 }
 
+/// How a run ends: its report is written beside it and shown. `more` is what a script is told beside the files.
+pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Value) -> Result<()> {
+    let analysis = Analysis::of(run);
+    let report = build::report(run, &analysis);
+    let files = write(run, &analysis, &report, out, false)?;
+    if !global.json {
+        return show(&report, out, global);
+    }
+    more["event"] = "written".into();
+    more["dir"] = json!(out);
+    more["files"] = json!(files);
+    output::print_json_line(&more)
+}
+
 /// Writes the files of a report into a directory: which.
-pub fn write(
-    run: &Run,
-    analysis: &Analysis,
-    report: &Report,
-    out: &Path,
-    plots: bool,
-) -> Result<Vec<PathBuf>> {
+fn write(run: &Run, analysis: &Analysis, report: &Report, out: &Path, plots: bool) -> Result<Vec<PathBuf>> {
     run.samples.intact()?;
     let kept = "the report could not be kept (--out DIR puts it elsewhere)";
     replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
@@ -78,7 +81,7 @@ pub fn write(
 }
 
 /// The report's end on the terminal.
-pub fn show(report: &Report, out: &Path, global: &Global) -> Result<()> {
+fn show(report: &Report, out: &Path, global: &Global) -> Result<()> {
     let look = TerminalLook { width: output::columns(), colour: output::Paint::stdout(global.color).on() };
     output::print(&terminal::text(report, Some(&out.join(PAGE)), look))
 }

@@ -9,14 +9,12 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
-use syscost_analyze::whole::Analysis;
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, State};
 use syscost_experiment::spec::Spec;
 use syscost_harness::RunOptions;
-use syscost_report::build;
 
 /// Where runs go when no directory is named.
 pub const RUNS: &str = "syscost-runs";
@@ -31,14 +29,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let resume = args.resume.is_some();
     let options = RunOptions { out: out.clone(), resume, spec, plan, command, part: None };
     let run = refine::measure(options, &mut |event| progress.show(event))?;
-    let analysis = Analysis::of(&run);
-    let report = build::report(&run, &analysis);
-    let files = report::write(&run, &analysis, &report, &out, false)?;
-    if global.json {
-        output::print_json_line(&json!({ "event": "written", "dir": out, "files": files }))?;
-    } else {
-        report::show(&report, &out, global)?;
-    }
+    report::written(&run, &out, global, json!({}))?;
     warn_of_unmeasured(&run, &out);
     Ok(outcome(&run, args.strict))
 }
@@ -80,10 +71,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
     if !plan.cases.is_empty() {
         return Ok(());
     }
-    let reasons: Vec<String> = plan_command::reasons(&plan.skips)
-        .into_iter()
-        .map(|(why, cases)| format!("{}: {} -> {}", count(cases, "case"), why.reason, why.remedy))
-        .collect();
+    let reasons: Vec<String> = plan_command::skipped(&plan.skips).collect();
     bail!("nothing of this experiment can run here. {}", reasons.join(". "))
 }
 

@@ -29,6 +29,7 @@ use syscost_sys::signals;
 /// A round that takes this much longer than its windows is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What to measure and where to keep it.
+#[derive(Clone)]
 pub struct RunOptions {
     pub out: PathBuf,
     /// Continue the run in `out`; spec and plan are then the recorded ones.
