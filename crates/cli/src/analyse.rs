@@ -79,7 +79,7 @@ fn text(path: &Path) -> Result<String> {
 }
 
 fn told(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], paint: Paint) -> String {
-    let titles: Vec<&str> = table.columns.iter().map(|c| c.title()).collect();
+    let titles: Vec<String> = table.columns.iter().map(|c| c.title()).collect();
     let rows = count(table.rows.len(), "row");
     let mut out = format!("{}\n", paint.bold(&table.name));
     out += &entry("Table", INDENT, &format!("{rows} of {}", titles.join(", ")));

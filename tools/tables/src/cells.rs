@@ -1,6 +1,6 @@
 //! One cell of a table: from its text to a figure in the base unit of its column.
 
-use super::unit::{self, Dimension, NoUnit, UnitScale};
+use super::unit::{self, Dimension, UnitScale};
 use super::vocabulary;
 use super::{ColumnMapping, PublishedFigure, TableColumn};
 
@@ -11,20 +11,16 @@ pub fn is_empty(text: &str) -> bool {
     EMPTY.contains(&text.trim().to_ascii_lowercase().as_str())
 }
 
-/// What the numbers of a column measure; `None`: nothing that has a unit of its own.
-fn dimension(column: TableColumn) -> Option<Dimension> {
+/// What the numbers of a column measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing
+/// that has a unit of its own.
+fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
     match column {
-        TableColumn::Throughput => Some(Dimension::Rate),
-        TableColumn::Latency | TableColumn::Elapsed => Some(Dimension::Time),
-        TableColumn::MessageBytes => Some(Dimension::Size),
-        TableColumn::CpuPercent => Some(Dimension::Percent),
+        TableColumn::Throughput => Some((Dimension::Rate, false)),
+        TableColumn::Latency | TableColumn::Elapsed => Some((Dimension::Time, false)),
+        TableColumn::MessageBytes => Some((Dimension::Size, true)),
+        TableColumn::CpuPercent => Some((Dimension::Percent, true)),
         _ => None,
     }
-}
-
-/// May a number of this column stand without a unit? Sizes are bytes then, and counts have none.
-fn plain(column: TableColumn) -> bool {
-    !matches!(column, TableColumn::Throughput | TableColumn::Latency | TableColumn::Elapsed)
 }
 
 /// Reads a figure. `heading` is the unit that the heading names.
@@ -35,14 +31,11 @@ pub fn figure(
 ) -> Result<PublishedFigure, String> {
     let (value, rounding, own) =
         unit::number(text).ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
-    let own = match own.map(|u| unit::parse(u).map_err(|why| (u, why))).transpose() {
-        Ok(scale) => scale,
-        Err((u, NoUnit::Unknown)) => return Err(format!("{u:?} of {:?} is no unit known here", text.trim())),
-        Err((u, NoUnit::Ambiguous(which))) => return Err(format!("{u:?} may be {which}")),
-    };
+    let known = |u| unit::parse(u).map_err(|why| format!("{u:?} of {:?} {why}", text.trim()));
+    let own = own.map(known).transpose()?;
     let wanted = dimension(column);
     let Some(scale) = own.or(heading) else {
-        return if plain(column) {
+        return if wanted.is_none_or(|(_, plain)| plain) {
             Ok(PublishedFigure { value, rounding })
         } else {
             Err(format!(
@@ -54,7 +47,7 @@ pub fn figure(
         };
     };
     // Rates and sizes of other columns (a bandwidth among operations) keep the unit of their row.
-    if wanted.is_some_and(|wanted| wanted != scale.dimension) {
+    if wanted.is_some_and(|(wanted, _)| wanted != scale.dimension) {
         return Err(format!("the unit of {:?} does not measure a {}", text.trim(), column.title()));
     }
     let factor = if wanted.is_some() { scale.factor } else { 1.0 };

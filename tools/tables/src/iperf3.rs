@@ -1,19 +1,14 @@
 //! The JSON that iperf3 writes (`-J`): one run is one row. Source: iperf3(1), iperf_api.c.
 
-use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 
 /// `None`: not of iperf3.
 pub fn table(name: &str, json: &Value) -> Option<Result<PublishedTable, BadTable>> {
     let (start, end) = (json.get("start")?, json.get("end"));
     start.get("test_start").or_else(|| json.get("error"))?;
-    Some(row(json, start, end).map_err(|message| BadTable::Whole { name: name.into(), message }).map(|row| {
-        let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-        let understood = vec![
-            "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one".to_string(),
-        ];
-        PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 }
-    }))
+    let understood = "iperf3 sends one contiguous buffer; its figure is the receiver's where it has one";
+    Some(PublishedTable::of_one(name, row(json, start, end), vec![understood.into()]))
 }
 
 fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<PublishedRow, String> {
@@ -24,27 +19,23 @@ fn row(json: &Value, start: &Value, end: Option<&Value>) -> Result<PublishedRow,
     let number = |of: &Value, key: &str| of.get(key).and_then(Value::as_f64);
     let received = end.get("sum_received").filter(|s| number(s, "bits_per_second").is_some_and(|b| b > 0.0));
     let sum = received.or_else(|| end.get("sum_sent")).or_else(|| end.get("sum")).ok_or("no totals")?;
-    let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
-    let mut put = |column, value: Option<f64>| {
-        if let Some(value) = value {
-            row.figures.insert(column, PublishedFigure::exact(value));
-        }
-    };
-    put(TableColumn::Throughput, number(sum, "bits_per_second"));
-    put(TableColumn::Elapsed, number(sum, "seconds").map(|s| s * 1e9));
-    put(TableColumn::Retransmits, end.get("sum_sent").and_then(|s| number(s, "retransmits")));
     let cpu = end.get("cpu_utilization_percent");
-    put(
-        TableColumn::CpuPercent,
-        cpu.and_then(|c| Some(number(c, "host_total")? + number(c, "remote_total")?)),
-    );
-    if let Some(test) = start.get("test_start") {
-        put(TableColumn::MessageBytes, number(test, "blksize"));
-        put(TableColumn::Threads, number(test, "num_streams"));
-    }
+    let test = |key| start.get("test_start").and_then(|test| number(test, key));
     let title = json.get("title").and_then(Value::as_str).unwrap_or("iperf3");
-    row.texts.insert(TableColumn::Mechanism, title.to_string());
-    Ok(row)
+    Ok(PublishedRow::of_one(
+        title,
+        [
+            (TableColumn::Throughput, number(sum, "bits_per_second")),
+            (TableColumn::Elapsed, number(sum, "seconds").map(|s| s * 1e9)),
+            (TableColumn::Retransmits, end.get("sum_sent").and_then(|s| number(s, "retransmits"))),
+            (
+                TableColumn::CpuPercent,
+                cpu.and_then(|c| Some(number(c, "host_total")? + number(c, "remote_total")?)),
+            ),
+            (TableColumn::MessageBytes, test("blksize")),
+            (TableColumn::Threads, test("num_streams")),
+        ],
+    ))
 }
 
 #[cfg(test)]

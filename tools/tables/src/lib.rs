@@ -59,39 +59,25 @@ pub enum TableColumn {
 
 impl TableColumn {
     /// As sentences call it.
-    pub fn title(self) -> &'static str {
+    pub fn title(self) -> String {
         match self {
-            TableColumn::Mechanism => "mechanism",
-            TableColumn::MessageBytes => "message size",
-            TableColumn::Threads => "threads",
-            TableColumn::Throughput => "throughput",
-            TableColumn::Latency => "latency",
-            TableColumn::CyclesPerByte => "cycles per byte",
-            TableColumn::CacheMisses => "cache misses",
-            TableColumn::ContextSwitches => "context switches",
-            TableColumn::Messages => "messages",
-            TableColumn::Elapsed => "duration",
-            TableColumn::Runs => "runs",
-            TableColumn::Spread => "spread",
-            TableColumn::Repetition => "repetition",
-            TableColumn::Retransmits => "retransmitted segments",
-            TableColumn::CpuPercent => "CPU use",
-            TableColumn::Operation => "operation",
-            TableColumn::Variant => "variant",
-            TableColumn::Unit => "unit",
-            TableColumn::BaseHardware => "base hardware",
-            TableColumn::SoftwareOverhead => "software overhead",
-            TableColumn::Predicted => "predicted",
-            TableColumn::Measured => "measured",
-            TableColumn::Ignored => "(ignored)",
+            TableColumn::MessageBytes => "message size".into(),
+            TableColumn::Elapsed => "duration".into(),
+            TableColumn::Retransmits => "retransmitted segments".into(),
+            TableColumn::CpuPercent => "CPU use".into(),
+            other => other.id().replace('_', " "),
         }
+    }
+
+    /// Its name in files.
+    fn id(self) -> String {
+        let id = serde_json::to_value(self).ok();
+        id.as_ref().and_then(|id| id.as_str()).unwrap_or_default().to_string()
     }
 
     /// Does a heading call it by its title, or by its name in files?
     fn is_called(self, heading: &str) -> bool {
-        let id = serde_json::to_value(self).ok();
-        let id = id.as_ref().and_then(|id| id.as_str()).unwrap_or_default();
-        [self.title(), id].map(vocabulary::bare).contains(&vocabulary::bare(heading))
+        [self.title(), self.id()].iter().any(|name| vocabulary::bare(name) == vocabulary::bare(heading))
     }
 
     /// Columns of text; the others hold numbers.
@@ -135,6 +121,14 @@ pub struct PublishedRow {
 }
 
 impl PublishedRow {
+    /// The figures that another tool gives of one run.
+    fn of_one(tool: &str, figures: impl IntoIterator<Item = (TableColumn, Option<f64>)>) -> PublishedRow {
+        let known =
+            figures.into_iter().filter_map(|(column, value)| Some((column, PublishedFigure::exact(value?))));
+        let texts = [(TableColumn::Mechanism, tool.to_string())].into();
+        PublishedRow { line: 1, texts, figures: known.collect() }
+    }
+
     pub fn text(&self, column: TableColumn) -> Option<&str> {
         self.texts.get(&column).map(String::as_str)
     }
@@ -167,6 +161,17 @@ pub struct PublishedTable {
 }
 
 impl PublishedTable {
+    /// What another tool says of one run.
+    fn of_one(
+        name: &str,
+        row: Result<PublishedRow, String>,
+        understood: Vec<String>,
+    ) -> Result<PublishedTable, BadTable> {
+        let row = row.map_err(|message| BadTable::Whole { name: name.into(), message })?;
+        let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
+        Ok(PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 })
+    }
+
     pub fn has(&self, column: TableColumn) -> bool {
         self.columns.contains(&column)
     }

@@ -10,7 +10,7 @@
 //! threads = "4"
 //! ```
 
-use super::unit::{self, NoUnit, UnitScale};
+use super::unit::{self, UnitScale};
 use super::vocabulary::{self, bare};
 use super::{BadTable, TableColumn};
 use serde::Deserialize;
@@ -41,10 +41,7 @@ impl ColumnMapping {
         let mapping: ColumnMapping = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
         for (heading, meaning) in &mapping.columns {
             if let Some(unit) = &meaning.unit {
-                unit::parse(unit).map_err(|why| match why {
-                    NoUnit::Unknown => wrong(format!("{heading:?}: {unit:?} is no unit known here")),
-                    NoUnit::Ambiguous(which) => wrong(format!("{heading:?}: {unit:?} may be {which}")),
-                })?;
+                unit::parse(unit).map_err(|why| wrong(format!("{heading:?}: {unit:?} {why}")))?;
             }
         }
         if let Some((name, means)) =

@@ -2,7 +2,7 @@
 //! Source: netperf manual, "Omni Output Selectors".
 
 use super::unit::{self, Dimension};
-use super::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -27,44 +27,36 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
 
 fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
     keys.get("THROUGHPUT")?;
-    Some(row(keys).map_err(|message| BadTable::Whole { name: name.into(), message }).map(|row| {
-        let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-        PublishedTable { name: name.into(), columns, rows: vec![row], ..PublishedTable::default() }
-    }))
+    Some(PublishedTable::of_one(name, row(keys), Vec::new()))
 }
 
 fn row(keys: &Keys) -> Result<PublishedRow, String> {
     let number = |key: &str| keys.get(key).and_then(|text| text.trim().parse::<f64>().ok());
-    let mut row = PublishedRow { line: 1, ..PublishedRow::default() };
     let units = keys.get("THROUGHPUT_UNITS").ok_or(
         "THROUGHPUT has no THROUGHPUT_UNITS: select both (-k THROUGHPUT,THROUGHPUT_UNITS,...), since netperf has \
          several",
     )?;
     let value = number("THROUGHPUT").ok_or("THROUGHPUT is no number")?;
-    if units.starts_with("Trans") {
-        row.figures.insert(
-            TableColumn::Messages,
-            PublishedFigure::exact(value * number("ELAPSED_TIME").unwrap_or(1.0)),
-        );
+    let rate = if units.starts_with("Trans") {
+        (TableColumn::Messages, Some(value * number("ELAPSED_TIME").unwrap_or(1.0)))
     } else {
         let scale = unit::parse(units).ok().filter(|s| s.dimension == Dimension::Rate);
         let scale = scale.ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
-        row.figures.insert(TableColumn::Throughput, PublishedFigure::exact(value * scale.factor));
-    }
-    let mut put = |column, value: Option<f64>| {
-        if let Some(value) = value.filter(|v| *v >= 0.0) {
-            row.figures.insert(column, PublishedFigure::exact(value));
-        }
+        (TableColumn::Throughput, Some(value * scale.factor))
     };
-    put(TableColumn::Elapsed, number("ELAPSED_TIME").map(|s| s * 1e9));
-    put(TableColumn::MessageBytes, number("LOCAL_SEND_SIZE"));
-    put(TableColumn::Latency, number("MEAN_LATENCY").map(|us| us * 1e3));
-    put(TableColumn::Spread, number("STDDEV_LATENCY").map(|us| us * 1e3));
-    put(TableColumn::Retransmits, number("LOCAL_TRANSPORT_RETRANS"));
-    let protocol = keys.get("DIRECTION").map_or("netperf", String::as_str);
-    row.texts
-        .insert(TableColumn::Mechanism, format!("netperf {protocol}").replace("netperf netperf", "netperf"));
-    Ok(row)
+    let known = |key: &str, scale: f64| number(key).filter(|v| *v >= 0.0).map(|v| v * scale);
+    let direction = keys.get("DIRECTION").map_or(String::new(), |direction| format!(" {direction}"));
+    Ok(PublishedRow::of_one(
+        &format!("netperf{direction}"),
+        [
+            rate,
+            (TableColumn::Elapsed, known("ELAPSED_TIME", 1e9)),
+            (TableColumn::MessageBytes, known("LOCAL_SEND_SIZE", 1.0)),
+            (TableColumn::Latency, known("MEAN_LATENCY", 1e3)),
+            (TableColumn::Spread, known("STDDEV_LATENCY", 1e3)),
+            (TableColumn::Retransmits, known("LOCAL_TRANSPORT_RETRANS", 1.0)),
+        ],
+    ))
 }
 
 #[cfg(test)]

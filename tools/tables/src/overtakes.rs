@@ -31,22 +31,18 @@ impl Overtake {
         let with = self.threads.map_or_else(String::new, |n| format!("With {}, by ", threads(n)));
         let by = if with.is_empty() { "By " } else { &with };
         let what = format!("{by}{}, {} beats {}", self.metric.title(), self.challenger, self.incumbent);
-        let mut text = match (self.better_at.len(), self.compared.len()) {
-            (0, n) => format!("{what} at no size ({})", tested(n, &self.compared)),
-            (b, n) if b == n => format!("{what} at every size ({})", tested(n, &self.compared)),
-            _ if self.from().is_some() => {
-                let at = self.from().expect("just asked");
+        let at = match (self.better_at.len(), self.from()) {
+            (0, _) => "at no size".into(),
+            (all, _) if all == self.compared.len() => "at every size".into(),
+            (_, Some(at)) => {
                 let below = self.compared.iter().rev().find(|s| **s < at);
                 let from =
                     below.map_or_else(|| size(at), |b| format!("between {} and {}", size(*b), size(at)));
-                format!("{what} from {from} up ({})", tested(self.compared.len(), &self.compared))
+                format!("from {from} up")
             }
-            _ => format!(
-                "{what} only at {} ({})",
-                sizes(&self.better_at),
-                tested(self.compared.len(), &self.compared)
-            ),
+            _ => format!("only at {}", sizes(&self.better_at)),
         };
+        let mut text = format!("{what} {at} ({})", tested(&self.compared));
         if !self.equal_at.is_empty() {
             text += &format!("; at {} the digits given do not tell them apart", sizes(&self.equal_at));
         }
@@ -61,11 +57,11 @@ impl Overtake {
     }
 }
 
-fn tested(n: usize, compared: &[u64]) -> String {
-    match (n, compared.first(), compared.last()) {
-        (1, Some(only), _) => format!("only {} has both", size(*only)),
-        (_, Some(first), Some(last)) => format!("{n} sizes, {} to {}", size(*first), size(*last)),
-        _ => "none".into(),
+fn tested(compared: &[u64]) -> String {
+    match compared {
+        [] => "none".into(),
+        [only] => format!("only {} has both", size(*only)),
+        [first, .., last] => format!("{} sizes, {} to {}", compared.len(), size(*first), size(*last)),
     }
 }
 
@@ -131,11 +127,9 @@ fn by_threads(
         for (at, rows) in sizes {
             let [Some(old), Some(new)] = rows else { continue };
             let (old_figure, new_figure) = (old.figure(metric)?, new.figure(metric)?);
-            let (worse, better) = if metric == TableColumn::Throughput {
-                (old_figure, new_figure)
-            } else {
-                (new_figure, old_figure)
-            };
+            let more_is_better = metric == TableColumn::Throughput;
+            let (worse, better) =
+                if more_is_better { (old_figure, new_figure) } else { (new_figure, old_figure) };
             overtake.compared.push(at);
             overtake.lines.extend([old.line, new.line]);
             if better.low() > worse.high() {

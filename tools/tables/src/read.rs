@@ -1,6 +1,6 @@
 //! From a file's text to a table: comma, tab or semicolon separated, or the JSON of iperf3 and netperf.
 
-use super::unit::{NoUnit, UnitScale};
+use super::unit::UnitScale;
 use super::vocabulary;
 use super::{
     BadTable, ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, cells, iperf3,
@@ -142,10 +142,7 @@ fn meaning(
             table.understood.push(format!("{heading:?} is not understood, and left out"));
             Ok((TableColumn::Ignored, None))
         }
-        Err(why) => {
-            let which = if let NoUnit::Ambiguous(which) = why { which } else { "anything" };
-            Err(whole(&table.name, &format!("the unit of {heading:?} may be {which}")))
-        }
+        Err(why) => Err(whole(&table.name, &format!("the unit of {heading:?} {why}"))),
     }
 }
 

@@ -23,10 +23,12 @@ pub struct UnitScale {
 }
 
 /// Why a text is no unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoUnit {
+    #[error("is no unit known here")]
     Unknown,
     /// Both readings, for the question to the reader.
+    #[error("may be {0}")]
     Ambiguous(&'static str),
 }
 

@@ -1,50 +1,42 @@
 //! Cliffs along the message size: throughput that falls to a fraction while messages grow.
 
-use super::{Remark, RemarkKind, lines, size};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use super::{LineEnd, Remark, RemarkKind, neighbours, size};
+use crate::{PublishedTable, TableColumn};
 use syscost_core::units::{Unit, significant};
 
 /// A fall to less than this share is a cliff, rounding included.
 const FALL: f64 = 1.0 / 3.0;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    lines(table, TableColumn::MessageBytes).iter().flat_map(|(name, line)| falls(name, line)).collect()
-}
-
-fn falls(name: &str, line: &[(u64, &PublishedRow)]) -> Vec<Remark> {
-    let with: Vec<(u64, &PublishedRow)> =
-        line.iter().filter(|(_, row)| row.figure(TableColumn::Throughput).is_some()).copied().collect();
-    with.windows(2)
-        .enumerate()
-        .filter_map(|(i, pair)| {
-            let [(small, before), (large, after)] = pair else { return None };
-            let (high, low) = (before.figure(TableColumn::Throughput)?, after.figure(TableColumn::Throughput)?);
-            if low.high() >= FALL * high.low() {
-                return None;
-            }
-            let recovered = with.get(i + 2).and_then(|(at, row)| {
-                let again = row.figure(TableColumn::Throughput)?;
-                (again.low() > high.high()).then(|| {
-                    format!(", and at {} it is {} again", size(*at), Unit::BitsPerSecond.format(again.value))
-                })
+    let falls = neighbours(table, TableColumn::MessageBytes).into_iter();
+    let falls = falls.filter(|(_, (.., high), (.., low), _)| low.high() < FALL * high.low());
+    let remark = |(name, (small, before, high), (large, after, low), next): (
+        String,
+        LineEnd,
+        LineEnd,
+        Option<LineEnd>,
+    )| {
+        let recovered =
+            next.filter(|(.., again): &LineEnd| again.low() > high.high()).map(|(at, _, again)| {
+                format!(", and at {} it is {} again", size(at), Unit::BitsPerSecond.format(again.value))
             });
-            Some(Remark {
-                id: "cliff",
-                kind: RemarkKind::Unexpected,
-                text: format!(
-                    "{name}: from {} to {} the throughput falls {} times, from {} to {}{}. No larger message costs \
-                     less work: look for a timer (a delayed ACK, a sleep, a full ring), not for copies.",
-                    size(*small),
-                    size(*large),
-                    significant(high.value / low.value),
-                    Unit::BitsPerSecond.format(high.value),
-                    Unit::BitsPerSecond.format(low.value),
-                    recovered.unwrap_or_default()
-                ),
-                lines: vec![before.line, after.line],
-            })
-        })
-        .collect()
+        Remark {
+            id: "cliff",
+            kind: RemarkKind::Unexpected,
+            text: format!(
+                "{name}: from {} to {} the throughput falls {} times, from {} to {}{}. No larger message costs \
+                 less work: look for a timer (a delayed ACK, a sleep, a full ring), not for copies.",
+                size(small),
+                size(large),
+                significant(high.value / low.value),
+                Unit::BitsPerSecond.format(high.value),
+                Unit::BitsPerSecond.format(low.value),
+                recovered.unwrap_or_default()
+            ),
+            lines: vec![before.line, after.line],
+        }
+    };
+    falls.map(remark).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A remark names the lines it stands on. It takes the printed rounding into account, and it never says
 //! that one figure of a single run is better than another.
 
-use super::{PublishedRow, PublishedTable, TableColumn};
+use super::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -53,6 +53,9 @@ pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     ALL.iter().flat_map(|look| look(table)).collect()
 }
 
+/// A place on a line, its row, and the throughput there.
+type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
+
 /// Rows with the same coordinates but one, by that one ascending: lines through the table. A coordinate
 /// given twice (repetitions) stands once, by its first row.
 fn lines(table: &PublishedTable, along: TableColumn) -> Vec<(String, Vec<(u64, &PublishedRow)>)> {
@@ -70,6 +73,20 @@ fn lines(table: &PublishedTable, along: TableColumn) -> Vec<(String, Vec<(u64, &
         (Some(n), _) => format!("{mechanism} at {}", size(n)),
     };
     lines.into_iter().map(|(key, line)| (name(key), line.into_iter().collect())).collect()
+}
+
+/// Neighbours on such a line that both have a throughput, with the name of their line and what comes after them.
+fn neighbours<'t>(
+    table: &'t PublishedTable,
+    along: TableColumn,
+) -> Vec<(String, LineEnd<'t>, LineEnd<'t>, Option<LineEnd<'t>>)> {
+    let known = |(at, row): &(u64, &'t PublishedRow)| Some((*at, *row, row.figure(TableColumn::Throughput)?));
+    let of_line = |(name, line): (String, Vec<(u64, &'t PublishedRow)>)| {
+        let line: Vec<LineEnd> = line.iter().filter_map(known).collect();
+        let pair = |i: usize| (name.clone(), line[i], line[i + 1], line.get(i + 2).copied());
+        (0..line.len().saturating_sub(1)).map(pair).collect::<Vec<_>>()
+    };
+    lines(table, along).into_iter().flat_map(of_line).collect()
 }
 
 pub(super) fn size(bytes: u64) -> String {

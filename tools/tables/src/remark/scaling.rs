@@ -1,6 +1,6 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{Remark, RemarkKind, lines, threads};
+use super::{LineEnd, Remark, RemarkKind, neighbours, threads};
 use crate::{PublishedRow, PublishedTable, TableColumn};
 use syscost_analyze::words::percent;
 use syscost_core::units::Unit;
@@ -9,50 +9,25 @@ use syscost_core::units::Unit;
 const NOISE: f64 = 0.2;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    lines(table, TableColumn::Threads).iter().flat_map(|(name, line)| steps(name, line)).collect()
+    let steps = neighbours(table, TableColumn::Threads).into_iter();
+    steps.filter_map(|(name, before, after, _)| step(&name, before, after)).collect()
 }
 
-fn steps(name: &str, line: &[(u64, &PublishedRow)]) -> Vec<Remark> {
-    let with: Vec<(u64, &PublishedRow)> =
-        line.iter().filter(|(_, row)| row.figure(TableColumn::Throughput).is_some()).copied().collect();
-    with.windows(2).filter_map(|pair| step(name, pair[0], pair[1])).collect()
-}
-
-fn step(
-    name: &str,
-    (few, before): (u64, &PublishedRow),
-    (many, after): (u64, &PublishedRow),
-) -> Option<Remark> {
-    let (was, is) = (before.figure(TableColumn::Throughput)?, after.figure(TableColumn::Throughput)?);
+fn step(name: &str, (few, before, was): LineEnd, (many, after, is): LineEnd) -> Option<Remark> {
     let rates =
         format!("{} to {}", Unit::BitsPerSecond.format(was.value), Unit::BitsPerSecond.format(is.value));
-    let remark = |id, text| {
-        Some(Remark { id, kind: RemarkKind::Unexpected, text, lines: vec![before.line, after.line] })
-    };
-    if is.high() < (1.0 - NOISE) * was.low() {
-        let cause = cause(before, after);
+    let (id, what) = if is.high() < (1.0 - NOISE) * was.low() {
         let fall = percent(1.0 - is.value / was.value);
-        return remark(
-            "falls_with_threads",
-            format!(
-                "{name}: from {} to {} the throughput falls by {fall} ({rates}){cause}.",
-                threads(few),
-                threads(many)
-            ),
-        );
-    }
-    if is.low() > (1.0 + NOISE) * was.high() * many as f64 / few as f64 {
-        return remark(
-            "faster_than_threads",
-            format!(
-                "{name}: from {} to {} the throughput rises more than the threads do ({rates}): the cell with fewer \
-                 threads was held back by something else.",
-                threads(few),
-                threads(many)
-            ),
-        );
-    }
-    None
+        ("falls_with_threads", format!("falls by {fall} ({rates}){}", cause(before, after)))
+    } else if is.low() > (1.0 + NOISE) * was.high() * many as f64 / few as f64 {
+        let what = "rises more than the threads do";
+        let why = "the cell with fewer threads was held back by something else";
+        ("faster_than_threads", format!("{what} ({rates}): {why}"))
+    } else {
+        return None;
+    };
+    let text = format!("{name}: from {} to {} the throughput {what}.", threads(few), threads(many));
+    Some(Remark { id, kind: RemarkKind::Unexpected, text, lines: vec![before.line, after.line] })
 }
 
 /// What the table itself shows beside it.
