@@ -33,11 +33,14 @@ pub fn pdf(figure: &CourseFigure) -> Vec<u8> {
         let at = (MARGIN + (index % columns) as f64 * width, HEAD + (index / columns) as f64 * PANEL_HEIGHT);
         draw(&mut page, panel, at, width);
     }
-    for (index, line) in caption.iter().enumerate() {
-        let y = below + CAPTION_LINE * (index as f64 + 0.7);
-        page.text((MARGIN, y), line, SMALL, Anchor::Start, Face::Plain, MUTED);
-    }
+    paragraph(&mut page, (MARGIN, below + 0.7 * CAPTION_LINE), &caption, Anchor::Start);
     page.pdf(&figure.title)
+}
+
+fn paragraph(page: &mut PdfPage, (x, y): (f64, f64), lines: &[String], anchor: Anchor) {
+    for (index, line) in lines.iter().enumerate() {
+        page.text((x, y + CAPTION_LINE * index as f64), line, SMALL, anchor, Face::Plain, MUTED);
+    }
 }
 
 fn legend(sheet: &mut PdfPage, figure: &CourseFigure) {
@@ -62,10 +65,7 @@ fn draw(page: &mut PdfPage, panel: &Panel, (left, top): (f64, f64), width: f64) 
     let xs = svg::xs(&panel.series);
     let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
         let why = panel.missing.as_deref().unwrap_or("nothing was measured");
-        for (index, line) in lines(why, SMALL, to - from - 24.0).iter().enumerate() {
-            let at = (middle, ceiling + 40.0 + 12.0 * index as f64);
-            page.text(at, line, SMALL, Anchor::Middle, Face::Plain, MUTED);
-        }
+        paragraph(page, (middle, ceiling + 40.0), &lines(why, SMALL, to - from - 24.0), Anchor::Middle);
         frame(page, (from, to), (ceiling, floor));
         return;
     };

@@ -10,17 +10,13 @@ use syscost_analyze::operations::Operation;
 use syscost_analyze::whole::Analysis;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::CsvColumn;
+use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_report::material::Material;
 use syscost_report::section::{drawings, machine, operations};
 use syscost_report::{Block, Section};
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run cse221";
-
-const fn column(id: &'static str, help: &'static str) -> CsvColumn {
-    CsvColumn { id, help }
-}
 
 /// The columns of the table.
 pub const COLUMNS: &[CsvColumn] = &[
@@ -47,17 +43,13 @@ const REPORT: &str = "cse221_report.md";
 
 /// Every file of the layout.
 pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuitable> {
-    let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
-    if let Some(emulator) = run.record.emulator() {
-        return unsuitable(format!(
-            "the run was made in an emulated machine ({emulator}), whose times mean nothing"
-        ));
-    }
+    Unsuitable::refuse_emulated(run, COMMAND)?;
     let material = Material::of(run, analysis, &[]);
     let listed: Vec<&Operation> =
         analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
     if listed.is_empty() {
-        return unsuitable("the run has no measured operation of the system".into());
+        let lacks = "the run has no measured operation of the system".into();
+        return Err(Unsuitable { lacks, command: COMMAND });
     }
     let rows: Vec<Vec<String>> = listed.iter().map(|o| row(&material, o)).collect();
     let mut files = vec![Artefact::made(
@@ -81,7 +73,6 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
 /// Nanoseconds are shown by magnitude elsewhere; a table's cells are bare numbers in one unit.
 fn row(m: &Material, o: &Operation) -> Vec<String> {
     let account = o.prediction.as_ref().map(|p| &p.account);
-    let part = |value: Option<f64>| number(value);
     let measured = o.measured;
     let cycles = m.layouts.iter().find(|l| l.probe.about().id == o.probe).and_then(|l| l.tsc_cycles(o.case));
     let why = match (o.predicted(), o.prediction.is_some()) {
@@ -94,17 +85,17 @@ fn row(m: &Material, o: &Operation) -> Vec<String> {
         o.title.to_string(),
         o.row.label.clone(),
         if o.metric.unit == Unit::Ratio { "ratio".into() } else { o.metric.unit.symbol().to_string() },
-        part(account.and_then(|a| a.base_hardware)),
-        part(account.and_then(|a| a.software_overhead)),
-        part(o.predicted()),
-        part(measured.map(|e| e.value)),
-        part(measured.map(|e| e.low)),
-        part(measured.map(|e| e.high)),
-        part(measured.map(|e| e.level)),
-        part(deviation(m, o)),
+        number(account.and_then(|a| a.base_hardware)),
+        number(account.and_then(|a| a.software_overhead)),
+        number(o.predicted()),
+        number(measured.map(|e| e.value)),
+        number(measured.map(|e| e.low)),
+        number(measured.map(|e| e.high)),
+        number(measured.map(|e| e.level)),
+        number(deviation(m, o)),
         measured.map_or(String::new(), |e| e.n.to_string()),
-        part(o.ratio.map(|r| r.value)),
-        part(cycles),
+        number(o.ratio.map(|r| r.value)),
+        number(cycles),
         account.map_or(String::new(), |a| a.formula.clone()),
         why,
     ]

@@ -6,6 +6,7 @@
 //! its reason, never 0 and never derived from another (latency is not threads over throughput).
 
 use syscost_core::stats::Estimate;
+use syscost_experiment::run::Run;
 
 mod chart;
 mod figure;
@@ -42,6 +43,15 @@ impl Artefact {
 pub struct Unsuitable {
     pub lacks: String,
     pub command: &'static str,
+}
+
+impl Unsuitable {
+    /// Times of an emulated machine are laid out nowhere.
+    fn refuse_emulated(run: &Run, command: &'static str) -> Result<(), Unsuitable> {
+        let Some(emulator) = run.record.emulator() else { return Ok(()) };
+        let lacks = format!("the run was made in an emulated machine ({emulator}), whose times mean nothing");
+        Err(Unsuitable { lacks, command })
+    }
 }
 
 /// Six significant digits: more than any interval here is worth, and the same in every file.

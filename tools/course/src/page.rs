@@ -47,37 +47,26 @@ impl PdfPage {
     }
 
     pub fn text(&mut self, at: (f64, f64), text: &str, size: f64, anchor: Anchor, face: Face, colour: Rgb) {
-        let start = at.0 - self.before(text, size, anchor, face);
-        let _ = writeln!(
-            self.content,
-            "BT {} rg /{} {size} Tf {start:.2} {:.2} Td ({}) Tj ET",
-            rgb(colour),
-            font(face),
-            self.height - at.1,
-            escaped(text)
-        );
+        let before = match anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width(text, size, face) / 2.0,
+            Anchor::End => width(text, size, face),
+        };
+        let place = format!("{:.2} {:.2} Td", at.0 - before, self.height - at.1);
+        self.set(&place, text, size, face, colour);
     }
 
     /// Text that reads upwards, its middle at the point.
     pub fn upward(&mut self, at: (f64, f64), text: &str, size: f64, colour: Rgb) {
         let below = at.1 + width(text, size, Face::Plain) / 2.0;
-        let _ = writeln!(
-            self.content,
-            "BT {} rg /plain {size} Tf 0 1 -1 0 {:.2} {:.2} Tm ({}) Tj ET",
-            rgb(colour),
-            at.0,
-            self.height - below,
-            escaped(text)
-        );
+        let place = format!("0 1 -1 0 {:.2} {:.2} Tm", at.0, self.height - below);
+        self.set(&place, text, size, Face::Plain, colour);
     }
 
-    /// How far left of its anchor a text starts.
-    fn before(&self, text: &str, size: f64, anchor: Anchor, face: Face) -> f64 {
-        match anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => width(text, size, face) / 2.0,
-            Anchor::End => width(text, size, face),
-        }
+    fn set(&mut self, place: &str, text: &str, size: f64, face: Face, colour: Rgb) {
+        let font = if face == Face::Bold { "bold" } else { "plain" };
+        let (colour, text) = (rgb(colour), escaped(text));
+        let _ = writeln!(self.content, "BT {colour} rg /{font} {size} Tf {place} ({text}) Tj ET");
     }
 
     fn path(&mut self, points: &[(f64, f64)]) {
@@ -125,13 +114,6 @@ impl PdfPage {
 
 fn standard_font(name: &str) -> String {
     format!("<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>")
-}
-
-fn font(face: Face) -> &'static str {
-    match face {
-        Face::Plain => "plain",
-        Face::Bold => "bold",
-    }
 }
 
 fn rgb(colour: Rgb) -> String {

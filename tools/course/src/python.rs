@@ -4,7 +4,7 @@
 //! dictionaries), so that they can be checked against the table without running it.
 
 use super::figure::{CourseFigure, Panel, PanelAxis};
-use std::fmt::Write;
+use syscost_core::stats::Estimate;
 use syscost_report::Series;
 
 /// Names, colours and markers in order of style.
@@ -14,11 +14,7 @@ const DATA: &str = "FIGURES = []\n";
 
 /// The whole script; `about` becomes its documentation.
 pub fn script(about: &str, figures: &[CourseFigure], colours: &[String]) -> String {
-    let mut data = String::from("FIGURES = [\n");
-    for figure in figures {
-        write_figure(&mut data, figure);
-    }
-    data.push_str("]\n");
+    let data = format!("FIGURES = [\n{}]\n", figures.iter().map(figure).collect::<String>());
     let colours: Vec<String> = colours.iter().map(|c| literal(c)).collect();
     PROGRAM
         .replace("\"ABOUT\"", &format!("\"\"\"{}\"\"\"", plain(about)))
@@ -26,57 +22,55 @@ pub fn script(about: &str, figures: &[CourseFigure], colours: &[String]) -> Stri
         .replace(DATA, &data)
 }
 
-fn write_figure(out: &mut String, figure: &CourseFigure) {
-    let _ = writeln!(out, "    {{");
-    let _ = writeln!(out, "        \"file\": {},", literal(&figure.name));
-    let _ = writeln!(out, "        \"title\": {},", literal(&figure.title));
+fn figure(figure: &CourseFigure) -> String {
     let captions: Vec<String> = figure.caption.iter().map(|c| literal(c)).collect();
-    let _ = writeln!(out, "        \"caption\": [{}],", captions.join(", "));
-    let _ = writeln!(out, "        \"panels\": [");
-    for panel in &figure.panels {
-        write_panel(out, panel);
-    }
-    let _ = writeln!(out, "        ],\n    }},");
+    format!(
+        "    {{\n        \"file\": {},\n        \"title\": {},\n        \"caption\": [{}],\n        \"panels\": [\n\
+         {}        ],\n    }},\n",
+        literal(&figure.name),
+        literal(&figure.title),
+        captions.join(", "),
+        figure.panels.iter().map(panel).collect::<String>()
+    )
 }
 
-fn write_panel(out: &mut String, panel: &Panel) {
-    let bytes = if panel.x == PanelAxis::MessageBytes { "True" } else { "False" };
-    let log = if panel.log_y { "True" } else { "False" };
-    let missing = panel.missing.as_deref().map_or("None".into(), literal);
-    let _ = writeln!(out, "            {{");
-    let _ = writeln!(out, "                \"title\": {},", literal(&panel.title));
-    let _ = writeln!(out, "                \"x\": {}, \"bytes\": {bytes},", literal(panel.x.title()));
-    let _ = writeln!(out, "                \"y\": {}, \"log_y\": {log},", literal(&panel.y));
-    let _ = writeln!(out, "                \"missing\": {missing},");
-    let _ = writeln!(out, "                \"series\": [");
-    for series in &panel.series {
-        write_series(out, series);
-    }
-    let _ = writeln!(out, "                ],\n            }},");
+fn panel(panel: &Panel) -> String {
+    let truth = |holds: bool| if holds { "True" } else { "False" };
+    let indent = "                ";
+    format!(
+        "            {{\n{indent}\"title\": {},\n{indent}\"x\": {}, \"bytes\": {},\n{indent}\"y\": {}, \"log_y\": {},\n\
+         {indent}\"missing\": {},\n{indent}\"series\": [\n{}{indent}],\n            }},\n",
+        literal(&panel.title),
+        literal(panel.x.title()),
+        truth(panel.x == PanelAxis::MessageBytes),
+        literal(&panel.y),
+        truth(panel.log_y),
+        panel.missing.as_deref().map_or("None".into(), literal),
+        panel.series.iter().map(series).collect::<String>()
+    )
 }
 
-fn write_series(out: &mut String, series: &Series) {
-    let list = |values: Vec<f64>| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
-    let of = |value: fn(&syscost_core::stats::Estimate) -> f64| {
-        series.points.iter().map(|p| value(&p.1)).collect()
+fn series(series: &Series) -> String {
+    let list = |value: fn(&(f64, Estimate)) -> f64| {
+        series.points.iter().map(|point| value(point).to_string()).collect::<Vec<_>>().join(", ")
     };
     let indent = "                    ";
-    let _ = writeln!(out, "{indent}{{\"name\": {}, \"style\": {},", literal(&series.name), series.style);
-    let _ = writeln!(out, "{indent} \"x\": [{}],", list(series.points.iter().map(|p| p.0).collect()));
-    let _ = writeln!(out, "{indent} \"value\": [{}],", list(of(|e| e.value)));
-    let _ = writeln!(out, "{indent} \"low\": [{}],", list(of(|e| e.low)));
-    let _ = writeln!(out, "{indent} \"high\": [{}]}},", list(of(|e| e.high)));
+    format!(
+        "{indent}{{\"name\": {}, \"style\": {},\n{indent} \"x\": [{}],\n{indent} \"value\": [{}],\n\
+         {indent} \"low\": [{}],\n{indent} \"high\": [{}]}},\n",
+        literal(&series.name),
+        series.style,
+        list(|p| p.0),
+        list(|p| p.1.value),
+        list(|p| p.1.low),
+        list(|p| p.1.high)
+    )
 }
 
 /// A string of Python that is also one of JSON.
 fn literal(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in plain(text).chars() {
-        // A line feed would end the string, and with it the script.
-        out.push(if c == '\n' { ' ' } else { c });
-    }
-    out.push('"');
-    out
+    // A line feed would end the string, and with it the script.
+    format!("\"{}\"", plain(text).replace('\n', " "))
 }
 
 /// Text that can end no string and start no escape: a stranger's run must not become a program.
@@ -94,7 +88,6 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syscost_core::stats::Estimate;
     use syscost_core::units::Unit;
 
     #[test]

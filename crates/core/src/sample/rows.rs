@@ -10,6 +10,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// A column of every row, and what it means (for FORMAT.md).
+#[derive(Clone, Copy)]
 pub struct CsvColumn {
     pub id: &'static str,
     pub help: &'static str,

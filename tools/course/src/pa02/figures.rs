@@ -1,6 +1,6 @@
 //! The four plots that the assignment asks for, each with a panel for every value of what it does not plot.
 
-use super::column::{self, FigureColumn};
+use super::figure_column::{self as column, FigureColumn};
 use super::grid::{CourseGrid, GridPlace, IMPLEMENTATIONS};
 use crate::figure::{CourseFigure, Panel, PanelAxis};
 use syscost_core::units::Unit;
@@ -45,46 +45,34 @@ fn by_size(grid: &CourseGrid, column: &FigureColumn) -> Vec<Panel> {
     if !column.anywhere(grid) {
         return vec![empty(grid, column, PanelAxis::MessageBytes)];
     }
-    let panel = |count: &u64| Panel {
-        title: threads(*count),
-        log_y: true,
-        series: series(grid, column, &grid.sizes, |implementation, bytes| GridPlace {
-            implementation,
-            bytes,
-            threads: *count,
-        }),
-        ..blank(column, PanelAxis::MessageBytes)
+    let panel = |count: &u64| {
+        let place = |way, bytes| GridPlace::new(way, bytes, *count);
+        let series = series(grid, column, &grid.sizes, place);
+        Panel { log_y: true, ..panel(grid, column, PanelAxis::MessageBytes, threads(*count), series) }
     };
-    grid.threads.iter().map(panel).map(|p| told(p, grid, column)).collect()
+    grid.threads.iter().map(panel).collect()
 }
 
 fn by_threads(grid: &CourseGrid, column: &FigureColumn, bytes: u64) -> Panel {
-    let panel = Panel {
-        title: Unit::Bytes.format(bytes as f64),
-        series: series(grid, column, &grid.threads, |implementation, threads| GridPlace {
-            implementation,
-            bytes,
-            threads,
-        }),
-        ..blank(column, PanelAxis::Threads)
-    };
-    told(panel, grid, column)
-}
-
-/// Without a figure the panel says why.
-fn told(panel: Panel, grid: &CourseGrid, column: &FigureColumn) -> Panel {
-    let missing = panel.series.is_empty().then(|| column.why(grid));
-    Panel { missing, ..panel }
+    let series = series(grid, column, &grid.threads, |way, threads| GridPlace::new(way, bytes, threads));
+    panel(grid, column, PanelAxis::Threads, Unit::Bytes.format(bytes as f64), series)
 }
 
 fn empty(grid: &CourseGrid, column: &FigureColumn, x: PanelAxis) -> Panel {
-    Panel { missing: Some(column.why(grid)), ..blank(column, x) }
+    let name = column.title.split(',').next().unwrap_or(column.title);
+    panel(grid, column, x, capital(name), Vec::new())
 }
 
-fn blank(column: &FigureColumn, x: PanelAxis) -> Panel {
-    let name = column.title.split(',').next().unwrap_or(column.title);
-    let title = capital(name);
-    Panel { title, x, y: column.title.into(), log_y: false, series: Vec::new(), missing: None }
+/// Without a figure it says why.
+fn panel(
+    grid: &CourseGrid,
+    column: &FigureColumn,
+    x: PanelAxis,
+    title: String,
+    series: Vec<Series>,
+) -> Panel {
+    let missing = series.is_empty().then(|| column.why(grid));
+    Panel { title, x, y: column.title.into(), log_y: false, series, missing }
 }
 
 /// A line for each implementation that has a figure.
@@ -106,15 +94,15 @@ fn series(
 fn caption(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<String> {
     let record = &grid.run.record;
     let fact = |id: &str| record.host.iter().find(|f| f.id == id).and_then(machine::value);
-    let part = |id: &str, before: &str| Some(format!("{before}{}", fact(id)?));
-    let system = [
-        part("cpu_model", ""),
-        part("cpus_allowed", "CPUs "),
-        part("memory_bytes", "memory "),
-        part("kernel_release", "Linux "),
-        part("hypervisor", "hypervisor "),
+    let facts = [
+        ("cpu_model", ""),
+        ("cpus_allowed", "CPUs "),
+        ("memory_bytes", "memory "),
+        ("kernel_release", "Linux "),
+        ("hypervisor", "hypervisor "),
     ];
-    let system: Vec<String> = system.into_iter().flatten().collect();
+    let system = facts.iter().filter_map(|(id, before)| Some(format!("{before}{}", fact(id)?)));
+    let system: Vec<String> = system.collect();
     let constants = material.layouts.iter().find(|l| l.comparable()).map_or(String::new(), |l| l.constants());
     vec![
         format!("{roll}. System: {}.", system.join(", ")),

@@ -3,7 +3,7 @@
 //! One case for each place: a run that varies anything else cannot be laid out, and says so.
 
 use super::{COMMAND, Unsuitable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syscost_analyze::cells::Cells;
 use syscost_core::axis::Name;
 use syscost_experiment::plan::Case;
@@ -42,6 +42,12 @@ pub struct GridPlace {
     pub threads: u64,
 }
 
+impl GridPlace {
+    pub fn new(implementation: usize, bytes: u64, threads: u64) -> GridPlace {
+        GridPlace { implementation, bytes, threads }
+    }
+}
+
 /// What a case is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseKind {
@@ -64,11 +70,7 @@ pub struct CourseGrid<'a> {
 impl<'a> CourseGrid<'a> {
     pub fn of(run: &'a Run, cells: &'a Cells) -> Result<CourseGrid<'a>, Unsuitable> {
         let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
-        if let Some(emulator) = run.record.emulator() {
-            return unsuitable(format!(
-                "the run was made in an emulated machine ({emulator}), whose times mean nothing"
-            ));
-        }
+        Unsuitable::refuse_emulated(run, COMMAND)?;
         let mut grid = CourseGrid {
             run,
             cells,
@@ -101,8 +103,9 @@ impl<'a> CourseGrid<'a> {
                 ));
             }
         }
-        grid.sizes = distinct(transfers.iter().map(|p| p.bytes));
-        grid.threads = distinct(transfers.iter().map(|p| p.threads));
+        let distinct = |value: fn(&GridPlace) -> u64| transfers.iter().map(value).collect::<BTreeSet<_>>();
+        grid.sizes = distinct(|place| place.bytes).into_iter().collect();
+        grid.threads = distinct(|place| place.threads).into_iter().collect();
         Ok(grid)
     }
 
@@ -112,15 +115,9 @@ impl<'a> CourseGrid<'a> {
 
     /// Every row of the table: by implementation, size and threads.
     pub fn places(&self) -> impl Iterator<Item = GridPlace> + '_ {
-        (0..IMPLEMENTATIONS.len()).flat_map(move |implementation| {
-            self.sizes.iter().flat_map(move |bytes| {
-                self.threads.iter().map(move |threads| GridPlace {
-                    implementation,
-                    bytes: *bytes,
-                    threads: *threads,
-                })
-            })
-        })
+        let of = |way, bytes| self.threads.iter().map(move |threads| GridPlace::new(way, bytes, *threads));
+        let of = move |way| self.sizes.iter().flat_map(move |bytes| of(way, *bytes));
+        (0..IMPLEMENTATIONS.len()).flat_map(of)
     }
 
     /// The case at a place, or why there is none.
@@ -141,7 +138,7 @@ impl<'a> CourseGrid<'a> {
 fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(CaseKind, GridPlace)> {
     let mechanism = point.text(MECHANISM)?;
     let implementation = IMPLEMENTATIONS.iter().position(|i| i.mechanism() == mechanism)?;
-    let place = GridPlace { implementation, bytes: point.int(MESSAGE_BYTES)?, threads: point.int(THREADS)? };
+    let place = GridPlace::new(implementation, point.int(MESSAGE_BYTES)?, point.int(THREADS)?);
     let probe = probe::find(probe_id).filter(|p| p.compared())?;
     let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
     let kind = match point.text(LOOP) {
@@ -159,11 +156,4 @@ fn difference(one: &Case, other: &Case) -> String {
     let mut names: Vec<&str> = ids.into_iter().map(Name::as_str).collect();
     names.dedup();
     if names.is_empty() { "nothing that is recorded".into() } else { names.join(", ") }
-}
-
-fn distinct(values: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.dedup();
-    values
 }

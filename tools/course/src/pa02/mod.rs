@@ -5,42 +5,38 @@
 //! asks. What it leaves to the student stays empty: code, explanations, the declaration of AI use.
 //! Source: public repositories that hand it in (`GRS_PA02`), which agree in names and columns.
 
-mod column;
+mod figure_column;
 mod figures;
 mod grid;
 mod text;
 
 use super::{Artefact, Unsuitable, chart, csv, figure, number, python};
-use column::COLUMNS;
+use figure_column::COLUMNS;
 use grid::CourseGrid;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::rows::CsvColumn;
+use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_report::material::Material;
 use syscost_report::section;
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
 
-const fn described(id: &'static str, help: &'static str) -> CsvColumn {
-    CsvColumn { id, help }
-}
-
 /// Columns before the figures.
 const BEFORE: &[CsvColumn] = &[
-    described("implementation", "the part of the assignment: `A1`, `A2`, `A3`"),
-    described(
+    column("implementation", "the part of the assignment: `A1`, `A2`, `A3`"),
+    column(
         "name",
         "what it is: `two-copy`, `one-copy`, `zero-copy`, aliases of the mechanisms that are measured",
     ),
-    described("message_bytes", "bytes of a message, over its eight fields"),
-    described("threads", "sending threads, each with a connection and a receiving thread"),
+    column("message_bytes", "bytes of a message, over its eight fields"),
+    column("threads", "sending threads, each with a connection and a receiving thread"),
 ];
 /// Columns after them.
 const AFTER: &[CsvColumn] = &[
-    described("runs", "fresh processes behind the row's weakest figure"),
-    described("confidence", "of the row's weakest interval"),
-    described("not_measured", "the figures that are empty, and why"),
+    column("runs", "fresh processes behind the row's weakest figure"),
+    column("confidence", "of the row's weakest interval"),
+    column("not_measured", "the figures that are empty, and why"),
 ];
 
 /// A roll number that can begin a file name.
@@ -60,15 +56,15 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
     let grid = CourseGrid::of(run, &analysis.cells)?;
     let material = Material::of(run, analysis, &[]);
     let figures = figures::figures(&grid, &material, roll);
-    let names = Names { roll };
-    let mut files = vec![Artefact::made(names.results(), table(&grid))];
+    let named = |end: &str| format!("{roll}_{end}");
+    let mut files = vec![Artefact::made(named(RESULTS), table(&grid))];
     files.extend(figures.iter().map(|f| Artefact::made(format!("{}.pdf", f.name), chart::pdf(f))));
     let colours: Vec<String> = (0..grid::IMPLEMENTATIONS.len()).map(|s| figure::hex(s).to_string()).collect();
     let about = format!(
         "Plots of {roll}: every value is written below, none is read from a file.\n\nMade by syscost {} from the run {}.",
         run.record.tool.version, run.record.id
     );
-    files.push(Artefact::made(names.plots(), python::script(&about, &figures, &colours)));
+    files.push(Artefact::made(named(PLOTS), python::script(&about, &figures, &colours)));
     let copies = section::copies::section(&material);
     let mut drawings = Vec::new();
     for block in copies.iter().flat_map(|s| &s.blocks) {
@@ -78,50 +74,28 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
             drawings.push(name);
         }
     }
-    let told = text::ReportInputs {
-        grid: &grid,
-        material: &material,
-        names: &names,
-        figures: &figures,
-        drawings: &drawings,
-    };
-    files.push(Artefact::to_write_in(names.report(), text::report(&told, copies.as_ref())));
+    let told =
+        text::ReportInputs { roll, grid: &grid, material: &material, figures: &figures, drawings: &drawings };
+    files.push(Artefact::to_write_in(named(REPORT), text::report(&told, copies.as_ref())));
     files.push(Artefact::to_write_in("README.md", text::readme(&told)));
     Ok(files)
 }
 
 /// The columns of the table; each figure also has its `_low` and `_high`.
 pub fn columns() -> Vec<CsvColumn> {
-    let figures = COLUMNS.iter().map(|c| described(c.id, c.help));
-    let of = |columns: &'static [CsvColumn]| columns.iter().map(|c| described(c.id, c.help));
-    of(BEFORE).chain(figures).chain(of(AFTER)).collect()
+    let figures: Vec<CsvColumn> = COLUMNS.iter().map(|c| column(c.id, c.help)).collect();
+    [BEFORE, &figures, AFTER].concat()
 }
 
-/// The names that the files have.
-struct Names<'a> {
-    roll: &'a str,
-}
-
-impl Names<'_> {
-    fn results(&self) -> String {
-        format!("{}_Part_C_Results.csv", self.roll)
-    }
-
-    fn plots(&self) -> String {
-        format!("{}_Part_D_Plots.py", self.roll)
-    }
-
-    fn report(&self) -> String {
-        format!("{}_Report.md", self.roll)
-    }
-}
+/// What follows the roll number in the names of files.
+const RESULTS: &str = "Part_C_Results.csv";
+const PLOTS: &str = "Part_D_Plots.py";
+const REPORT: &str = "Report.md";
 
 /// One row per implementation, size and thread count; each figure between its interval's ends.
 fn table(grid: &CourseGrid) -> String {
     let mut header: Vec<String> = BEFORE.iter().map(|c| c.id.to_string()).collect();
-    for column in COLUMNS {
-        header.extend([column.id.to_string(), format!("{}_low", column.id), format!("{}_high", column.id)]);
-    }
+    header.extend(COLUMNS.iter().flat_map(|c| ["", "_low", "_high"].map(|end| format!("{}{end}", c.id))));
     header.extend(AFTER.iter().map(|c| c.id.to_string()));
     let rows: Vec<Vec<String>> = grid.places().map(|place| row(grid, &place)).collect();
     csv(&header, &rows)

@@ -2,9 +2,9 @@
 //!
 //! Every explanation is the student's: each heading ends with a place to write one.
 
-use super::column::COLUMNS;
+use super::figure_column::COLUMNS;
 use super::grid::CourseGrid;
-use super::{COMMAND, Names};
+use super::{COMMAND, PLOTS, REPORT, RESULTS};
 use crate::figure::CourseFigure;
 use crate::markdown::{self, plain};
 use std::fmt::Write;
@@ -12,9 +12,9 @@ use syscost_report::material::Material;
 use syscost_report::{Section, section};
 
 pub struct ReportInputs<'a> {
+    pub roll: &'a str,
     pub grid: &'a CourseGrid<'a>,
     pub material: &'a Material<'a>,
-    pub names: &'a Names<'a>,
     pub figures: &'a [CourseFigure],
     /// File names of the data paths.
     pub drawings: &'a [String],
@@ -56,12 +56,11 @@ const PART_E: &[CourseQuestion] = &[
 
 /// The report to write in.
 pub fn report(told: &ReportInputs, copies: Option<&Section>) -> String {
-    let roll = told.names.roll;
+    let roll = told.roll;
     let mut out = format!(
-        "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{}`). What stands \
+        "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{roll}_{RESULTS}`). What stands \
          in brackets names a case of the run and its metric. Every explanation is yours to write.\n\n",
         plain(&told.grid.run.record.id),
-        told.names.results()
     );
     out.push_str("## System\n\n");
     if let Some(machine) = section::machine::section(told.material) {
@@ -106,52 +105,35 @@ fn ask(out: &mut String, told: &ReportInputs, question: &CourseQuestion) {
 }
 
 fn parts_b_to_d(out: &mut String, told: &ReportInputs) {
-    let _ = writeln!(
-        out,
-        "## Parts B and C: measurements\n\n`{}` has a row for each cell:\n",
-        told.names.results()
-    );
+    let roll = told.roll;
+    let _ = writeln!(out, "## Parts B and C: measurements\n\n`{roll}_{RESULTS}` has a row for each cell:\n");
     for column in COLUMNS {
-        let why = if column.anywhere(told.grid) {
-            String::new()
-        } else {
-            format!(" {}", plain(&column.why(told.grid)))
-        };
+        let here = column.anywhere(told.grid);
+        let why = if here { String::new() } else { format!(" {}", plain(&column.why(told.grid))) };
         let _ = writeln!(out, "- {}: {}.{why}", plain(column.id), plain(column.help));
     }
     out.push_str("\n*How you measured, and what you held constant:*\n\n## Part D: plots\n\n");
     for figure in told.figures {
-        let _ = writeln!(
-            out,
-            "### {}\n\n[{}.pdf]({}.pdf)\n",
-            plain(&figure.title),
-            plain(&figure.name),
-            figure.name
-        );
-        out.push_str("*What it shows:*\n\n");
+        let (title, name) = (plain(&figure.title), &figure.name);
+        let _ = writeln!(out, "### {title}\n\n[{}.pdf]({name}.pdf)\n\n*What it shows:*\n", plain(name));
     }
 }
 
 /// The README to write in.
 pub fn readme(told: &ReportInputs) -> String {
-    let roll = told.names.roll;
+    let roll = told.roll;
     let mut out = format!("# {roll}: PA02, analysis of network I/O primitives\n\n## Files\n\n");
-    let _ = writeln!(out, "- `{}`: every cell with the interval of each figure", told.names.results());
-    let _ = writeln!(
-        out,
-        "- `{}`: the plots again, by matplotlib; its values are written in it",
-        told.names.plots()
-    );
+    let _ = writeln!(out, "- `{roll}_{RESULTS}`: every cell with the interval of each figure");
+    let _ = writeln!(out, "- `{roll}_{PLOTS}`: the plots again, by matplotlib; its values are written in it");
     for figure in told.figures {
         let _ = writeln!(out, "- `{}.pdf`: {}", figure.name, plain(&figure.title));
     }
     for drawing in told.drawings {
         let _ = writeln!(out, "- `{drawing}`: a data path through the kernel, as counted");
     }
-    let _ = writeln!(out, "- `{}`: the report to write", told.names.report());
     let _ = writeln!(
         out,
-        "- *your code of parts A1, A2, A3 and your script of part C*\n\n## How the figures were made\n\n    {}\n\n`{COMMAND}` \
+        "- `{roll}_{REPORT}`: the report to write\n- *your code of parts A1, A2, A3 and your script of part C*\n\n## How the figures were made\n\n    {}\n\n`{COMMAND}` \
          makes a run of the whole sweep, and `syscost course pa02 --roll {roll} RUN` these files from it.\n\n\
          ## AI use\n\n*Your declaration.*\n",
         syscost_report::escape::visible(&told.grid.run.record.command.join(" ")),
