@@ -65,33 +65,15 @@ impl Blocks {
     }
 
     pub fn advise(&self, advice: Advice) -> Result<()> {
-        page_cache::advise(&self.file, advice).context("posix_fadvise refuses this file")
+        advise(&self.file, advice)
     }
 
     pub fn cached_bytes(&self) -> Result<u64> {
-        page_cache::cached_bytes(&self.file, self.bytes).context("mincore refuses this file")
+        cached_bytes(&self.file, self.bytes)
     }
 
-    /// Drops the file from the page cache and makes sure that it is gone.
     pub fn drop_cached(&self) -> Result<()> {
-        let mut left = 0;
-        for _ in 0..TRIES {
-            self.advise(Advice::DontNeed)?;
-            left = self.cached_bytes()?;
-            if left == 0 {
-                return Ok(());
-            }
-            // Read-ahead that was under way cannot be dropped until it has landed.
-            sleep(UNDER_WAY);
-        }
-        Err(Unavailable {
-            reason: format!(
-                "the file system keeps {} of the file in the page cache when told to drop it (tmpfs, or pages in use)",
-                syscost_core::units::Unit::Bytes.format(left as f64)
-            ),
-            remedy: "name a directory on a disk with --dir".into(),
-        }
-        .into())
+        drop_cached(&self.file, self.bytes)
     }
 
     /// Pages in the cache for each one of `read_bytes` that were read since it was empty.
@@ -157,6 +139,36 @@ impl Blocks {
         ensure!(self.is_right(block), "block {block} of {} B holds other bytes", self.block_bytes);
         Ok(())
     }
+}
+
+fn advise(file: &File, advice: Advice) -> Result<()> {
+    page_cache::advise(file, advice).context("posix_fadvise refuses this file")
+}
+
+fn cached_bytes(file: &File, bytes: u64) -> Result<u64> {
+    page_cache::cached_bytes(file, bytes).context("mincore refuses this file")
+}
+
+/// Drops the file from the page cache and makes sure that it is gone.
+pub fn drop_cached(file: &File, bytes: u64) -> Result<()> {
+    let mut left = 0;
+    for _ in 0..TRIES {
+        advise(file, Advice::DontNeed)?;
+        left = cached_bytes(file, bytes)?;
+        if left == 0 {
+            return Ok(());
+        }
+        // Read-ahead that was under way cannot be dropped until it has landed.
+        sleep(UNDER_WAY);
+    }
+    Err(Unavailable {
+        reason: format!(
+            "the file system keeps {} of the file in the page cache when told to drop it (tmpfs, or pages in use)",
+            syscost_core::units::Unit::Bytes.format(left as f64)
+        ),
+        remedy: "name a directory on a disk with --dir".into(),
+    }
+    .into())
 }
 
 /// A seed that differs between rounds: the order of one round teaches a device nothing about the next.

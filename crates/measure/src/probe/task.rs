@@ -80,6 +80,21 @@ pub struct Window {
 const TIMES: [&str; 6] = ["low_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "overhead_ns"];
 
 impl Window {
+    /// As the sample of this number; the harness adds case and round.
+    pub fn sample(&self, index: usize) -> Sample {
+        Sample {
+            index: index as u32,
+            elapsed_ns: self.elapsed_ns,
+            ops: self.ops,
+            bytes: self.bytes,
+            verified: true,
+            marks: self.marks.clone(),
+            quantities: self.quantities.clone().into(),
+            histogram: self.histogram.clone(),
+            ..Sample::default()
+        }
+    }
+
     /// Of round trips, each of which is so many of the operations that are counted.
     pub fn of_each(&mut self, operations: f64) {
         let mut scale = |id: &str, by: f64| {
@@ -130,16 +145,5 @@ pub fn samples_of_one_role(reports: &[RoleReport]) -> Result<Vec<Sample>, String
     let [report] = reports else {
         return Err(format!("one role, not {}, makes a sample", reports.len()));
     };
-    let sample = |(index, window): (usize, &Window)| Sample {
-        index: index as u32,
-        elapsed_ns: window.elapsed_ns,
-        ops: window.ops,
-        bytes: window.bytes,
-        verified: true,
-        marks: window.marks.clone(),
-        quantities: window.quantities.clone().into(),
-        histogram: window.histogram.clone(),
-        ..Sample::default()
-    };
-    Ok(report.windows.iter().enumerate().map(sample).collect())
+    Ok(report.windows.iter().enumerate().map(|(index, window)| window.sample(index)).collect())
 }

@@ -7,21 +7,20 @@
 mod words;
 
 use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
-use super::passes::{self, Timed, bandwidth};
+use super::passes::{self, bandwidth};
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
-use super::streaming::threads::Gate;
+use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
 use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, meter};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
-use std::sync::mpsc;
 use syscost_core::axis::DefaultValues::{Names, Of};
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
-use syscost_host::topology::{Topology, pin_this_thread};
-use syscost_host::{Unavailable, memory, scarce};
+use syscost_host::topology::Topology;
+use syscost_host::{Unavailable, memory};
 use syscost_sys::stream::Loops;
 use words::{BLOCK, MovedWords};
 
@@ -103,50 +102,6 @@ fn coordinates(point: &Point) -> (u64, u64) {
     (point.int(WORKING_SET).unwrap_or(BLOCK as u64), point.int(THREADS).unwrap_or(1))
 }
 
-/// Runs a thread on each of these CPUs; they begin together, when the stage is ready.
-fn on_cpus(cpus: &[Option<usize>], task: &Task, channel: &mut dyn Channel) -> Result<Vec<Timed>> {
-    let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?;
-    let bytes = coordinates(&task.point).0 as usize;
-    let loops = Loops::here();
-    let (gate, (tell, set_up)) = (Gate::default(), mpsc::channel());
-    let body = |cpu: Option<usize>, tell: mpsc::Sender<()>| -> Result<Timed> {
-        let prepared = cpu
-            .map_or(Ok(()), |cpu| pin_this_thread(cpu).map_err(anyhow::Error::from))
-            .and_then(|()| MovedWords::prepare(bytes, operation.id));
-        // Whatever went wrong before: the others are waited for, and so is this one.
-        let _ = tell.send(());
-        let open = gate.wait();
-        let mut words = prepared?;
-        if !open {
-            bail!("the round did not start");
-        }
-        words.measure(&loops, operation.id, task)
-    };
-    std::thread::scope(|scope| {
-        let body = &body;
-        let start = |cpu: &Option<usize>| {
-            let (cpu, tell) = (*cpu, tell.clone());
-            std::thread::Builder::new().spawn_scoped(scope, move || body(cpu, tell))
-        };
-        let started: Vec<_> = cpus.iter().map(start).collect();
-        let (mut threads, mut ready) = (Vec::new(), Ok(()));
-        for thread in started {
-            match thread {
-                Ok(thread) => threads.push(thread),
-                Err(error) => ready = Err(scarce::cannot_start("a thread", error)),
-            }
-        }
-        set_up.iter().take(threads.len()).for_each(drop);
-        let ready = ready.and_then(|()| channel.ready());
-        gate.set(ready.is_ok());
-        let joined =
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a thread panicked"))));
-        let timed: Result<Vec<Timed>> = joined.collect();
-        ready?;
-        timed
-    })
-}
-
 /// A CPU for each thread, cores before their siblings and each in turn; none where one is enough
 /// and pinning is refused.
 fn seats(threads: u64) -> Vec<Option<usize>> {
@@ -217,7 +172,12 @@ impl Probe for MemoryBandwidth {
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         let seats = seats(coordinates(&task.point).1);
-        let timed = on_cpus(&seats, task, channel)?;
+        let operation = operation(&task.point).ok_or_else(|| anyhow!("no operation at {}", task.point))?.id;
+        let bytes = coordinates(&task.point).0 as usize;
+        let timed = threads::together(&seats, channel, |_| {
+            let mut words = MovedWords::prepare(bytes, operation)?;
+            Ok(Box::new(move || words.measure(&Loops::here(), operation, task)))
+        })?;
         let cpus: Vec<String> = seats.iter().flatten().map(usize::to_string).collect();
         let facts = BTreeMap::from([
             ("cpus".to_string(), cpus.join(",")),

@@ -1,6 +1,7 @@
 //! Pages that fault at every touch, and the one who touches them: what is measured, and the counts
 //! that prove it.
 
+use crate::probe::blocks;
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::hint::black_box;
@@ -8,12 +9,10 @@ use syscost_core::stats::random::Random;
 use syscost_host::clock::{ThreadUsage, monotonic_ns, thread_usage};
 use syscost_host::{Unavailable, huge_pages};
 use syscost_sys::mapping::{FileMapping, Mapping};
-use syscost_sys::page_cache::{Advice, advise, cached_bytes};
+use syscost_sys::page_cache::cached_bytes;
 
 /// The part of a file that is mapped.
 pub const FILE_BYTES: u64 = 8 << 20;
-/// Dropping pages may have to wait for others to let go of them.
-const DROP_TRIES: usize = 5;
 
 /// Pages that can be made to fault, all of them, again and again.
 pub trait Ground {
@@ -27,46 +26,20 @@ pub trait Ground {
     fn faults(&self, usage: ThreadUsage) -> u64;
 
     /// Did this many touches get what the case is about? Asked beside the count of faults.
-    fn check(&self, touches: usize) -> Result<()> {
-        let _ = touches;
+    fn check(&self, _touches: usize) -> Result<()> {
         Ok(())
     }
 }
 
-pub struct Anonymous(pub Mapping);
+/// Anonymous memory. Of huge pages each has to come back as one: where none is free the kernel quietly gives a
+/// base page, and a touch is a fault all the same.
+pub struct Anonymous {
+    pub memory: Mapping,
+    /// Where they are to be huge.
+    pub huge_page_bytes: Option<usize>,
+}
 
 impl Ground for Anonymous {
-    fn clear(&mut self) -> Result<()> {
-        self.0.discard().context("the kernel takes no pages back")
-    }
-
-    fn touch(&mut self, offset: usize) {
-        self.0.touch(offset);
-    }
-
-    fn faults(&self, usage: ThreadUsage) -> u64 {
-        usage.minor_faults
-    }
-}
-
-/// Memory of huge pages, of which each has to come back as one: where none is free the kernel quietly
-/// gives a base page, and a touch is a fault all the same.
-pub struct Huge {
-    memory: Mapping,
-    bytes_of_one: usize,
-}
-
-impl Huge {
-    pub fn new(memory: Mapping, bytes_of_one: usize) -> Huge {
-        Huge { memory, bytes_of_one }
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.memory.len()
-    }
-}
-
-impl Ground for Huge {
     fn clear(&mut self) -> Result<()> {
         self.memory.discard().context("the kernel takes no pages back")
     }
@@ -80,7 +53,8 @@ impl Ground for Huge {
     }
 
     fn check(&self, touches: usize) -> Result<()> {
-        let got = huge_pages::huge_bytes_of(&self.memory).map(|bytes| bytes as usize / self.bytes_of_one);
+        let Some(one) = self.huge_page_bytes else { return Ok(()) };
+        let got = huge_pages::huge_bytes_of(&self.memory).map(|bytes| bytes as usize / one);
         if got == Some(touches) {
             return Ok(());
         }
@@ -103,32 +77,13 @@ impl Cold {
     pub fn new(file: File) -> Cold {
         Cold { file, mapping: None }
     }
-
-    /// Drops the file's pages, and looks whether they are gone.
-    fn chill(&mut self) -> Result<()> {
-        // Pages that somebody has mapped are not dropped.
-        self.mapping = None;
-        for _ in 0..DROP_TRIES {
-            advise(&self.file, Advice::DontNeed).context("posix_fadvise")?;
-            if cached_bytes(&self.file, FILE_BYTES)? == 0 {
-                return Ok(());
-            }
-            self.file.sync_all()?;
-        }
-        Err(Unavailable {
-            reason:
-                "the file's pages stay in memory when they are dropped from the page cache (a file system in \
-                     memory, or other users of the file)"
-                    .into(),
-            remedy: "name a directory on a disk with --dir".into(),
-        }
-        .into())
-    }
 }
 
 impl Ground for Cold {
     fn clear(&mut self) -> Result<()> {
-        self.chill()?;
+        // Pages that somebody has mapped are not dropped.
+        self.mapping = None;
+        blocks::drop_cached(&self.file, FILE_BYTES)?;
         let mapping = FileMapping::of(&self.file, FILE_BYTES as usize).context("cannot map the file")?;
         mapping.expect_random_access()?;
         self.mapping = Some(mapping);
@@ -272,7 +227,8 @@ mod tests {
     #[test]
     fn every_touch_of_fresh_memory_is_a_fault() {
         let bytes = 256 * page_bytes();
-        let mut ground = Anonymous(Mapping::anonymous(bytes, Pages::Base).unwrap());
+        let memory = Mapping::anonymous(bytes, Pages::Base).unwrap();
+        let mut ground = Anonymous { memory, huge_page_bytes: None };
         turn(&mut ground, bytes, page_bytes()).unwrap();
     }
 
@@ -305,11 +261,12 @@ mod tests {
             eprintln!("skipped: this kernel has no transparent huge pages");
             return;
         };
-        let mut base = Huge::new(Mapping::anonymous(4 * one, Pages::Base).unwrap(), one);
+        let huge = |memory| Anonymous { memory, huge_page_bytes: Some(one) };
+        let mut base = huge(Mapping::anonymous(4 * one, Pages::Base).unwrap());
         let error = turn(&mut base, 4 * one, one).unwrap_err();
         assert!(error.is::<Unavailable>(), "{error}");
         match huge_pages::map(4 * one) {
-            Ok(memory) => turn(&mut Huge::new(memory, one), 4 * one, one).unwrap(),
+            Ok(memory) => turn(&mut huge(memory), 4 * one, one).unwrap(),
             Err(why) => eprintln!("skipped: {}", why.reason),
         }
     }

@@ -16,7 +16,7 @@ use super::{
     memory_bandwidth, system_call,
 };
 use anyhow::{Context, Result, anyhow};
-use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Huge, Toucher};
+use ground::{Anonymous, Cached, Cold, FILE_BYTES, Ground, Toucher};
 use std::fs::File;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
 use syscost_core::units::Unit;
@@ -43,21 +43,15 @@ struct FaultKind {
     published: Option<&'static str>,
 }
 
+const fn minor(id: &'static str, label: &'static str, of_file: bool) -> FaultKind {
+    FaultKind { id, label, of_file, published: None }
+}
+
 const FAULTS: &[FaultKind] = &[
-    FaultKind { id: "minor_anonymous", label: "minor, anonymous page", of_file: false, published: None },
-    FaultKind { id: "huge_anonymous", label: "minor, anonymous huge page", of_file: false, published: None },
-    FaultKind {
-        id: "minor_file",
-        label: "minor, private copy of a cached file's page",
-        of_file: true,
-        published: None,
-    },
-    FaultKind {
-        id: "major_file",
-        label: "major, file on disk",
-        of_file: true,
-        published: Some("major mmap"),
-    },
+    minor("minor_anonymous", "minor, anonymous page", false),
+    minor("huge_anonymous", "minor, anonymous huge page", false),
+    minor("minor_file", "minor, private copy of a cached file's page", true),
+    FaultKind { published: Some("major mmap"), ..minor("major_file", "major, file on disk", true) },
 ];
 
 fn find(point: &Point) -> Option<&'static FaultKind> {
@@ -74,14 +68,15 @@ fn ground(fault: &FaultKind, task: &Task) -> Result<(Box<dyn Ground>, usize, usi
     match fault.id {
         "minor_anonymous" => {
             let bytes = ANONYMOUS_PAGES * page_bytes();
-            Ok((Box::new(Anonymous(Mapping::anonymous(bytes, Pages::Base)?)), bytes, page_bytes()))
+            let memory = Mapping::anonymous(bytes, Pages::Base)?;
+            Ok((Box::new(Anonymous { memory, huge_page_bytes: None }), bytes, page_bytes()))
         }
         "huge_anonymous" => {
             let one = huge_pages::bytes_of_one().unwrap_or(2 << 20);
             // Mapped whole and looked up once, so that what is missing is said with its reason.
-            let huge = Huge::new(huge_pages::map(HUGE_PAGES * one)?, one);
-            let bytes = huge.bytes();
-            Ok((Box::new(huge), bytes, one))
+            let memory = huge_pages::map(HUGE_PAGES * one)?;
+            let bytes = memory.len();
+            Ok((Box::new(Anonymous { memory, huge_page_bytes: Some(one) }), bytes, one))
         }
         kind => {
             let path = task.files.first().ok_or_else(|| anyhow!("no file to map"))?;

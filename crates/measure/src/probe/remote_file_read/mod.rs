@@ -18,7 +18,8 @@ use super::rights::{
 };
 use super::row::Row;
 use super::{
-    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network, tcp_round_trip,
+    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network,
+    tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
 use crate::probe::transfer::axes::PATH;

@@ -63,16 +63,7 @@ pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample 
     }
     let mut marks: Vec<String> = received.marks.iter().chain(&sent.marks).cloned().collect();
     marks.dedup();
-    Sample {
-        index: index as u32,
-        elapsed_ns: received.elapsed_ns,
-        ops: received.ops,
-        bytes: received.bytes,
-        verified: true,
-        marks,
-        quantities: quantities.into(),
-        ..Sample::default()
-    }
+    Sample { marks, quantities: quantities.into(), histogram: None, ..received.sample(index) }
 }
 
 /// What the first turn of a connection takes, about: a call, and bytes that no cache holds.

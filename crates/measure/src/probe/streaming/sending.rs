@@ -51,7 +51,9 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
         pump.sender.settle()?;
         let to = meter.stamp();
         let after = pump.reading(carried)?;
-        done.windows.push(window(&meter, (&from, &to), (&before, &after), bytes));
+        let mut window = window(&meter, (&from, &to), (&before, &after), bytes);
+        add_sending(&mut window, &before, &after);
+        done.windows.push(window);
         // Reading the counts of many connections takes a while that belongs to no window.
         from = if connections(&task.point) > 1 { meter.stamp() } else { to };
         before = after;
@@ -79,11 +81,14 @@ struct Pump {
     messages: u64,
 }
 
-/// Counts at one moment.
-struct Reading {
-    messages: u64,
-    tally: Tally,
-    segments: Option<Segments>,
+/// Counts of a side at one moment.
+#[derive(Clone, Copy, Default)]
+pub struct SideReading {
+    pub messages: u64,
+    /// Of the mechanism; nothing for a side that only receives.
+    pub tally: Tally,
+    pub receive_calls: u64,
+    pub segments: Option<Segments>,
 }
 
 impl Pump {
@@ -112,31 +117,40 @@ impl Pump {
         Ok(())
     }
 
-    fn reading(&self, carried: Carried<'_>) -> Result<Reading> {
-        Ok(Reading { messages: self.messages, tally: self.sender.tally(), segments: carried()? })
+    fn reading(&self, carried: Carried<'_>) -> Result<SideReading> {
+        let (messages, tally) = (self.messages, self.sender.tally());
+        Ok(SideReading { messages, tally, receive_calls: 0, segments: carried()? })
     }
 }
 
-fn window(
+/// The window of a side between two moments.
+pub fn window(
     meter: &Meter,
     (from, to): (&Stamp, &Stamp),
-    (before, after): (&Reading, &Reading),
+    (before, after): (&SideReading, &SideReading),
     bytes: u64,
 ) -> Window {
-    let messages = (after.messages - before.messages) as f64;
-    let mut window = meter.window(from, to, messages, messages * bytes as f64);
+    let messages = after.messages - before.messages;
+    let mut window = meter.window(from, to, messages as f64, (messages * bytes) as f64);
     let mut put = |id: &str, n: u64| window.quantities.insert(id.into(), Some(n as f64));
-    put("messages", after.messages - before.messages);
-    put("system_calls", after.tally.system_calls - before.tally.system_calls);
-    put("completions", after.tally.completions - before.tally.completions);
-    put("completions_copied", after.tally.completions_copied - before.tally.completions_copied);
-    put("queue_entries", after.tally.queue_entries - before.tally.queue_entries);
-    put("enobufs", after.tally.enobufs - before.tally.enobufs);
+    put("messages", messages);
+    let sending = after.tally.system_calls - before.tally.system_calls;
+    put("system_calls", sending + after.receive_calls - before.receive_calls);
+    window
+}
+
+/// Adds what only the side has whose mechanism is measured.
+pub fn add_sending(window: &mut Window, before: &SideReading, after: &SideReading) {
+    let mut put = |id: &str, n: u64| window.quantities.insert(id.into(), Some(n as f64));
+    let (from, to) = (&before.tally, &after.tally);
+    put("completions", to.completions - from.completions);
+    put("completions_copied", to.completions_copied - from.completions_copied);
+    put("queue_entries", to.queue_entries - from.queue_entries);
+    put("enobufs", to.enobufs - from.enobufs);
     if let Some((after, before)) = after.segments.zip(before.segments) {
         let since = |count: fn(&Segments) -> u32| u64::from(count(&after).wrapping_sub(count(&before)));
         put("retransmits", since(|s| s.retransmitted));
         put("data_segments", since(|s| s.with_data));
         put("segments_received", since(|s| s.received));
     }
-    window
 }

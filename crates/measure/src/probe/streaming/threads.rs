@@ -13,18 +13,18 @@ use syscost_sys::process;
 
 /// Holds threads that are set up until every one is; or sends them home.
 #[derive(Default)]
-pub struct Gate {
+struct Gate {
     open: Mutex<Option<bool>>,
     changed: Condvar,
 }
 
 impl Gate {
-    pub fn set(&self, open: bool) {
+    fn set(&self, open: bool) {
         *self.open.lock().expect("no thread panics while it holds the gate") = Some(open);
         self.changed.notify_all();
     }
 
-    pub fn wait(&self) -> bool {
+    fn wait(&self) -> bool {
         let mut state = self.open.lock().expect("no thread panics while it holds the gate");
         loop {
             if let Some(open) = *state {
@@ -46,7 +46,7 @@ pub struct Done {
 }
 
 /// A thread that is set up and runs when the gate opens.
-pub type Ready<'a> = Box<dyn FnOnce() -> Result<Done> + 'a>;
+pub type Ready<'a, T> = Box<dyn FnOnce() -> Result<T> + 'a>;
 
 /// Runs one thread per stream: pins it, sets it up with `prepare` on that CPU, says ready when
 /// all are, and joins what they bring home.
@@ -54,60 +54,18 @@ pub fn run<'a, S: Sync>(
     task: &'a Task,
     streams: &'a [S],
     channel: &mut dyn Channel,
-    prepare: impl Fn(&'a S) -> Result<Ready<'a>> + Sync,
+    prepare: impl Fn(&'a S) -> Result<Ready<'a, Done>> + Sync,
 ) -> Result<RoleReport> {
     let placement = Placement::parse(task.point.text(PLACEMENT).unwrap_or("none")).map_err(|e| anyhow!(e))?;
     let pins = Topology::read()
         .place(&placement, streams.len())
         .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
     let receives = task.role == RECEIVER;
-    let cpu = |pinned: &topology::Pinned| if receives { pinned.receiver } else { pinned.sender };
-    let gate = Gate::default();
-    let (tell, told) = mpsc::channel();
+    let cpus: Vec<Option<usize>> =
+        pins.iter().map(|pin| if receives { pin.receiver } else { pin.sender }).collect();
+    let done = together(&cpus, channel, |number| prepare(&streams[number]))?;
     let mut report = RoleReport::default();
-    report.facts.insert("cpus".into(), describe(pins.iter().map(cpu)));
-    let done: Vec<Result<Done>> = std::thread::scope(|scope| {
-        let mut not_started = None;
-        let threads: Vec<_> = streams
-            .iter()
-            .zip(&pins)
-            .map_while(|(stream, pinned)| {
-                let (tell, gate, prepare) = (tell.clone(), &gate, &prepare);
-                let cpu = cpu(pinned);
-                let thread = move || {
-                    let prepared = cpu
-                        .map_or(Ok(()), |n| topology::pin_this_thread(n).map_err(anyhow::Error::from))
-                        .and_then(|()| prepare(stream));
-                    let ready = match prepared {
-                        Ok(ready) => ready,
-                        Err(error) => {
-                            let _ = tell.send(false);
-                            return Err(error);
-                        }
-                    };
-                    let _ = tell.send(true);
-                    if gate.wait() { ready() } else { Ok(Done::default()) }
-                };
-                std::thread::Builder::new()
-                    .spawn_scoped(scope, thread)
-                    .map_err(|e| not_started = Some(e))
-                    .ok()
-            })
-            .collect();
-        let all_set_up = not_started.is_none() && (0..streams.len()).all(|_| told.recv() == Ok(true));
-        let started = if all_set_up { channel.ready() } else { Ok(()) };
-        gate.set(all_set_up && started.is_ok());
-        let mut done: Vec<Result<Done>> = threads
-            .into_iter()
-            .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))
-            .collect();
-        done.extend(not_started.map(|error| Err(scarce::cannot_start("a data thread", error))));
-        if let Err(error) = started {
-            done.push(Err(error));
-        }
-        done
-    });
-    let done = done.into_iter().collect::<Result<Vec<Done>>>()?;
+    report.facts.insert("cpus".into(), describe(&cpus));
     report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
     for (id, count) in done.iter().flat_map(|d| &d.totals) {
         *report.totals.entry(id.to_string()).or_default() += *count as f64;
@@ -120,6 +78,50 @@ pub fn run<'a, S: Sync>(
     Ok(report)
 }
 
+/// Runs a thread on each of these CPUs. They begin when every one is set up by `prepare`, which is given its
+/// number, and the harness says go; an error of any is one of all.
+pub fn together<'a, T: Send>(
+    cpus: &[Option<usize>],
+    channel: &mut dyn Channel,
+    prepare: impl Fn(usize) -> Result<Ready<'a, T>> + Sync,
+) -> Result<Vec<T>> {
+    let gate = Gate::default();
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let mut not_started = None;
+        let threads: Vec<_> = cpus
+            .iter()
+            .enumerate()
+            .map_while(|(number, cpu)| {
+                let (tell, gate, prepare) = (tell.clone(), &gate, &prepare);
+                let thread = move || {
+                    let prepared = cpu
+                        .map_or(Ok(()), |n| topology::pin_this_thread(n).map_err(anyhow::Error::from))
+                        .and_then(|()| prepare(number));
+                    // Whatever went wrong: the others are waited for, and so is this one.
+                    let _ = tell.send(prepared.is_ok());
+                    let ready = prepared?;
+                    if gate.wait() { ready().map(Some) } else { Ok(None) }
+                };
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, thread)
+                    .map_err(|e| not_started = Some(e))
+                    .ok()
+            })
+            .collect();
+        let all_set_up = not_started.is_none() && (0..cpus.len()).all(|_| told.recv() == Ok(true));
+        let started = if all_set_up { channel.ready() } else { Ok(()) };
+        gate.set(all_set_up && started.is_ok());
+        let mut done: Vec<Result<Option<T>>> = threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|_| Err(anyhow!("a data thread panicked"))))
+            .collect();
+        done.extend(not_started.map(|error| Err(scarce::cannot_start("a data thread", error))));
+        done.extend(started.err().map(Err));
+        done.into_iter().filter_map(Result::transpose).collect()
+    })
+}
+
 /// A mechanism or receiver that did not start: one that says it is unavailable is skipped, not failed.
 pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
     match error.downcast::<Unavailable>() {
@@ -128,7 +130,7 @@ pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
     }
 }
 
-fn describe(cpus: impl Iterator<Item = Option<usize>>) -> String {
-    let names: Vec<String> = cpus.map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
+fn describe(cpus: &[Option<usize>]) -> String {
+    let names: Vec<String> = cpus.iter().map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
     names.join(",")
 }

@@ -65,7 +65,7 @@ impl<'a> ClosedLoopEnd<'a> {
     }
 
     fn reading(&self) -> Result<SideReading> {
-        SideReading::of(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
+        side::reading(self.messages, self.sender.as_ref(), Some(&self.arriving), self.stream)
     }
 
     /// From here on nothing is verified as it arrives, unless everything is to be.

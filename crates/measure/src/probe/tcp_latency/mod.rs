@@ -134,17 +134,14 @@ impl Alternatives for TcpLatency {}
 fn sample(point: &Point, index: usize, (received, sent): (&Window, &Window)) -> Result<Sample, String> {
     let open = axes::is_open(point);
     let timed = if open { received } else { sent };
-    let times = timed.histogram.clone().ok_or("the side that takes the time brought no histogram")?;
+    let times = timed.histogram.as_ref().ok_or("the side that takes the time brought no histogram")?;
     if times.count() as f64 != timed.ops {
         return Err(format!("{} messages in a window with {} times", timed.ops, times.count()));
     }
-    let mut sample = streaming::sample((index, (received, sent)));
+    let Sample { marks, quantities, .. } = streaming::sample((index, (received, sent)));
+    let mut sample = Sample { marks, quantities, ..timed.sample(index) };
     let lateness = if open { sent.histogram.as_ref() } else { None };
-    sample.quantities.extend(metrics::of_times(&times, lateness));
-    sample.elapsed_ns = timed.elapsed_ns;
-    sample.ops = timed.ops;
-    sample.bytes = timed.bytes;
-    sample.histogram = Some(times);
+    sample.quantities.extend(metrics::of_times(times, lateness));
     Ok(sample)
 }
 

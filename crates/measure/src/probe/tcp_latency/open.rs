@@ -65,7 +65,7 @@ fn send(
     let mut messages = 0;
     while messages < end {
         if messages == warm {
-            opened = Some((meter.stamp(), SideReading::of(messages, sender.as_ref(), None, stream)?));
+            opened = Some((meter.stamp(), side::reading(messages, sender.as_ref(), None, stream)?));
         }
         let due_ns = schedule.due_ns(messages);
         let now = waiting.until(due_ns);
@@ -79,7 +79,7 @@ fn send(
         messages += 1;
     }
     if let Some((from, before)) = &opened {
-        let (to, after) = (meter.stamp(), SideReading::of(messages, sender.as_ref(), None, stream)?);
+        let (to, after) = (meter.stamp(), side::reading(messages, sender.as_ref(), None, stream)?);
         let mut window = side::window(&meter, (from, &to), (before, &after), bytes);
         side::add_sending(&mut window, before, &after);
         window.histogram = Some(lateness.histogram());

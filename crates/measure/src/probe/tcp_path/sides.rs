@@ -309,17 +309,9 @@ pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
     let pairs = sent.iter().zip(received).enumerate();
     Ok(pairs
         .map(|(index, (sent, received))| {
-            let mut quantities = received.quantities.clone();
-            quantities.extend(sent.quantities.clone());
-            Sample {
-                index: index as u32,
-                elapsed_ns: sent.elapsed_ns,
-                ops: sent.ops,
-                bytes: sent.bytes,
-                verified: true,
-                quantities: quantities.into(),
-                ..Sample::default()
-            }
+            let mut sample = sent.sample(index);
+            sample.quantities.extend(received.quantities.clone());
+            sample
         })
         .collect())
 }
