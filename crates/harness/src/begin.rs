@@ -2,7 +2,7 @@
 //!
 //! It says what made the run and what weakens it before anything is measured.
 
-use super::{RunOptions, unix_ns};
+use super::RunOptions;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,6 +11,7 @@ use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, Tool, Warning};
 use syscost_host::{cleaner, fingerprint, remote};
 use syscost_measure::probe::directory;
+use syscost_sys::clock::unix_ns;
 use syscost_sys::{program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.

@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use schedule::RoundSchedule;
 use session::Session;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::Spec;
@@ -80,8 +80,4 @@ fn plan_id(options: &RunOptions) -> String {
     let hash =
         name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     format!("{:06x}", (hash ^ u64::from(std::process::id())) & 0xff_ffff)
-}
-
-pub(crate) fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }

@@ -2,7 +2,7 @@
 
 use super::audit::{self, Auditor};
 use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
-use super::{Event, PATIENCE, forecast, unix_ns};
+use super::{Event, PATIENCE, forecast};
 use crate::worker::path::Paths;
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
@@ -16,6 +16,7 @@ use syscost_experiment::spec::Spec;
 use syscost_host::scratch::Scratch;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::Missing;
+use syscost_sys::clock::unix_ns;
 use syscost_sys::signals;
 use syscost_sys::sleep::sleep;
 
@@ -31,11 +32,6 @@ const STEAL_LIMIT: f64 = 0.10;
 
 /// A machine that slept did so for longer; two clocks are never read at one moment.
 const SUSPENDED_NS: u64 = 100_000_000;
-
-/// The rate of the time-stamp counter, unless it is known to vary.
-fn tick_rate() -> Option<f64> {
-    clock::tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
-}
 
 /// Time stamps that keep their order although somebody sets the clock: read once, then counted on.
 struct Calendar {
@@ -93,7 +89,7 @@ impl<'a> Session<'a> {
             run,
             paths,
             scratch: Scratch::default(),
-            tsc_hz: tick_rate(),
+            tsc_hz: clock::constant_tick_rate(),
             calendar: Calendar::begin(),
             started: Instant::now(),
             end,

@@ -5,6 +5,7 @@
 //! execution times" (2010).
 
 use super::files::Root;
+use super::settings::has_cpu_flag;
 use std::sync::OnceLock;
 use std::time::Duration;
 use syscost_sys::cpuid::{self, Declared};
@@ -43,21 +44,20 @@ pub fn tick_counter() -> Option<&'static TickCounter> {
     COUNTER.get_or_init(|| measure(&Root::here())).as_ref()
 }
 
+/// The counter's rate, unless it is known to vary.
+pub fn constant_tick_rate() -> Option<f64> {
+    tick_counter().filter(|counter| counter.invariant != Some(false)).map(|counter| counter.hertz)
+}
+
 fn measure(root: &Root) -> Option<TickCounter> {
     let measured = calibrate()?;
     let declared = declared(root);
     let difference = declared.map(|declared| measured / declared.hertz - 1.0);
-    if let Some(hertz) = clock::declared_tick_hertz() {
-        return Some(TickCounter {
-            hertz,
-            invariant: Some(true),
-            source: "CNTFRQ_EL0",
-            declared,
-            difference,
-        });
-    }
-    let source = "calibrated against CLOCK_MONOTONIC";
-    Some(TickCounter { hertz: measured, invariant: invariant(root), source, declared, difference })
+    let (hertz, invariant, source) = match clock::declared_tick_hertz() {
+        Some(hertz) => (hertz, Some(true), "CNTFRQ_EL0"),
+        None => (measured, invariant(root), "calibrated against CLOCK_MONOTONIC"),
+    };
+    Some(TickCounter { hertz, invariant, source, declared, difference })
 }
 
 fn calibrate() -> Option<f64> {
@@ -76,13 +76,10 @@ fn declared(root: &Root) -> Option<Declared> {
 /// `cpu MHz` is the rate that the kernel calibrated the counter to when it started, unless the
 /// kernel can tell the frequency of the moment: then that is what stands there.
 fn declared_by_kernel(root: &Root) -> Option<Declared> {
-    let cpuinfo = root.text("proc/cpuinfo")?;
-    let field = |name: &str| cpuinfo.lines().find_map(|line| line.strip_prefix(name)?.split_once(':'));
-    let of_the_moment = field("flags")?.1.split_whitespace().any(|flag| flag == "aperfmperf");
-    if of_the_moment || root.exists("sys/devices/system/cpu/cpu0/cpufreq") {
+    if has_cpu_flag(root, "aperfmperf")? || root.exists("sys/devices/system/cpu/cpu0/cpufreq") {
         return None;
     }
-    let megahertz: f64 = field("cpu MHz")?.1.trim().parse().ok()?;
+    let megahertz: f64 = root.field("proc/cpuinfo", "cpu MHz")?.parse().ok()?;
     (megahertz > 0.0).then_some(Declared { hertz: megahertz * 1e6, source: "cpu MHz of /proc/cpuinfo" })
 }
 
@@ -106,10 +103,7 @@ fn rate(first_ns: f64, first_ticks: u64, second_ns: f64, second_ticks: u64) -> O
 
 /// The kernel's flags for a counter of constant rate that does not stop in deep sleep.
 fn invariant(root: &Root) -> Option<bool> {
-    let cpuinfo = root.text("proc/cpuinfo")?;
-    let flags = cpuinfo.lines().find_map(|line| line.strip_prefix("flags")?.split_once(':'))?.1;
-    let has = |flag: &str| flags.split_whitespace().any(|f| f == flag);
-    Some(has("constant_tsc") && has("nonstop_tsc"))
+    Some(has_cpu_flag(root, "constant_tsc")? && has_cpu_flag(root, "nonstop_tsc")?)
 }
 
 /// Does reading the clock avoid a system call?

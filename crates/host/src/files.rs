@@ -42,6 +42,13 @@ impl Root {
         self.text(path)?.parse().ok()
     }
 
+    /// What the first line of a file that begins with this name says: `name : value`.
+    pub fn field(&self, path: &str, name: &str) -> Option<String> {
+        let value =
+            |line: &str| Some(line.strip_prefix(name)?.trim_start().strip_prefix(':')?.trim().to_string());
+        self.text(path)?.lines().find_map(value)
+    }
+
     /// A list of CPUs or nodes: `0-3,8`.
     pub fn list(&self, path: &str) -> Option<Vec<usize>> {
         parse_list(&self.text(path)?)
@@ -63,6 +70,32 @@ impl Root {
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
+}
+
+/// Folders of our control group and of those above it, own first, in both versions of the interface; of the first
+/// version those of this controller. Inside a container the path may lie outside what is mounted: the top is tried
+/// always. Source: cgroups(7).
+pub fn control_groups(root: &Root, controller: &str, first_version: &[&str]) -> Vec<String> {
+    let own = root.text("proc/self/cgroup").unwrap_or_default();
+    let mut folders = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let mounts = match controllers {
+            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
+            list if list.split(',').any(|c| c == controller) => first_version,
+            _ => continue,
+        };
+        let path = if path.contains("..") { "" } else { path.trim_matches('/') };
+        let ups = std::iter::successors((!path.is_empty()).then_some(path), |path| {
+            path.rsplit_once('/').map(|(above, _)| above)
+        });
+        for up in ups.chain([""]) {
+            folders
+                .extend(mounts.iter().map(|mount| format!("{mount}/{up}").trim_end_matches('/').to_string()));
+        }
+    }
+    folders
 }
 
 /// Reads `0-3,8,10-11`; an empty text is an empty list. Source: cpuset(7), formats.

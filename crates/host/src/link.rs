@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use syscost_sys::ethtool::{self, Offload};
+use syscost_sys::ethtool;
 use syscost_sys::netlink::Netlink;
 
 const LOOPBACK: &str = "lo";
@@ -54,23 +54,17 @@ pub fn route_to(address: IpAddr) -> Option<String> {
 /// `interface`, `mtu`, `offloads`, `driver`, `scatter_gather`, `bits_per_second`.
 pub fn describe(interface: &str) -> io::Result<BTreeMap<String, String>> {
     let link = Netlink::open()?.link(interface)?;
-    let read =
-        |offload: Offload| Some(format!("{} {}", offload.name(), on(ethtool::get(interface, offload).ok()?)));
-    let offloads: Option<Vec<String>> = Offload::ALL.into_iter().map(read).collect();
+    let on = |on: bool| if on { "on" } else { "off" }.to_string();
     let told = [
         ("interface", Some(interface.to_string())),
         ("mtu", Some(link.mtu_bytes.to_string())),
-        ("offloads", offloads.map(|each| each.join(", "))),
+        ("offloads", ethtool::offloads(interface).ok().map(|all| ethtool::show(&all))),
         ("driver", ethtool::driver(interface).ok()),
-        ("scatter_gather", ethtool::scatter_gather(interface).ok().map(|gathers| on(gathers).to_string())),
+        ("scatter_gather", ethtool::scatter_gather(interface).ok().map(on)),
         ("bits_per_second", ethtool::bits_per_second(interface).map(|rate| rate.to_string())),
     ];
     let told = told.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?)));
     Ok(told.collect())
-}
-
-fn on(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
 }
 
 #[cfg(test)]

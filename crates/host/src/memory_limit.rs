@@ -1,7 +1,7 @@
 //! The memory that this process's control group may use. Sources: proc(5), cgroups(7),
 //! Documentation/admin-guide/cgroup-v2.rst (memory.max), cgroup-v1/memory.rst.
 
-use super::files::Root;
+use super::files::{Root, control_groups};
 
 /// Above this a limit of version 1 means "none": it is the largest number of whole pages.
 const NO_LIMIT_BYTES: u64 = 1 << 62;
@@ -34,29 +34,8 @@ fn oom_kills_in(root: &Root) -> Option<u64> {
     folders(root).into_iter().find_map(count)
 }
 
-/// Folders of our group in the memory controller, own first, in both versions. Inside a container
-/// the path may lie outside what is mounted: the top is tried always.
 fn folders(root: &Root) -> Vec<String> {
-    let own = root.text("proc/self/cgroup").unwrap_or_default();
-    let mut folders = Vec::new();
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let mounts: &[&str] = match controllers {
-            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            list if list.split(',').any(|c| c == "memory") => &["sys/fs/cgroup/memory"],
-            _ => continue,
-        };
-        let path = if path.contains("..") { "" } else { path.trim_matches('/') };
-        let ups = std::iter::successors((!path.is_empty()).then_some(path), |path| {
-            path.rsplit_once('/').map(|(above, _)| above)
-        });
-        for up in ups.chain([""]) {
-            folders
-                .extend(mounts.iter().map(|mount| format!("{mount}/{up}").trim_end_matches('/').to_string()));
-        }
-    }
-    folders
+    control_groups(root, "memory", &["sys/fs/cgroup/memory"])
 }
 
 #[cfg(test)]

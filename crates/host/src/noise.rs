@@ -4,7 +4,7 @@
 //! between. What a machine does not say is `None`, never 0. Sources: proc(5) /proc/stat,
 //! Documentation/admin-guide/cgroup-v2.rst, sched-bwc.rst, Documentation/arch/x86 (thermal).
 
-use super::files::Root;
+use super::files::{Root, control_groups};
 use rustix::param::clock_ticks_per_second;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -181,35 +181,8 @@ pub fn cpu_quota(root: &Root) -> Option<f64> {
     cgroup_folders(root).iter().filter_map(quota).filter(|n| n.is_finite()).min_by(f64::total_cmp)
 }
 
-/// Folders of our control group and of those above it, own first, in both versions of the
-/// interface. Inside a container the path may lie outside what is mounted: the top is tried always.
 fn cgroup_folders(root: &Root) -> Vec<String> {
-    let own = root.text("proc/self/cgroup").unwrap_or_default();
-    let mut folders = Vec::new();
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
-            continue;
-        };
-        let mounts: &[&str] = match controllers {
-            "" => &["sys/fs/cgroup", "sys/fs/cgroup/unified"],
-            list if list.split(',').any(|c| c == "cpu") => {
-                &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"]
-            }
-            _ => continue,
-        };
-        let mut path = if path.contains("..") { "" } else { path.trim_matches('/') };
-        loop {
-            folders.extend(
-                mounts.iter().map(|mount| format!("{mount}/{path}").trim_end_matches('/').to_string()),
-            );
-            if path.is_empty() {
-                break;
-            }
-            path = path.rsplit_once('/').map_or("", |(above, _)| above);
-        }
-    }
-    folders
+    control_groups(root, "cpu", &["sys/fs/cgroup/cpu", "sys/fs/cgroup/cpu,cpuacct"])
 }
 
 #[cfg(test)]

@@ -44,13 +44,15 @@ pub fn huge_pages(root: &Root) -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_string())
 }
 
+/// Has the processor this flag, as the kernel names it?
+pub fn has_cpu_flag(root: &Root, flag: &str) -> Option<bool> {
+    Some(root.field("proc/cpuinfo", "flags")?.split_whitespace().any(|own| own == flag))
+}
+
 /// The hypervisor, as far as it shows; `None` on a bare machine.
 pub fn hypervisor(root: &Root) -> Option<String> {
     let dmi = |file: &str| root.text(&format!("sys/class/dmi/id/{file}")).filter(|t| !t.is_empty());
-    let cpuinfo = root.text("proc/cpuinfo").unwrap_or_default();
-    let flagged = cpuinfo
-        .lines()
-        .any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"));
+    let flagged = has_cpu_flag(root, "hypervisor") == Some(true);
     let vendor = dmi("sys_vendor").unwrap_or_default();
     // Other processors have no flag; their virtual machines say so in the firmware's tables.
     const VENDORS: [&str; 6] = ["QEMU", "KVM", "Amazon EC2", "Google", "VMware", "Xen"];
@@ -125,9 +127,8 @@ pub fn irq_time_accounting(root: &Root) -> Option<(bool, String)> {
 
 /// A line of /proc/meminfo, in bytes.
 pub fn memory_bytes(root: &Root, name: &str) -> Option<u64> {
-    let text = root.text("proc/meminfo")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    let mut words = line.split_whitespace();
+    let value = root.field("proc/meminfo", name)?;
+    let mut words = value.split_whitespace();
     let number: u64 = words.next()?.parse().ok()?;
     Some(if words.next() == Some("kB") { number * 1024 } else { number })
 }
@@ -141,9 +142,7 @@ pub fn soft_limit(root: &Root, name: &str) -> Option<String> {
 
 /// A line of /proc/self/status: `CapEff`.
 pub fn status(root: &Root, name: &str) -> Option<String> {
-    let text = root.text("proc/self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    Some(line.trim().to_string())
+    root.field("proc/self/status", name)
 }
 
 pub fn effective_uid(root: &Root) -> Option<u64> {

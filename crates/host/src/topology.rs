@@ -147,13 +147,6 @@ impl Topology {
         }
     }
 
-    /// Does some pair run on two hardware threads of one core? `different` does so where this
-    /// process has a single core: the figures then are not those of two cores.
-    pub fn pair_shares_a_core(&self, pins: &[Pinned]) -> bool {
-        let core = |cpu: Option<usize>| Some(self.get(cpu?)?.core);
-        pins.iter().any(|pin| pin.sender != pin.receiver && core(pin.sender) == core(pin.receiver))
-    }
-
     /// One CPU a pair, cores before siblings, fast cores before slow ones.
     fn place_same(&self, threads: usize) -> Vec<Pinned> {
         let mut order: Vec<&LogicalCpu> = self.cpus.iter().collect();

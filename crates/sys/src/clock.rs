@@ -14,6 +14,11 @@ pub fn gettime(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The wall clock, as far as it is set.
+pub fn unix_ns() -> u64 {
+    gettime(libc::CLOCK_REALTIME)
+}
+
 /// CLOCK_MONOTONIC: the same clock in every process and namespace of a host.
 #[inline]
 pub fn monotonic_ns() -> u64 {

@@ -55,6 +55,17 @@ pub fn set(interface: &str, offload: Offload, on: bool) -> io::Result<()> {
     ioctl(interface, EthtoolValue { command: offload.commands().1, data: u32::from(on) }).map(drop)
 }
 
+/// Every offload of the device, and whether it is on.
+pub fn offloads(interface: &str) -> io::Result<Vec<(Offload, bool)>> {
+    Offload::ALL.into_iter().map(|offload| Ok((offload, get(interface, offload)?))).collect()
+}
+
+/// `tso on, gso on, gro off`
+pub fn show(offloads: &[(Offload, bool)]) -> String {
+    let each = offloads.iter().map(|(o, on)| format!("{} {}", o.name(), if *on { "on" } else { "off" }));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// Can the device gather a packet from scattered memory? One that cannot has every packet copied
 /// together before it is sent, whatever was asked for.
 pub fn scatter_gather(interface: &str) -> io::Result<bool> {

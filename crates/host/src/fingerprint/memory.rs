@@ -24,9 +24,8 @@ impl Facts {
 
     fn pages(&mut self) {
         // The kernel names the page size of every mapping; the first is the program's own text.
-        let mappings = self.root.text("proc/self/smaps").unwrap_or_default();
-        let page = mappings.lines().find_map(|line| line.strip_prefix("KernelPageSize:"));
-        let page = page.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        let page = self.root.field("proc/self/smaps", "KernelPageSize");
+        let page = page.and_then(|text| text.strip_suffix("kB")?.trim().parse::<u64>().ok());
         let bytes = page.map(|kib| (kib * 1024).to_string());
         self.add("page_bytes", "page, bytes", "/proc/self/smaps", bytes);
         let path = "sys/kernel/mm/transparent_hugepage/hpage_pmd_size";

@@ -34,7 +34,7 @@ impl Facts {
         let names = self.root.names(FOLDER);
         let list = (!names.is_empty()).then(|| names.len().to_string());
         self.add("network_devices", "network devices", &format!("/{FOLDER}"), list);
-        for name in described(names, |name| self.root.exists(&format!("{FOLDER}/{name}/device"))) {
+        for name in self.described(names) {
             let id = fact_id(&name);
             let file = |file: &str| format!("{FOLDER}/{name}/{file}");
             let driver = self.root.link(&file("device/driver"));
@@ -53,9 +53,7 @@ impl Facts {
 
     /// What only the devices themselves can be asked: offloads, and drivers without hardware.
     pub(super) fn running_devices(&mut self) {
-        for name in
-            described(self.root.names(FOLDER), |name| self.root.exists(&format!("{FOLDER}/{name}/device")))
-        {
+        for name in self.described(self.root.names(FOLDER)) {
             let id = fact_id(&name);
             if let Ok(driver) = ethtool::driver(&name) {
                 self.tell(&format!("{id}_driver"), "ETHTOOL_GDRVINFO", driver);
@@ -68,15 +66,13 @@ impl Facts {
             self.add(format!("{id}_offloads"), title, "SIOCETHTOOL", Some(offloads.join(" ")));
         }
     }
-}
 
-/// The devices that are described: those with hardware behind them first.
-fn described(names: Vec<String>, has_hardware: impl Fn(&str) -> bool) -> Vec<String> {
-    let (mut first, others): (Vec<String>, Vec<String>) =
-        names.into_iter().partition(|name| has_hardware(name));
-    first.extend(others);
-    first.truncate(DESCRIBED);
-    first
+    /// The devices that are described: those with hardware behind them first.
+    fn described(&self, mut names: Vec<String>) -> Vec<String> {
+        names.sort_by_key(|name| !self.root.exists(&format!("{FOLDER}/{name}/device")));
+        names.truncate(DESCRIBED);
+        names
+    }
 }
 
 /// `network_eth0`, `network_br_lan`

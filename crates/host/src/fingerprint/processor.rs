@@ -8,11 +8,8 @@ use syscost_sys::{affinity, cpuid};
 
 impl Facts {
     pub(super) fn processor(&mut self) {
-        let cpuinfo = self.root.text("proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let of_line = |line: &str| Some(line.strip_prefix(name)?.trim().strip_prefix(':')?.to_string());
-            cpuinfo.lines().find_map(of_line)
-        };
+        let root = self.root.clone();
+        let field = |name: &str| root.field("proc/cpuinfo", name);
         // Arm names implementer and part by number, and boards name themselves.
         let arm = || {
             let part = format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?);
@@ -104,8 +101,7 @@ impl Facts {
 
     /// Intel writes the nominal frequency into the name: `Xeon(R) Gold 6130 CPU @ 2.10GHz`.
     fn hertz_of_model_name(&self) -> Option<u64> {
-        let cpuinfo = self.root.text("proc/cpuinfo")?;
-        let name = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
+        let name = self.root.field("proc/cpuinfo", "model name")?;
         let gigahertz: f64 = name.rsplit_once('@')?.1.trim().strip_suffix("GHz")?.trim().parse().ok()?;
         Some((gigahertz * 1e9).round() as u64)
     }

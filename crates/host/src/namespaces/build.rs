@@ -130,8 +130,8 @@ pub fn build(request: Request) -> Result<Built, RefusedStep> {
     facts.insert("sender_interface".into(), near.clone());
     facts.insert("receiver_interface".into(), far.clone());
     facts.insert("mtu".into(), links[0].mtu_bytes.to_string());
-    facts.insert("sender_offloads".into(), show(&sender_offloads));
-    facts.insert("receiver_offloads".into(), show(&receiver_offloads));
+    facts.insert("sender_offloads".into(), ethtool::show(&sender_offloads));
+    facts.insert("receiver_offloads".into(), ethtool::show(&receiver_offloads));
     Ok(Built { request, sender_ns, receiver_ns, facts })
 }
 
@@ -179,10 +179,8 @@ fn wait_until_running(netlink: &mut Netlink, name: &str) -> Result<NetlinkLink, 
     }
 }
 
-pub fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
-    let read = |offload| ethtool::get(name, offload).map(|on| (offload, on));
-    let all: io::Result<Vec<_>> = Offload::ALL.into_iter().map(read).collect();
-    all.at(BuildStep::Configure, &format!("read the offloads of {name} back"))
+fn read_offloads(name: &str) -> Result<Vec<(Offload, bool)>, RefusedStep> {
+    ethtool::offloads(name).at(BuildStep::Configure, &format!("read the offloads of {name} back"))
 }
 
 /// What was asked must be what the kernel says: a figure under another MTU would be a lie.
@@ -201,12 +199,6 @@ fn verify(
             .at(BuildStep::Configure, &format!("turn {} off", offload.name()));
     }
     Ok(())
-}
-
-/// `tso on, gso on, gro off`
-pub fn show(offloads: &[(Offload, bool)]) -> String {
-    let each = offloads.iter().map(|(o, on)| format!("{} {}", o.name(), if *on { "on" } else { "off" }));
-    each.collect::<Vec<_>>().join(", ")
 }
 
 /// TCP settings of the namespace that this thread is in: a new one copies some and not others.

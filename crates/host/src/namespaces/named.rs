@@ -180,12 +180,8 @@ fn common_link(near: &[Addressed], far: &[Addressed]) -> Option<(LinkEnd, LinkEn
     })
 }
 
-/// An IPv6 address of the link alone would need the name of an interface beside it.
 fn usable(address: &IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => !address.is_loopback(),
-        IpAddr::V6(address) => !address.is_loopback() && !address.is_unicast_link_local(),
-    }
+    !address.is_loopback() && !link::link_local(address)
 }
 
 fn share_subnet(a: IpAddr, b: IpAddr, prefix_bits: u8) -> bool {

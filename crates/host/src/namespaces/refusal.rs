@@ -4,9 +4,8 @@
 //! that it names.
 
 use super::build::{BuildStep, RefusedStep};
-use crate::Unavailable;
-use std::fs;
-use std::path::Path;
+use crate::files::Root;
+use crate::{Unavailable, settings};
 
 const LOOPBACK: &str = "or measure over loopback: --path loopback";
 
@@ -24,22 +23,19 @@ pub struct Policy {
 }
 
 impl Policy {
-    pub fn read(root: &Path) -> Policy {
-        let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse().ok();
-        let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
-        let seccomp = status.lines().find_map(|line| line.strip_prefix("Seccomp:"));
+    pub fn read(root: &Root) -> Policy {
         Policy {
-            max_user_namespaces: number("proc/sys/user/max_user_namespaces"),
-            max_net_namespaces: number("proc/sys/user/max_net_namespaces"),
-            unprivileged_userns_clone: number("proc/sys/kernel/unprivileged_userns_clone"),
-            apparmor_restricts: number("proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
-            seccomp_filter: seccomp.is_some_and(|mode| mode.trim() == "2"),
+            max_user_namespaces: root.number("proc/sys/user/max_user_namespaces"),
+            max_net_namespaces: root.number("proc/sys/user/max_net_namespaces"),
+            unprivileged_userns_clone: root.number("proc/sys/kernel/unprivileged_userns_clone"),
+            apparmor_restricts: root.number("proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+            seccomp_filter: settings::status(root, "Seccomp").as_deref() == Some("2"),
         }
     }
 }
 
 pub fn explain_here(refused: RefusedStep) -> Unavailable {
-    explain(&refused, &Policy::read(Path::new("/")))
+    explain(&refused, &Policy::read(&Root::here()))
 }
 
 pub fn explain(refused: &RefusedStep, policy: &Policy) -> Unavailable {
@@ -95,6 +91,7 @@ fn cause(refused: &RefusedStep, policy: &Policy) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::fixture::Machine;
 
     fn refused(step: BuildStep, errno: i32) -> RefusedStep {
         let message = std::io::Error::from_raw_os_error(errno).to_string();
@@ -148,17 +145,12 @@ mod tests {
 
     #[test]
     fn a_policy_is_read_from_proc() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        assert_eq!(Policy::read(root.path()), Policy::default());
-        write("proc/sys/user/max_user_namespaces", "0\n");
-        write("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
-        write("proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
-        let policy = Policy::read(root.path());
+        let machine = Machine::empty();
+        assert_eq!(Policy::read(&machine.root()), Policy::default());
+        machine.write("proc/sys/user/max_user_namespaces", "0\n");
+        machine.write("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+        machine.write("proc/self/status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+        let policy = Policy::read(&machine.root());
         assert_eq!(policy.max_user_namespaces, Some(0));
         assert_eq!(policy.apparmor_restricts, Some(1));
         assert_eq!(policy.unprivileged_userns_clone, None);

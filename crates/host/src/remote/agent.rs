@@ -15,7 +15,8 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
+use syscost_sys::clock::unix_ns;
 use syscost_sys::{process, program};
 
 /// The hidden subcommand.
@@ -51,14 +52,13 @@ fn serve(worker: &'static str) -> io::Result<()> {
 }
 
 fn hello() -> io::Result<Hello> {
-    let counter = clock::tick_counter().filter(|counter| counter.invariant != Some(false));
     Ok(Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         sha256: program::sha256()?,
         connection: std::env::var("SSH_CONNECTION").unwrap_or_default(),
         facts: fingerprint::facts(),
-        tsc_hz: counter.map(|counter| counter.hertz),
+        tsc_hz: clock::constant_tick_rate(),
     })
 }
 
@@ -180,8 +180,4 @@ fn end(address: IpAddr, toward: Option<IpAddr>) -> io::Result<BTreeMap<String, S
     facts.extend(toward.and_then(link::route_to).map(|route| ("route".to_string(), route)));
     facts.extend(namespaces::tcp_settings());
     Ok(facts)
-}
-
-pub fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }

@@ -3,11 +3,11 @@
 //! The far time lies between our two; the true offset is within half the round trip of the middle.
 //! Source: RFC 5905, section 8 (with one far time stamp instead of two).
 
-use super::agent::unix_ns;
 use super::connection::Connection;
 use super::frame::{AgentQuestion, Reply};
 use std::collections::BTreeMap;
 use std::io;
+use syscost_sys::clock::unix_ns;
 
 const EXCHANGES: usize = 20;
 
