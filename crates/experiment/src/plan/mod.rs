@@ -3,7 +3,6 @@
 //! A plan is made from a spec and what this machine allows, before anything is measured. It
 //! measures nothing itself.
 
-mod answers;
 mod expand;
 mod refine;
 mod thin;
@@ -13,7 +12,6 @@ pub use refine::Refinement;
 pub use thin::Thinned;
 
 use crate::spec::{ProbeSpec, Spec};
-use answers::Answers;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -138,14 +136,15 @@ impl Plan {
             if plan.cases.len() + plan.skips.len() + grid.points.len() > MOST_CASES {
                 return Err(PlanError::TooManyTogether { entries: spec.probes.len() });
             }
-            let mut answers = Answers::new(probe, grid.words);
+            // What this machine allows is asked once per combination of words (see [`Probe::available`]).
+            let mut answers: Vec<Option<Result<(), Unavailable>>> = vec![None; grid.words];
             let id = Name::from(probe.about().id);
             for (words, point) in grid.points {
                 if repeated && !seen.insert((id.clone(), point.clone())) {
                     continue;
                 }
                 refuse_too_large(probe, &axes, &point, memory_bytes)?;
-                let answer = answers.of(words, &point);
+                let answer = answers[words].get_or_insert_with(|| probe.available(&point)).clone();
                 plan.add(&id, point, answer);
             }
         }
@@ -262,7 +261,7 @@ fn smaller(probe: &dyn Probe, axes: &[Axis], point: &Point, available: u64) -> S
         let halves = std::iter::successors(Some(asked / 2), |n| Some(n / 2)).take_while(|n| *n >= min.max(1));
         for value in halves {
             let mut smaller = point.clone();
-            smaller.set(axis.id, syscost_core::axis::Value::Int(value));
+            smaller.set(axis.id, Value::Int(value));
             if probe.needs(&smaller).memory_bytes <= available {
                 let shown = syscost_core::units::short_bytes(value);
                 return format!("--{} {shown} would fit", axis.flag);

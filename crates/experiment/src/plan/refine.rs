@@ -1,6 +1,6 @@
 //! Cases that a stage of refinement adds to a plan that is already being measured.
 
-use super::{Case, Plan, Skip};
+use super::Plan;
 use serde::{Deserialize, Serialize};
 use syscost_core::axis::{Name, Point};
 use syscost_host::memory;
@@ -28,12 +28,7 @@ impl Plan {
             {
                 continue;
             }
-            let available = probe.available(point);
-            let (probe, point) = (id.clone(), point.clone());
-            match available {
-                Ok(()) => self.cases.push(Case { index: self.cases.len(), probe, point, twin_of: None }),
-                Err(why) => self.skips.push(Skip { probe, point, why }),
-            }
+            self.add(id, point.clone(), probe.available(point));
         }
         let cases = self.cases.len() - first_case;
         if cases > 0 {
@@ -51,6 +46,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Case;
     use crate::spec::{DEFAULT, Spec};
     use syscost_core::axis::Value;
 

@@ -216,17 +216,20 @@ impl Stored {
     }
 
     fn of_case(&self, case: usize) -> Vec<Sample> {
-        let pieces = self.pieces.get(case).map_or(&[][..], Vec::as_slice);
-        let mut samples = Vec::with_capacity(pieces.iter().map(|p| p.samples as usize).sum());
-        for piece in pieces {
+        let pieces = self.pieces.get(case).into_iter().flatten();
+        self.read_all(pieces.map(|piece| (case, piece)), self.histograms.has(case))
+    }
+
+    /// What cannot be read is remembered as trouble.
+    fn read_all<'a>(&self, pieces: impl Iterator<Item = (usize, &'a RoundRows)>, times: bool) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        for (case, piece) in pieces {
             if let Err(what) = self.read(case, piece, &mut samples) {
                 let _ = self.trouble.set(what);
                 break;
             }
         }
-        if self.histograms.has(case)
-            && let Err(what) = self.histograms.attach(&self.dir, &mut samples)
-        {
+        if times && let Err(what) = self.histograms.attach(&self.dir, &mut samples) {
             let _ = self.trouble.set(what.to_string());
         }
         samples
@@ -251,22 +254,12 @@ impl Stored {
     }
 
     fn whole(&self) -> Vec<Sample> {
-        let mut order: Vec<(u64, usize, &RoundRows)> = Vec::new();
+        let mut order: Vec<(usize, &RoundRows)> = Vec::new();
         for (case, pieces) in self.pieces.iter().enumerate() {
-            order.extend(pieces.iter().map(|piece| (piece.offset, case, piece)));
+            order.extend(pieces.iter().map(|piece| (case, piece)));
         }
-        order.sort_by_key(|(offset, ..)| *offset);
-        let mut samples = Vec::new();
-        for (_, case, piece) in order {
-            if let Err(what) = self.read(case, piece, &mut samples) {
-                let _ = self.trouble.set(what);
-                break;
-            }
-        }
-        if let Err(what) = self.histograms.attach(&self.dir, &mut samples) {
-            let _ = self.trouble.set(what.to_string());
-        }
-        samples
+        order.sort_by_key(|(_, piece)| piece.offset);
+        self.read_all(order.into_iter(), true)
     }
 }
 

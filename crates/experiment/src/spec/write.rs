@@ -7,7 +7,11 @@ use syscost_core::units::{parse_fraction, short_bytes};
 
 pub fn toml(spec: &Spec) -> String {
     let mut text = String::new();
-    let mut line = |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+    let mut line = |key: &str, value: String| {
+        // A key in brackets begins a table.
+        let _ =
+            if key.starts_with('[') { writeln!(text, "\n{key}") } else { writeln!(text, "{key} = {value}") };
+    };
     line("name", quoted(&spec.name));
     line("title", quoted(&spec.title));
     line("precision", fraction(spec.precision));
@@ -20,16 +24,13 @@ pub fn toml(spec: &Spec) -> String {
     if spec.quick {
         line("quick", "true".into());
     }
-    text.push_str("\n[timing]\n");
-    let mut line = |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+    line("[timing]", String::new());
     line("warmup", duration(spec.timing.warmup_ns));
     line("window", duration(spec.timing.window_ns));
     line("windows", spec.timing.windows.to_string());
     if let Some(refine) = &spec.refine {
         let axes: Vec<String> = refine.axes.iter().map(|axis| quoted(axis)).collect();
-        text.push_str("\n[refine]\n");
-        let mut line =
-            |key: &str, value: String| writeln!(text, "{key} = {value}").expect("writing to a String");
+        line("[refine]", String::new());
         line("axes", format!("[{}]", axes.join(", ")));
         line("stages", refine.stages.to_string());
         line("most_cases", refine.most_cases.to_string());
