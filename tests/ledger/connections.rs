@@ -32,7 +32,7 @@ fn connect(address: &str) -> Option<Connection> {
 }
 
 fn watch(ledger: &mut Ledger, port: u16) {
-    let here = namespace::current_net().and_then(|n| namespace::number(n.as_fd())).expect("a namespace");
+    let here = namespace::current("net").and_then(|n| namespace::number(n.as_fd())).expect("a namespace");
     ledger
         .watch(&Watched { port, sender_namespace: here, receiver_namespace: here })
         .expect("the ledger is directed");

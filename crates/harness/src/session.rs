@@ -292,8 +292,7 @@ impl<'a> Session<'a> {
         self.run.samples.written(&samples, written);
         let settings = &mut self.run.record.settings;
         if !settings.contains_key(&case) {
-            let own = done.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            let like = settings::like(settings.values().next(), own);
+            let like = settings::like(settings.values().next(), done.settings);
             settings.insert(case, like);
         }
         note_missing(&mut self.run.record.missing, done.missing);

@@ -109,71 +109,75 @@ pub fn checks() -> Vec<HostCheck> {
     checks_of(&Root::here(), &Live::measure())
 }
 
+/// What judges one point of a machine.
+type Judge = fn(&Root, &Live) -> Judgement;
+
+/// Every point: its id, its title and its judge.
+const POINTS: &[(&str, &str, Judge)] = &[
+    ("build", "build of syscost", system::build),
+    ("cpus", "CPUs", processor::count),
+    ("frequency_governor", "frequency governor", processor::governor),
+    ("turbo", "turbo", processor::turbo),
+    ("smt", "SMT (two hardware threads a core)", processor::smt),
+    ("clock", "clock", processor::clock),
+    ("tick_counter", "time-stamp counter", processor::tick_counter),
+    ("hardware_counters", "hardware counters", processor::counters),
+    ("steal", "stolen time", system::steal),
+    ("other_load", "other work", system::other_load),
+    ("virtual_machine", "virtual machine", system::hypervisor),
+    ("cpu_quota", "CPU quota", system::quota),
+    ("memory", "memory available", system::memory),
+    ("huge_pages", "transparent huge pages", system::huge_pages),
+    ("directory", "current directory", system::directory),
+    ("softirq_time", "softirq time (IRQ_TIME_ACCOUNTING)", system::softirq_time),
+    ("rights", "rights", system::rights),
+    ("open_files", "limit of open files", system::open_files),
+    ("namespaces", "network namespaces and veth", network::namespaces),
+    ("socket_zerocopy", "MSG_ZEROCOPY", network::zerocopy),
+    ("locked_memory", "limit of locked memory", network::locked_memory),
+    ("congestion_control", "TCP congestion control", network::congestion_control),
+];
+
 /// A machine as its files tell, with what was found by running on it.
 pub fn checks_of(root: &Root, live: &Live) -> Vec<HostCheck> {
-    let judge: &[fn(&Root, &Live) -> HostCheck] = &[
-        system::build,
-        processor::count,
-        processor::governor,
-        processor::turbo,
-        processor::smt,
-        processor::clock,
-        processor::tick_counter,
-        processor::counters,
-        system::steal,
-        system::other_load,
-        system::hypervisor,
-        system::quota,
-        system::memory,
-        system::huge_pages,
-        system::directory,
-        system::softirq_time,
-        system::rights,
-        system::open_files,
-        network::namespaces,
-        network::zerocopy,
-        network::locked_memory,
-        network::congestion_control,
-    ];
-    judge.iter().map(|judge| judge(root, live)).collect()
+    POINTS.iter().map(|(id, title, judge)| judge(root, live).of(id, *title)).collect()
+}
+
+/// A check before it is known of what.
+struct Judgement {
+    status: Status,
+    observed: String,
+    consequence: String,
+    remedy: String,
 }
 
 /// All is well.
-fn good(id: &str, title: &str, observed: impl Into<String>) -> HostCheck {
-    HostCheck {
-        id: id.into(),
-        title: title.into(),
-        status: Status::Good,
-        observed: observed.into(),
-        consequence: String::new(),
-        remedy: String::new(),
-    }
+fn good(observed: impl Into<String>) -> Judgement {
+    let observed = observed.into();
+    Judgement { status: Status::Good, observed, consequence: String::new(), remedy: String::new() }
 }
 
-impl HostCheck {
+impl Judgement {
     /// The same point, with a caveat.
-    fn worse(
-        mut self,
-        status: Status,
-        consequence: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> HostCheck {
-        self.status = status;
-        self.consequence = consequence.into();
-        self.remedy = remedy.into();
-        self
+    fn worse(self, status: Status, consequence: impl Into<String>, remedy: impl Into<String>) -> Judgement {
+        Judgement { status, consequence: consequence.into(), remedy: remedy.into(), ..self }
     }
 
-    fn caution(self, consequence: impl Into<String>, remedy: impl Into<String>) -> HostCheck {
+    fn caution(self, consequence: impl Into<String>, remedy: impl Into<String>) -> Judgement {
         self.worse(Status::Caution, consequence, remedy)
     }
 
-    fn bad(self, consequence: impl Into<String>, remedy: impl Into<String>) -> HostCheck {
+    fn bad(self, consequence: impl Into<String>, remedy: impl Into<String>) -> Judgement {
         self.worse(Status::Bad, consequence, remedy)
     }
 
-    fn unknown(self, consequence: impl Into<String>) -> HostCheck {
+    fn unknown(self, consequence: impl Into<String>) -> Judgement {
         self.worse(Status::Unknown, consequence, "")
+    }
+
+    fn of(self, id: &str, title: impl Into<String>) -> HostCheck {
+        let Judgement { status, observed, consequence, remedy } = self;
+        HostCheck { id: id.into(), title: title.into(), status, observed, consequence, remedy }
     }
 }
 

@@ -5,6 +5,7 @@
 //! Sources: Documentation/networking/devmem.rst, include/uapi/linux/{netdev,genetlink,udmabuf}.h.
 
 use super::mapping::page_bytes;
+use netlink_packet_core::{DefaultNla, Emitable, NLA_F_NESTED, NlasIterator};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use std::fs::File;
@@ -24,7 +25,6 @@ const DMABUF_FD: u16 = 3;
 const QUEUE_ID: u16 = 1;
 const QUEUE_TYPE: u16 = 3;
 const QUEUE_TYPE_RX: u32 = 0;
-const NESTED: u16 = 1 << 15;
 /// `UDMABUF_CREATE`: _IOW('u', 0x42, struct udmabuf_create).
 const UDMABUF_CREATE: libc::c_ulong = 0x4018_7542;
 const NO_SUCH_QUEUE: u32 = u32::MAX - 1;
@@ -60,8 +60,8 @@ pub fn udmabuf() -> io::Result<OwnedFd> {
 
 /// The kernel's number of the generic netlink family that manages queues; ENOENT: it has none.
 pub fn family() -> io::Result<u16> {
-    let name = attribute(FAMILY_NAME, b"netdev\0");
-    let answer = call(CONTROL, GET_FAMILY, 1, &name)?;
+    let name = DefaultNla::new(FAMILY_NAME, b"netdev\0".to_vec());
+    let answer = call(CONTROL, GET_FAMILY, 1, &[name])?;
     let found = find(answer.get(HEADERS..).unwrap_or_default(), FAMILY_ID);
     let number = found.and_then(|bytes| Some(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?)));
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the kernel named no family"))
@@ -69,23 +69,22 @@ pub fn family() -> io::Result<u16> {
 
 /// `Ok`: the device manages its queues for others. Else the kernel's refusal.
 pub fn ask(family: u16, interface: u32, dmabuf: &OwnedFd) -> io::Result<()> {
-    let queue = [
-        attribute(QUEUE_ID, &NO_SUCH_QUEUE.to_ne_bytes()),
-        attribute(QUEUE_TYPE, &QUEUE_TYPE_RX.to_ne_bytes()),
-    ];
+    let number = |kind: u16, value: u32| DefaultNla::new(kind, value.to_ne_bytes().to_vec());
+    let queue = [number(QUEUE_ID, NO_SUCH_QUEUE), number(QUEUE_TYPE, QUEUE_TYPE_RX)];
     let request = [
-        attribute(DMABUF_INTERFACE, &interface.to_ne_bytes()),
-        attribute(DMABUF_QUEUES | NESTED, &queue.concat()),
-        attribute(DMABUF_FD, &dmabuf.as_raw_fd().to_ne_bytes()),
+        number(DMABUF_INTERFACE, interface),
+        DefaultNla::new(DMABUF_QUEUES | NLA_F_NESTED, emitted(&queue)),
+        number(DMABUF_FD, dmabuf.as_raw_fd() as u32),
     ];
-    match call(family, BIND_RX, 1, &request.concat()) {
+    match call(family, BIND_RX, 1, &request) {
         Err(error) if error.raw_os_error() == Some(libc::ERANGE) => Ok(()),
         answer => answer.map(drop),
     }
 }
 
 /// One request of a generic netlink family, and the datagram that answers it.
-fn call(family: u16, command: u8, version: u8, attributes: &[u8]) -> io::Result<Vec<u8>> {
+fn call(family: u16, command: u8, version: u8, attributes: &[DefaultNla]) -> io::Result<Vec<u8>> {
+    let attributes = emitted(attributes);
     let mut socket = Socket::new(NETLINK_GENERIC)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -98,7 +97,7 @@ fn call(family: u16, command: u8, version: u8, attributes: &[u8]) -> io::Result<
     // Sequence number, and the port that the kernel fills in.
     request.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0]);
     request.extend_from_slice(&[command, version, 0, 0]);
-    request.extend_from_slice(attributes);
+    request.extend_from_slice(&attributes);
     socket.send(&request, 0)?;
     let (answer, _) = socket.recv_from_full()?;
     match refusal(&answer) {
@@ -114,28 +113,16 @@ fn refusal(answer: &[u8]) -> Option<i32> {
     (i32::from(kind) == libc::NLMSG_ERROR && code != 0).then_some(-code)
 }
 
-/// An attribute, padded to four bytes.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-    let length = 4 + value.len();
-    let mut bytes = Vec::with_capacity(length.next_multiple_of(4));
-    bytes.extend_from_slice(&(length as u16).to_ne_bytes());
-    bytes.extend_from_slice(&kind.to_ne_bytes());
-    bytes.extend_from_slice(value);
-    bytes.resize(length.next_multiple_of(4), 0);
+fn emitted(attributes: &[DefaultNla]) -> Vec<u8> {
+    let mut bytes = vec![0; attributes.buffer_len()];
+    attributes.emit(&mut bytes);
     bytes
 }
 
 /// The value of the first attribute of this kind.
-fn find(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    loop {
-        let length = usize::from(u16::from_ne_bytes(attributes.get(..2)?.try_into().ok()?));
-        let found = u16::from_ne_bytes(attributes.get(2..4)?.try_into().ok()?);
-        let value = attributes.get(4..length)?;
-        if found & !NESTED == kind {
-            return Some(value);
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
+fn find(attributes: &[u8], kind: u16) -> Option<Vec<u8>> {
+    let mut whole = NlasIterator::new(attributes).map_while(Result::ok);
+    whole.find(|attribute| attribute.kind() == kind).map(|attribute| attribute.value().to_vec())
 }
 
 #[cfg(test)]
@@ -144,9 +131,10 @@ mod tests {
 
     #[test]
     fn attributes_are_found_again() {
-        let bytes = [attribute(7, b"abcde"), attribute(FAMILY_ID, &29u16.to_ne_bytes())].concat();
+        let attributes = [(7, b"abcde".to_vec()), (FAMILY_ID, 29u16.to_ne_bytes().to_vec())];
+        let bytes = emitted(&attributes.map(|(kind, value)| DefaultNla::new(kind, value)));
         assert_eq!(bytes.len(), 12 + 8, "padded");
-        assert_eq!(find(&bytes, FAMILY_ID), Some(&29u16.to_ne_bytes()[..]));
+        assert_eq!(find(&bytes, FAMILY_ID), Some(29u16.to_ne_bytes().to_vec()));
         assert_eq!(find(&bytes, 9), None);
         assert_eq!(find(&[0; 8], 9), None, "a length of nothing does not loop");
     }

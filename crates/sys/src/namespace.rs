@@ -33,14 +33,9 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(unsafe { unshare_unsafe(flags) }?)
 }
 
-/// The network namespace of the calling thread, held open.
-pub fn current_net() -> io::Result<OwnedFd> {
-    Ok(File::open("/proc/thread-self/ns/net")?.into())
-}
-
-/// The user namespace of this process, held open.
-pub fn current_user() -> io::Result<OwnedFd> {
-    Ok(File::open("/proc/self/ns/user")?.into())
+/// The namespace of this kind (`net`, `user`, `pid`) that the calling thread is in, held open.
+pub fn current(kind: &str) -> io::Result<OwnedFd> {
+    Ok(File::open(format!("/proc/thread-self/ns/{kind}"))?.into())
 }
 
 /// The inode number of a namespace: unique while it lives. The kernel keeps it in 32 bits.
@@ -56,11 +51,6 @@ pub fn identity(namespace: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
     // stat(2) packs the device otherwise than the kernel does (MKDEV).
     let device = u64::from(libc::major(device)) << 20 | u64::from(libc::minor(device));
     Ok((device, metadata.ino()))
-}
-
-/// The PID namespace of this process, held open.
-pub fn current_pid() -> io::Result<OwnedFd> {
-    Ok(File::open("/proc/self/ns/pid")?.into())
 }
 
 /// Moves the calling thread into this network namespace.

@@ -169,7 +169,7 @@ fn keep_namespace(name: &str) -> Result<OwnedFd> {
     let make = || -> std::io::Result<OwnedFd> {
         namespace::unshare_net()?;
         mount::bind(Path::new("/proc/thread-self/ns/net"), &file)?;
-        namespace::current_net()
+        namespace::current("net")
     };
     let made = std::thread::scope(|scope| scope.spawn(make).join());
     Ok(made.map_err(|_| anyhow::anyhow!("a thread panicked"))??)

@@ -179,12 +179,7 @@ impl Plan {
         entry
     }
 
-    /// Was this case planned, and found to be impossible here when it was tried?
-    pub fn gave_up(&self, case: &Case) -> bool {
-        self.skips.iter().any(|skip| skip.probe == case.probe && skip.point == case.point)
-    }
-
-    /// Every case of which that is true.
+    /// Cases that were planned, and found to be impossible here when they were tried.
     pub fn given_up(&self) -> HashSet<usize> {
         let skipped: HashSet<(&Name, &Point)> = self.skips.iter().map(|s| (&s.probe, &s.point)).collect();
         let cases = self.cases.iter().filter(|case| skipped.contains(&(&case.probe, &case.point)));

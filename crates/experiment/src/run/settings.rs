@@ -14,12 +14,15 @@ pub type Settings = Few<Name>;
 pub type ByCase = BTreeMap<usize, Settings>;
 
 /// These settings, sharing what they have in common with others.
-pub fn like<'a>(
+pub fn like<N: AsRef<str>, V: AsRef<str>>(
     others: Option<&Settings>,
-    settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+    settings: impl IntoIterator<Item = (N, V)>,
 ) -> Settings {
     let known = |name: &str, value: &str| others?.get(name).filter(|v| *v == value).cloned();
-    let shared = |(n, v)| (Name::from(n), known(n, v).unwrap_or_else(|| Name::alone(v)));
+    let shared = |(name, value): (N, V)| {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        (Name::from(name), known(name, value).unwrap_or_else(|| Name::alone(value)))
+    };
     settings.into_iter().map(shared).collect()
 }
 
@@ -45,7 +48,7 @@ impl<'de> Visitor<'de> for Shared {
         let mut known: HashSet<Settings> = HashSet::new();
         let mut last = Settings::default();
         while let Some((case, texts)) = map.next_entry::<usize, BTreeMap<Text<'_>, Text<'_>>>()? {
-            let own = like(Some(&last), texts.iter().map(|(name, value)| (&*name.0, &*value.0)));
+            let own = like(Some(&last), texts.into_iter().map(|(name, value)| (name.0, value.0)));
             last = known.get(&own).cloned().unwrap_or(own);
             known.insert(last.clone());
             all.insert(case, last.clone());

@@ -25,7 +25,7 @@ impl WorkerPlace<'_> {
     /// The number by which this kernel tells its network namespace from others; none on another host.
     pub fn net_namespace(&self) -> io::Result<Option<u32>> {
         match self {
-            WorkerPlace::Here => namespace::number(namespace::current_net()?.as_fd()).map(Some),
+            WorkerPlace::Here => namespace::number(namespace::current("net")?.as_fd()).map(Some),
             WorkerPlace::Namespace(side) => namespace::number(side.net_ns.as_fd()).map(Some),
             WorkerPlace::Remote(_) => Ok(None),
         }

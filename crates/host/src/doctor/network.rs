@@ -1,37 +1,35 @@
 //! Judgements about namespaces and TCP.
 
-use super::{HostCheck, Live, good};
+use super::{Judgement, Live, good};
 use crate::files::Root;
 use crate::namespaces::NamespaceRights;
 use crate::settings;
 use syscost_core::units::Unit;
 
-pub fn namespaces(_: &Root, live: &Live) -> HostCheck {
-    let title = "network namespaces and veth";
+pub fn namespaces(_: &Root, live: &Live) -> Judgement {
     match &live.namespaces {
-        Ok(NamespaceRights::Root) => good("namespaces", title, "allowed to this process itself"),
-        Ok(NamespaceRights::UserNamespace) => good("namespaces", title, "allowed inside a user namespace"),
-        Err(why) => good("namespaces", title, why.reason.clone()).caution(
+        Ok(NamespaceRights::Root) => good("allowed to this process itself"),
+        Ok(NamespaceRights::UserNamespace) => good("allowed inside a user namespace"),
+        Err(why) => good(why.reason.clone()).caution(
             "the veth path is skipped; only loopback can be measured, where sender and receiver share one network",
             why.remedy.clone(),
         ),
     }
 }
 
-pub fn zerocopy(root: &Root, live: &Live) -> HostCheck {
+pub fn zerocopy(root: &Root, live: &Live) -> Judgement {
     /// The kernel's own default since 6.7; the one before filled up after some tens of sends.
     const ENOUGH_BYTES: u64 = 131_072;
-    let title = "MSG_ZEROCOPY";
     if let Err(error) = &live.zerocopy {
-        return good("socket_zerocopy", title, format!("refused: {error}"))
+        return good(format!("refused: {error}"))
             .caution("the zero-copy mechanism is skipped", "use Linux 4.14 or later");
     }
     let Some(bytes) = root.number("proc/sys/net/core/optmem_max") else {
-        return good("socket_zerocopy", title, "possible; net.core.optmem_max not told")
+        return good("possible; net.core.optmem_max not told")
             .unknown("how many sends can be in flight cannot be seen");
     };
     let size = Unit::Bytes.format(bytes as f64);
-    let check = good("socket_zerocopy", title, format!("possible; net.core.optmem_max = {bytes} ({size})"));
+    let check = good(format!("possible; net.core.optmem_max = {bytes} ({size})"));
     if bytes >= ENOUGH_BYTES {
         return check;
     }
@@ -41,7 +39,7 @@ pub fn zerocopy(root: &Root, live: &Live) -> HostCheck {
     )
 }
 
-pub fn locked_memory(root: &Root, _: &Live) -> HostCheck {
+pub fn locked_memory(root: &Root, _: &Live) -> Judgement {
     /// In flight at once: a few megabytes a connection.
     const ENOUGH_BYTES: u64 = 8 << 20;
     let limit = settings::soft_limit(root, "Max locked memory");
@@ -52,7 +50,7 @@ pub fn locked_memory(root: &Root, _: &Live) -> HostCheck {
         (Some(text), None) => text.clone(),
         (None, _) => "not told".into(),
     };
-    let check = good("locked_memory", "limit of locked memory", observed);
+    let check = good(observed);
     match number {
         _ if exempt => check,
         Some(bytes) if bytes < ENOUGH_BYTES => check.caution(
@@ -64,17 +62,15 @@ pub fn locked_memory(root: &Root, _: &Live) -> HostCheck {
     }
 }
 
-pub fn congestion_control(root: &Root, _: &Live) -> HostCheck {
-    let title = "TCP congestion control";
+pub fn congestion_control(root: &Root, _: &Live) -> Judgement {
     let words = |file: &str| root.text(&format!("proc/sys/net/ipv4/{file}"));
     let (Some(available), Some(default)) =
         (words("tcp_available_congestion_control"), words("tcp_congestion_control"))
     else {
-        return good("congestion_control", title, "not told")
-            .unknown("a case whose congestion control does not exist will fail");
+        return good("not told").unknown("a case whose congestion control does not exist will fail");
     };
     let has = |list: &str, name: &str| list.split_whitespace().any(|word| word == name);
-    let check = good("congestion_control", title, format!("default {default}; available {available}"));
+    let check = good(format!("default {default}; available {available}"));
     if !has(&available, "cubic") {
         return check.bad(
             "the study sets cubic on its sockets, and this kernel has none",

@@ -19,11 +19,11 @@ pub fn path(path: &str) -> Result<HostCheck, String> {
 }
 
 fn judged(path: &str, facts: Result<BTreeMap<String, String>, Unavailable>) -> HostCheck {
-    let title = format!("path {path}");
-    match facts {
-        Ok(facts) => good("path", &title, described(&facts)),
-        Err(why) => good("path", &title, why.reason).caution("cases over it are skipped", why.remedy),
-    }
+    let judgement = match facts {
+        Ok(facts) => good(described(&facts)),
+        Err(why) => good(why.reason).caution("cases over it are skipped", why.remedy),
+    };
+    judgement.of("path", format!("path {path}"))
 }
 
 /// What decides figures first, of those that are known.

@@ -1,11 +1,11 @@
 //! Judgements about CPUs, their clocks and their counters.
 
-use super::{HostCheck, Live, good};
+use super::{Judgement, Live, good};
 use crate::files::Root;
 use crate::settings;
 use syscost_core::units;
 
-pub fn count(_: &Root, live: &Live) -> HostCheck {
+pub fn count(_: &Root, live: &Live) -> Judgement {
     let (cpus, cores) = (live.topology.cpus().len(), live.topology.cores());
     let observed = format!(
         "{} on {} may be used ({})",
@@ -13,7 +13,7 @@ pub fn count(_: &Root, live: &Live) -> HostCheck {
         units::count(cores, "core"),
         live.topology.show()
     );
-    let check = good("cpus", "CPUs", observed);
+    let check = good(observed);
     match (cpus, cores) {
         (..=1, _) => check.bad(
             "sender and receiver cannot run at once: only --placement same is possible",
@@ -31,9 +31,9 @@ pub fn count(_: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn governor(root: &Root, _: &Live) -> HostCheck {
+pub fn governor(root: &Root, _: &Live) -> Judgement {
     let governors = settings::governors(root);
-    let check = good("frequency_governor", "frequency governor", governors.as_deref().unwrap_or("not told"));
+    let check = good(governors.as_deref().unwrap_or("not told"));
     match governors.as_deref() {
         Some("performance") => check,
         None => check.unknown("the frequency may change during a run, unseen: usual in virtual machines"),
@@ -48,9 +48,9 @@ fn on_or_off(setting: Option<bool>) -> &'static str {
     setting.map_or("not told", |on| if on { "on" } else { "off" })
 }
 
-pub fn turbo(root: &Root, _: &Live) -> HostCheck {
+pub fn turbo(root: &Root, _: &Live) -> Judgement {
     let turbo = settings::turbo(root);
-    let check = good("turbo", "turbo", on_or_off(turbo));
+    let check = good(on_or_off(turbo));
     match turbo {
         Some(false) => check,
         Some(true) => check.caution(
@@ -61,9 +61,9 @@ pub fn turbo(root: &Root, _: &Live) -> HostCheck {
     }
 }
 
-pub fn smt(root: &Root, _: &Live) -> HostCheck {
+pub fn smt(root: &Root, _: &Live) -> Judgement {
     let smt = settings::smt(root);
-    let check = good("smt", "SMT (two hardware threads a core)", on_or_off(smt));
+    let check = good(on_or_off(smt));
     match smt {
         Some(false) => check,
         Some(true) => check.caution(
@@ -74,12 +74,12 @@ pub fn smt(root: &Root, _: &Live) -> HostCheck {
     }
 }
 
-pub fn clock(_: &Root, live: &Live) -> HostCheck {
+pub fn clock(_: &Root, live: &Live) -> Judgement {
     let reading = &live.clock;
     let source = reading.clocksource.as_deref().unwrap_or("not told");
     let way = if reading.by_vdso { "without a system call" } else { "by a system call" };
     let observed = format!("{source}, read {way} in {:.0} ns", reading.cost_ns);
-    let check = good("clock", "clock", observed);
+    let check = good(observed);
     if !reading.by_vdso {
         let consequence =
             format!("every reading costs {:.0} ns: short samples measure the clock too", reading.cost_ns);
@@ -94,7 +94,7 @@ pub fn clock(_: &Root, live: &Live) -> HostCheck {
 /// Two constant clocks of one machine differ by parts in a million.
 const TICK_TOLERANCE: f64 = 0.01;
 
-pub fn tick_counter(_: &Root, live: &Live) -> HostCheck {
+pub fn tick_counter(_: &Root, live: &Live) -> Judgement {
     let rate = match live.tick_invariant {
         Some(true) => "of constant rate",
         Some(false) => "not of constant rate",
@@ -105,7 +105,7 @@ pub fn tick_counter(_: &Root, live: &Live) -> HostCheck {
         Some(by) => format!("{rate}; measured {:+.0} ppm from the declared rate", by * 1e6),
         None => format!("{rate}; no rate is declared"),
     };
-    let check = good("tick_counter", "time-stamp counter", observed);
+    let check = good(observed);
     if live.tick_invariant == Some(false) {
         return check.caution(
             "it does not run at one rate: costs in TSC cycles and TSC reference cycles per byte mean nothing",
@@ -122,14 +122,14 @@ pub fn tick_counter(_: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn counters(root: &Root, live: &Live) -> HostCheck {
+pub fn counters(root: &Root, live: &Live) -> Judgement {
     let missing = &live.counters_missing;
     let wanted = live.counters_wanted;
     let paranoid = root.number_or_negative("proc/sys/kernel/perf_event_paranoid");
     let paranoid = paranoid.map_or("not told".into(), |n| n.to_string());
     let observed = format!("{} of {wanted} open; perf_event_paranoid = {paranoid}", wanted - missing.len());
     let Some((_, why)) = missing.first() else {
-        return good("hardware_counters", "hardware counters", observed);
+        return good(observed);
     };
     let consequence = if missing.len() == wanted {
         "no cycles, instructions or cache misses; cycles per byte is given in TSC reference cycles"
@@ -146,5 +146,5 @@ pub fn counters(root: &Root, live: &Live) -> HostCheck {
         }
     }
     let observed = format!("{observed}; {}", reasons.join("; "));
-    good("hardware_counters", "hardware counters", observed).caution(consequence, why.remedy.clone())
+    good(observed).caution(consequence, why.remedy.clone())
 }

@@ -1,6 +1,6 @@
 //! Judgements about the kernel, its other work, and this process's place in it.
 
-use super::{HostCheck, Live, good};
+use super::{Judgement, Live, good};
 use crate::files::Root;
 use crate::{noise, settings, storage};
 use syscost_core::units::{Unit, count};
@@ -9,8 +9,8 @@ use syscost_core::units::{Unit, count};
 const IDLE_SHARE: f64 = 0.05;
 const BUSY_SHARE: f64 = 0.3;
 
-pub fn build(_: &Root, live: &Live) -> HostCheck {
-    let check = good("build", "build of syscost", if live.debug_build { "debug" } else { "release" });
+pub fn build(_: &Root, live: &Live) -> Judgement {
+    let check = good(if live.debug_build { "debug" } else { "release" });
     if live.debug_build {
         check.bad("loops cost several times too much: no figure may be used", "cargo build --release")
     } else {
@@ -18,12 +18,12 @@ pub fn build(_: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn steal(_: &Root, live: &Live) -> HostCheck {
+pub fn steal(_: &Root, live: &Live) -> Judgement {
     let Some(share) = live.noise.steal_fraction(&[]) else {
-        return good("steal", "stolen time", "not told").unknown("time taken by a hypervisor cannot be seen");
+        return good("not told").unknown("time taken by a hypervisor cannot be seen");
     };
     let milliseconds = live.noise.elapsed_ns / 1_000_000;
-    let check = good("steal", "stolen time", format!("{} in {milliseconds} ms", percent(share)));
+    let check = good(format!("{} in {milliseconds} ms", percent(share)));
     let consequence = "the hypervisor gives our CPUs to others: samples get long tails";
     let remedy = "measure at another time, or on a machine of your own; samples with steal are marked";
     match share {
@@ -33,16 +33,16 @@ pub fn steal(_: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn other_load(_: &Root, live: &Live) -> HostCheck {
+pub fn other_load(_: &Root, live: &Live) -> Judgement {
     let cpus = live.noise.steal_ns_by_cpu.len().max(live.topology.cpus().len());
     let load = live.noise.load_average.map_or("not told".into(), |load| format!("{load:.2}"));
     let Some(busy_ns) = live.noise.busy_ns.filter(|_| live.noise.elapsed_ns > 0) else {
         let observed = format!("load average {load}");
-        return good("other_load", "other work", observed).unknown("other processes cannot be seen");
+        return good(observed).unknown("other processes cannot be seen");
     };
     let share = busy_ns as f64 / (live.noise.elapsed_ns as f64 * cpus as f64);
     let observed = format!("CPUs {} busy while we slept; load average {load}", percent(share));
-    let check = good("other_load", "other work", observed);
+    let check = good(observed);
     let consequence = "other processes take CPUs and caches from what is measured";
     match share {
         s if s > BUSY_SHARE => check.bad(consequence, "find them with top, and stop or wait for them"),
@@ -51,22 +51,22 @@ pub fn other_load(_: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn hypervisor(root: &Root, _: &Live) -> HostCheck {
+pub fn hypervisor(root: &Root, _: &Live) -> Judgement {
     match settings::hypervisor(root) {
-        None => good("virtual_machine", "virtual machine", "none seen"),
-        Some(kind) => good("virtual_machine", "virtual machine", kind).caution(
+        None => good("none seen"),
+        Some(kind) => good(kind).caution(
             "neighbours share caches and memory bandwidth unseen, and exits to the hypervisor cost extra",
             "repeat on the bare machine before figures are taken for the processor's",
         ),
     }
 }
 
-pub fn quota(root: &Root, live: &Live) -> HostCheck {
+pub fn quota(root: &Root, live: &Live) -> Judgement {
     let Some(quota) = noise::cpu_quota(root) else {
-        return good("cpu_quota", "CPU quota", "none");
+        return good("none");
     };
     let cpus = live.topology.cpus().len();
-    let check = good("cpu_quota", "CPU quota", format!("{quota:.2} of {}", count(cpus, "CPU")));
+    let check = good(format!("{quota:.2} of {}", count(cpus, "CPU")));
     if quota >= cpus as f64 {
         return check;
     }
@@ -75,13 +75,13 @@ pub fn quota(root: &Root, live: &Live) -> HostCheck {
     if quota < 2.0 { check.bad(consequence, remedy) } else { check.caution(consequence, remedy) }
 }
 
-pub fn memory(root: &Root, _: &Live) -> HostCheck {
+pub fn memory(root: &Root, _: &Live) -> Judgement {
     const CAUTION: u64 = 1 << 30;
     const BAD: u64 = 256 << 20;
     let Some(bytes) = settings::memory_bytes(root, "MemAvailable") else {
-        return good("memory", "memory available", "not told").unknown("large messages may not fit");
+        return good("not told").unknown("large messages may not fit");
     };
-    let check = good("memory", "memory available", Unit::Bytes.format(bytes as f64));
+    let check = good(Unit::Bytes.format(bytes as f64));
     let remedy = "end what uses memory, or measure smaller sizes: --size";
     match bytes {
         ..BAD => check.bad("socket buffers and messages of large cases do not fit", remedy),
@@ -90,9 +90,9 @@ pub fn memory(root: &Root, _: &Live) -> HostCheck {
     }
 }
 
-pub fn huge_pages(root: &Root, _: &Live) -> HostCheck {
+pub fn huge_pages(root: &Root, _: &Live) -> Judgement {
     let mode = settings::huge_pages(root);
-    let check = good("huge_pages", "transparent huge pages", mode.as_deref().unwrap_or("not told"));
+    let check = good(mode.as_deref().unwrap_or("not told"));
     match mode.as_deref() {
         Some("madvise" | "never") => check,
         Some(_) => check.caution(
@@ -104,13 +104,13 @@ pub fn huge_pages(root: &Root, _: &Live) -> HostCheck {
 }
 
 /// Can file rows run in the current directory, and is a disk what they would measure?
-pub fn directory(root: &Root, live: &Live) -> HostCheck {
+pub fn directory(root: &Root, live: &Live) -> Judgement {
     /// Scratch files of the largest default size, with as much left free.
     const ENOUGH: u64 = 512 << 20;
     let mount = storage::mount_of(root, &live.directory);
     let file_system = mount.as_ref().map_or("a file system not told", |mount| &mount.file_system);
     let free = live.directory_free_bytes.map_or("not told".into(), |n| Unit::Bytes.format(n as f64));
-    let check = good("directory", "current directory", format!("on {file_system}, {free} free"));
+    let check = good(format!("on {file_system}, {free} free"));
     let elsewhere = "start in a directory on a disk, or name one with --dir";
     if let Err(why) = &live.directory_writable {
         return check.bad(format!("rows of files are skipped: {}", why.reason), elsewhere);
@@ -131,33 +131,33 @@ pub fn directory(root: &Root, live: &Live) -> HostCheck {
     }
 }
 
-pub fn softirq_time(root: &Root, _: &Live) -> HostCheck {
-    let title = "softirq time (IRQ_TIME_ACCOUNTING)";
+pub fn softirq_time(root: &Root, _: &Live) -> Judgement {
     match settings::irq_time_accounting(root) {
         Some((false, file)) => {
             let observed = format!("charged to the thread it interrupts ({file})");
-            good("softirq_time", title, observed).worse(
+            good(observed).worse(
                 super::Status::Good,
                 "on loopback and veth most of the receiver's protocol work is charged to the sender: compare totals, not sides",
                 "",
             )
         }
-        Some((true, file)) => good("softirq_time", title, format!("kept apart ({file})")).caution(
+        Some((true, file)) => good(format!("kept apart ({file})")).caution(
             "CPU time of threads leaves protocol work in softirqs out: totals are too low",
             "compare with a kernel without CONFIG_IRQ_TIME_ACCOUNTING",
         ),
-        None => good("softirq_time", title, "not told")
-            .unknown("whether CPU times contain protocol work in softirqs cannot be seen"),
+        None => {
+            good("not told").unknown("whether CPU times contain protocol work in softirqs cannot be seen")
+        }
     }
 }
 
-pub fn rights(root: &Root, _: &Live) -> HostCheck {
+pub fn rights(root: &Root, _: &Live) -> Judgement {
     let uid = settings::effective_uid(root);
     let capabilities = settings::capabilities(root);
     let (Some(uid), Some(capabilities)) = (uid, capabilities) else {
-        return good("rights", "rights", "not told").unknown("what is refused will be said where it is met");
+        return good("not told").unknown("what is refused will be said where it is met");
     };
-    let check = good("rights", "rights", format!("user {uid}, capabilities {capabilities}"));
+    let check = good(format!("user {uid}, capabilities {capabilities}"));
     let missing =
         ["CAP_PERFMON", "CAP_BPF", "CAP_NET_ADMIN"].into_iter().filter(|c| !capabilities.contains(c));
     let missing = missing.collect::<Vec<_>>().join(", ");
@@ -171,11 +171,11 @@ pub fn rights(root: &Root, _: &Live) -> HostCheck {
     )
 }
 
-pub fn open_files(root: &Root, _: &Live) -> HostCheck {
+pub fn open_files(root: &Root, _: &Live) -> Judgement {
     /// Sixteen counters and a connection for each of eight threads, with room to spare.
     const ENOUGH: u64 = 512;
     let limit = settings::soft_limit(root, "Max open files");
-    let check = good("open_files", "limit of open files", limit.as_deref().unwrap_or("not told"));
+    let check = good(limit.as_deref().unwrap_or("not told"));
     match limit.as_deref().map(str::parse::<u64>) {
         Some(Ok(files)) if files < ENOUGH => {
             check.caution("many threads with hardware counters may run out of files", "ulimit -n 4096")

@@ -137,7 +137,7 @@ pub fn build(request: Request) -> Result<Built, RefusedStep> {
 
 fn fresh_namespace() -> Result<OwnedFd, RefusedStep> {
     namespace::unshare_net().at(BuildStep::NetworkNamespace, "make a network namespace")?;
-    namespace::current_net().at(BuildStep::Configure, "open the new network namespace")
+    namespace::current("net").at(BuildStep::Configure, "open the new network namespace")
 }
 
 /// Settings that a device takes only while it is down come before it is set up.

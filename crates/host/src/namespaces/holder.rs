@@ -65,7 +65,7 @@ fn keep(request: Request) -> Result<(OwnedFd, Built), RefusedStep> {
     // A change of credentials takes both back.
     process::die_with_parent().at(BuildStep::UserNamespace, "ask to end with the parent")?;
     namespace::allow_inspection().at(BuildStep::UserNamespace, "allow the parent to look")?;
-    let user_ns = namespace::current_user().at(BuildStep::UserNamespace, "open the user namespace")?;
+    let user_ns = namespace::current("user").at(BuildStep::UserNamespace, "open the user namespace")?;
     Ok((user_ns, build::build(request)?))
 }
 

@@ -109,7 +109,7 @@ struct NamespaceView {
 
 /// The namespace that we run in: its interfaces are not changed either.
 fn look_here() -> Result<NamespaceView, Unavailable> {
-    let look = || Ok((namespace::current_net()?, Netlink::open()?.addresses()?));
+    let look = || Ok((namespace::current("net")?, Netlink::open()?.addresses()?));
     let (namespace, links) = look().map_err(|error: io::Error| Unavailable {
         reason: format!("cannot read the addresses of this network namespace: {error}"),
         remedy: "look at them with `ip address`, or use --path veth".into(),

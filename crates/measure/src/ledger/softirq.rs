@@ -62,7 +62,7 @@ impl Softirqs {
     /// Tells these processes from all others from now on.
     pub fn watch(&mut self, pids: Pids) -> io::Result<()> {
         self.before = self.read()?;
-        let space = namespace::current_pid()?;
+        let space = namespace::current("pid")?;
         let (device, inode) = namespace::identity(space.as_fd())?;
         // Two 32-bit numbers in the order of memory, as the program's struct has them.
         let [s, r] = [pids.sender.to_ne_bytes(), pids.receiver.to_ne_bytes()];
