@@ -13,7 +13,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -55,17 +55,11 @@ pub fn ssh(target: &Target, command: &str) -> Command {
     ssh
 }
 
-/// What the far side said before frames.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Greeting {
-    /// `Linux x86_64`; `None`: our command was never run there.
-    pub system: Option<String>,
-}
-
 /// Why a line could not be opened.
 #[derive(Debug)]
 pub struct NotOpened {
-    pub greeting: Greeting,
+    /// `Linux x86_64`; `None`: our command was never run there.
+    pub system: Option<String>,
     /// ssh's exit status, where it ended by itself.
     pub status: Option<i32>,
     pub words: String,
@@ -98,8 +92,8 @@ impl Connection {
         target: &Target,
         command: &str,
         mark: &str,
-    ) -> Result<(Arc<Connection>, Greeting, Hello), NotOpened> {
-        let failed = |words: String| NotOpened { greeting: Greeting::default(), status: None, words };
+    ) -> Result<(Arc<Connection>, String, Hello), NotOpened> {
+        let failed = |words: String| NotOpened { system: None, status: None, words };
         let mut child = ssh(target, command).spawn().map_err(|error| failed(cannot_start(&error)))?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("piped above");
@@ -124,23 +118,23 @@ impl Connection {
             return Err(failed(format!("cannot start a thread: {error}")));
         }
         let end = Instant::now() + HELLO_LIMIT;
-        let mut greeting = Greeting::default();
+        let mut system = None;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match told.recv_timeout(left.min(LOOK)) {
-                Ok(Heard::System(system)) => greeting.system = Some(system),
+                Ok(Heard::System(told)) => system = Some(told),
                 Ok(Heard::Hello(hello)) => {
                     beat(&line);
-                    return Ok((line, greeting, *hello));
+                    return Ok((line, system.unwrap_or_default(), *hello));
                 }
                 Err(RecvTimeoutError::Timeout) if !left.is_zero() && !signals::caught() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     let words = format!("no answer within {} s", HELLO_LIMIT.as_secs());
-                    return Err(NotOpened { greeting, status: None, words });
+                    return Err(NotOpened { system, status: None, words });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let (status, words) = line.parting();
-                    return Err(NotOpened { greeting, status, words });
+                    return Err(NotOpened { system, status, words });
                 }
             }
         }
@@ -201,13 +195,7 @@ impl Connection {
     /// Why the line ended: ssh's exit status and what it said.
     pub fn parting(&self) -> (Option<i32>, String) {
         drop(lock(&self.input).take());
-        let mut ssh = lock(&self.ssh);
-        let end = Instant::now() + PARTING;
-        let mut status = None;
-        while status.is_none() && Instant::now() < end {
-            status = ssh.try_wait().ok().flatten();
-            sleep(Duration::from_millis(5));
-        }
+        let status = end_of(&mut lock(&self.ssh));
         let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
         let words = match (said.as_str(), status) {
             ("", Some(status)) => format!("ssh ended ({status})"),
@@ -222,13 +210,21 @@ impl Drop for Connection {
     fn drop(&mut self) {
         drop(lock(&self.input).take());
         let mut ssh = lock(&self.ssh);
-        let end = Instant::now() + PARTING;
-        while matches!(ssh.try_wait(), Ok(None)) && Instant::now() < end {
-            sleep(Duration::from_millis(5));
-        }
+        end_of(&mut ssh);
         if matches!(ssh.try_wait(), Ok(None)) {
             process::kill_group(ssh.id());
             let _ = ssh.wait();
+        }
+    }
+}
+
+/// With which status ssh ended, within a moment.
+fn end_of(ssh: &mut Child) -> Option<ExitStatus> {
+    let end = Instant::now() + PARTING;
+    loop {
+        match ssh.try_wait() {
+            Ok(None) if Instant::now() < end => sleep(Duration::from_millis(5)),
+            status => return status.ok().flatten(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! can run. What is copied lies in one directory that only its user may enter, and nothing else is left.
 
 use super::agent::SUBCOMMAND;
-use super::connection::{Connection, Greeting, NotOpened, ssh};
+use super::connection::{Connection, NotOpened, ssh};
 use super::frame::{Hello, PROTOCOL};
 use super::target::Target;
 use super::{COPIES, InstalledCopy, plain, refusal};
@@ -48,21 +48,18 @@ pub fn first(target: &Target) -> Result<Contact, Unavailable> {
         remedy: "run it from a file that its user may read".into(),
     })?;
     let mut way = AgentBinary { copied: false, sha256 };
-    let (found, greeting) = match open(target, &way) {
-        Ok((line, greeting, hello)) => (Ok((line, hello)), greeting),
-        Err(failed) if failed.greeting.system.is_none() => return Err(refusal::by_ssh(target, &failed)),
-        Err(failed) => {
-            let greeting = failed.greeting.clone();
-            (Err(failed), greeting)
-        }
+    let (found, theirs) = match open(target, &way) {
+        Ok((line, system, hello)) => (Some((line, hello)), system),
+        Err(NotOpened { system: Some(system), .. }) => (None, system),
+        Err(failed) => return Err(refusal::by_ssh(target, &failed)),
     };
-    let (theirs, ours) = (greeting.system.unwrap_or_default(), format!("Linux {}", std::env::consts::ARCH));
+    let ours = format!("Linux {}", std::env::consts::ARCH);
     match found {
-        Ok((line, hello)) if hello.sha256 == way.sha256 && hello.protocol == PROTOCOL => {
+        Some((line, hello)) if hello.sha256 == way.sha256 && hello.protocol == PROTOCOL => {
             return Ok(Contact { line, hello, way });
         }
         // Another build of the same version is as near as another architecture allows.
-        Ok((line, hello)) if theirs != ours && theirs.starts_with("Linux ") && same_version(&hello) => {
+        Some((line, hello)) if theirs != ours && theirs.starts_with("Linux ") && same_version(&hello) => {
             return Ok(Contact { line, hello, way });
         }
         _ if theirs != ours => return Err(refusal::another_system(target, &theirs, &ours)),
@@ -93,14 +90,14 @@ fn same_version(hello: &Hello) -> bool {
 pub fn again(target: &Target, way: &AgentBinary) -> Result<Arc<Connection>, Unavailable> {
     match open(target, way) {
         Ok((line, _, _)) => Ok(line),
-        Err(failed) if failed.greeting.system.is_none() => Err(refusal::by_ssh(target, &failed)),
+        Err(failed) if failed.system.is_none() => Err(refusal::by_ssh(target, &failed)),
         Err(failed) => Err(refusal::by_agent(target, &failed)),
     }
 }
 
-fn open(target: &Target, way: &AgentBinary) -> Result<(Arc<Connection>, Greeting, Hello), NotOpened> {
+fn open(target: &Target, way: &AgentBinary) -> Result<(Arc<Connection>, String, Hello), NotOpened> {
     let mark = random::token().map_err(|error| NotOpened {
-        greeting: Greeting::default(),
+        system: None,
         status: None,
         words: format!("the kernel gives no random numbers: {error}"),
     })?;

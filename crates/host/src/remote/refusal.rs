@@ -147,10 +147,9 @@ fn rules(from: IpAddr, to: IpAddr, (first, last): Ports) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::remote::connection::Greeting;
 
     fn failed(status: i32, words: &str) -> NotOpened {
-        NotOpened { greeting: Greeting::default(), status: Some(status), words: words.into() }
+        NotOpened { system: None, status: Some(status), words: words.into() }
     }
 
     #[test]
