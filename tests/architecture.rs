@@ -327,6 +327,57 @@ fn untested(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
 
+/// Names that several types still share: each is to get one name for one meaning, and to leave this list.
+const SHARED_NAMES: &[&str] = &[
+    "About", "Account", "Check", "Group", "Judged", "Kind", "Line", "Outcome", "Reading", "Receive", "Side",
+    "Step", "Stream", "Table", "Teller", "Told", "Way", "Words",
+];
+
+/// The types that a file declares, tests excluded; an associated type says what a trait's name stands for.
+fn declared_types(text: &str) -> impl Iterator<Item = &str> {
+    untested(text).lines().filter_map(|line| {
+        let item = line.trim_start();
+        let item = match item.strip_prefix("pub(").and_then(|rest| rest.split_once(") ")) {
+            Some((_, item)) => item,
+            None => item.strip_prefix("pub ").unwrap_or(item),
+        };
+        let (kind, rest) = item.split_once(' ')?;
+        let declares = match kind {
+            "struct" | "enum" | "trait" | "union" => true,
+            "type" => !line.starts_with(' '),
+            _ => false,
+        };
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        Some(&rest[..end]).filter(|name| declares && name.starts_with(char::is_uppercase))
+    })
+}
+
+/// One meaning a name, in all that is built from here; the comparisons with other programs speak of theirs.
+#[test]
+fn a_type_name_means_one_thing() {
+    let files = sources();
+    let tests = only_for_tests(&files);
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in files.iter().filter(|f| !f.path.starts_with("tools/peers") && !tests.contains(&f.path)) {
+        for name in declared_types(&file.text) {
+            places.entry(name).or_default().push(&file.path);
+        }
+    }
+    assert!(places.len() > 300, "the types were found");
+    places.retain(|_, files| files.len() > 1);
+    let new: Vec<_> = places.iter().filter(|(name, _)| !SHARED_NAMES.contains(name)).collect();
+    assert!(new.is_empty(), "defined more than once: {new:#?}");
+    let solved: Vec<_> = SHARED_NAMES.iter().filter(|name| !places.contains_key(*name)).collect();
+    assert!(solved.is_empty(), "no longer shared, take them out of SHARED_NAMES: {solved:?}");
+}
+
+#[test]
+fn a_declaration_of_a_type_is_found() {
+    let text = "pub(crate) struct A<T>(T);\n    enum B {\ntype C = u8;\nimpl X for A {\n    type D = u8;\n}\npub trait E: F {\n\
+                #[cfg(test)]\nmod tests {\n    struct G;\n}";
+    assert_eq!(declared_types(text).collect::<Vec<_>>(), ["A", "B", "C", "E"]);
+}
+
 /// Lines whose code, tests excluded, has this id as a whole string.
 fn names_it(file: &File, id: &str) -> bool {
     let quoted = format!("\"{id}\"");

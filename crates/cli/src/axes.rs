@@ -1,11 +1,12 @@
 //! Flags for the axes, generated from the probes: a new axis is a flag, a completion and a line of
 //! the man page without an edit here.
 
+use crate::output::roomy;
 use anyhow::Result;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
-use syscost_core::axis::{Axis, Kind};
+use syscost_core::axis::{Axis, Kind, Value};
 use syscost_core::units::short_bytes;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
@@ -61,8 +62,8 @@ pub fn any(matches: &ArgMatches) -> Option<&'static str> {
 }
 
 /// The values of an axis as a person types them: `64,256,1K`.
-pub fn typed(axis: &Axis, values: &[syscost_core::axis::Value]) -> String {
-    let one = |value: &syscost_core::axis::Value| match (axis.kind, value.as_int()) {
+pub fn typed(axis: &Axis, values: &[Value]) -> String {
+    let one = |value: &Value| match (axis.kind, value.as_int()) {
         (Kind::Bytes { .. }, Some(bytes)) => short_bytes(bytes),
         _ => value.to_string(),
     };
@@ -78,9 +79,6 @@ fn value_name(axis: &Axis) -> &'static str {
         Kind::Text { .. } => "TEXT",
     }
 }
-
-/// A list of values that may not fit into a line of the help.
-const LONG_LIST: usize = 60;
 
 /// What it is, what it takes, and its default.
 fn help(axis: &Axis) -> String {
@@ -99,11 +97,7 @@ fn help(axis: &Axis) -> String {
         }
         text += "]";
     }
-    // Spaced where a terminal may have to break the list.
-    let shown = |values: &[syscost_core::axis::Value]| {
-        let list = typed(axis, values);
-        if list.len() > LONG_LIST { list.replace(',', ", ") } else { list }
-    };
+    let shown = |values: &[Value]| roomy(&typed(axis, values));
     let (default, quick) = (shown(&axis.default()), shown(&axis.quick()));
     text += &format!(" [default: {default}");
     if quick != default {

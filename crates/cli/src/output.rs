@@ -7,8 +7,8 @@ use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use syscost_report::escape;
-use textwrap::core::{Word, display_width};
-use textwrap::{WordSeparator, WordSplitter};
+use textwrap::WordSplitter;
+use textwrap::core::display_width;
 
 /// Columns of every text: what an 80-column terminal shows without wrapping again.
 pub const WIDTH: usize = 80;
@@ -178,21 +178,17 @@ pub fn entry(label: &str, indent: usize, text: &str) -> String {
 
 /// Breaks at spaces into lines of at most `width` columns; a longer word stands alone.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let options = textwrap::Options::new(width)
-        .break_words(false)
-        .word_separator(WordSeparator::Custom(words))
-        .word_splitter(WordSplitter::NoHyphenation);
-    textwrap::wrap(text.trim(), options).into_iter().map(Cow::into_owned).collect()
+    let options = textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(&roomy(text.trim()), options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// A list of values without spaces may break behind its commas, where it is too long for a line of its own.
-fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+/// A list of values too long for a line of its own gets spaces behind its commas, where it may be broken.
+pub fn roomy(text: &str) -> String {
     const LONG: usize = 40;
-    Box::new(line.split_inclusive(' ').flat_map(|word| {
-        let long = display_width(word) > LONG;
-        let parts: Vec<&str> = if long { word.split_inclusive(',').collect() } else { vec![word] };
-        parts.into_iter().map(Word::from)
-    }))
+    let words = text.split(' ');
+    let words =
+        words.map(|word| if display_width(word) > LONG { word.replace(',', ", ") } else { word.into() });
+    words.collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]
@@ -206,7 +202,7 @@ mod tests {
         assert_eq!(entry("  label", 4, "text"), "  label\n    text\n");
         assert_eq!(entry("  a", 6, ""), "  a\n");
         let list = "of one-two-three,four-five-six,seven-eight-nine,ten";
-        let wrapped = ["of one-two-three,", "four-five-six,", "seven-eight-nine,ten"];
+        let wrapped = ["of one-two-three,", "four-five-six,", "seven-eight-nine,", "ten"];
         assert_eq!(wrap(list, 20), wrapped);
         let paint = Paint(true);
         assert_eq!(entry(&paint.bold("a"), 3, "x"), "\x1b[1ma\x1b[0m  x\n");

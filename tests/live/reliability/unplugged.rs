@@ -21,16 +21,16 @@ const GONE: Duration = Duration::from_secs(3);
 /// A CPU that is offline until this is dropped.
 struct Unplugged {
     file: PathBuf,
-    janitor: Child,
+    restorer: Child,
 }
 
 impl Unplugged {
     fn take(file: &Path) -> Unplugged {
         // Its standard input ends with this process, whatever that died of; half a minute ends it too.
-        let mut janitor = Command::new("sh");
-        janitor.args(["-c", "trap '' INT HUP TERM; timeout 30 cat; echo 1 > \"$0\""]).arg(file);
-        let janitor = janitor.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("sh starts");
-        let unplugged = Unplugged { file: file.to_path_buf(), janitor };
+        let mut restorer = Command::new("sh");
+        restorer.args(["-c", "trap '' INT HUP TERM; timeout 30 cat; echo 1 > \"$0\""]).arg(file);
+        let restorer = restorer.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("sh starts");
+        let unplugged = Unplugged { file: file.to_path_buf(), restorer };
         fs::write(file, "0").expect("the CPU goes offline");
         unplugged
     }
@@ -40,11 +40,11 @@ impl Drop for Unplugged {
     fn drop(&mut self) {
         // Two ways to the same end; writing what is there already changes nothing.
         let written = fs::write(&self.file, "1");
-        drop(self.janitor.stdin.take());
-        let ended = self.janitor.wait();
+        drop(self.restorer.stdin.take());
+        let ended = self.restorer.wait();
         if !std::thread::panicking() {
             written.expect("the CPU comes back");
-            assert!(ended.expect("the janitor ends").success(), "the janitor could not put the CPU back");
+            assert!(ended.expect("the restorer ends").success(), "the restorer could not put the CPU back");
             assert_eq!(fs::read_to_string(&self.file).expect("sysfs").trim(), "1", "{}", self.file.display());
         }
     }

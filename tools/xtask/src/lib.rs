@@ -8,6 +8,7 @@ pub mod documents;
 pub mod program;
 pub mod reports;
 mod tables;
+pub mod timings;
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};

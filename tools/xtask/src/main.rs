@@ -5,13 +5,15 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use xtask::{KINDS, Tree};
+use xtask::{KINDS, Tree, timings};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
   regenerate   write every file that the code makes: tables of FORMAT.md, results in
-               README.md and docs, golden files of tests; names each file that changed";
+               README.md and docs, golden files of tests; names each file that changed
+  timings      build the program cold, in a folder of its own, and write what each dependency
+               took into CONTRIBUTING.md: on a quiet machine";
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -27,6 +29,7 @@ fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["regenerate"] => regenerate(),
+        ["timings"] => timings(),
         _ => bail!("{USAGE}"),
     }
 }
@@ -51,9 +54,26 @@ fn regenerate() -> Result<()> {
     Ok(())
 }
 
+fn timings() -> Result<()> {
+    let root = root()?;
+    let target = root.join("target/timings");
+    if target.exists() {
+        std::fs::remove_dir_all(&target)?;
+    }
+    finish(cargo(root, "build").args(["--timings", "--target-dir"]).arg(&target))?;
+    let page = std::fs::read_to_string(target.join("cargo-timings/cargo-timing.html"))?;
+    let guide = root.join("CONTRIBUTING.md");
+    std::fs::write(&guide, timings::filled(&std::fs::read_to_string(&guide)?, &page)?)?;
+    Ok(())
+}
+
+fn root() -> Result<&'static Path> {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("tools/xtask has a root")
+}
+
 /// The program of this tree, built by the profile that built this task.
 fn built() -> Result<Tree> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("tools/xtask has a root")?;
+    let root = root()?;
     finish(cargo(root, "build").args(["--bin", "syscost"]))?;
     let program: PathBuf = std::env::current_exe()?.with_file_name("syscost");
     Ok(Tree { root: root.into(), program })

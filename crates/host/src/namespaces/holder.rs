@@ -22,7 +22,7 @@ use syscost_sys::{namespace, process, program};
 pub const SUBCOMMAND: &str = "namespace-holder";
 
 /// Set for a holder: a binary that does not know the subcommand (a test's, an example's) must not
-/// start keepers of its own, and these theirs, without end.
+/// start holders of its own, and these theirs, without end.
 const INSIDE: &str = "SYSCOST_INSIDE_HOLDER";
 
 const PATIENCE: Duration = Duration::from_secs(15);
