@@ -54,12 +54,10 @@ fn tables(files: &[std::path::PathBuf], mapping: &ColumnMapping) -> Result<Vec<P
             continue;
         }
         single.name = if single.name.is_empty() { name } else { format!("{}, {name}", single.name) };
-        single
-            .columns
-            .extend(table.columns.into_iter().filter(|c| !single.columns.contains(c)).collect::<Vec<_>>());
-        single.understood.extend(
-            table.understood.into_iter().filter(|u| !single.understood.contains(u)).collect::<Vec<_>>(),
-        );
+        table.columns.retain(|column| !single.columns.contains(column));
+        single.columns.append(&mut table.columns);
+        table.understood.retain(|note| !single.understood.contains(note));
+        single.understood.append(&mut table.understood);
         for row in &mut table.rows {
             row.line = single.rows.len() + 1;
         }

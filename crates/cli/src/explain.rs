@@ -138,14 +138,12 @@ fn wanted(text: &str) -> Result<Point> {
         }
         let named = axes.iter().filter(|a| !a.kind.names().is_empty() && a.kind.names() != ["on", "off"]);
         let named = named.filter_map(|a| Some((a.id, a.parse(word).ok()?))).next();
-        match named {
-            Some((axis, value)) => point.set(axis, value),
-            None => point.set(
-                SIZE.id,
-                value(SIZE.id, word)
-                    .with_context(|| format!("{word:?} is neither a name nor a message size"))?,
-            ),
-        }
+        let size = || {
+            let size = value(SIZE.id, word);
+            Ok((SIZE.id, size.with_context(|| format!("{word:?} is neither a name nor a message size"))?))
+        };
+        let (axis, value) = named.map_or_else(size, anyhow::Ok)?;
+        point.set(axis, value);
     }
     Ok(point)
 }
@@ -162,29 +160,25 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     for side in [Side::Sender, Side::Receiver] {
         out += &format!("\n{}\n", paint.bold(side.name()));
         for item in account.items.iter().filter(|item| item.about.side == side) {
-            out +=
-                &row(item.about.title, &format!("{} x {}", significant(item.count.n), cost(item)), item.ns());
+            let cost = Unit::Nanoseconds.format(item.unit.ns);
+            out += &row(item.about.title, &format!("{} x {cost}", significant(item.count.n)), item.ns());
             let from = format!("{}; {} ({})", item.count.says, item.unit.formula, cases(item));
             out += &entry("", INDENT, &from);
         }
-        let measured =
-            account.measured.map(|m| if side == Side::Sender { m.sender_ns } else { m.receiver_ns });
         out += &sum(&format!("{}, predicted", side.name()), account.predicted_of(side));
-        out += &measured.map_or(String::new(), |ns| sum(&format!("{}, measured", side.name()), ns));
+        if let Some(measured) = account.measured {
+            let ns = if side == Side::Sender { measured.sender_ns } else { measured.receiver_ns };
+            out += &sum(&format!("{}, measured", side.name()), ns);
+        }
     }
     out += "\n";
     out += &sum("predicted", account.predicted_ns());
     if let Some(measured) = account.measured {
         out += &sum("measured", measured.total_ns);
-        let share = account.not_explained_ns().unwrap_or(0.0) / measured.total_ns;
-        out +=
-            &sum(&format!("{NOT_EXPLAINED} ({})", percent(share)), account.not_explained_ns().unwrap_or(0.0));
+        let left = account.not_explained_ns().unwrap_or(0.0);
+        out += &sum(&format!("{NOT_EXPLAINED} ({})", percent(left / measured.total_ns)), left);
     }
     out
-}
-
-fn cost(item: &Item) -> String {
-    Unit::Nanoseconds.format(item.unit.ns)
 }
 
 /// `cases 105 and 107`: where a unit cost was measured.
@@ -210,21 +204,18 @@ fn sum(title: &str, ns: f64) -> String {
 }
 
 fn document(account: &Account) -> serde_json::Value {
-    let items: Vec<serde_json::Value> = account
-        .items
-        .iter()
-        .map(|item| {
-            let inputs = |cells: &[syscost_analyze::CellRef]| -> Vec<serde_json::Value> {
-                cells.iter().map(|c| json!({ "case": c.case, "metric": c.metric })).collect()
-            };
-            json!({
-                "term": item.about.id, "title": item.about.title, "side": item.about.side.name(),
-                "group": item.about.group.title(), "count": item.count.n, "count_from": item.count.says,
-                "count_cells": inputs(&item.count.cells), "unit_ns": item.unit.ns, "formula": item.unit.formula,
-                "unit_cells": inputs(&item.unit.cells), "ns": item.ns(),
-            })
+    let inputs = |cells: &[syscost_analyze::CellRef]| -> Vec<serde_json::Value> {
+        cells.iter().map(|c| json!({ "case": c.case, "metric": c.metric })).collect()
+    };
+    let term = |item: &Item| {
+        json!({
+            "term": item.about.id, "title": item.about.title, "side": item.about.side.name(),
+            "group": item.about.group.title(), "count": item.count.n, "count_from": item.count.says,
+            "count_cells": inputs(&item.count.cells), "unit_ns": item.unit.ns, "formula": item.unit.formula,
+            "unit_cells": inputs(&item.unit.cells), "ns": item.ns(),
         })
-        .collect();
+    };
+    let items: Vec<serde_json::Value> = account.items.iter().map(term).collect();
     let measured = account.measured;
     json!({
         "case": account.case, "point": account.point, "prediction_only": measured.is_none(),

@@ -30,34 +30,28 @@ enum PackageSource {
     Urls(Vec<String>),
 }
 
-/// A package whose content is known beforehand, for machines without Debian's apt.
-struct Pin {
-    flavour: &'static str,
-    /// From Debian's signed index.
-    sha256: &'static str,
-    /// By which the archive of all packages finds it, also when it has left the pool.
-    sha1: &'static str,
-}
-
-const PINS: &[Pin] = &[
-    Pin {
-        flavour: "cloud-amd64",
-        sha256: "670b2688bcf94c24693f7c7e1fc9776ff2e202ff15553a2614f79415d48a6607",
-        sha1: "997acecb6b344ae0c6703844e37fb933c3986a07",
-    },
-    Pin {
-        flavour: "amd64",
-        sha256: "5de3e329c887173debec07ff1325c975cf4f286d364929d17fecb1e1325c5c46",
-        sha1: "d9eec5ee7e148b0f0c7a6296af4eaabd146399b9",
-    },
-    Pin {
-        flavour: "cloud-arm64",
-        sha256: "2ed41c63574acc921cd58b5934cdd5c03d0e988ab6630357c2b61ac58040f5fb",
-        sha1: "d770ab29f2b4bbd15e4fb58075d0c54fbee820e7",
-    },
+/// Packages whose content is known beforehand, for machines without Debian's apt: flavour, SHA-256 from Debian's
+/// signed index, and the SHA-1 by which the archive of all packages finds it, also when it has left the pool.
+const PINS: &[(&str, &str, &str)] = &[
+    (
+        "cloud-amd64",
+        "670b2688bcf94c24693f7c7e1fc9776ff2e202ff15553a2614f79415d48a6607",
+        "997acecb6b344ae0c6703844e37fb933c3986a07",
+    ),
+    (
+        "amd64",
+        "5de3e329c887173debec07ff1325c975cf4f286d364929d17fecb1e1325c5c46",
+        "d9eec5ee7e148b0f0c7a6296af4eaabd146399b9",
+    ),
+    (
+        "cloud-arm64",
+        "2ed41c63574acc921cd58b5934cdd5c03d0e988ab6630357c2b61ac58040f5fb",
+        "d770ab29f2b4bbd15e4fb58075d0c54fbee820e7",
+    ),
 ];
 const PINNED_RELEASE: &str = "6.12.117+deb12";
 const PINNED_VERSION: &str = "6.12.117-1~deb12u1";
+const POOL: &str = "https://deb.debian.org/debian-security/pool/updates/main/l/linux-6.12";
 
 /// Packages that depend on the newest kernel of their kind, the better first: several kernels are
 /// in Debian 12, and the first of these is the newest there.
@@ -72,8 +66,7 @@ impl Package {
         if let Some(offered) = offered_by_apt(flavour) {
             return Ok(offered);
         }
-        let pin = PINS.iter().find(|pin| pin.flavour == flavour);
-        Ok(pin.map(Pin::package).ok_or_else(|| by_hand(cache, flavour))?)
+        Ok(pinned(flavour).map(|(package, _)| package).ok_or_else(|| by_hand(cache, flavour))?)
     }
 
     /// Is its file on this machine already?
@@ -87,11 +80,10 @@ impl Package {
             PackageSource::Placed(file) => file.clone(),
             PackageSource::Apt => self.download_with_apt(folder)?,
             PackageSource::Urls(urls) => {
-                return self.download(urls, folder).map_err(|error| {
-                    error
-                        .context(by_hand(cache, flavour))
-                        .context("the kernel's package cannot be downloaded")
-                });
+                return self
+                    .download(urls, folder)
+                    .context(by_hand(cache, flavour))
+                    .context("the kernel's package cannot be downloaded");
             }
         };
         self.verify(&file)?;
@@ -125,45 +117,31 @@ impl Package {
     fn verify(&self, file: &Path) -> Result<()> {
         let found = sha256(file)?;
         if found != self.sha256 {
-            bail!(
-                "{} has SHA-256 {found}, not {}: it is not {} {}",
-                file.display(),
-                self.sha256,
-                self.name,
-                self.version
-            );
+            let Package { name, version, sha256, .. } = self;
+            bail!("{} has SHA-256 {found}, not {sha256}: it is not {name} {version}", file.display());
         }
         Ok(())
     }
 }
 
-impl Pin {
-    fn name(&self) -> String {
-        format!("linux-image-{PINNED_RELEASE}-{}-unsigned", self.flavour)
-    }
-
-    fn url(&self) -> String {
-        let arch = self.flavour.rsplit('-').next().unwrap_or_default();
-        let pool = "https://deb.debian.org/debian-security/pool/updates/main/l/linux-6.12";
-        format!("{pool}/{}_{PINNED_VERSION}_{arch}.deb", self.name())
-    }
-
-    fn package(&self) -> Package {
-        let urls = vec![self.url(), format!("https://snapshot.debian.org/file/{}", self.sha1)];
-        Package {
-            name: self.name(),
-            version: PINNED_VERSION.into(),
-            sha256: self.sha256.into(),
-            source: PackageSource::Urls(urls),
-        }
-    }
+/// The pinned package of a flavour, and where it lies: in the pool, and in the archive of all packages.
+fn pinned(flavour: &str) -> Option<(Package, [String; 2])> {
+    let (_, sha256, sha1) = PINS.iter().find(|(pinned, ..)| *pinned == flavour)?;
+    let name = format!("linux-image-{PINNED_RELEASE}-{flavour}-unsigned");
+    let arch = flavour.rsplit('-').next()?;
+    let urls = [
+        format!("{POOL}/{name}_{PINNED_VERSION}_{arch}.deb"),
+        format!("https://snapshot.debian.org/file/{sha1}"),
+    ];
+    let source = PackageSource::Urls(urls.to_vec());
+    Some((Package { name, version: PINNED_VERSION.into(), sha256: sha256.to_string(), source }, urls))
 }
 
 /// What to do where nothing can be downloaded.
 pub fn by_hand(cache: &Path, flavour: &str) -> syscost_host::Unavailable {
-    let example = PINS.iter().find(|pin| pin.flavour == flavour);
-    let example =
-        example.map_or(String::new(), |pin| format!(": for instance {} (SHA-256 {})", pin.url(), pin.sha256));
+    let example = pinned(flavour).map_or(String::new(), |(package, [url, _])| {
+        format!(": for instance {url} (SHA-256 {})", package.sha256)
+    });
     missing(
         format!("there is no kernel ({flavour}) for the guest in {}", cache.display()),
         format!(

@@ -8,16 +8,11 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More than any table of results; a file beyond it is something else.
-const MOST_BYTES: usize = 16 << 20;
-/// So with columns; those that are not understood are told one by one.
+/// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
 
 /// Reads a table; `name` is the file's, for messages.
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    if text.len() > MOST_BYTES {
-        return Err(whole(name, "more than 16 MiB: is this a table of results?"));
-    }
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') {
         let json = serde_json::from_str(text).map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;

@@ -1,10 +1,11 @@
 //! Tables of the registries: every column, axis, quantity and metric.
 
-use std::fmt::Write;
+use syscost_core::axis::Axis;
+use syscost_core::sample::{Metric, Quantity};
 use syscost_course::{cse221, pa02};
 use syscost_experiment::run::histograms;
 use syscost_experiment::run::rows::{CsvColumn, FIXED};
-use syscost_measure::probe;
+use syscost_measure::probe::{self, Probe};
 use syscost_report::csv;
 
 /// The table of a name; `None`: there is no such table.
@@ -28,44 +29,44 @@ fn cell(text: &str) -> String {
 }
 
 fn columns(columns: &[CsvColumn]) -> String {
-    let mut out = String::from("| column | meaning |\n|---|---|\n");
-    for column in columns {
-        let _ = writeln!(out, "| `{}` | {} |", column.id, cell(column.help));
-    }
-    out
+    let rows = columns.iter().map(|column| format!("`{}` | {}", column.id, cell(column.help)));
+    table("column | meaning", rows)
 }
 
 fn axes() -> String {
-    let mut out = String::from("| axis | probe | unit | flag | meaning |\n|---|---|---|---|---|\n");
-    for probe in probe::ALL {
-        for axis in probe.axes() {
-            let (id, unit) = (probe.about().id, axis.unit.symbol());
-            let _ =
-                writeln!(out, "| `{}` | {id} | {unit} | `--{}` | {} |", axis.id, axis.flag, cell(axis.help));
-        }
-    }
-    out
+    let row = |probe: &str, axis: Axis| {
+        let (unit, help) = (axis.unit.symbol(), cell(axis.help));
+        format!("`{}` | {probe} | {unit} | `--{}` | {help}", axis.id, axis.flag)
+    };
+    table("axis | probe | unit | flag | meaning", of_probes(|probe| probe.axes(), row))
 }
 
 fn quantities() -> String {
-    let mut out = String::from("| quantity | probe | unit | meaning |\n|---|---|---|---|\n");
-    for probe in probe::ALL {
-        for q in probe.quantities() {
-            let (id, unit) = (probe.about().id, q.unit.symbol());
-            let _ = writeln!(out, "| `{}` | {id} | {unit} | {} |", q.id, cell(q.help));
-        }
-    }
-    out
+    let row =
+        |probe: &str, q: Quantity| format!("`{}` | {probe} | {} | {}", q.id, q.unit.symbol(), cell(q.help));
+    table("quantity | probe | unit | meaning", of_probes(|probe| probe.quantities(), row))
 }
 
 fn metrics() -> String {
-    let mut out = String::from("| metric | probe | unit | better | meaning |\n|---|---|---|---|---|\n");
-    for probe in probe::ALL {
-        for m in probe.metrics() {
-            let better = format!("{:?}", m.better).to_lowercase();
-            let (id, unit) = (probe.about().id, m.unit.symbol());
-            let _ = writeln!(out, "| `{}` | {id} | {unit} | {better} | {} |", m.id, cell(m.help));
-        }
-    }
-    out
+    let row = |probe: &str, m: Metric| {
+        let better = format!("{:?}", m.better).to_lowercase();
+        format!("`{}` | {probe} | {} | {better} | {}", m.id, m.unit.symbol(), cell(m.help))
+    };
+    table("metric | probe | unit | better | meaning", of_probes(|probe| probe.metrics(), row))
+}
+
+fn of_probes<T>(
+    declared: fn(&dyn Probe) -> Vec<T>,
+    row: impl Fn(&str, T) -> String,
+) -> impl Iterator<Item = String> {
+    let rows = move |probe: &&dyn Probe| {
+        declared(*probe).into_iter().map(|one| row(probe.about().id, one)).collect::<Vec<_>>()
+    };
+    probe::ALL.iter().flat_map(rows)
+}
+
+fn table(heading: &str, rows: impl Iterator<Item = String>) -> String {
+    let rule = "---|".repeat(heading.split('|').count());
+    let rows: String = rows.map(|row| format!("| {row} |\n")).collect();
+    format!("| {heading} |\n|{rule}\n{rows}")
 }

@@ -14,23 +14,20 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if !table.has(TableColumn::Measured) {
         return Vec::new();
     }
-    let mut remarks = Vec::new();
-    remarks.extend(off(table));
-    remarks.extend(table.rows.iter().filter_map(better_than_hardware));
-    remarks.extend(sums(table));
-    remarks
+    let better = table.rows.iter().filter_map(better_than_hardware);
+    off(table).into_iter().chain(better).chain(sums(table)).collect()
 }
 
 fn off(table: &PublishedTable) -> Option<Remark> {
-    let ratio = |row: &PublishedRow| {
-        let (measured, predicted) = (row.value(TableColumn::Measured)?, row.value(TableColumn::Predicted)?);
-        (measured > 0.0 && predicted > 0.0).then(|| measured / predicted)
+    let ratio = |row| {
+        let (measured, predicted) =
+            (PublishedRow::value(row, TableColumn::Measured)?, row.value(TableColumn::Predicted)?);
+        (measured > 0.0 && predicted > 0.0).then(|| (row, measured / predicted))
     };
-    let known: Vec<(&PublishedRow, f64)> =
-        table.rows.iter().filter_map(|row| Some((row, ratio(row)?))).collect();
-    let mut off: Vec<&(&PublishedRow, f64)> =
-        known.iter().filter(|(_, r)| r.ln().abs() > FACTOR.ln()).collect();
-    off.sort_by(|a, b| b.1.ln().abs().total_cmp(&a.1.ln().abs()));
+    let known: Vec<(&PublishedRow, f64)> = table.rows.iter().filter_map(ratio).collect();
+    let distance = |(_, ratio): &(&PublishedRow, f64)| ratio.ln().abs();
+    let mut off: Vec<_> = known.iter().filter(|row| distance(row) > FACTOR.ln()).collect();
+    off.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     if off.is_empty() {
         return None;
     }
@@ -51,9 +48,9 @@ fn off(table: &PublishedTable) -> Option<Remark> {
 
 /// Is more of this row's unit better?
 fn is_rate(row: &PublishedRow) -> Option<bool> {
-    let unit = row.text(TableColumn::Unit)?.split('/').next().map(|first| unit::parse(first).ok());
-    let whole = unit::parse(row.text(TableColumn::Unit)?).ok();
-    match whole.or(unit.flatten())?.dimension {
+    let unit = row.text(TableColumn::Unit)?;
+    let known = unit::parse(unit).or_else(|_| unit::parse(unit.split('/').next().unwrap_or(unit)));
+    match known.ok()?.dimension {
         Dimension::Rate => Some(true),
         Dimension::Time => Some(false),
         _ => None,
