@@ -35,21 +35,25 @@ fn every_link_setting() {
     }
 }
 
+const TWO_THREADS: [(&str, &str); 3] = [("path", "loopback"), ("size", "1000,64K"), ("threads", "2")];
+const SOCKETS: [(&str, &str); 3] =
+    [("nodelay", "on,off"), ("congestion", "reno"), ("socket-buffer", "0,16K")];
+const FIELDS: [(&str, &str); 2] = [("alignment", "heap,page"), ("placement", "same,none")];
+
 #[test]
-fn every_socket_and_field_setting() {
-    all_verify(
-        "transfer",
-        &[
-            ("path", "loopback"),
-            ("size", "1000,64K"),
-            ("threads", "2"),
-            ("nodelay", "on,off"),
-            ("congestion", "reno"),
-            ("socket-buffer", "0,16K"),
-            ("alignment", "heap,page"),
-            ("placement", "same,none"),
-        ],
-    );
+fn every_socket_setting() {
+    all_verify("transfer", &[&TWO_THREADS[..], &SOCKETS].concat());
+}
+
+#[test]
+fn every_field_setting() {
+    all_verify("transfer", &[&TWO_THREADS[..], &FIELDS].concat());
+}
+
+#[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
+fn every_socket_setting_with_every_field_setting() {
+    all_verify("transfer", &[&TWO_THREADS[..], &SOCKETS, &FIELDS].concat());
 }
 
 #[test]
