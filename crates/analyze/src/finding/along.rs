@@ -5,25 +5,22 @@
 
 use super::Evidence;
 use super::pairs::refs;
-use crate::compare::{Comparison, Comparisons};
+use crate::Statement;
+use crate::compare::groups::{Group, Groups};
+use crate::compare::{Comparison, Comparisons, TieReason, Verdict};
 use crate::words::{Words, and, count};
-use crate::{CellRef, Statement};
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
 use syscost_measure::probe::transfer::axes::MECHANISM;
+
+/// What every line is judged by.
+pub const SPEED: &str = "throughput";
 
 /// What there is more of.
 pub struct Along {
     pub axis: &'static str,
     /// `threads`
     pub plural: &'static str,
-}
-
-/// What more of it does to a metric.
-pub enum Change {
-    Claimed(Statement),
-    /// Nothing that is claimed: the metric, and what was compared.
-    None(&'static str, Vec<CellRef>),
 }
 
 impl Along {
@@ -40,68 +37,100 @@ impl Along {
         }
     }
 
-    /// How a metric changes between these pairs of cases, the one with the fewest first, where that is claimed.
-    pub fn change(
+    /// Cases that differ in nothing else and have a figure, in ascending order.
+    pub fn lines(&self, evidence: &Evidence<'_>, groups: &Groups) -> Vec<Vec<usize>> {
+        let at = |case: &usize| evidence.run.case(*case).and_then(|c| c.point.int_at(self.axis));
+        let line = |group: &Group| {
+            let mut cases = group.members.clone();
+            cases.retain(|case| at(case).is_some() && evidence.cells.cell(*case, SPEED).is_some());
+            cases.sort_by_key(at);
+            (cases.len() > 1).then_some(cases)
+        };
+        groups.groups.iter().filter_map(line).collect()
+    }
+
+    /// How these metrics change from the first to the last of each line, where that is claimed; then those in which
+    /// nothing is.
+    pub fn changes<'l>(
+        &self,
+        evidence: &Evidence<'_>,
+        groups: &Groups,
+        metrics: &[&str],
+        lines: impl Iterator<Item = &'l [usize]> + Clone,
+    ) -> Vec<Statement> {
+        let words = Words::of(evidence.run);
+        let (mut statements, mut still, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+        for metric in metrics {
+            let Some(all) = Comparisons::of(evidence.run, evidence.cells, groups, metric) else { continue };
+            let ends = lines.clone().filter_map(|line| Some((*line.first()?, *line.last()?)));
+            let compared: Vec<_> =
+                ends.filter_map(|(few, many)| Some((few, many, all.between(few, many)?))).collect();
+            let refs =
+                refs(all.metric.id, compared.iter().flat_map(|(few, many, _)| [*few, *many]).collect());
+            let parts = self.parts(evidence, &words, &compared);
+            if !parts.is_empty() {
+                let text = format!(
+                    "With the most {} instead of the fewest, {}: of {}, {}; no difference is claimed at the others.",
+                    self.plural,
+                    all.metric.title,
+                    count(compared.len(), "combination"),
+                    parts.join("; ")
+                );
+                statements.push(Statement { text, cells: refs });
+            } else if !compared.is_empty() {
+                still.push(all.metric.title.to_string());
+                cells.extend(refs);
+            }
+        }
+        if !still.is_empty() {
+            let text = format!(
+                "No difference between the fewest and the most {} is claimed in {}.",
+                self.plural,
+                and(&still)
+            );
+            statements.push(Statement { text, cells });
+        }
+        statements
+    }
+
+    /// Where it is claimed to be more with the most, and where less: the largest of each.
+    fn parts(
         &self,
         evidence: &Evidence<'_>,
         words: &Words,
-        ends: impl Iterator<Item = (usize, usize)>,
-        all: &Comparisons,
-    ) -> Option<Change> {
-        let compared: Vec<_> =
-            ends.filter_map(|(few, many)| Some((few, many, all.between(few, many)?))).collect();
-        let less = |case: usize, pair: &Comparison| pair.better(Better::Lower) == Some(case);
-        let more: Vec<_> = compared.iter().filter(|(few, _, pair)| less(*few, pair)).collect();
-        let fewer: Vec<_> = compared.iter().filter(|(_, many, pair)| less(*many, pair)).collect();
-        if compared.is_empty() {
-            return None;
-        }
-        let mut parts = Vec::new();
-        for (found, word) in [(&more, "more"), (&fewer, "less")] {
-            let Some((few, many, pair)) =
-                found.iter().max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))
-            else {
-                continue;
+        compared: &[(usize, usize, &Comparison)],
+    ) -> Vec<String> {
+        let part = |word: &str, fewest_is_less: bool| {
+            let less = |(few, many, pair): &&(usize, usize, &Comparison)| {
+                pair.better(Better::Lower) == Some(if fewest_is_less { *few } else { *many })
             };
-            let ratio = pair.seen_from(*many);
+            let found = compared.iter().filter(less);
+            let (few, many, pair) = found.clone().max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))?;
             let figure = |case: usize| {
-                evidence.cells.cell(case, all.metric.id).map(|c| c.estimate.unit.format(c.estimate.value))
+                evidence.cells.cell(case, pair.metric).map(|c| c.estimate.unit.format(c.estimate.value))
             };
-            parts.push(format!(
+            Some(format!(
                 "{word} at {}, most of {}: {} instead of {} ({})",
-                found.len(),
+                found.count(),
                 self.named(words, &evidence.run.case(*many)?.point),
                 figure(*many)?,
                 figure(*few)?,
-                words.interval(&ratio)
-            ));
-        }
-        let cases = compared.iter().flat_map(|(few, many, _)| [*few, *many]).collect();
-        let cells = refs(all.metric.id, cases);
-        if parts.is_empty() {
-            return Some(Change::None(all.metric.title, cells));
-        }
-        let text = format!(
-            "With the most {} instead of the fewest, {}: of {}, {}; no difference is claimed at the others.",
-            self.plural,
-            all.metric.title,
-            count(compared.len(), "combination"),
-            parts.join("; ")
-        );
-        Some(Change::Claimed(Statement { text, cells }))
+                words.interval(&pair.seen_from(*many))
+            ))
+        };
+        [part("more", true), part("less", false)].into_iter().flatten().collect()
     }
 
-    /// The metrics in which nothing is claimed, in one sentence.
-    pub fn unchanged(&self, still: Vec<(&'static str, Vec<CellRef>)>) -> Option<Statement> {
-        if still.is_empty() {
-            return None;
-        }
-        let titles: Vec<String> = still.iter().map(|(title, _)| (*title).to_string()).collect();
-        let text = format!(
-            "No difference between the fewest and the most {} is claimed in {}.",
-            self.plural,
-            and(&titles)
-        );
-        Some(Statement { text, cells: still.into_iter().flat_map(|(_, cells)| cells).collect() })
+    /// How many of its comparisons could not be claimed whatever they showed.
+    pub fn too_few_rounds(&self, all: &Comparisons) -> Option<String> {
+        let short = |pair: &&Comparison| pair.verdict == Verdict::Tie(TieReason::TooFewRounds);
+        let short = all.pairs.iter().filter(short).count();
+        (short > 0).then(|| {
+            format!(
+                "of {} of numbers of {} {short} could not be claimed whatever they showed, for want of rounds",
+                count(all.pairs.len(), "comparison"),
+                self.plural
+            )
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! What does it cost when a thread serves more connections? The fewest and the most of the same case are
 //! compared like mechanisms are. Asked only of runs that varied them.
 
-use super::along::{Along, Change};
+use super::along::{Along, SPEED};
 use super::pairs::refs;
 use super::{About, Answer, Evidence, Finding};
 use crate::Statement;
-use crate::compare::groups::{Group, Groups};
-use crate::compare::{Comparisons, TieReason, Verdict};
+use crate::compare::Comparisons;
+use crate::compare::groups::Groups;
 use crate::words::{Words, and, capital, count};
 use std::collections::BTreeSet;
 use syscost_measure::mechanism::CONNECTIONS;
@@ -14,7 +14,6 @@ use syscost_measure::mechanism::CONNECTIONS;
 pub struct Connections;
 
 const ALONG: Along = Along { axis: CONNECTIONS.id, plural: "connections" };
-const SPEED: &str = "throughput";
 /// What may change with them: what is paid, and what it is paid for.
 const METRICS: [&str; 7] = [
     "total_cpu_ns_per_byte",
@@ -37,61 +36,31 @@ impl Finding for Connections {
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let groups = Groups::of(evidence.run, CONNECTIONS.id);
-        let lines: Vec<Vec<usize>> = groups.groups.iter().filter_map(|group| line(evidence, group)).collect();
+        let lines = ALONG.lines(evidence, &groups);
         if lines.is_empty() {
             return Answer::CannotBeAnswered {
                 because: "nothing in it was measured with two numbers of connections".into(),
                 command: "syscost run --connections 1,16,250".into(),
             };
         }
-        let words = Words::of(evidence.run);
         let mut statements = vec![measured(evidence, &lines)];
-        let (mut still, mut pairs, mut too_few) = (Vec::new(), 0, 0);
-        for metric in METRICS {
-            let Some(all) = Comparisons::of(evidence.run, evidence.cells, &groups, metric) else { continue };
-            pairs += all.pairs.len();
-            too_few +=
-                all.pairs.iter().filter(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
-            let ends = lines.iter().map(|line| (line[0], line[line.len() - 1]));
-            match ALONG.change(evidence, &words, ends, &all) {
-                Some(Change::Claimed(statement)) => statements.push(statement),
-                Some(Change::None(title, cells)) => still.push((title, cells)),
-                None => {}
-            }
-        }
-        statements.extend(ALONG.unchanged(still));
+        statements.extend(ALONG.changes(evidence, &groups, &METRICS, lines.iter().map(Vec::as_slice)));
         let mut caveats = vec![
             "a thread makes one call on each of its connections in turn, and waits where that one has no room: a \
              server that goes by who is ready first, or has idle connections, pays something else"
                 .to_string(),
         ];
-        if too_few > 0 {
-            caveats.push(format!(
-                "of {} {too_few} could not be claimed whatever they showed, for want of rounds",
-                count(pairs, "comparison")
-            ));
-        }
+        let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
+        caveats.extend(speed.and_then(|all| ALONG.too_few_rounds(&all)));
         Answer::Found { statements, caveats }
     }
-}
-
-fn connections(evidence: &Evidence<'_>, case: usize) -> Option<u64> {
-    evidence.run.case(case)?.point.int_at(CONNECTIONS.id)
-}
-
-/// One case along its numbers of connections that were measured, fewest first.
-fn line(evidence: &Evidence<'_>, group: &Group) -> Option<Vec<usize>> {
-    let mut cases = group.members.clone();
-    cases
-        .retain(|case| connections(evidence, *case).is_some() && evidence.cells.cell(*case, SPEED).is_some());
-    cases.sort_by_key(|case| connections(evidence, *case));
-    (cases.len() > 1).then_some(cases)
 }
 
 /// What was measured beside each other.
 fn measured(evidence: &Evidence<'_>, lines: &[Vec<usize>]) -> Statement {
     let cases: Vec<usize> = lines.concat();
-    let numbers: BTreeSet<u64> = cases.iter().filter_map(|case| connections(evidence, *case)).collect();
+    let number = |case: &usize| evidence.run.case(*case)?.point.int_at(CONNECTIONS.id);
+    let numbers: BTreeSet<u64> = cases.iter().filter_map(number).collect();
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     let text = capital(&format!(
         "{} of mechanism, size and threads {} measured with {} connections a thread.",

@@ -14,6 +14,7 @@ use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
 
 mod along;
+mod beside;
 mod overtake;
 mod pairs;
 

@@ -4,8 +4,9 @@
 //! answer is an interval between two tested sizes, a set of them, or none, for every pair of mechanisms
 //! that differ in nothing else, by every headline metric. Places with the same answer are told together.
 
+use super::pairs::{Pair, pairs};
 use super::{Answer, Evidence};
-use crate::compare::crossover::{Crossover, Outcome, Side, Step};
+use crate::compare::crossover::{Outcome, Step};
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::copies::zero_copy;
 use crate::words::{self, Words, and, count};
@@ -48,67 +49,52 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
         statements.push(Statement { text, cells: rest.iter().flat_map(|l| l.cells()).collect() });
     }
     statements.extend(copied_after_all(evidence, &lines));
-    Answer::Found { statements, caveats: caveats(&words, &lines) }
+    let caveats = vec![
+        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side"
+            .to_string(),
+    ];
+    Answer::Found { statements, caveats }
+}
+
+/// Every pair of the two classes; the mechanisms that the bare words mean come first.
+fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
+    let of_study = |study: &'a Study| {
+        let pairs = pairs(study, |ours| class.holds(ours), |theirs| INCUMBENT.holds(theirs));
+        pairs.into_iter().map(move |pair| Line { study, pair })
+    };
+    let mut lines: Vec<Line<'a>> = evidence.studies.iter().flat_map(of_study).collect();
+    // By every metric before the next pair: what is cut off is another pair, not half an answer.
+    lines.sort_by_key(|l| {
+        let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
+        (!plain(l.pair.theirs(), INCUMBENT), !plain(l.pair.ours(), class), l.pair.names().0.to_string())
+    });
+    lines
 }
 
 /// One pair along the sizes, seen from the challenger.
 struct Line<'a> {
     study: &'a Study,
-    line: &'a Crossover,
-    challenger: Side,
-}
-
-/// Every pair of the two classes; the mechanisms that the bare words mean come first.
-fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
-    let of_study = |study: &'a Study| study.crossovers.iter().filter_map(move |l| line(study, l, class));
-    let mut lines: Vec<Line<'a>> = evidence.studies.iter().flat_map(of_study).collect();
-    // By every metric before the next pair: what is cut off is another pair, not half an answer.
-    lines.sort_by_key(|l| {
-        let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
-        (!plain(l.theirs(), INCUMBENT), !plain(l.own(), class), l.own().text(RIVALS).map(str::to_string))
-    });
-    lines
-}
-
-fn line<'a>(study: &'a Study, line: &'a Crossover, class: Class) -> Option<Line<'a>> {
-    let (a, b) = (line.a.text(RIVALS)?, line.b.text(RIVALS)?);
-    let challenger = if INCUMBENT.holds(a) && class.holds(b) {
-        Side::B
-    } else if INCUMBENT.holds(b) && class.holds(a) {
-        Side::A
-    } else {
-        return None;
-    };
-    Some(Line { study, line, challenger })
+    pair: Pair<'a>,
 }
 
 impl Line<'_> {
-    fn own(&self) -> &Point {
-        if self.challenger == Side::A { &self.line.a } else { &self.line.b }
-    }
-
-    fn theirs(&self) -> &Point {
-        if self.challenger == Side::A { &self.line.b } else { &self.line.a }
-    }
-
     fn cells(&self) -> Vec<CellRef> {
-        let cases = self.line.steps.iter().flat_map(|s| [s.cases.0, s.cases.1]);
-        cases.map(|case| CellRef { case, metric: self.line.metric }).collect()
+        let cases = self.pair.steps().iter().flat_map(|s| [s.cases.0, s.cases.1]);
+        cases.map(|case| CellRef { case, metric: self.pair.line.metric }).collect()
     }
 
     /// The challenger's cases.
     fn cases(&self) -> impl Iterator<Item = usize> {
-        let first = self.challenger == Side::A;
-        self.line.steps.iter().map(move |s| if first { s.cases.0 } else { s.cases.1 })
+        self.pair.steps().iter().map(|step| self.pair.cases(step).0)
     }
 
     /// `from between 1 KiB and 4 KiB up`: completes "it beats the other".
     fn from(&self, words: &Words) -> String {
         let show = |at: u64| words.range(ALONG.id, at, at);
-        let steps = &self.line.steps;
-        match &self.line.outcome {
+        let (steps, challenger) = (self.pair.steps(), self.pair.side);
+        match &self.pair.line.outcome {
             Outcome::Crossovers(intervals) => match intervals[..] {
-                [i] if i.below == self.challenger => {
+                [i] if i.below == challenger => {
                     format!("only up to between {} and {}", show(i.low), show(i.high))
                 }
                 [i] => format!("from between {} and {} up", show(i.low), show(i.high)),
@@ -120,13 +106,13 @@ impl Line<'_> {
                     format!("in more than one range, crossing {}", and(&list))
                 }
             },
-            Outcome::Always(side) if *side == self.challenger => {
+            Outcome::Always(side) if *side == challenger => {
                 let all = steps.iter().all(|s| s.better.is_some());
                 if all { "at every size tested".into() } else { "wherever the two differ".into() }
             }
             Outcome::Always(_) | Outcome::NeverDiffer => "at no size".into(),
             Outcome::TooFewPlaces => match steps.first().and_then(|s| s.better) {
-                Some(side) if side == self.challenger => "at the only size that has both".into(),
+                Some(side) if side == challenger => "at the only size that has both".into(),
                 _ => "not at the only size that has both".into(),
             },
         }
@@ -134,10 +120,10 @@ impl Line<'_> {
 
     /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is claimed at 1 KiB`
     fn detail(&self, words: &Words) -> String {
-        let theirs = words.name(self.theirs(), RIVALS.id, &self.line.held());
+        let theirs = words.name(self.pair.theirs(), RIVALS.id, &self.pair.line.held());
         let at = |who: Option<bool>| {
-            let is = |s: &Step| s.better.map(|side| side == self.challenger) == who;
-            let runs = self.line.steps.chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
+            let is = |s: &Step| self.pair.better(s) == who;
+            let runs = self.pair.steps().chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
             let ranges: Vec<String> =
                 runs.map(|run| words.range(ALONG.id, run[0].at, run[run.len() - 1].at)).collect();
             (!ranges.is_empty()).then(|| and(&ranges))
@@ -150,8 +136,8 @@ impl Line<'_> {
 
     /// Where it is first better; else where it comes nearest.
     fn decisive(&self) -> Option<(u64, Estimate)> {
-        let ratios = self.line.steps.iter().filter_map(|s| Some((s, self.ratio(s)?)));
-        let won = |s: &Step| s.better == Some(self.challenger);
+        let ratios = self.pair.steps().iter().filter_map(|s| Some((s, self.ratio(s)?)));
+        let won = |s: &Step| self.pair.better(s) == Some(true);
         let better = |ratio: &Estimate| match self.study.comparisons.metric.better {
             Better::Higher => ratio.value,
             _ => 1.0 / ratio.value,
@@ -166,14 +152,8 @@ impl Line<'_> {
 
     /// The challenger's figure over the other's.
     fn ratio(&self, step: &Step) -> Option<Estimate> {
-        let (own, theirs) = match self.challenger {
-            Side::A => step.cases,
-            Side::B => (step.cases.1, step.cases.0),
-        };
-        let pair = self.study.comparisons.between(own, theirs)?;
-        let e = pair.ratio.estimate;
-        let turned = Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e };
-        Some(if pair.a == own { e } else { turned })
+        let (ours, theirs) = self.pair.cases(step);
+        Some(self.study.comparisons.between(ours, theirs)?.seen_from(ours))
     }
 }
 
@@ -187,15 +167,15 @@ struct Told<'a> {
 fn together<'a>(words: &Words, class: Class, lines: &'a [Line<'a>]) -> Vec<Told<'a>> {
     let mut told: Vec<Told<'a>> = Vec::new();
     for line in lines {
-        let held = line.line.held();
+        let held = line.pair.line.held();
         let name = |point: &Point| words.name(point, RIVALS.id, &held);
         let who = format!(
             "By {}, {} ({}) beats {} ({})",
             line.study.comparisons.metric.title,
             class.word(),
-            name(line.own()),
+            name(line.pair.ours()),
             INCUMBENT.word(),
-            name(line.theirs())
+            name(line.pair.theirs())
         );
         let key = (who, line.from(words), line.detail(words));
         match told.iter_mut().find(|t| t.key == key) {
@@ -219,9 +199,10 @@ impl Told<'_> {
         let line = self.lines[0];
         let Some((at, ratio)) = line.decisive() else { return String::new() };
         let several = self.lines.len() > 1;
-        let place = if several { place(words, &line.line.held()) } else { String::new() };
-        let won = line.line.steps.iter().any(|s| s.at == at && s.better == Some(line.challenger));
-        let lead = if won || line.line.steps.len() == 1 { "At" } else { "Its best ratio is at" };
+        let place = if several { place(words, &line.pair.line.held()) } else { String::new() };
+        let steps = line.pair.steps();
+        let won = steps.iter().any(|s| s.at == at && line.pair.better(s) == Some(true));
+        let lead = if won || steps.len() == 1 { "At" } else { "Its best ratio is at" };
         format!(
             " {lead} {}{place}{} the {} of {} is {} times that of {} ({}).",
             words.range(ALONG.id, at, at),
@@ -239,7 +220,7 @@ impl Told<'_> {
 fn places(words: &Words, lines: &[&Line<'_>]) -> String {
     let mut places: Vec<(Point, Vec<Value>)> = Vec::new();
     for line in lines {
-        let held = line.line.held();
+        let held = line.pair.line.held();
         let rest = held.without(THREADS.id);
         let threads = held.get(THREADS.id).cloned();
         match places.iter_mut().find(|(place, _)| *place == rest) {
@@ -271,35 +252,6 @@ fn copied_after_all(evidence: &Evidence<'_>, lines: &[Line<'_>]) -> Vec<Statemen
     let cases: BTreeSet<usize> = lines.iter().flat_map(Line::cases).collect();
     let about = |s: &Statement| s.cells.iter().any(|cell| cases.contains(&cell.case));
     zero_copy::statements(evidence.run, evidence.cells).into_iter().filter(about).collect()
-}
-
-fn caveats(words: &Words, lines: &[Line<'_>]) -> Vec<String> {
-    let mut caveats = vec![
-        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side."
-            .to_string(),
-    ];
-    let mut told: BTreeSet<&str> = BTreeSet::new();
-    for study in lines.iter().map(|l| l.study) {
-        let all = &study.comparisons;
-        if !told.insert(all.metric.id) {
-            continue;
-        }
-        let floor = match &all.floor {
-            Some(floor) => format!(
-                "exceeds the noise floor of {} ({})",
-                words::percent(floor.relative),
-                count(floor.twins as usize, "repeated case")
-            ),
-            None => "has no noise floor to exceed, since no case was repeated,".into(),
-        };
-        caveats.push(format!(
-            "a difference in {} is claimed where it {floor} and stays significant among {} at {}.",
-            all.metric.title,
-            count(all.pairs.len(), "comparison"),
-            words.asked()
-        ));
-    }
-    caveats
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use syscost_measure::mechanism::{self, Class};
 /// One way along the tested sizes, and the way that it is held against.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    line: &'a Crossover,
-    side: Side,
+    pub line: &'a Crossover,
+    pub side: Side,
 }
 
 impl<'a> Pair<'a> {

@@ -1,17 +1,15 @@
 //! Which copy did scatter-gather remove? A way that packs the fields of a message before it sends them
 //! beside one that hands them to a single call where they lie: what was counted of both.
 
+use super::beside;
 use super::pairs::{self, Pair};
 use super::{About, Answer, Evidence, Finding};
 use crate::compare::study::{HEADLINES, RIVALS};
 use crate::copies::data_path::{self, DataPath};
-use crate::words::and;
 use crate::{CellRef, Statement};
 use syscost_core::units::significant;
-use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::mechanism::Class;
-use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ScatterGather;
 
@@ -25,8 +23,9 @@ impl Finding for ScatterGather {
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let ways = data_path::data_paths(evidence.run);
         let gathers = |way: &&DataPath| Class::OneCopy.holds(way.mechanism());
+        let packed = |way: &DataPath| way.audit.per_byte(way.audit.user_copied) > TOLERANCE;
         let mut statements: Vec<Statement> =
-            ways.iter().filter(gathers).filter_map(|g| removed(evidence, &ways, g)).collect();
+            ways.iter().filter(gathers).filter_map(|g| beside::copies(evidence, &ways, g, packed)).collect();
         if statements.is_empty() {
             return Answer::CannotBeAnswered {
                 because: "the copies of a way that packs and of one that gathers were not both counted in it"
@@ -49,62 +48,6 @@ impl Finding for ScatterGather {
 fn packs(evidence: &Evidence<'_>, name: &str) -> bool {
     let mut audits = evidence.run.record.audits.iter();
     audits.any(|audit| audit.user_copied > 0 && audit.point.text(RIVALS) == Some(name))
-}
-
-/// What a way that gathers was counted to copy, beside one on the same path that packs.
-fn removed(evidence: &Evidence<'_>, ways: &[DataPath], gather: &DataPath) -> Option<Statement> {
-    let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
-    let packs = |way: &&DataPath| {
-        let same = way.path == gather.path
-            && way.audit.point.get(RECEIVER.id) == gather.audit.point.get(RECEIVER.id);
-        same && way.audit.per_byte(way.audit.user_copied) > TOLERANCE
-    };
-    let gather = Some(gather).filter(sound)?;
-    let pack = ways.iter().filter(sound).find(packs)?;
-    let gone: Vec<(&str, f64, f64)> = parts(pack.audit)
-        .into_iter()
-        .zip(parts(gather.audit))
-        .map(|((place, packed), (_, gathered))| (place, packed, gathered))
-        .collect();
-    let differ = |(_, packed, gathered): &&(&str, f64, f64)| (packed - gathered).abs() > TOLERANCE.max(0.02);
-    let told = |(place, packed, gathered): &(&str, f64, f64)| {
-        format!("{place} ({} per byte instead of {})", share(*gathered), share(*packed))
-    };
-    let removed: Vec<String> = gone.iter().filter(differ).filter(|(_, p, g)| p > g).map(told).collect();
-    let added: Vec<String> = gone.iter().filter(differ).filter(|(_, p, g)| p < g).map(told).collect();
-    let same: Vec<&str> =
-        gone.iter().filter(|c| !differ(c) && c.1 > TOLERANCE).map(|(place, ..)| *place).collect();
-    let same: Vec<String> = same.into_iter().map(str::to_string).collect();
-    let mut text = format!("Against {}, {}: ", pack.name(), gather.name());
-    text += &if removed.is_empty() {
-        "no copy is gone".to_string()
-    } else {
-        format!("gone is the copy {}", and(&removed))
-    };
-    if !added.is_empty() {
-        text += &format!("; more is copied {}", and(&added));
-    }
-    if !same.is_empty() {
-        text += &format!("; unchanged is what both copy {}", and(&same));
-    }
-    text.push('.');
-    let cells = [pack, gather].into_iter().filter_map(|way| CellRef::audit(evidence.run, way.audit));
-    Some(Statement { text, cells: cells.collect() })
-}
-
-/// Copies per byte, step by step.
-fn parts(audit: &Audit) -> [(&'static str, f64); 4] {
-    let counts = audit.counts.unwrap_or_default();
-    [
-        ("in user space", audit.per_byte(audit.user_copied)),
-        ("into the kernel", audit.per_byte(counts.copied_in)),
-        ("on arrival", audit.per_byte(counts.orphan_copied)),
-        ("out to the receiver", audit.per_byte(counts.copied_out)),
-    ]
-}
-
-fn share(copies: f64) -> String {
-    significant((copies * 100.0).round() / 100.0)
 }
 
 /// A way that copies no more than a gathering one, but in more calls: what gathering saves there.
@@ -140,7 +83,7 @@ mod tests {
     use super::*;
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
-    use syscost_experiment::run::Run;
+    use syscost_experiment::run::{Audit, Run};
     use syscost_measure::ledger::Counts;
 
     const PLAIN: Counts = Counts {
@@ -189,8 +132,8 @@ mod tests {
         let Answer::Found { statements, .. } = answer(&run()) else { panic!("both were counted") };
         assert_eq!(
             statements[0].text,
-            "Against pack_send over veth, sendmsg over veth: gone is the copy in user space (0 per byte instead of 1); \
-             unchanged is what both copy into the kernel and out to the receiver."
+            "Against pack_send over veth, with sendmsg over veth: removed is the copy in user space (0 per byte instead \
+             of 1); no copy is added. In all every byte is copied 2 times, 3 with pack_send."
         );
         let calls = &statements.last().unwrap().text;
         assert_eq!(

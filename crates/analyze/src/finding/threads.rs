@@ -4,12 +4,12 @@
 //!
 //! Scaling stops at the smallest tested count that no larger one is claimed to beat in throughput.
 
-use super::along::{Along, Change};
+use super::along::{Along, SPEED};
 use super::pairs::refs;
 use super::{About, Answer, Evidence, Finding};
 use crate::Statement;
-use crate::compare::groups::{Group, Groups};
-use crate::compare::{Comparisons, TieReason, Verdict};
+use crate::compare::Comparisons;
+use crate::compare::groups::Groups;
 use crate::limits::limiter::Limit;
 use crate::words::{self, Words, and, count};
 use std::collections::BTreeMap;
@@ -21,7 +21,6 @@ pub struct Threads;
 
 const AXIS: IntAxis = THREADS;
 const ALONG: Along = Along { axis: AXIS.id, plural: "threads" };
-const SPEED: &str = "throughput";
 /// What may change along threads, beside the speed; what is more of it.
 const BESIDE: [&str; 7] = [
     "total_cpu_ns_per_byte",
@@ -52,22 +51,16 @@ impl Finding for Threads {
             };
         };
         let words = Words::of(evidence.run);
-        let lines: Vec<Line> =
-            groups.groups.iter().filter_map(|group| line(evidence, group, &speed)).collect();
+        let lines: Vec<Line> = ALONG
+            .lines(evidence, &groups)
+            .into_iter()
+            .filter_map(|cases| line(evidence, cases, &speed))
+            .collect();
         let mut statements = stops(&lines);
         statements.extend(largest(evidence, &words, &lines, &speed));
         statements.extend(limiters(evidence, &lines));
-        let mut still = Vec::new();
-        for metric in BESIDE {
-            let Some(all) = Comparisons::of(evidence.run, evidence.cells, &groups, metric) else { continue };
-            let ends = lines.iter().map(|line| (line.cases[0], line.cases[line.cases.len() - 1]));
-            match ALONG.change(evidence, &words, ends, &all) {
-                Some(Change::Claimed(statement)) => statements.push(statement),
-                Some(Change::None(title, cells)) => still.push((title, cells)),
-                None => {}
-            }
-        }
-        statements.extend(ALONG.unchanged(still));
+        let cases = lines.iter().map(|line| line.cases.as_slice());
+        statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
         Answer::Found { statements, caveats: caveats(evidence, &speed) }
     }
 }
@@ -82,16 +75,12 @@ struct Line {
     slower: Option<usize>,
 }
 
-fn line(evidence: &Evidence<'_>, group: &Group, speed: &Comparisons) -> Option<Line> {
-    let threads = |case: &usize| evidence.run.case(*case).and_then(|c| c.point.int(AXIS));
-    let mut cases: Vec<usize> = group.members.clone();
-    cases.retain(|case| threads(case).is_some() && evidence.cells.cell(*case, SPEED).is_some());
-    cases.sort_by_key(threads);
+fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Option<Line> {
     let beaten = |at: usize| cases[at + 1..].iter().any(|more| speed.beats(*more, cases[at]));
     let stop = (0..cases.len()).find(|at| !beaten(*at))?;
     let slower = (stop + 1..cases.len()).find(|at| speed.beats(cases[stop], cases[*at]));
-    let threads: Vec<u64> = cases.iter().filter_map(threads).collect();
-    (cases.len() > 1).then_some(Line { cases, threads, stop, slower })
+    let threads = cases.iter().filter_map(|case| evidence.run.case(*case)?.point.int(AXIS)).collect();
+    Some(Line { cases, threads, stop, slower })
 }
 
 /// At which counts scaling stops, and of how many lines.
@@ -202,15 +191,7 @@ fn allowed(evidence: &Evidence<'_>) -> Option<usize> {
 }
 
 fn caveats(evidence: &Evidence<'_>, speed: &Comparisons) -> Vec<String> {
-    let mut caveats = Vec::new();
-    let short =
-        speed.pairs.iter().filter(|pair| pair.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
-    if short > 0 {
-        caveats.push(format!(
-            "of {} of thread counts {short} could not be claimed whatever they showed, for want of rounds",
-            count(speed.pairs.len(), "comparison")
-        ));
-    }
+    let mut caveats: Vec<String> = ALONG.too_few_rounds(speed).into_iter().collect();
     let counted = ["cache_misses_per_message", "llc_misses_per_message"];
     if !evidence.cells.iter().any(|cell| counted.contains(&cell.metric)) {
         let missing =

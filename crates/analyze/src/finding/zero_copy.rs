@@ -5,8 +5,8 @@
 //! counted by anything here, and that is said.
 //! Source: Documentation/networking/msg_zerocopy.rst, on completions and on copying.
 
-use super::pairs;
 use super::{About, Answer, Evidence, Finding};
+use super::{beside, pairs};
 use crate::compare::study::{ALONG, RIVALS};
 use crate::copies;
 use crate::copies::data_path::{self, DataPath};
@@ -14,9 +14,7 @@ use crate::words::{and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::units::significant;
-use syscost_experiment::run::Audit;
 use syscost_measure::mechanism::Class;
-use syscost_measure::probe::transfer::axes::RECEIVER;
 
 pub struct ZeroCopy;
 
@@ -49,7 +47,7 @@ impl Finding for ZeroCopy {
             let counted: Vec<Statement> = ways
                 .iter()
                 .filter(|way| way.mechanism() == name)
-                .filter_map(|way| of_audit(evidence, &ways, way, control))
+                .filter_map(|way| beside::copies(evidence, &ways, way, |other| other.mechanism() == control))
                 .collect();
             if counted.is_empty() {
                 uncounted.push(name.to_string());
@@ -74,66 +72,6 @@ fn unanswerable() -> Answer {
 /// The mechanisms that were planned.
 fn mechanisms<'a>(evidence: &Evidence<'a>) -> BTreeSet<&'a str> {
     evidence.run.record.plan.cases.iter().filter_map(|case| case.point.text(RIVALS)).collect()
-}
-
-/// The copies of a way that asked for none, beside those of the control on the same path.
-fn of_audit(evidence: &Evidence<'_>, ways: &[DataPath], way: &DataPath, control: &str) -> Option<Statement> {
-    let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
-    let way = Some(way).filter(sound)?;
-    let same = |other: &&DataPath| {
-        let receiver = |w: &DataPath| w.audit.point.get(RECEIVER.id).cloned();
-        other.mechanism() == control && other.path == way.path && receiver(other) == receiver(way)
-    };
-    let beside = ways.iter().filter(sound).find(same)?;
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    for ((place, ours), (_, theirs)) in places(way.audit).into_iter().zip(places(beside.audit)) {
-        let told = format!("{place} ({} per byte instead of {})", figure(ours), figure(theirs));
-        match ours - theirs {
-            difference if difference > 0.02 => added.push(told),
-            difference if difference < -0.02 => removed.push(told),
-            _ => {}
-        }
-    }
-    let part = |verb: &str, list: &[String]| match list {
-        [] => format!("no copy is {verb}"),
-        list => format!("{verb} is {}", and(list)),
-    };
-    let (ours, theirs) = (total(way.audit), total(beside.audit));
-    let balance = if (ours - theirs).abs() <= 0.02 {
-        format!("as often as with {control}, so that on this path no copy is saved")
-    } else {
-        format!("{} with {control}", figure(theirs))
-    };
-    let text = format!(
-        "Against {}, with {}: {}; {}. In all every byte is copied {} times, {balance}.",
-        beside.name(),
-        way.name(),
-        part("removed", &removed),
-        part("added", &added),
-        figure(ours)
-    );
-    let cells = [way, beside].into_iter().filter_map(|w| CellRef::audit(evidence.run, w.audit)).collect();
-    Some(Statement { text, cells })
-}
-
-/// Copies per byte, step by step.
-fn places(audit: &Audit) -> [(&'static str, f64); 4] {
-    let counts = audit.counts.unwrap_or_default();
-    [
-        ("the copy in user space", audit.per_byte(audit.user_copied)),
-        ("the copy into the kernel", audit.per_byte(counts.copied_in)),
-        ("the orphan copy of lent pages on arrival", audit.per_byte(counts.orphan_copied)),
-        ("the copy out to the receiver", audit.per_byte(counts.copied_out)),
-    ]
-}
-
-fn total(audit: &Audit) -> f64 {
-    places(audit).iter().map(|(_, copies)| copies).sum()
-}
-
-/// Copies per byte: the table has every digit.
-fn figure(copies: f64) -> String {
-    significant((copies * 100.0).round() / 100.0)
 }
 
 /// What is done per message beside what the control does: the extremes over the places that both have.

@@ -1,4 +1,4 @@
-//! What is unexpected: one file per kind of surprise, one visible list, each with its most likely cause.
+//! What is unexpected: one visible list of kinds, each with its most likely cause.
 //!
 //! A surprise is a claim (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
@@ -9,7 +9,9 @@ use crate::words::{and, count};
 use crate::{CellRef, Statement};
 
 mod cause;
+mod outliers;
 mod steps;
+mod two_levels;
 
 /// A kind of surprise.
 trait Kind: Sync {
@@ -28,16 +30,9 @@ struct Looked {
     caveat: Option<String>,
 }
 
-syscost_core::registry! {
-    /// Every kind, in the order of the answer.
-    static KINDS: dyn Kind = [
-        cliffs::Cliffs,
-        turns::Turns,
-        scaling::Scaling,
-        two_levels::TwoLevels,
-        outliers::Outliers,
-    ];
-}
+/// Every kind, in the order of the answer.
+static KINDS: &[&dyn Kind] =
+    &[&steps::CLIFFS, &steps::TURNS, &steps::SCALING, &two_levels::TwoLevels, &outliers::Outliers];
 
 /// More of one kind than this are counted, not told.
 const TOLD: usize = 8;

@@ -4,9 +4,10 @@
 //! together, beyond the noise floor. Kinds read the claims and choose what they call a surprise.
 
 use super::cause::{self, Of};
+use super::{Kind, Looked};
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
-use crate::compare::study::RIVALS;
+use crate::compare::study::{ALONG, RIVALS};
 use crate::finding::Evidence;
 use crate::words::{self, Words, count};
 use crate::{CellRef, Statement};
@@ -23,27 +24,82 @@ const PLACES: usize = 6;
 
 /// What more of something should not make worse, or, for a cost per message, cheaper.
 #[derive(Clone, Copy)]
-pub struct Expected {
-    pub metric: &'static str,
+struct Expected {
+    metric: &'static str,
     /// Is the surprise that the figure of the upper end is the better one?
-    pub better_is_odd: bool,
+    better_is_odd: bool,
+}
+
+/// Steps along one axis that are a surprise of one kind.
+pub struct Steps {
+    none: &'static str,
+    axis: &'static str,
+    expected: &'static [Expected],
+    /// By which factors the figure changes.
+    factors: (f64, f64),
+}
+
+/// A step of this factor is a cliff; below, it is a turn.
+const CLIFF: f64 = 2.0;
+
+/// What a larger message should not do: move bytes worse, or cost less than a smaller one.
+const LARGER: &[Expected] = &[
+    Expected { metric: "throughput", better_is_odd: false },
+    Expected { metric: "total_cpu_ns_per_byte", better_is_odd: false },
+    Expected { metric: "total_cpu_ns_per_message", better_is_odd: true },
+];
+
+/// From one size to the next a figure gets worse by a factor of two or more, where a larger message should move bytes
+/// at least as well; or a larger message costs half as much outright.
+pub const CLIFFS: Steps = Steps {
+    none: "a cliff, which is a figure that gets worse twofold from one size to the next",
+    axis: ALONG.id,
+    expected: LARGER,
+    factors: (CLIFF, f64::INFINITY),
+};
+
+/// Broken monotonicity: the same, by less.
+pub const TURNS: Steps =
+    Steps { none: "a smaller turn for the worse from one size to the next", factors: (1.0, CLIFF), ..CLIFFS };
+
+/// More connections should not move less together.
+pub const SCALING: Steps = Steps {
+    none: "throughput that falls as threads rise",
+    axis: THREADS.id,
+    expected: &[Expected { metric: "throughput", better_is_odd: false }],
+    factors: (1.0, f64::INFINITY),
+};
+
+impl Kind for Steps {
+    fn none(&self) -> &'static str {
+        self.none
+    }
+
+    fn look(&self, evidence: &Evidence<'_>) -> Looked {
+        let (at, odd) = odd(evidence, self.axis, self.expected);
+        let (from, to) = self.factors;
+        let of_kind = |step: &&Vec<Odd>| (from.ln()..to.ln()).contains(&step[0].strength);
+        let found = statements(evidence, self.axis, &odd.iter().filter(of_kind).collect::<Vec<_>>());
+        let caveat = caveat(evidence, &at);
+        Looked { at, found, caveat }
+    }
 }
 
 /// A step at which the figure does what it should not.
-pub struct Odd {
-    pub metric: Metric,
+struct Odd {
+    metric: Metric,
     /// The lower and the upper end.
-    pub ends: (usize, usize),
+    ends: (usize, usize),
     /// The end that is worse by the metric, and the other.
-    pub worse: usize,
-    pub better: usize,
+    worse: usize,
+    better: usize,
     /// Upper over lower.
     ratio: Estimate,
-    pub strength: f64,
+    strength: f64,
 }
 
 /// Neighbours along an axis, equal in all else; twins left out.
-pub fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
+fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
     let mut lines: BTreeMap<(&str, Point), Vec<(u64, usize)>> = BTreeMap::new();
     for case in evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let Some(at) = case.point.int_at(axis) else { continue };
@@ -61,7 +117,7 @@ pub fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
 
 /// The figures that were looked at, and the steps that are claimed to be odd, strongest first; so are the figures of
 /// each.
-pub fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
+fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
     let (run, cells) = (evidence.run, evidence.cells);
     let known: Vec<(Expected, Metric)> =
         expected.iter().filter_map(|e| Some((*e, metric(run, e.metric)?))).collect();
@@ -103,14 +159,13 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
         return None;
     }
     let worse = if better == claim.a { claim.b } else { claim.a };
-    let e = claim.ratio.estimate;
-    let ratio = Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e };
+    let ratio = claim.seen_from(claim.b);
     Some(Odd { metric, ends: (claim.a, claim.b), worse, better, ratio, strength: claim.strength() })
 }
 
 /// What is odd at some steps, and why: `From 256 B to 1 KiB the throughput of sendmsg with 1 thread over veth falls 3.1
 /// times ...; most likely because at 1 KiB ...`. Steps that differ only in their place are one statement.
-pub fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
+fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
     let words = Words::of(evidence.run);
     let mut told: Vec<Told> = Vec::new();
     let mut places: HashMap<Alike, usize> = HashMap::new();
@@ -206,7 +261,7 @@ impl Odd {
 }
 
 /// The caveat that goes with claims about steps.
-pub fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
+fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
     (!looked.is_empty()).then(|| {
         format!(
             "a step between neighbours is claimed only beyond the noise floor, corrected for all steps of its kind at {}; a \
