@@ -6,8 +6,6 @@
 //! Pure: it reads claims, it makes none.
 
 use crate::compare::Comparisons;
-use crate::words::{self, Words};
-use crate::{CellRef, Statement};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
 use syscost_experiment::run::Run;
@@ -67,16 +65,6 @@ impl Crossover {
         let same = self.a.iter().filter(|(id, value)| self.b.get(id) == Some(value));
         same.map(|(id, value)| (id.clone(), value.clone())).collect()
     }
-
-    /// The cells at the ends of an interval, for the sentence about it.
-    pub fn cells(&self, interval: &Interval) -> Vec<CellRef> {
-        let ends = self.steps.iter().filter(|s| s.at == interval.low || s.at == interval.high);
-        ends.flat_map(|s| [s.cases.0, s.cases.1]).map(|case| self.cell(case)).collect()
-    }
-
-    fn cell(&self, case: usize) -> CellRef {
-        CellRef { case, metric: self.metric }
-    }
 }
 
 /// Every pair's crossovers along an axis of numbers (`message_bytes`), in the pairs' order.
@@ -106,57 +94,6 @@ pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Cros
             Crossover { metric: comparisons.metric.id, probe, a, b, steps, outcome }
         })
         .collect()
-}
-
-/// What is found, one sentence per line through the grid: also "none found", and why.
-pub fn statements(
-    run: &Run,
-    comparisons: &Comparisons,
-    crossovers: &[Crossover],
-    along: &str,
-) -> Vec<Statement> {
-    let words = Words::of(run);
-    crossovers.iter().map(|line| statement(&words, comparisons, line, along)).collect()
-}
-
-fn statement(words: &Words, comparisons: &Comparisons, line: &Crossover, along: &str) -> Statement {
-    let axis = comparisons.axis.as_str();
-    let held = line.held();
-    let name = |side: Side| words.name(if side == Side::A { &line.a } else { &line.b }, axis, &held);
-    let found = match &line.outcome {
-        Outcome::Crossovers(intervals) => {
-            let tell = |i: &Interval| {
-                let above = if i.below == Side::A { Side::B } else { Side::A };
-                let show = |at: u64| words.range(along, at, at);
-                format!("{} is better at {}, {} at {}", name(i.below), show(i.low), name(above), show(i.high))
-            };
-            let list: Vec<String> = intervals.iter().map(tell).collect();
-            format!("they cross between tested places: {}", list.join("; then "))
-        }
-        Outcome::Always(side) => {
-            let claimed = line.steps.iter().filter(|s| s.better.is_some()).count();
-            format!(
-                "no crossover found: {} is better at {claimed} of {}, and the others are ties",
-                name(*side),
-                words::count(line.steps.len(), "place")
-            )
-        }
-        Outcome::NeverDiffer => "no crossover found: no difference is claimed at any place".into(),
-        Outcome::TooFewPlaces => "no crossover can be found: fewer than two places have both".into(),
-    };
-    let cells = match &line.outcome {
-        Outcome::Crossovers(intervals) => intervals.iter().flat_map(|i| line.cells(i)).collect(),
-        _ => line.steps.iter().flat_map(|s| [s.cases.0, s.cases.1]).map(|c| line.cell(c)).collect(),
-    };
-    let place = words.place(&held, &[]);
-    let text = format!(
-        "{} and {} in {}{}{place}: {found}.",
-        name(Side::A),
-        name(Side::B),
-        comparisons.metric.title,
-        if place.is_empty() { "" } else { " with " }
-    );
-    Statement { text, cells }
 }
 
 fn outcome(steps: &[Step]) -> Outcome {
@@ -210,29 +147,6 @@ mod tests {
     }
 
     #[test]
-    fn sentences_name_the_tested_ends_or_why_there_is_none() {
-        let told = |cost| {
-            let run = planted(cost).run();
-            let groups = Groups::of(&run, "mechanism");
-            let all = Comparisons::of(&run, &Cells::of(&run), &groups, "throughput").unwrap();
-            statements(&run, &all, &crossovers(&run, &all, "message_bytes"), "message_bytes")
-        };
-        let crossing = told(crossing);
-        assert_eq!(crossing.len(), 2);
-        let text = &crossing[0].text;
-        assert!(
-            text.starts_with(
-                "pack_send and sendmsg in throughput with 1 thread over veth (TCP_NODELAY on): "
-            ),
-            "{text}"
-        );
-        assert!(text.contains("pack_send is better at 1 KiB, sendmsg at "), "{text}");
-        let none = told(|_| 1000.0);
-        assert!(none[0].text.ends_with("no difference is claimed at any place."));
-        assert!(crossing.iter().chain(&none).all(|s| !s.cells.is_empty()));
-    }
-
-    #[test]
     fn a_planted_crossover_lies_in_the_interval_found() {
         for metric in ["total_cpu_ns_per_byte", "throughput"] {
             let found = found(planted(crossing), metric);
@@ -245,7 +159,6 @@ mod tests {
                 let below = if interval.below == Side::A { &line.a } else { &line.b };
                 assert_eq!(below.text_at("mechanism"), Some("pack_send"));
                 assert!(SIZES.contains(&interval.low) && SIZES.contains(&interval.high));
-                assert_eq!(line.cells(&interval).len(), 4);
                 assert!(line.held().get("threads").is_some() && line.held().get("mechanism").is_none());
             }
         }

@@ -11,6 +11,7 @@ use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
 use crate::limits::limiter::Limit;
+use crate::model::what_if::allowed_cpus;
 use crate::words::{self, Words, and, count};
 use std::collections::BTreeMap;
 use syscost_core::axis::{IntAxis, Value};
@@ -171,23 +172,11 @@ fn limiters(evidence: &Evidence<'_>, lines: &[Line]) -> Option<Statement> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, says)| format!("at {n} {says}"))
         .collect();
-    let cpus = allowed(evidence).map_or(String::new(), |n| {
+    let cpus = allowed_cpus(evidence.run).map_or(String::new(), |n| {
         format!(" This run was allowed {}, and every pair of threads wants two.", count(n, "CPU"))
     });
     let text = format!("Of {} at which scaling stops, {}.{cpus}", count(found.len(), "point"), and(&parts));
     Some(Statement { text, cells: found.iter().flat_map(|l| l.cells.clone()).collect() })
-}
-
-/// CPUs of a list such as `0-3,8`.
-fn allowed(evidence: &Evidence<'_>) -> Option<usize> {
-    let fact = evidence.run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
-    let mut cpus = 0;
-    for range in fact.value.as_ref()?.split(',') {
-        let (from, to) = range.split_once('-').unwrap_or((range, range));
-        let ends: (usize, usize) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        cpus += (ends.1 + 1).checked_sub(ends.0)?;
-    }
-    Some(cpus)
 }
 
 fn caveats(evidence: &Evidence<'_>, speed: &Comparisons) -> Vec<String> {

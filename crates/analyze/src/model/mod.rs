@@ -6,14 +6,10 @@
 //! counts. What the sum misses is "not explained", and may be negative. docs/model.md explains the
 //! terms.
 
-mod calls;
-mod copies;
 pub mod counts;
 pub mod figure;
-mod lending;
-mod receiving;
-mod sleeping;
 mod steps;
+mod terms;
 pub mod what_if;
 
 use crate::CellRef;
@@ -97,37 +93,13 @@ pub struct About {
 }
 
 /// One kind of work.
-pub trait Term: Sync {
-    fn about(&self) -> About;
-
+struct Term {
+    about: About,
     /// How often it happens for one message; 0 where it does not.
-    fn count(&self, subject: &Subject) -> Count;
-
+    count: fn(&Subject) -> Count,
     /// What it costs once. `None`: the run lacks a step.
-    fn unit(&self, subject: &Subject, steps: &Steps) -> Option<Figure>;
+    unit: fn(&Subject, &Steps) -> Option<Figure>,
 }
-
-/// Every term, in the order of accounts.
-// One a line, whatever fits: two changes that add one each then meet without a conflict.
-#[rustfmt::skip]
-pub static ALL: &[&dyn Term] = &[
-    &copies::Pack,
-    &calls::Append,
-    &calls::Segment,
-    &calls::Further,
-    &calls::Pieces,
-    &copies::CopyIn,
-    &lending::Lend,
-    &lending::LentBytes,
-    &lending::Completions,
-    &sleeping::SenderSleep,
-    &sleeping::Wake,
-    &receiving::Receive,
-    &receiving::TakeSegment,
-    &copies::CopyOut,
-    &sleeping::Sleep,
-    &sleeping::SenderWake,
-];
 
 /// What the report calls the difference between what was measured and the sum of the terms.
 pub const NOT_EXPLAINED: &str = "not explained";
@@ -273,10 +245,10 @@ fn of_case(sources: &[&Case], cells: &Cells, case: &Case) -> Option<Account> {
 /// The terms that happen at all; `None`: the run lacks the unit cost of one.
 fn items(subject: &Subject, steps: &Steps) -> Option<Vec<Item>> {
     let mut items = Vec::new();
-    for term in ALL {
-        let count = term.count(subject);
+    for term in terms::ALL {
+        let count = (term.count)(subject);
         if count.n > 0.0 {
-            items.push(Item { about: term.about(), count, unit: term.unit(subject, steps)? });
+            items.push(Item { about: term.about, count, unit: (term.unit)(subject, steps)? });
         }
     }
     Some(items)

@@ -12,6 +12,7 @@ use syscost_core::axis::{IntAxis, Point};
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
+use syscost_host::files::parse_list;
 use syscost_measure::mechanism::connections;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
@@ -32,6 +33,12 @@ pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
     caveats.extend(outside(&neighbours, point));
     caveats.extend(crowded(run, point));
     Some(Account { case: None, point: point.clone(), items, measured: None, caveats })
+}
+
+/// How many CPUs the run was allowed.
+pub fn allowed_cpus(run: &Run) -> Option<usize> {
+    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
+    Some(parse_list(fact.value.as_deref()?)?.len())
 }
 
 /// The nearest smaller and the nearest larger case that differ in size, and if need be in threads.
@@ -89,35 +96,9 @@ fn outside(neighbours: &[&Case], point: &Point) -> Option<String> {
 
 /// More threads than CPUs take turns, of which the model knows nothing.
 fn crowded(run: &Run, point: &Point) -> Option<String> {
-    let fact = run.record.host.iter().find(|fact| fact.id == "cpus_allowed")?;
-    let cpus = count_of_list(fact.value.as_deref()?)?;
+    let cpus = allowed_cpus(run)?;
     let threads = 2 * point.int(THREADS).unwrap_or(1);
-    (threads > cpus).then(|| {
-        format!(
-            "{threads} threads share {}: what it costs to take turns is in no term",
-            count(cpus as usize, "CPU")
-        )
+    (threads > cpus as u64).then(|| {
+        format!("{threads} threads share {}: what it costs to take turns is in no term", count(cpus, "CPU"))
     })
-}
-
-/// How many numbers a list like `0-3,8` names.
-fn count_of_list(list: &str) -> Option<u64> {
-    let part = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to): (u64, u64) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        Some(to.checked_sub(from)? + 1)
-    };
-    list.split(',').map(part).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::count_of_list;
-
-    #[test]
-    fn lists_of_cpus_are_counted() {
-        assert_eq!(count_of_list("0-3,8"), Some(5));
-        assert_eq!(count_of_list("0"), Some(1));
-        assert_eq!(count_of_list("any"), None);
-    }
 }

@@ -1,0 +1,174 @@
+//! Every term, in the order of accounts: what it counts, and what one of that costs in steps.
+//!
+//! A side sleeps when nothing has come, or when there is no room or a completion is waited for: the step knows the
+//! receiver, and what it costs to sleep and to wake is the same for both.
+
+use super::counts::{Count, Subject};
+use super::figure::Figure;
+use super::steps::Steps;
+use super::{About, Group, Side, Term};
+use syscost_measure::probe::tcp_path::steps;
+
+/// Bytes of a turn of the largest step, on the receiver's side: two calls.
+const TAKEN: f64 = 2.0 * steps::LARGE_BYTES as f64;
+
+type CountOf = fn(&Subject) -> Count;
+type UnitOf = fn(&Subject, &Steps) -> Option<Figure>;
+
+const fn sender(id: &'static str, title: &'static str, group: Group, count: CountOf, unit: UnitOf) -> Term {
+    Term { about: About { id, title, side: Side::Sender, group }, count, unit }
+}
+
+const fn receiver(id: &'static str, title: &'static str, group: Group, count: CountOf, unit: UnitOf) -> Term {
+    Term { about: About { id, title, side: Side::Receiver, group }, count, unit }
+}
+
+pub static ALL: &[Term] = &[
+    sender(
+        "pack",
+        "copy in user memory",
+        Group::UserCopy,
+        |s| bytes(s, s.handling.packs),
+        // The message and its copy are at work, at the cache level that holds both.
+        |s, steps| steps.user_copy(2 * s.call_bytes as u64),
+    ),
+    sender("append", "calls whose bytes wait", Group::Calls, waiting_calls, |_, s| s.sender(steps::APPEND)),
+    sender(
+        "segment",
+        "calls that send a segment",
+        Group::Calls,
+        |s| s.segments.with(s.segments.n.min(s.calls.n)),
+        segment,
+    ),
+    sender(
+        "further",
+        "further segments of a call",
+        Group::Calls,
+        |s| s.segments.with((s.segments.n - s.calls.n).max(0.0)),
+        further_segment,
+    ),
+    sender(
+        "pieces",
+        "further pieces of a call",
+        Group::Calls,
+        |s| s.calls.with(s.handling.pieces.saturating_sub(1) as f64 * s.calls.n),
+        piece,
+    ),
+    sender(
+        "copy_in",
+        "copy into the kernel",
+        Group::CopyIn,
+        |s| bytes(s, !s.handling.lends),
+        |_, steps| steps.copy_in(),
+    ),
+    sender(
+        "lend",
+        "calls that lend",
+        Group::Lent,
+        |s| s.calls.with(if s.handling.lends { s.calls.n } else { 0.0 }),
+        // A notification and the first page's pin: what one small lent piece costs more than a copied one.
+        |_, s| Some(s.sender(steps::LENT)?.minus(&s.sender(steps::SINGLE)?)),
+    ),
+    sender(
+        "lent_bytes",
+        "pages pinned and orphan copy",
+        Group::Lent,
+        |s| bytes(s, s.handling.lends),
+        lent_byte,
+    ),
+    sender(
+        "completions",
+        "looks for completions",
+        Group::Completions,
+        |s| s.looks.with(if s.handling.lends { s.looks.n } else { 0.0 }),
+        |_, s| s.completion(steps::LENT),
+    ),
+    sender(
+        "sender_sleep",
+        "the sender going to sleep and waking up",
+        Group::Sleep,
+        |s| s.sender_sleeps.clone(),
+        sleeping,
+    ),
+    sender("wake", "waking the receiver", Group::Sleep, |s| s.sleeps.clone(), waking),
+    receiver(
+        "receive",
+        "receive calls, with their acknowledgements",
+        Group::Receive,
+        |s| s.receive_calls.clone(),
+        |_, s| Some(s.receiver(steps::SINGLE)?.minus(&taken_segment(s)?)),
+    ),
+    receiver("take", "segments taken", Group::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
+    receiver(
+        "copy_out",
+        "copy out of the kernel",
+        Group::CopyOut,
+        |s| bytes(s, true),
+        // Whoever filled the pages, the copy reads them in another core's caches.
+        |_, s| Some(s.receiver(steps::LARGE)?.minus(&s.receiver(steps::DROPPED)?).over(TAKEN)),
+    ),
+    receiver(
+        "sleep",
+        "the receiver going to sleep and waking up",
+        Group::Sleep,
+        |s| s.sleeps.clone(),
+        sleeping,
+    ),
+    receiver("sender_wake", "waking the sender", Group::Sleep, |s| s.sender_sleeps.clone(), waking),
+];
+
+fn bytes(s: &Subject, wanted: bool) -> Count {
+    Count::rule(if wanted { s.message_bytes } else { 0.0 }, "bytes of the message")
+}
+
+fn waiting_calls(s: &Subject) -> Count {
+    Count {
+        n: (s.calls.n - s.segments.n).max(0.0),
+        says: format!("calls less segments; segments {}", s.segments.says),
+        cells: s.segments.cells.clone(),
+    }
+}
+
+/// The call, the way down, and the receive interrupt, which runs in the sender's thread.
+fn segment(s: &Subject, steps: &Steps) -> Option<Figure> {
+    if s.small() {
+        return steps.sender(steps::TRANSMIT);
+    }
+    let copied = steps.copy_in()?.times(steps::MIDDLE_BYTES as f64);
+    Some(steps.sender(steps::MIDDLE)?.minus(&copied))
+}
+
+fn further_segment(_: &Subject, steps: &Steps) -> Option<Figure> {
+    let (long, large) = (steps.sender(steps::LONG)?, steps.sender(steps::LARGE)?);
+    let copied = steps.copy_in()?.times((steps::LONG_BYTES - steps::LARGE_BYTES) as f64);
+    Some(long.minus(&large).minus(&copied))
+}
+
+fn piece(s: &Subject, steps: &Steps) -> Option<Figure> {
+    let (of_eight, of_one) =
+        if s.handling.lends { (steps::LENT_PIECES, steps::LENT) } else { (steps::GATHER, steps::TRANSMIT) };
+    Some(steps.sender(of_eight)?.minus(&steps.sender(of_one)?).over((steps::PIECES - 1) as f64))
+}
+
+/// By byte: on this path whatever has to be done with lent pages is done for each of them.
+fn lent_byte(_: &Subject, steps: &Steps) -> Option<Figure> {
+    let (large, small) = (steps.sender(steps::LENT_LARGE)?, steps.sender(steps::LENT)?);
+    Some(large.minus(&small).over((steps::LARGE_BYTES - steps::SMALL_BYTES) as f64))
+}
+
+/// What each small segment costs beside the call that takes it, which in the step takes several.
+fn taken_segment(steps: &Steps) -> Option<Figure> {
+    let step = steps::ALL.iter().find(|step| step.id == steps::TRANSMIT)?;
+    let (many, one) = (steps.receiver(steps::TRANSMIT)?, steps.receiver(steps::SINGLE)?);
+    Some(many.minus(&one).over(step.calls as f64 - 1.0))
+}
+
+/// What the side that wakes another pays.
+fn waking(_: &Subject, steps: &Steps) -> Option<Figure> {
+    Some(steps.sender(steps::WAKE)?.minus(&steps.sender(steps::SINGLE)?))
+}
+
+/// What the side that sleeps pays.
+fn sleeping(_: &Subject, steps: &Steps) -> Option<Figure> {
+    Some(steps.receiver(steps::WAKE)?.minus(&steps.receiver(steps::SINGLE)?))
+}
