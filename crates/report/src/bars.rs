@@ -31,23 +31,16 @@ impl StackedBars {
 }
 
 impl SvgDrawing for StackedBars {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     fn frame(&self) -> Frame<'_> {
         Frame {
             class: "bars",
-            spoken: self.title.clone(),
+            id: &self.id,
+            title: &self.title,
             width: WIDTH,
             height: TOP + self.bars.len() as f64 * ROW + 26.0,
             legend: self.legend(),
             sample: "part",
-            notes: Vec::new(),
+            ..Frame::default()
         }
     }
 

@@ -8,19 +8,16 @@ use std::fmt::{Arguments, Write};
 
 /// A drawing that stands on the page and is a file of its own.
 pub trait SvgDrawing {
-    /// File name without ending.
-    fn id(&self) -> &str;
-    fn title(&self) -> &str;
     fn frame(&self) -> Frame<'_>;
     fn draw(&self, canvas: &mut Canvas);
 
     /// For embedding in a page that has the shared style.
     fn inline(&self) -> String {
-        let Frame { class, spoken, width, height, .. } = self.frame();
+        let Frame { title, class, spoken, width, height, .. } = self.frame();
         let mut canvas = Canvas::default();
         canvas.put(format_args!(
             "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" class=\"plot {class}\" role=\"img\" aria-label=\"{}\">",
-            xml(&spoken)
+            xml(spoken.as_deref().unwrap_or(title))
         ));
         self.draw(&mut canvas);
         canvas.0 + "</svg>"
@@ -28,9 +25,9 @@ pub trait SvgDrawing {
 
     /// With style, title and legend above, and notes below.
     fn standalone(&self) -> String {
-        let Frame { class, spoken, width, height, legend, sample, notes } = self.frame();
+        let Frame { title, class, spoken, width, height, legend, sample, notes, .. } = self.frame();
         let characters = (width / 9.0) as usize;
-        let titles = textwrap::wrap(self.title(), characters);
+        let titles = textwrap::wrap(title, characters);
         let notes: Vec<_> = notes.iter().flat_map(|note| textwrap::wrap(note, characters * 4 / 3)).collect();
         let above = 14.0 + 20.0 * titles.len() as f64 + 18.0 * legend.len() as f64;
         let whole = above + height + 18.0 * notes.len() as f64 + 8.0;
@@ -41,7 +38,7 @@ pub trait SvgDrawing {
              <title>{}</title>\n<style>{}</style>\n",
             width * 1.6,
             whole * 1.6,
-            xml(&spoken),
+            xml(spoken.as_deref().unwrap_or(title)),
             svg::STYLE
         ));
         canvas.rect("paper", (0.0, -above), (width, whole));
@@ -65,10 +62,13 @@ pub trait SvgDrawing {
 /// What surrounds a drawing.
 #[derive(Default)]
 pub struct Frame<'a> {
+    /// File name without ending.
+    pub id: &'a str,
+    pub title: &'a str,
     /// What kind of drawing it is, for the style.
     pub class: &'static str,
-    /// For those who hear it.
-    pub spoken: String,
+    /// For those who hear it, where that is not the title.
+    pub spoken: Option<String>,
     pub width: f64,
     pub height: f64,
     /// Names and their styles.

@@ -1,6 +1,7 @@
 //! How a run's cases are laid out for reading: what varies, what is held constant, which values
 //! make lines of a plot and which make combinations of their own.
 
+use super::Series;
 use std::collections::BTreeSet;
 use syscost_analyze::CellRef;
 use syscost_analyze::cells::Cells;
@@ -148,6 +149,17 @@ impl<'a> Layout<'a> {
     /// The style of a name; the same in the whole report.
     pub fn style(&self, name: &str) -> Option<usize> {
         self.series.iter().position(|s| s == name)
+    }
+
+    /// A line for each that competes, through the points of its cases.
+    pub fn lines(&self, cases: &[&Case], points: impl Fn(&Case) -> Vec<(f64, Estimate)>) -> Vec<Series> {
+        let line = |(style, name): (usize, &String)| {
+            let mine = |case: &&&Case| self.series_name(&case.point).as_ref() == Some(name);
+            let mut points: Vec<_> = cases.iter().filter(mine).flat_map(|case| points(case)).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            (!points.is_empty()).then(|| Series { name: name.clone(), style, points })
+        };
+        self.series.iter().enumerate().filter_map(line).collect()
     }
 
     /// The combination that a point belongs to.

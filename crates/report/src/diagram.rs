@@ -59,19 +59,13 @@ fn spots(diagram: &Diagram) -> Vec<Spot> {
 }
 
 impl SvgDrawing for Diagram {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     fn frame(&self) -> Frame<'_> {
         let notes = self.claim.iter().map(|(_, text)| text.clone()).chain([self.notes.join("; ")]);
         Frame {
             class: "path",
-            spoken: spoken(self),
+            id: &self.id,
+            title: &self.title,
+            spoken: Some(spoken(self)),
             width: WIDTH,
             height: TOP + turn(self) as f64 * PITCH + BOX.1 + 8.0,
             notes: notes.collect(),

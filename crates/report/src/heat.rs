@@ -21,19 +21,12 @@ impl HeatMap {
 }
 
 impl SvgDrawing for HeatMap {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     fn frame(&self) -> Frame<'_> {
         let width = (self.left() + self.x.len() as f64 * CELL.0 + 16.0).max(420.0);
         Frame {
             class: "heat-map",
-            spoken: self.title.clone(),
+            id: &self.id,
+            title: &self.title,
             width,
             height: self.bottom() + 76.0,
             ..Frame::default()

@@ -268,9 +268,10 @@ const REGIONS: &str = "Sizes across, threads down; dots are the tested places. F
 
 /// A drawing under its title, with what stands above and below it.
 fn figure(drawing: &dyn SvgDrawing, wide: bool, above: &Markup, below: &Markup) -> Markup {
+    let frame = drawing.frame();
     html! {
-        figure.wide[wide] id=(drawing.id()) {
-            figcaption { (breakable(drawing.title())) }
+        figure.wide[wide] id=(frame.id) {
+            figcaption { (breakable(frame.title)) }
             (above)
             div.scroll tabindex=[wide.then_some("0")] { (PreEscaped(drawing.inline())) }
             (below)

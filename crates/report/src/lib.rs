@@ -144,6 +144,14 @@ pub struct Plot {
     pub note: Option<String>,
 }
 
+impl Plot {
+    /// Without marks and note; `None` where there is nothing to draw.
+    pub fn of(id: &str, title: String, (x, y): (PlotAxis, PlotAxis), series: Vec<Series>) -> Option<Plot> {
+        let plot = Plot { id: escape::slug(id), title, x, y, series, marks: Vec::new(), note: None };
+        (!plot.series.is_empty()).then_some(plot)
+    }
+}
+
 /// A value worth a line of its own in a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {

@@ -19,23 +19,16 @@ const LABEL: f64 = 34.0;
 const STRIPE: f64 = 7.0;
 
 impl SvgDrawing for RegionMap {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     fn frame(&self) -> Frame<'_> {
         Frame {
             class: "region",
-            spoken: self.title.clone(),
+            id: &self.id,
+            title: &self.title,
             width: WIDTH,
             height: TOP + self.rows.len() as f64 * (BAND + GAP) + 30.0,
             legend: self.names.iter().map(|(name, style)| (name.as_str(), *style)).collect(),
             sample: "fill",
-            notes: Vec::new(),
+            ..Frame::default()
         }
     }
 

@@ -32,7 +32,7 @@ pub fn style_class(style: usize) -> String {
 /// Each drawing as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let drawings = report.blocks().filter_map(|block| block.drawing());
-    drawings.map(|drawing| (format!("{}.svg", drawing.id()), drawing.standalone())).collect()
+    drawings.map(|drawing| (format!("{}.svg", drawing.frame().id), drawing.standalone())).collect()
 }
 
 /// A marker alone, for legends beside the plots.
@@ -81,16 +81,8 @@ pub fn xs(series: &[Series]) -> Vec<f64> {
 }
 
 impl SvgDrawing for Plot {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn title(&self) -> &str {
-        &self.title
-    }
-
     fn frame(&self) -> Frame<'_> {
-        Frame { spoken: self.title.clone(), width: WIDTH, height: HEIGHT, ..Frame::default() }
+        Frame { id: &self.id, title: &self.title, width: WIDTH, height: HEIGHT, ..Frame::default() }
     }
 
     fn draw(&self, canvas: &mut Canvas) {

@@ -60,8 +60,8 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
     for block in material.layouts.iter().flat_map(|layout| drawings::blocks(&material, layout)) {
         for block in block.all() {
             if let Some(drawing) = block.drawing() {
-                let name = format!("cse221_{}.svg", drawing.id());
-                drawn.push((name.clone(), drawing.title().to_string()));
+                let name = format!("cse221_{}.svg", drawing.frame().id);
+                drawn.push((name.clone(), drawing.frame().title.to_string()));
                 files.push(Artefact::made(name, drawing.standalone()));
             }
         }

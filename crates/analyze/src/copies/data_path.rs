@@ -83,14 +83,10 @@ impl DataPath<'_> {
         self.audit.point.text(RIVALS).unwrap_or_default()
     }
 
-    /// Copies and completions beside each other, of a way that was asked not to copy.
+    /// Copies and completions beside each other, of a way that was asked not to copy, without its name and numbers:
+    /// ways of which this agrees are told together.
     pub fn told(&self) -> Option<String> {
-        Some(format!("{}: {}{}", self.name(), self.verdict()?, self.flags(true)))
-    }
-
-    /// The same without the way's own name and numbers: ways of which this agrees are told together.
-    pub fn told_of_several(&self) -> Option<String> {
-        Some(format!("{}{}", self.verdict()?, self.flags(false)))
+        Some(format!("{}{}", self.verdict()?, self.flags()))
     }
 
     fn verdict(&self) -> Option<String> {
@@ -104,25 +100,14 @@ impl DataPath<'_> {
         self.audit.balanced() == Some(true)
     }
 
-    /// What the completions of the audit said, and whether the bytes bear it out; of this audit alone with
-    /// their number.
-    fn flags(&self, alone: bool) -> String {
+    /// What the completions of the audit said, and whether the bytes bear it out.
+    fn flags(&self) -> String {
         let Some(flagged) = self.audit.flagged() else { return String::new() };
-        match copies::contradiction(self.audit).filter(|_| self.counted()) {
-            Some(against) => format!("; {against}: the flag and the count disagree"),
-            None => {
-                let agree = if self.counted() { ": the flag and the count agree" } else { "" };
-                if !alone {
-                    return format!(
-                        "; {} of the completions in their audits are flagged as copied{agree}",
-                        words::percent(flagged)
-                    );
-                }
-                let of = words::count(self.audit.completions as usize, "completion");
-                let are = if self.audit.completions == 1 { "is" } else { "are" };
-                format!("; {} of {of} in that audit {are} flagged as copied{agree}", words::percent(flagged))
-            }
+        if let Some(against) = copies::contradiction(self.audit).filter(|_| self.counted()) {
+            return format!("; {against}: the flag and the count disagree");
         }
+        let agree = if self.counted() { ": the flag and the count agree" } else { "" };
+        format!("; {} of the audit's completions are flagged as copied{agree}", words::percent(flagged))
     }
 }
 
@@ -242,12 +227,12 @@ mod tests {
         let orphaned = Counts { orphan_copied: 1000, ..LENT };
         assert_eq!(
             told(audit("msg_zerocopy", Some(orphaned), (8, 8))).unwrap(),
-            "msg_zerocopy over veth: zero-copy asked, copied once by the orphan copy (bytes, counted in the kernel); \
-             100 % of 8 completions in that audit are flagged as copied: the flag and the count agree"
+            "zero-copy asked, copied once by the orphan copy (bytes, counted in the kernel); \
+             100 % of the audit's completions are flagged as copied: the flag and the count agree"
         );
         let kept = told(audit("msg_zerocopy", Some(LENT), (1, 0))).unwrap();
         assert!(kept.ends_with(
-            "; 0 % of 1 completion in that audit is flagged as copied: the flag and the count agree"
+            "; 0 % of the audit's completions are flagged as copied: the flag and the count agree"
         ));
         let software = Counts { copied_in: 1000, uncopied_in: 0, ..LENT };
         let lied = told(audit("msg_zerocopy", Some(software), (100, 52))).unwrap();
@@ -265,7 +250,7 @@ mod tests {
     fn a_flag_is_held_against_no_count_or_a_wrong_one() {
         for counts in [None, Some(Counts { uncopied_in: 900, ..LENT })] {
             let told = told(audit("msg_zerocopy", counts, (8, 8))).unwrap();
-            assert!(told.ends_with("; 100 % of 8 completions in that audit are flagged as copied"), "{told}");
+            assert!(told.ends_with("; 100 % of the audit's completions are flagged as copied"), "{told}");
             assert!(!told.contains("counted in the kernel"), "{told}");
         }
     }

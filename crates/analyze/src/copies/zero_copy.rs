@@ -30,11 +30,11 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     // Ways that come to the same are told in one sentence: a study of every pair has dozens.
     let mut alike: Vec<(Gist, Vec<Told>)> = Vec::new();
     for way in data_path::data_paths(run) {
-        let Some((alone, together)) = way.told().zip(way.told_of_several()) else { continue };
+        let Some(together) = way.told() else { continue };
         let mechanism = way.audit.point.text(MECHANISM).unwrap_or_default().to_string();
         let timed = flagged.get(&(mechanism.clone(), way.path.clone())).cloned().unwrap_or_default();
         let audit = CellRef::audit(run, way.audit);
-        let told = Told { mechanism, way: way.way, alone, audit, timed };
+        let told = Told { mechanism, way: way.way, audit, timed };
         let key = (way.path, together, range(&told.timed));
         match alike.iter_mut().find(|(known, _)| *known == key) {
             Some((_, ways)) => ways.push(told),
@@ -58,7 +58,6 @@ type Gist = (String, String, Option<String>);
 struct Told {
     mechanism: String,
     way: String,
-    alone: String,
     /// Where the audit is shown.
     audit: Option<CellRef>,
     timed: Flagged,
@@ -69,17 +68,12 @@ const NAMES: usize = 4;
 
 /// Ways of which their audits say the same.
 fn audited(run: &Run, path: &str, together: &str, ways: &[Told]) -> Statement {
-    let text = match ways {
-        [one] => one.alone.clone(),
-        many => {
-            let mut names: Vec<String> = many.iter().take(NAMES).map(|told| told.way.clone()).collect();
-            if many.len() > NAMES {
-                names.push(format!("{} more", many.len() - NAMES));
-            }
-            let over = if path.is_empty() { String::new() } else { format!(" over {path}") };
-            format!("{}{over}: {together}", words::and(&names))
-        }
-    };
+    let mut names: Vec<String> = ways.iter().take(NAMES).map(|told| told.way.clone()).collect();
+    if ways.len() > NAMES {
+        names.push(format!("{} more", ways.len() - NAMES));
+    }
+    let over = if path.is_empty() { String::new() } else { format!(" over {path}") };
+    let text = format!("{}{over}: {together}", words::and(&names));
     let mut timed: Flagged = ways.iter().flat_map(|told| told.timed.iter().copied()).collect();
     timed.sort_by_key(|(case, _)| *case);
     timed.dedup_by_key(|(case, _)| *case);

@@ -13,14 +13,12 @@ use crate::words::{Words, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Value;
 use syscost_core::stats::{Estimate, median_interval};
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::Unit;
 use syscost_measure::mechanism::Class;
 
 pub struct NotFastest;
 
 const COST: &str = "total_cpu_ns_per_message";
-const CALLS: &str = "sender_system_calls_per_message";
-const COMPLETIONS: &str = "completions_per_message";
 
 impl Finding for NotFastest {
     fn about(&self) -> About {
@@ -78,25 +76,10 @@ impl Teller<'_> {
         let (ours, theirs) = pair.cases(step);
         let (our, their) = pair.names();
         let more = self.difference(&[(1.0, ours), (-1.0, theirs)], 1.0, Unit::Nanoseconds)?;
-        let mut cells: Vec<CellRef> = [ours, theirs].map(|case| CellRef { case, metric: COST }).to_vec();
-        let mut counted = Vec::new();
-        for (metric, what) in [(CALLS, "system call"), (COMPLETIONS, "completion")] {
-            let figure = |case: usize| Some(self.evidence.cells.cell(case, metric)?.estimate.value);
-            let Some((our, their)) = figure(ours).zip(figure(theirs)).filter(|(our, their)| our > their)
-            else {
-                continue;
-            };
-            let their = if their == 0.0 { "none".into() } else { significant(their) };
-            counted.push(format!("{} instead of {their}", pairs::number(our, what)));
-            cells.extend([ours, theirs].map(|case| CellRef { case, metric }));
-        }
-        let counted = match counted.is_empty() {
-            true => String::new(),
-            false => format!(", with {} per message", counted.join(" and ")),
-        };
+        let cells = [ours, theirs].map(|case| CellRef { case, metric: COST }).to_vec();
         let text = format!(
             "A fixed price: at {}, where next to nothing is to be copied, a message by {our} takes {} of CPU time more \
-             than by {their} ({}){counted}.",
+             than by {their} ({}).",
             self.place(pair, step),
             more.unit.format(more.value),
             self.interval(&more)

@@ -9,7 +9,6 @@ use crate::compare::study::{RIVALS, Study};
 use crate::words::Words;
 use std::collections::BTreeSet;
 use syscost_core::axis::Point;
-use syscost_core::units::significant;
 use syscost_measure::mechanism::{self, Class};
 
 /// One way along the tested sizes, and the way that it is held against.
@@ -92,10 +91,4 @@ pub fn known(words: &Words) -> Vec<&'static str> {
 pub fn refs(metric: &'static str, cases: Vec<usize>) -> Vec<CellRef> {
     let mut seen = BTreeSet::new();
     cases.into_iter().filter(|case| seen.insert(*case)).map(|case| CellRef { case, metric }).collect()
-}
-
-/// `1 completion`, `1.25 system calls`
-pub fn number(value: f64, thing: &str) -> String {
-    let shown = significant(value);
-    format!("{shown} {thing}{}", if shown == "1" { "" } else { "s" })
 }

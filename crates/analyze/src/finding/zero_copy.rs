@@ -161,9 +161,6 @@ fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<String> {
                 .into(),
         );
     }
-    let lies =
-        asked.iter().filter_map(|w| Some(format!("{}: {}", w.name(), copies::contradiction(w.audit)?)));
-    caveats.extend(lies.map(|lie| format!("the flag of completions is not a count ({lie})")));
     if !uncounted.is_empty() {
         caveats.push(format!("of {} no copies were counted beside the control's", and(&uncounted)));
     }

@@ -4,12 +4,11 @@
 //! that is claimed to be better than every other is the answer; else those that nothing is claimed to
 //! beat are, the best median first. Nothing here compares: it reads claims.
 
-use crate::CellRef;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::{Outcome, Winner};
 use crate::compare::{Comparisons, TieReason, Verdict};
 use crate::words::{Words, and};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
@@ -62,15 +61,6 @@ pub struct Choice {
     pub ways: usize,
     /// Rounds behind the comparisons, the most of any.
     pub rounds: u32,
-}
-
-impl Choice {
-    pub fn cells(&self) -> Vec<CellRef> {
-        let others = [&self.next, &self.plain].into_iter().flatten().map(|gain| gain.over);
-        let cases: BTreeSet<usize> =
-            std::iter::once(self.best).chain(self.tied.iter().copied()).chain(others).collect();
-        cases.into_iter().map(|case| CellRef { case, metric: self.metric }).collect()
-    }
 }
 
 /// How many times better `case` is than `other`: above 1 where it is better.

@@ -74,19 +74,13 @@ impl<'a> ProbeDrawing<'a> {
         let left = lines.len() - shown.len();
         let series = shown.iter().enumerate().map(|(style, at)| self.series(style, &lines[*at])).collect();
         let marks = if levels { marks(m, axis, &lines, &shown) } else { Vec::new() };
-        Some(Plot {
-            id: slug(&format!("{} {}", self.id, self.drawing.title)),
-            title: capital(self.drawing.title),
-            x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale: x_scale(axis.unit, &lines) },
-            y: PlotAxis {
-                title: self.metric.title.into(),
-                unit: self.metric.unit,
-                scale: if log_y { Scale::Log10 } else { Scale::Linear },
-            },
-            series,
-            marks,
-            note: (left > 0).then(|| format!("{left} more lines are in results.csv.")),
-        })
+        let x = PlotAxis { title: axis.title.into(), unit: axis.unit, scale: x_scale(axis.unit, &lines) };
+        let scale = if log_y { Scale::Log10 } else { Scale::Linear };
+        let y = PlotAxis { title: self.metric.title.into(), unit: self.metric.unit, scale };
+        let title = self.drawing.title;
+        let plot = Plot::of(&format!("{} {title}", self.id), capital(title), (x, y), series)?;
+        let note = (left > 0).then(|| format!("{left} more lines are in results.csv."));
+        Some(Plot { marks, note, ..plot })
     }
 
     fn series(&self, style: usize, line: &Line) -> Series {

@@ -2,7 +2,6 @@
 
 use super::{capital, plural, unless_empty};
 use crate::context::{Layout, SERIES, SIZE, spread};
-use crate::escape::slug;
 use crate::material::Material;
 use crate::section::glance::standing;
 use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
@@ -189,21 +188,14 @@ impl<'a> View<'a> {
             let found = times.quantiles(&quantiles, self.confidence);
             DEPTHS.iter().zip(found).filter_map(|(depth, e)| Some((*depth, e?))).collect::<Vec<_>>()
         };
-        let series = self.series(cases, |(_, times)| points(times));
+        let series = self.series(cases, |_, times| points(times));
         let title = self.title("Latency by quantile", key);
-        (!series.is_empty()).then(|| Plot {
-            id: slug(&format!("{} {title}", self.layout.probe.about().id)),
-            title,
-            x: PlotAxis { title: "one in so many is slower".into(), unit: Unit::Count, scale: Scale::Log10 },
-            y: PlotAxis { title: "latency".into(), unit: Unit::Nanoseconds, scale: Scale::Log10 },
-            series,
-            marks: Vec::new(),
-            note: Some(
-                "10 is p90, 100 is p99, 1000 is p99.9. All rounds together; the band is the interval from drawing whole \
-                 rounds."
-                    .into(),
-            ),
-        })
+        let x = PlotAxis { title: "one in so many is slower".into(), unit: Unit::Count, scale: Scale::Log10 };
+        let y = PlotAxis { title: "latency".into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
+        let note = "10 is p90, 100 is p99, 1000 is p99.9. All rounds together; the band is the interval from drawing whole \
+                    rounds.";
+        let plot = Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)?;
+        Some(Plot { note: Some(note.into()), ..plot })
     }
 
     /// p99 and p50 along an axis, where it has several values; what is saturated ends the line.
@@ -237,52 +229,37 @@ impl<'a> View<'a> {
             let estimate = self.layout.estimate(case.index, metric.id)?.0;
             times.saturated.is_none().then_some((case.point.int_at(axis)? as f64, estimate))
         };
-        let series = self.series(cases, |(case, times)| point(case, times).into_iter().collect());
+        let series = self.series(cases, |case, times| point(case, times).into_iter().collect());
         let (unit, x) =
             if axis == RATE.id { (Unit::PerSecond, "asked rate") } else { (along.unit, along.title) };
         let ends = self.ends(axis, cases);
         let title = self.title(&format!("{} by {}", capital(metric.title), along.title), key);
-        (!series.is_empty()).then(|| Plot {
-            id: slug(&format!("{} {title}", self.layout.probe.about().id)),
-            title,
-            x: PlotAxis { title: x.into(), unit, scale },
-            y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: Scale::Log10 },
-            marks: saturated(axis, &ends, &series),
-            note: saturation(axis, &ends),
-            series,
-        })
+        let marks = saturated(axis, &ends, &series);
+        let x = PlotAxis { title: x.into(), unit, scale };
+        let y = PlotAxis { title: metric.title.into(), unit: metric.unit, scale: Scale::Log10 };
+        let plot = Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)?;
+        Some(Plot { marks, ..plot })
     }
 
     /// A line for each that competes, from the points of its cases.
     fn series(
         &self,
         cases: &[(&'a Case, &'a Distribution)],
-        points: impl Fn(&(&'a Case, &'a Distribution)) -> Vec<(f64, Estimate)>,
+        points: impl Fn(&Case, &Distribution) -> Vec<(f64, Estimate)>,
     ) -> Vec<Series> {
-        let of = |(style, name): (usize, &String)| {
-            let mine = |(case, _): &&(&Case, &Distribution)| {
-                self.layout.series_name(&case.point).as_ref() == Some(name)
-            };
-            let mut points: Vec<(f64, Estimate)> = cases.iter().filter(mine).flat_map(&points).collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            (!points.is_empty()).then(|| Series { name: name.clone(), style, points })
-        };
-        self.layout.series.iter().enumerate().filter_map(of).collect()
+        let bare: Vec<&Case> = cases.iter().map(|(case, _)| *case).collect();
+        let times =
+            |case: &Case| cases.iter().find(|(own, _)| own.index == case.index).map(|(_, times)| times);
+        self.layout.lines(&bare, |case| times(case).map_or(Vec::new(), |times| points(case, times)))
     }
 
     /// The first value of the axis at which each that competes is saturated.
-    fn ends(
-        &self,
-        axis: &str,
-        cases: &[(&'a Case, &'a Distribution)],
-    ) -> Vec<(String, u64, &'a Distribution)> {
+    fn ends(&self, axis: &str, cases: &[(&'a Case, &'a Distribution)]) -> Vec<(String, u64)> {
         let end = |name: &String| {
             let mine = cases.iter().filter(|(case, times)| {
                 times.saturated.is_some() && self.layout.series_name(&case.point).as_ref() == Some(name)
             });
-            let first =
-                mine.filter_map(|(c, times)| Some((c.point.int_at(axis)?, *times))).min_by_key(|e| e.0)?;
-            Some((name.clone(), first.0, first.1))
+            Some((name.clone(), mine.filter_map(|(case, _)| case.point.int_at(axis)).min()?))
         };
         self.layout.series.iter().filter_map(end).collect()
     }
@@ -295,34 +272,14 @@ fn pooled(estimate: Option<Estimate>) -> Entry {
     }
 }
 
-/// Where along a ladder of rates each is saturated, as far as the plot goes.
-fn saturated(axis: &str, ends: &[(String, u64, &Distribution)], series: &[Series]) -> Vec<Mark> {
+/// Where along a ladder of rates each is saturated, as far as the plot goes: there its line ends.
+fn saturated(axis: &str, ends: &[(String, u64)], series: &[Series]) -> Vec<Mark> {
     let last = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).fold(0.0, f64::max);
-    let within = ends.iter().filter(|(_, at, _)| axis == RATE.id && *at as f64 <= last);
-    let mark = |(name, at, _): &(String, u64, &Distribution)| Mark {
+    let within = ends.iter().filter(|(_, at)| axis == RATE.id && *at as f64 <= last);
+    let mark = |(name, at): &(String, u64)| Mark {
         shape: MarkShape::At { x: *at as f64 },
         style: None,
         label: format!("{name} saturated"),
     };
     within.map(mark).collect()
-}
-
-/// Why lines end.
-fn saturation(axis: &str, ends: &[(String, u64, &Distribution)]) -> Option<String> {
-    let rate = |e: Estimate| Unit::PerSecond.format(e.value);
-    let said: Vec<String> = ends
-        .iter()
-        .filter_map(|(name, at, times)| {
-            let (asked, achieved) = times.saturated?;
-            let place = if axis == RATE.id { String::new() } else { format!(" at {at}") };
-            Some(format!("{name}{place}: asked {}, achieved {}", rate(asked), rate(achieved)))
-        })
-        .collect();
-    (!said.is_empty()).then(|| {
-        format!(
-            "A line ends where the rate is no longer reached within 1 %: latencies then grow with the length of the test \
-             and mean nothing but saturation. {}.",
-            said.join("; ")
-        )
-    })
 }

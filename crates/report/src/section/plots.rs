@@ -1,10 +1,9 @@
 //! Throughput and CPU cost over message sizes, threads and connections, with interval bands.
 
-use super::{capital, threads, unless_empty};
+use super::{capital, grouped, threads, unless_empty};
 use crate::context::{Facet, Layout, SIZE, spread};
-use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Plot, PlotAxis, Scale, Section, Series};
+use crate::{Block, Plot, PlotAxis, Scale, Section};
 use syscost_core::axis::{Name, Point, Value};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
@@ -67,40 +66,36 @@ pub fn by_connections(m: &Material) -> Option<Section> {
     ];
     let mut blocks = Vec::new();
     for layout in m.layouts.iter().filter(|l| !l.series.is_empty() && l.varying.contains(&CONNECTIONS.id)) {
-        let mut seen: Vec<Point> = Vec::new();
-        for facet in &layout.facets {
-            // What the facets share that differ in the connections alone.
-            let rest = facet.point.without(CONNECTIONS.id);
-            if seen.contains(&rest) {
-                continue;
-            }
+        // What the facets share that differ in the connections alone.
+        let facets = layout.facets.iter().map(|facet| (facet.point.without(CONNECTIONS.id), ()));
+        let rests: Vec<Point> = grouped(facets).into_iter().map(|(rest, _)| rest).collect();
+        let plots = |rest: &Point, title: &str| {
+            let sizes = representative(&layout.sizes).into_iter();
+            let places =
+                sizes.flat_map(|size| spread(&layout.threads, 2).into_iter().map(move |n| (size, n)));
+            let of = |(size, count): (u64, u64)| {
+                let here = |case: &&&Case| {
+                    let at = |axis: &str, n: u64| case.point.int_at(axis).is_none_or(|value| value == n);
+                    at(SIZE.id, size)
+                        && at(THREADS.id, count)
+                        && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
+                };
+                let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
+                let at = format!("{}, {}", Unit::Bytes.format(size as f64), threads(count));
+                let along = (CONNECTIONS.id, Scale::Log2);
+                wanted
+                    .iter()
+                    .filter_map(|w| lines(layout, title, &cases, along, w, &at))
+                    .collect::<Vec<Plot>>()
+            };
+            places.flat_map(of).collect()
+        };
+        let headed = rests.iter().map(|rest| {
             let ids: Vec<&str> = rest.names().map(Name::as_str).collect();
-            let title = layout.describe(&rest, &ids);
-            let mut plots = Vec::new();
-            for size in representative(&layout.sizes) {
-                for count in spread(&layout.threads, 2) {
-                    let here = |case: &&&Case| {
-                        let at = |axis: &str, n: u64| case.point.int_at(axis).is_none_or(|value| value == n);
-                        at(SIZE.id, size)
-                            && at(THREADS.id, count)
-                            && rest.iter().all(|(id, value)| case.point.get(id) == Some(value))
-                    };
-                    let cases: Vec<&Case> = layout.cases.iter().filter(here).copied().collect();
-                    let at = format!("{}, {}", Unit::Bytes.format(size as f64), threads(count));
-                    let along = (CONNECTIONS.id, Scale::Log2);
-                    plots.extend(wanted.iter().filter_map(|w| lines(layout, &title, &cases, along, w, &at)));
-                }
-            }
-            seen.push(rest);
-            if !title.is_empty() && !plots.is_empty() {
-                blocks.push(Block::Heading(title));
-            }
-            blocks.extend(plots.into_iter().map(Block::Plot));
-            if seen.len() * representative(&layout.sizes).len() * layout.series.len() > POINTS / 20 {
-                blocks.push(Block::Text("Other combinations are not drawn; results.csv has them.".into()));
-                break;
-            }
-        }
+            let title = layout.describe(rest, &ids);
+            (plots(rest, &title), title)
+        });
+        blocks.extend(under_headings(headed, POINTS / 2));
     }
     unless_empty("by-connections", "By connections of a thread", "By connections", blocks)
 }
@@ -117,21 +112,27 @@ fn representative(sizes: &[u64]) -> Vec<u64> {
 
 /// The plots of each combination under its heading, up to a budget; the rest is said to be left out.
 pub fn over_facets(layout: &Layout, budget: usize, plots: impl Fn(&Facet) -> Vec<Plot>) -> Vec<Block> {
+    under_headings(layout.facets.iter().map(|facet| (plots(facet), facet.title.clone())), budget)
+}
+
+fn under_headings(
+    mut combinations: impl ExactSizeIterator<Item = (Vec<Plot>, String)>,
+    budget: usize,
+) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut used = 0;
-    for (done, facet) in layout.facets.iter().enumerate() {
-        let plots = plots(facet);
+    while let Some((plots, title)) = combinations.next() {
         let points: usize = plots.iter().flat_map(|p| &p.series).map(|s| s.points.len()).sum();
         if used > 0 && used + points > budget {
-            let left = layout.facets.len() - done;
+            let left = combinations.len() + 1;
             blocks.push(Block::Text(format!(
                 "{left} more combinations of the other axes are not drawn here; results.csv has their figures."
             )));
             break;
         }
         used += points;
-        if !facet.title.is_empty() && !plots.is_empty() {
-            blocks.push(Block::Heading(facet.title.clone()));
+        if !title.is_empty() && !plots.is_empty() {
+            blocks.push(Block::Heading(title));
         }
         blocks.extend(plots.into_iter().map(Block::Plot));
     }
@@ -183,33 +184,16 @@ fn lines(
 ) -> Option<Plot> {
     let metric = layout.metric(wanted.metric)?;
     let axis = layout.axis(along)?;
-    let mut series: Vec<Series> = Vec::new();
-    for (style, name) in layout.series.iter().enumerate() {
-        let mine = |c: &&&Case| layout.series_name(&c.point).as_ref() == Some(name);
-        let mut points: Vec<_> = cases
-            .iter()
-            .filter(mine)
-            .filter_map(|c| Some((c.point.int_at(along)? as f64, layout.estimate(c.index, metric.id)?.0)))
-            .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        if !points.is_empty() {
-            series.push(Series { name: name.clone(), style, points });
-        }
-    }
-    if series.is_empty() {
-        return None;
-    }
+    let point = |case: &Case| {
+        let place = case.point.int_at(along)? as f64;
+        Some((place, layout.estimate(case.index, metric.id)?.0))
+    };
+    let series = layout.lines(cases, |case| point(case).into_iter().collect());
     let mut title = format!("{} by {}", capital(metric.title), axis.title);
     if !at.is_empty() {
         title.push_str(&format!(", {at}"));
     }
-    Some(Plot {
-        id: slug(&format!("{} by {} {at} {combination}", metric.id, axis.title)),
-        title,
-        x: PlotAxis { title: axis.title.into(), unit: axis.unit, scale },
-        y: PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale },
-        series,
-        marks: Vec::new(),
-        note: None,
-    })
+    let x = PlotAxis { title: axis.title.into(), unit: axis.unit, scale };
+    let y = PlotAxis { title: metric.title.into(), unit: metric.unit, scale: wanted.scale };
+    Plot::of(&format!("{} by {} {at} {combination}", metric.id, axis.title), title, (x, y), series)
 }

@@ -4,17 +4,14 @@
 use super::{unless_empty, verdict};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, CellRef, RegionMap, RegionPlace, RegionRow, Section, Statement};
-use std::collections::{BTreeMap, BTreeSet};
-use syscost_analyze::compare::study::{ALONG, RIVALS, Study};
-use syscost_analyze::copies;
+use crate::{Block, RegionMap, RegionPlace, RegionRow, Section, Statement};
+use std::collections::BTreeMap;
+use syscost_analyze::compare::study::{ALONG, Study};
 use syscost_analyze::recommend::choice::Namer;
 use syscost_analyze::recommend::regions::{self, Line, Step};
 use syscost_analyze::words::{Words, and};
 use syscost_core::axis::{Point, Value};
 use syscost_core::units;
-use syscost_experiment::run::Run;
-use syscost_measure::probe::transfer::axes::PATH;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Combinations of the other axes that are drawn, as long as the page has room for their places.
@@ -53,7 +50,6 @@ pub fn section(m: &Material) -> Option<Section> {
     if !rest.is_empty() {
         blocks.push(Block::Statements(rest));
     }
-    blocks.extend(copied_here(m.run).map(Block::Statement));
     let plan = &m.run.record.plan;
     if !plan.refinements.is_empty() {
         blocks.push(Block::Text(format!(
@@ -151,32 +147,4 @@ fn place(namer: &Namer, study: &Study, step: &Step, index: &mut impl FnMut(Strin
         ),
     };
     RegionPlace { x: step.at as f64, label: size, best, claimed, detail }
-}
-
-/// On which paths zero-copy was asked for and copied, by the audits; what that means elsewhere.
-fn copied_here(run: &Run) -> Option<Statement> {
-    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut cells = Vec::new();
-    for audit in run.record.audits.iter().filter(|audit| copies::zero_copy_asked(audit)) {
-        if copies::claim(audit).is_some_and(|claim| claim.kept == Some(false)) {
-            let path = audit.point.text(PATH).unwrap_or("this path").to_string();
-            told.entry(path).or_default().extend(audit.point.text(RIVALS).map(str::to_string));
-            cells.extend(CellRef::audit(run, audit));
-        }
-    }
-    if told.is_empty() {
-        return None;
-    }
-    let parts: Vec<String> = told
-        .into_iter()
-        .map(|(path, names)| format!("over {path} {}", and(&names.into_iter().collect::<Vec<_>>())))
-        .collect();
-    let text = format!(
-        "Zero-copy was asked for and copied here, by the audits of this run: {}. So these regions show what asking \
-         for it costs, not what it saves: a network device that gathers pages fetches them itself, and there the \
-         borders lie elsewhere. `syscost lab` counts the copies between two devices; for times, run this experiment \
-         on the path over the real device.",
-        parts.join("; ")
-    );
-    Some(Statement { text, cells })
 }

@@ -3,14 +3,11 @@
 use super::{plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{
-    Block, CellRef, Entry, Plot, PlotAxis, Scale, Section, Series, StackedBar, StackedBars, Statement, Table,
-};
+use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::model::{self, Account, Group, Side};
 use syscost_analyze::words::{Words, percent};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
-use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
@@ -41,7 +38,6 @@ pub fn section(m: &Material) -> Option<Section> {
         let tables = bars.iter().map(|bars| Block::Table(parts(bars))).collect();
         blocks.extend(bars.into_iter().map(Block::Bars));
         blocks.push(Block::Folded { title: "The same as tables".into(), blocks: tables });
-        blocks.extend(plot(m).map(Block::Plot));
         blocks.push(Block::Folded {
             title: format!("Predicted against measured, {}", plural(model.accounts.len(), "case")),
             blocks: vec![Block::Table(table(m))],
@@ -146,38 +142,6 @@ fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
         parts: Group::ALL.iter().map(of).collect(),
         measured: account.measured?.total_ns,
         cell: cell(account)?,
-    })
-}
-
-/// Predicted across, measured up: on the diagonal they agree.
-fn plot(m: &Material) -> Option<Plot> {
-    let layout = m.layouts.iter().find(|l| l.probe.compared())?;
-    let words = Words::of(m.run);
-    let mut series: BTreeMap<String, Vec<(f64, Estimate)>> = BTreeMap::new();
-    for account in &m.analysis.model.accounts {
-        let Some((estimate, _)) = account.case.and_then(|case| layout.estimate(case, model::TOTAL)) else {
-            continue;
-        };
-        let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
-        series.entry(name).or_default().push((account.predicted_ns(), estimate));
-    }
-    let axis = |title: &str| PlotAxis { title: title.into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
-    let series: Vec<Series> = series
-        .into_iter()
-        .enumerate()
-        .map(|(style, (name, mut points))| {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            Series { name, style, points }
-        })
-        .collect();
-    (!series.is_empty()).then(|| Plot {
-        id: "time-predicted-measured".into(),
-        title: "CPU time of a message: measured against predicted".into(),
-        x: axis("predicted, ns, log scale"),
-        y: axis("measured"),
-        series,
-        marks: Vec::new(),
-        note: None,
     })
 }
 

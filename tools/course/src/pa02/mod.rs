@@ -69,7 +69,7 @@ pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artef
     let mut drawings = Vec::new();
     for block in copies.iter().flat_map(|s| &s.blocks) {
         if let Some(drawing) = block.drawing() {
-            let name = format!("{roll}_Part_A_{}.svg", drawing.id());
+            let name = format!("{roll}_Part_A_{}.svg", drawing.frame().id);
             files.push(Artefact::made(name.clone(), drawing.standalone()));
             drawings.push(name);
         }

@@ -72,8 +72,7 @@ pub struct Cause {
 
 /// A counter that passed.
 struct Supported {
-    says: &'static str,
-    metric: &'static str,
+    candidate: &'static Candidate,
     unit: Unit,
     worse: f64,
     better: f64,
@@ -86,7 +85,7 @@ struct Supported {
 pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of, at: &str) -> Cause {
     let lost_ns = lost(evidence, worse, better, of);
     let scale = |case: usize, metric: &str| scale(evidence, case, metric, of);
-    let judge = |candidate: &Candidate| {
+    let judge = |candidate: &'static Candidate| {
         let unit = metric(evidence.run, candidate.metric)?.unit;
         let (x, y) =
             (evidence.cells.cell(worse, candidate.metric)?, evidence.cells.cell(better, candidate.metric)?);
@@ -98,20 +97,14 @@ pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of,
             x.rounds.iter().filter_map(|(r, v)| Some(v * sx - others.get(&r)? * sy)).collect();
         let test = signed_rank(&differences);
         let rises = median(&differences).is_some_and(|d| d > 0.0);
-        rises.then_some(Supported {
-            says: candidate.says,
-            metric: candidate.metric,
-            unit,
-            worse: x.estimate.value,
-            better: y.estimate.value,
-            factor,
-            p: test.p,
-        })
+        let (worse, better) = (x.estimate.value, y.estimate.value);
+        rises.then_some(Supported { candidate, unit, worse, better, factor, p: test.p })
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
     let per = if of == Of::Byte { " per byte" } else { "" };
     let told = told(evidence, supported, (at, per), &[worse, better]);
-    told.or_else(|| marked_cells(evidence, worse, better, at)).unwrap_or_else(none)
+    let marked = |case: usize| Marked::of(evidence, case, |_| true);
+    told.or_else(|| disturbed((marked(worse), at), (marked(better), "of its neighbour"))).unwrap_or_else(none)
 }
 
 /// Why some rounds of a cell are slow, by so many nanoseconds a message where that is known.
@@ -128,26 +121,21 @@ pub fn within(
         }
         (worse, better)
     };
-    let judge = |candidate: &Candidate| {
+    let judge = |candidate: &'static Candidate| {
         let unit = metric(evidence.run, candidate.metric)?.unit;
         let (worse, better) = parts(evidence.cells.cell(case, candidate.metric)?);
         let (a, b) = (median(&worse)?, median(&better)?);
         let scale = scale(evidence, case, candidate.metric, Of::Message)?;
         let factor = material(candidate, unit, (a * scale, b * scale), lost_ns)?;
         let p = rank_sum_p(&worse, &better);
-        Some(Supported {
-            says: candidate.says,
-            metric: candidate.metric,
-            unit,
-            worse: a,
-            better: b,
-            factor,
-            p,
-        })
+        Some(Supported { candidate, unit, worse: a, better: b, factor, p })
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
+    let marked = |of_slow: bool| {
+        Marked::of(evidence, case, |round| all.contains(&round) && slow.contains(&round) == of_slow)
+    };
     told(evidence, supported, (SLOWER, ""), &[case])
-        .or_else(|| marked_rounds(evidence, case, slow, all))
+        .or_else(|| disturbed((marked(true), SLOWER), (marked(false), "in the other rounds")))
         .unwrap_or_else(none)
 }
 
@@ -221,77 +209,62 @@ fn told(
     let say = |s: &Supported| {
         let figures = [s.worse, s.better]
             .map(|v| if s.unit == Unit::Ratio { words::percent(v) } else { significant(v) });
-        let over = if s.unit == Unit::Ratio || s.metric.ends_with("_per_message") {
-            " per message"
-        } else {
-            " per sample"
+        let over = match s.unit {
+            Unit::Ratio => "",
+            _ if s.candidate.metric.ends_with("_per_message") => " per message",
+            _ => " per sample",
         };
-        let over = if s.unit == Unit::Ratio { "" } else { over };
         let times = if s.unit == Unit::Ratio || s.factor >= LARGEST {
             String::new()
         } else {
             format!(", {} times as often{per}", significant(s.factor))
         };
-        format!("{} ({}{over} against {}{times})", s.says, figures[0], figures[1])
+        format!("{} ({}{over} against {}{times})", s.candidate.says, figures[0], figures[1])
     };
     let text = format!("most likely because {at} {}", and(&kept.iter().map(say).collect::<Vec<_>>()));
     let cells = kept
         .iter()
-        .flat_map(|s| cases.iter().map(|case| CellRef { case: *case, metric: s.metric }))
+        .flat_map(|s| cases.iter().map(|case| CellRef { case: *case, metric: s.candidate.metric }))
         .collect();
     Some(Cause { text, cells })
 }
 
-/// Samples of some rounds of a case, and those of them that are marked, with the marks.
-fn marks(
-    evidence: &Evidence<'_>,
-    case: usize,
-    wanted: impl Fn(u32) -> bool,
-) -> (usize, usize, BTreeSet<String>) {
-    let samples = evidence.run.samples.of_case(case);
-    let (mut all, mut marked, mut names) = (0, 0, BTreeSet::new());
-    for sample in samples.iter().filter(|s| wanted(s.round)) {
-        all += 1;
-        marked += usize::from(!sample.marks.is_empty());
-        names.extend(sample.marks.iter().cloned());
-    }
-    (all, marked, names)
+/// Samples of some rounds of a case.
+struct Marked {
+    all: usize,
+    marked: usize,
+    marks: BTreeSet<String>,
 }
 
-type Marked = (usize, usize, BTreeSet<String>);
+impl Marked {
+    fn of(evidence: &Evidence<'_>, case: usize, wanted: impl Fn(u32) -> bool) -> Marked {
+        let samples = evidence.run.samples.of_case(case);
+        let mut found = Marked { all: 0, marked: 0, marks: BTreeSet::new() };
+        for sample in samples.iter().filter(|s| wanted(s.round)) {
+            found.all += 1;
+            found.marked += usize::from(!sample.marks.is_empty());
+            found.marks.extend(sample.marks.iter().cloned());
+        }
+        found
+    }
+
+    fn share(&self) -> f64 {
+        if self.all == 0 { 0.0 } else { self.marked as f64 / self.all as f64 }
+    }
+}
 
 /// Disturbed samples are not used, but tell of a disturbed machine.
 fn disturbed((worse, at): (Marked, &str), (better, other): (Marked, &str)) -> Option<Cause> {
-    let share = |(all, marked, _): &Marked| if *all == 0 { 0.0 } else { *marked as f64 / *all as f64 };
-    if share(&worse) < SHARE || share(&worse) < 2.0 * share(&better) {
+    if worse.share() < SHARE || worse.share() < 2.0 * better.share() {
         return None;
     }
-    let names: Vec<String> = worse.2.iter().cloned().collect();
     let text = format!(
         "most likely because the machine was disturbed {at} ({} of {} samples are marked {}, and {} of {} {other})",
-        worse.1,
-        worse.0,
-        and(&names),
-        better.1,
-        better.0
+        worse.marked,
+        worse.all,
+        and(&worse.marks.into_iter().collect::<Vec<_>>()),
+        better.marked,
+        better.all
     );
     Some(Cause { text, cells: Vec::new() })
-}
-
-fn marked_cells(evidence: &Evidence<'_>, worse: usize, better: usize, at: &str) -> Option<Cause> {
-    let marks = |case: usize| marks(evidence, case, |_| true);
-    disturbed((marks(worse), at), (marks(better), "of its neighbour"))
-}
-
-fn marked_rounds(
-    evidence: &Evidence<'_>,
-    case: usize,
-    slow: &BTreeSet<u32>,
-    all: &BTreeSet<u32>,
-) -> Option<Cause> {
-    let fast = |round: u32| all.contains(&round) && !slow.contains(&round);
-    disturbed(
-        (marks(evidence, case, |round| slow.contains(&round)), SLOWER),
-        (marks(evidence, case, fast), "in the other rounds"),
-    )
 }
