@@ -50,7 +50,7 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
     }
     statements.extend(copied_after_all(evidence, &lines));
     let caveats = vec![
-        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side"
+        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side."
             .to_string(),
     ];
     Answer::Found { statements, caveats }
