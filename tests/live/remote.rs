@@ -25,7 +25,7 @@ fn servers(test: &str, directory: &Path) -> Vec<&'static str> {
             point.set(axis.id, axis.default()[0].clone());
         }
         point.set("file_server", syscost_core::axis::Value::text(*server));
-        point.set("directory", syscost_core::axis::Value::text(directory.to_string_lossy()));
+        point.set("directory", syscost_core::axis::Value::text(&*directory.to_string_lossy()));
         match RemoteFileRead.available(&point) {
             Ok(()) => true,
             Err(why) => {

@@ -8,8 +8,8 @@
 /// syscost_core::registry! {
 ///     /// Every mechanism, in the order of reports.
 ///     pub static ALL: dyn Mechanism = [
-///         send::Send,
-///         pub sendmsg::SendMsg,
+///         send::SEND,
+///         pub sendfile::SendFile,
 ///     ];
 /// }
 /// ```

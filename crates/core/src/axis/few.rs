@@ -166,7 +166,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn of(map: &BTreeMap<String, u64>) -> Point {
-        map.iter().map(|(axis, n)| (Name::from(axis), Value::Int(*n))).collect()
+        map.iter().map(|(axis, n)| (Name::from(axis.as_str()), Value::Int(*n))).collect()
     }
 
     proptest! {

@@ -6,11 +6,9 @@
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
-use std::borrow::{Borrow, Cow};
-use std::cmp::Ordering;
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -22,7 +20,7 @@ const LONGEST: usize = 64;
 static KNOWN: LazyLock<Mutex<HashSet<Arc<str>>>> = LazyLock::new(Mutex::default);
 
 /// A text whose copies cost no memory.
-#[derive(Clone, Default, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
 impl Name {
@@ -33,32 +31,6 @@ impl Name {
 
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-/// Texts that are remembered are mostly one and the same: then nothing has to be read.
-impl PartialEq for Name {
-    fn eq(&self, other: &Name) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
-    }
-}
-
-/// As a text is: one may be looked for among names.
-impl Hash for Name {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-impl Ord for Name {
-    fn cmp(&self, other: &Name) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
-    }
-}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Name) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -80,33 +52,9 @@ impl From<&str> for Name {
     }
 }
 
-impl From<&Name> for Name {
-    fn from(name: &Name) -> Name {
-        name.clone()
-    }
-}
-
 impl From<String> for Name {
     fn from(text: String) -> Name {
         text.as_str().into()
-    }
-}
-
-impl From<&String> for Name {
-    fn from(text: &String) -> Name {
-        text.as_str().into()
-    }
-}
-
-impl From<Cow<'_, str>> for Name {
-    fn from(text: Cow<'_, str>) -> Name {
-        text.as_ref().into()
-    }
-}
-
-impl From<Name> for String {
-    fn from(name: Name) -> String {
-        name.as_str().into()
     }
 }
 
@@ -139,30 +87,6 @@ impl PartialEq<str> for Name {
 impl PartialEq<&str> for Name {
     fn eq(&self, text: &&str) -> bool {
         self.as_str() == *text
-    }
-}
-
-impl PartialEq<String> for Name {
-    fn eq(&self, text: &String) -> bool {
-        self.as_str() == text
-    }
-}
-
-impl PartialEq<Name> for str {
-    fn eq(&self, name: &Name) -> bool {
-        self == name.as_str()
-    }
-}
-
-impl PartialEq<Name> for &str {
-    fn eq(&self, name: &Name) -> bool {
-        *self == name.as_str()
-    }
-}
-
-impl PartialEq<Name> for String {
-    fn eq(&self, name: &Name) -> bool {
-        self == name.as_str()
     }
 }
 
@@ -213,10 +137,10 @@ mod tests {
         let (a, b) = (Name::from("message_bytes"), Name::from(String::from("message_bytes")));
         assert!(Arc::ptr_eq(&a.0, &b.0) && a == "message_bytes");
         let long = "x".repeat(LONGEST + 1);
-        assert!(!Arc::ptr_eq(&Name::from(&long).0, &Name::from(&long).0), "a long text is not remembered");
-        assert_eq!(Name::from(&long), long);
+        assert!(!Arc::ptr_eq(&Name::from(&*long).0, &Name::from(&*long).0), "a long text is not remembered");
+        assert_eq!(Name::from(&*long), *long);
         for i in 0..2 * MOST {
-            assert_eq!(Name::from(format!("stranger {i}")), format!("stranger {i}"));
+            assert_eq!(Name::from(format!("stranger {i}")), *format!("stranger {i}"));
         }
         assert!(KNOWN.lock().unwrap().len() <= MOST);
     }

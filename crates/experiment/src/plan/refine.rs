@@ -20,7 +20,7 @@ impl Plan {
         let first_case = self.cases.len();
         for (id, point) in wanted {
             let Some(probe) = probe::find(id) else { continue };
-            let known = |p: &str, at: &Point| p == id && at == point;
+            let known = |p: &str, at: &Point| id == p && at == point;
             if self.cases.iter().any(|c| known(&c.probe, &c.point))
                 || self.skips.iter().any(|s| known(&s.probe, &s.point))
                 || memory::available_bytes()

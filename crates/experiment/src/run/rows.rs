@@ -28,7 +28,7 @@ pub fn check_row(line: &str, plan: &Plan, columns: &Columns) -> Result<Sample, B
     let case = plan.cases.get(sample.case).ok_or_else(|| {
         bad("case", format!("{} is not in the plan of {}", sample.case, count(plan.cases.len(), "case")))
     })?;
-    if probe != case.probe {
+    if case.probe != probe {
         return Err(bad("probe", format!("{:?}, but the plan has {:?}", shorten(probe), case.probe)));
     }
     Ok(sample)

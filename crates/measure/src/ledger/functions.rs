@@ -3,7 +3,7 @@
 //! Source: program/functions.h.
 
 use super::load;
-use aya::maps::{Array, MapData, MapError};
+use aya::maps::{Array, MapData};
 use aya::programs::{FEntry, FExit, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfError};
 use serde::{Deserialize, Serialize};
@@ -48,21 +48,17 @@ impl Functions {
         self.sent.saturating_sub(self.sent_uncopied) + self.copied_leaving
     }
 
-    fn since(&self, before: &Functions) -> Functions {
-        Functions {
-            sent: self.sent - before.sent,
-            sent_uncopied: self.sent_uncopied - before.sent_uncopied,
-            copied_leaving: self.copied_leaving - before.copied_leaving,
-            orphan_copied: self.orphan_copied - before.orphan_copied,
-            received: self.received - before.received,
-        }
+    fn between(before: [u64; 5], now: [u64; 5]) -> Functions {
+        let [sent, sent_uncopied, copied_leaving, orphan_copied, received] =
+            std::array::from_fn(|index| now[index] - before[index]);
+        Functions { sent, sent_uncopied, copied_leaving, orphan_copied, received }
     }
 }
 
 /// Attached programs' counters; the programs themselves live in the ledger.
 pub(super) struct Returned {
     counters: Array<MapData, u64>,
-    before: Functions,
+    before: [u64; 5],
 }
 
 impl Returned {
@@ -75,34 +71,18 @@ impl Returned {
             }
             return Err(refusal(&error));
         }
-        let map = programs.take_map("RETURNED").expect("the program declares it");
-        let counters = Array::try_from(map).map_err(|error| load::refusal(&error))?;
-        Ok(Returned { counters, before: Functions::default() })
+        Ok(Returned { counters: load::map(programs, "RETURNED")?, before: [0; 5] })
     }
 
     /// Counts from now on.
     pub(super) fn start(&mut self) -> io::Result<()> {
-        self.before = self.read()?;
+        self.before = load::sums(&self.counters)?;
         Ok(())
     }
 
     /// What was returned since.
     pub(super) fn counts(&self) -> io::Result<Functions> {
-        Ok(self.read()?.since(&self.before))
-    }
-
-    fn read(&self) -> io::Result<Functions> {
-        let get = |index: u32| self.counters.get(&index, 0);
-        let all = || -> Result<Functions, MapError> {
-            Ok(Functions {
-                sent: get(0)?,
-                sent_uncopied: get(1)?,
-                copied_leaving: get(2)?,
-                orphan_copied: get(3)?,
-                received: get(4)?,
-            })
-        };
-        all().map_err(io::Error::other)
+        Ok(Functions::between(self.before, load::sums(&self.counters)?))
     }
 }
 
@@ -154,9 +134,7 @@ mod tests {
 
     #[test]
     fn what_was_not_hung_into_a_segment_was_copied() {
-        let before = Functions { sent: 5, sent_uncopied: 5, ..Functions::default() };
-        let now = Functions { sent: 105, sent_uncopied: 75, copied_leaving: 20, ..before };
-        let counted = now.since(&before);
+        let counted = Functions::between([5, 5, 0, 0, 0], [105, 75, 20, 0, 0]);
         assert_eq!((counted.sent, counted.sent_uncopied), (100, 70));
         assert_eq!(counted.copied_in(), 30 + 20);
     }

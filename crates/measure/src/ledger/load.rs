@@ -4,8 +4,9 @@
 //! the kernel removes all of it however this process ends.
 //! Sources: bpf(2); the aya crate, which relocates a program by the running kernel's BTF.
 
+use aya::maps::{Array, MapData};
 use aya::programs::RawTracePoint;
-use aya::{Ebpf, EbpfError};
+use aya::{Ebpf, EbpfError, Pod};
 use std::error::Error;
 use std::io;
 use syscost_host::files::Root;
@@ -20,6 +21,21 @@ pub fn attach(object: &[u8], tracepoints: &[(&str, &str)]) -> Result<Ebpf, Unava
         attach_one(&mut programs, *pair).map_err(|error| refusal(&error))?;
     }
     Ok(programs)
+}
+
+/// A map of a loaded object.
+pub fn map<V: Pod>(programs: &mut Ebpf, name: &str) -> Result<Array<MapData, V>, Unavailable> {
+    let map = programs.take_map(name).expect("the program declares it");
+    Array::try_from(map).map_err(|error| refusal(&error))
+}
+
+/// All sums of a program, in its own order.
+pub fn sums<const N: usize>(counters: &Array<MapData, u64>) -> io::Result<[u64; N]> {
+    let mut sums = [0; N];
+    for (index, sum) in (0..).zip(&mut sums) {
+        *sum = counters.get(&index, 0).map_err(io::Error::other)?;
+    }
+    Ok(sums)
 }
 
 /// Attaches one more function of a loaded object.

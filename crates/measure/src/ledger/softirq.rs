@@ -52,16 +52,13 @@ impl Softirqs {
     /// Loads and attaches the program, where this kernel and this user's rights allow it.
     pub fn attach() -> Result<Softirqs, Unavailable> {
         let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
-        let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
-        let watched =
-            Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
-        let spent = Array::try_from(map(&mut programs, "SPENT")).map_err(|error| load::refusal(&error))?;
+        let (watched, spent) = (load::map(&mut programs, "WATCHED")?, load::map(&mut programs, "SPENT")?);
         Ok(Softirqs { watched, spent, before: [0; 6], _programs: programs })
     }
 
     /// Tells these processes from all others from now on.
     pub fn watch(&mut self, pids: Pids) -> io::Result<()> {
-        self.before = self.read()?;
+        self.before = load::sums(&self.spent)?;
         let space = namespace::current("pid")?;
         let (device, inode) = namespace::identity(space.as_fd())?;
         // Two 32-bit numbers in the order of memory, as the program's struct has them.
@@ -72,7 +69,7 @@ impl Softirqs {
 
     /// What was spent since the processes were chosen.
     pub fn spent(&self) -> io::Result<Spent> {
-        let now = self.read()?;
+        let now: [u64; 6] = load::sums(&self.spent)?;
         let since = |index: usize| now[index] - self.before[index];
         Ok(Spent {
             sender_net_rx_ns: since(0),
@@ -82,13 +79,5 @@ impl Softirqs {
             elsewhere_net_rx_ns: since(4),
             elsewhere_other_ns: since(5),
         })
-    }
-
-    fn read(&self) -> io::Result<[u64; 6]> {
-        let mut sums = [0; 6];
-        for (index, sum) in (0..).zip(&mut sums) {
-            *sum = self.spent.get(&index, 0).map_err(io::Error::other)?;
-        }
-        Ok(sums)
     }
 }

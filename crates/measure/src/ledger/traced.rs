@@ -93,11 +93,7 @@ impl Ledger {
     pub fn attach() -> Result<Ledger, Unavailable> {
         let mut programs = load::attach(PROGRAM, &TRACEPOINTS)?;
         let _ = load::attach_one(&mut programs, LATER);
-        let map = |programs: &mut Ebpf, name| programs.take_map(name).expect("the program declares it");
-        let watched =
-            Array::try_from(map(&mut programs, "WATCHED")).map_err(|error| load::refusal(&error))?;
-        let counted =
-            Array::try_from(map(&mut programs, "COUNTED")).map_err(|error| load::refusal(&error))?;
+        let (watched, counted) = (load::map(&mut programs, "WATCHED")?, load::map(&mut programs, "COUNTED")?);
         let returned = Returned::attach(&mut programs);
         let before = CounterReading::default();
         Ok(Ledger { watched, counted, generation: 0, before, returned, _programs: programs })
@@ -106,7 +102,7 @@ impl Ledger {
     /// Counts these connections from now on, and no others.
     pub fn watch(&mut self, watched: &Watched) -> io::Result<()> {
         self.generation += 1;
-        self.before = self.read()?;
+        self.before = load::sums(&self.counted)?;
         if let Ok(returned) = &mut self.returned {
             returned.start()?;
         }
@@ -122,7 +118,7 @@ impl Ledger {
 
     /// What was counted since the connections were chosen.
     pub fn counts(&self) -> io::Result<Counts> {
-        Ok(counts_between(&self.before, &self.read()?))
+        Ok(counts_between(&self.before, &load::sums(&self.counted)?))
     }
 
     /// The same by the kernel's functions, since then.
@@ -133,14 +129,6 @@ impl Ledger {
     /// Why the functions are not looked at.
     pub fn without_functions(&self) -> Option<&Unavailable> {
         self.returned.as_ref().err()
-    }
-
-    fn read(&self) -> io::Result<CounterReading> {
-        let mut reading = CounterReading::default();
-        for (index, sum) in (0..).zip(&mut reading) {
-            *sum = self.counted.get(&index, 0).map_err(io::Error::other)?;
-        }
-        Ok(reading)
     }
 }
 

@@ -4,7 +4,7 @@
 //! A mechanism names those that it has in its own list of axes; it must then do what they say.
 //! Sources: send(2) (MSG_MORE), writev(2) (IOV_MAX).
 
-use super::{Sender, Tally};
+use super::{About, Mechanism, Sender, SenderSetup, Sending, Tally};
 use crate::message::{Message, PAGE};
 use std::io;
 use syscost_core::axis::DefaultValues::{Ints, Names};
@@ -42,6 +42,32 @@ pub fn per_call(point: &Point) -> u64 {
 /// MSG_MORE where the point asks for it, else no flag.
 pub fn more_flag(point: &Point) -> libc::c_int {
     if point.text_at(MSG_MORE.id) == Some("on") { libc::MSG_MORE } else { 0 }
+}
+
+/// A mechanism that hands messages over by plain system calls, and waits for nothing but the kernel.
+pub struct PlainCalls {
+    pub about: About<Sending>,
+    /// Messages in memory, packed ones included, of so many a call.
+    pub messages_held: fn(u64) -> u64,
+    pub start: fn(SenderSetup<'_>) -> Box<dyn Sender>,
+}
+
+impl Mechanism for PlainCalls {
+    fn about(&self) -> About<Sending> {
+        self.about
+    }
+
+    fn messages_held(&self, point: &Point) -> u64 {
+        (self.messages_held)(per_call(point))
+    }
+
+    fn plain_calls(&self) -> bool {
+        true
+    }
+
+    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
+        Ok((self.start)(setup))
+    }
 }
 
 /// Makes one call after another. `call` sends the messages of one and returns the system calls that it took.

@@ -5,7 +5,7 @@
 //! record (no MSG_MORE here: shutdown(2) would lose a record that is left open). The key is a fixed test key. Source: Documentation/networking/tls.rst.
 
 use super::ktls::Ktls;
-use super::send::Send;
+use super::send::SEND;
 use super::{About, Handover, MESSAGES_PER_CALL, Packing, Reuse, Sending};
 
 pub static KTLS_SEND: Ktls = Ktls {
@@ -18,5 +18,5 @@ pub static KTLS_SEND: Ktls = Ktls {
         axes: &[MESSAGES_PER_CALL],
         ..About::of(Sending::of(Packing::Beforehand, Handover::Encrypted, Reuse::AtReturn))
     },
-    sends: &Send,
+    sends: &SEND,
 };

@@ -154,11 +154,11 @@ pub trait Mechanism: Sync {
 syscost_core::registry! {
     /// Every mechanism, in the order of reports.
     pub static ALL: dyn Mechanism = [
-        send_fields::SendFields,
-        pack_send::PackSend,
-        send::Send,
-        sendmsg::SendMsg,
-        writev::WriteV,
+        send_fields::SEND_FIELDS,
+        pack_send::PACK_SEND,
+        send::SEND,
+        sendmsg::SENDMSG,
+        writev::WRITEV,
         msg_zerocopy::MSG_ZEROCOPY,
         send_zerocopy::SEND_ZEROCOPY,
         msg_zerocopy_sleep::MSG_ZEROCOPY_SLEEP,
@@ -175,7 +175,8 @@ syscost_core::registry! {
 }
 
 pub use calls::{
-    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, contiguous, copies, fields, more_flag, per_call, sender,
+    MESSAGES_PER_CALL, MOST_PER_CALL, MSG_MORE, PlainCalls, contiguous, copies, fields, more_flag, per_call,
+    sender,
 };
 pub use connections::{CONNECTIONS, SOCKET_BUFFER_BYTES, THREADS, all_connections, connections};
 pub use facts::{Class, Handling, Handover, Packing, Reuse, Sending};
@@ -185,7 +186,7 @@ pub use zerocopy_ring::available as zerocopy_available;
 
 /// One contiguous buffer, one send(2): what the others are compared with.
 pub fn control() -> &'static dyn Mechanism {
-    &send::Send
+    &send::SEND
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Mechanism> {

@@ -4,49 +4,37 @@
 //! are packed one behind the other and leave together. Source: send(2).
 
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, PlainCalls, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{copies, more_flag, per_call, sender};
 use crate::message::PAGE;
-use std::io;
-use syscost_core::axis::Point;
 use syscost_sys::{buffer::Buffer, socket};
 
-pub struct PackSend;
+pub static PACK_SEND: PlainCalls = PlainCalls {
+    about: About {
+        id: "pack_send",
+        title: "two-copy",
+        aliases: &["two-copy"],
+        summary: "memcpy of the eight fields into one buffer, then one send(2)",
+        source: "send(2)",
+        in_default: true,
+        axes: &[MESSAGES_PER_CALL, MSG_MORE],
+        ..About::of(Sending::of(Packing::Packed, Handover::Copied, Reuse::AtReturn))
+    },
+    messages_held: |per_call| 2 * per_call,
+    start,
+};
 
-impl Mechanism for PackSend {
-    fn about(&self) -> About<Sending> {
-        About {
-            id: "pack_send",
-            title: "two-copy",
-            aliases: &["two-copy"],
-            summary: "memcpy of the eight fields into one buffer, then one send(2)",
-            source: "send(2)",
-            in_default: true,
-            axes: &[MESSAGES_PER_CALL, MSG_MORE],
-            ..About::of(Sending::of(Packing::Packed, Handover::Copied, Reuse::AtReturn))
+fn start(setup: SenderSetup<'_>) -> Box<dyn Sender> {
+    let (socket, flags) = (setup.socket, more_flag(setup.point));
+    let (bytes, per_call) = (setup.message.len(), per_call(setup.point) as usize);
+    // Each in memory of its own, as a program has them that has several to send.
+    let messages = copies(setup.message, per_call);
+    let mut packed = Buffer::zeroed(bytes * per_call, PAGE);
+    sender(setup.point, move || {
+        for (message, room) in messages.iter().zip(packed.chunks_exact_mut(bytes)) {
+            message.pack_into(room);
         }
-    }
-
-    fn messages_held(&self, point: &Point) -> u64 {
-        2 * per_call(point)
-    }
-
-    fn plain_calls(&self) -> bool {
-        true
-    }
-
-    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
-        let (socket, flags) = (setup.socket, more_flag(setup.point));
-        let (bytes, per_call) = (setup.message.len(), per_call(setup.point) as usize);
-        // Each in memory of its own, as a program has them that has several to send.
-        let messages = copies(setup.message, per_call);
-        let mut packed = Buffer::zeroed(bytes * per_call, PAGE);
-        Ok(sender(setup.point, move || {
-            for (message, room) in messages.iter().zip(packed.chunks_exact_mut(bytes)) {
-                message.pack_into(room);
-            }
-            socket::send_all(socket, &packed, flags)
-        }))
-    }
+        socket::send_all(socket, &packed, flags)
+    })
 }

@@ -2,36 +2,29 @@
 //!
 //! What the simplest program does with a message in eight pieces. Source: send(2).
 
-use super::{About, Handover, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending};
+use super::{About, Handover, MSG_MORE, Packing, PlainCalls, Reuse, Sender, SenderSetup, Sending};
 use super::{more_flag, sender};
-use std::io;
 use syscost_sys::socket;
 
-pub struct SendFields;
+pub static SEND_FIELDS: PlainCalls = PlainCalls {
+    about: About {
+        id: "send_fields",
+        title: "two-copy, 8 sends",
+        summary: "eight send(2) calls, one a field",
+        source: "send(2)",
+        in_default: true,
+        axes: &[MSG_MORE],
+        ..About::of(Sending::of(Packing::PerField, Handover::Copied, Reuse::AtReturn))
+    },
+    messages_held: |per_call| 1 + per_call,
+    start,
+};
 
-impl Mechanism for SendFields {
-    fn about(&self) -> About<Sending> {
-        About {
-            id: "send_fields",
-            title: "two-copy, 8 sends",
-            summary: "eight send(2) calls, one a field",
-            source: "send(2)",
-            in_default: true,
-            axes: &[MSG_MORE],
-            ..About::of(Sending::of(Packing::PerField, Handover::Copied, Reuse::AtReturn))
-        }
-    }
-
-    fn plain_calls(&self) -> bool {
-        true
-    }
-
-    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
-        let SenderSetup { socket, message, point } = setup;
-        let flags = more_flag(point);
-        Ok(sender(point, move || {
-            let mut fields = message.fields().iter();
-            fields.try_fold(0, |calls, field| Ok(calls + socket::send_all(socket, field, flags)?))
-        }))
-    }
+fn start(setup: SenderSetup<'_>) -> Box<dyn Sender> {
+    let SenderSetup { socket, message, point } = setup;
+    let flags = more_flag(point);
+    sender(point, move || {
+        let mut fields = message.fields().iter();
+        fields.try_fold(0, |calls, field| Ok(calls + socket::send_all(socket, field, flags)?))
+    })
 }

@@ -4,7 +4,7 @@
 //! Source: sendmsg(2), writev(2).
 
 use super::{
-    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Mechanism, Packing, Reuse, Sender, SenderSetup, Sending,
+    About, Handover, MESSAGES_PER_CALL, MSG_MORE, Packing, PlainCalls, Reuse, Sender, SenderSetup, Sending,
 };
 use super::{copies, fields, more_flag, per_call, sender};
 use crate::message::Message;
@@ -13,35 +13,25 @@ use std::os::fd::RawFd;
 use syscost_core::axis::Point;
 use syscost_sys::socket::Gather;
 
-pub struct SendMsg;
+pub static SENDMSG: PlainCalls = PlainCalls {
+    about: About {
+        id: "sendmsg",
+        title: "one-copy",
+        aliases: &["one-copy"],
+        summary: "one sendmsg(2) with eight iovecs: the kernel gathers the fields",
+        source: "sendmsg(2)",
+        in_default: true,
+        axes: &[MESSAGES_PER_CALL, MSG_MORE],
+        ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))
+    },
+    messages_held: |per_call| per_call,
+    start,
+};
 
-impl Mechanism for SendMsg {
-    fn about(&self) -> About<Sending> {
-        About {
-            id: "sendmsg",
-            title: "one-copy",
-            aliases: &["one-copy"],
-            summary: "one sendmsg(2) with eight iovecs: the kernel gathers the fields",
-            source: "sendmsg(2)",
-            in_default: true,
-            axes: &[MESSAGES_PER_CALL, MSG_MORE],
-            ..About::of(Sending::of(Packing::ByKernel, Handover::Copied, Reuse::AtReturn))
-        }
-    }
-
-    fn messages_held(&self, point: &Point) -> u64 {
-        per_call(point)
-    }
-
-    fn plain_calls(&self) -> bool {
-        true
-    }
-
-    fn start(&self, setup: SenderSetup<'_>) -> io::Result<Box<dyn Sender>> {
-        let (socket, flags) = (setup.socket, more_flag(setup.point));
-        let mut gathered = Gathered::new(setup.message, setup.point);
-        Ok(sender(setup.point, move || gathered.send(socket, flags)))
-    }
+fn start(setup: SenderSetup<'_>) -> Box<dyn Sender> {
+    let (socket, flags) = (setup.socket, more_flag(setup.point));
+    let mut gathered = Gathered::new(setup.message, setup.point);
+    sender(setup.point, move || gathered.send(socket, flags))
 }
 
 /// The fields of a call's messages as one list of pieces. Used by its methods alone: a closure that named its

@@ -36,7 +36,7 @@ fn some(names: &[String]) -> String {
 /// What the skipped cases share and the measured ones do not: `transfer mechanism=io_uring_send`.
 fn common(m: &Material, skips: &[&Skip]) -> String {
     let Some(first) = skips.first() else { return String::new() };
-    let measured = m.layouts.iter().find(|l| l.probe.about().id == first.probe);
+    let measured = m.layouts.iter().find(|l| first.probe == l.probe.about().id);
     let everywhere = |axis: &str, value: &Value| {
         measured.is_some_and(|l| l.cases.iter().all(|c| c.point.get(axis).is_none_or(|v| v == value)))
     };
