@@ -4,9 +4,8 @@
 //! What is remembered is bounded, because a file from a stranger may hold any number of names; a text that is
 //! not remembered has memory of its own and is the same name all the same.
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::{Serialize, Serializer};
-use std::borrow::Borrow;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::{Borrow, Cow};
 use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
@@ -110,21 +109,10 @@ impl Serialize for Name {
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
-        deserializer.deserialize_str(NameVisitor)
-    }
-}
-
-struct NameVisitor;
-
-impl Visitor<'_> for NameVisitor {
-    type Value = Name;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
-        Ok(text.into())
+        /// Borrowed where the text is there as it is: a record has a million of them.
+        #[derive(Deserialize)]
+        struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+        Text::deserialize(deserializer).map(|Text(text)| (*text).into())
     }
 }
 

@@ -14,16 +14,23 @@ macro_rules! quantities {
     };
 }
 
-/// Metrics as a table: `"id", unit, which direction is good, "title", "help", the function of a sample;`.
+/// Metrics as a table: `"id", unit, which direction is good, "title", "help", the function of a sample;`. Without
+/// a function: the quantity of this name, or of this name in nanoseconds.
 macro_rules! metrics {
-    ($($id:expr, $unit:ident, $better:ident, $title:expr, $help:expr, $of:expr;)+) => {
+    (@of $id:literal) => {
+        |s, _| s.get($id).or_else(|| s.get(concat!($id, "_ns")))
+    };
+    (@of $id:literal, $of:expr) => {
+        $of
+    };
+    ($($id:literal, $unit:ident, $better:ident, $title:expr, $help:expr $(, $of:expr)?;)+) => {
         &[$(syscost_core::sample::Metric {
             id: $id,
             title: $title,
             unit: syscost_core::units::Unit::$unit,
             better: syscost_core::sample::Better::$better,
             help: $help,
-            of: $of,
+            of: $crate::probe::metrics!(@of $id $(, $of)?),
         }),+]
     };
 }
@@ -39,6 +46,10 @@ pub struct Figures {
 }
 
 impl Figures {
+    pub fn of(quantities: &[Quantity], metrics: &[Metric], decisive: &'static [&'static str]) -> Figures {
+        Figures { quantities: quantities.to_vec(), metrics: metrics.to_vec(), decisive }
+    }
+
     /// Of an operation of nanoseconds, timed in batches ([`super::batch::batches`]).
     pub fn of_batches() -> Figures {
         Figures { metrics: cost::NANOSECOND.to_vec(), ..Figures::of_single_operations() }
@@ -46,7 +57,7 @@ impl Figures {
 
     /// Of an operation of microseconds and more, each timed for itself.
     pub fn of_single_operations() -> Figures {
-        Figures { quantities: cost::QUANTITIES.to_vec(), metrics: cost::SYSTEM.to_vec(), decisive: &["cost"] }
+        Figures::of(cost::QUANTITIES, cost::SYSTEM, &["cost"])
     }
 
     /// These, and others beside them.

@@ -118,8 +118,7 @@ impl Probe for FileCache {
             },
             metrics! {
                 "cached_share", Ratio, Neither, "share of the file that is cached",
-                    "share of the file's bytes in the page cache after the first reading",
-                    |s, _| s.get("cached_share");
+                    "share of the file's bytes in the page cache after the first reading";
             },
         )
     }

@@ -5,7 +5,7 @@
 
 use super::batch::settle_on_one_cpu;
 use super::hierarchy::Hierarchy;
-use super::passes::{self, bandwidth};
+use super::passes;
 use super::prediction::{Account, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
@@ -79,11 +79,7 @@ impl Probe for MemoryMountain {
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: passes::QUANTITIES.to_vec(),
-            metrics: vec![bandwidth("bytes of the words read, by the time that it took")],
-            decisive: &["bandwidth"],
-        }
+        passes::figures("bytes of the words read, by the time that it took")
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {

@@ -4,7 +4,7 @@
 //! supplies a body that makes N passes; nothing is printed or allocated inside a window.
 
 use super::batch::calibrate;
-use super::{Task, Window};
+use super::{Figures, Task, Window};
 use crate::probe::quantities;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
@@ -21,16 +21,11 @@ pub const QUANTITIES: &[Quantity] = quantities! {
     "involuntary_switches", Count, "times that a measuring thread was put aside in the window";
 };
 
-/// The headline of every rate of memory.
-pub const fn bandwidth(help: &'static str) -> Metric {
-    Metric {
-        id: "bandwidth",
-        title: "bandwidth",
-        unit: Unit::BytesPerSecond,
-        better: Better::Higher,
-        help,
-        of: rate,
-    }
+/// Those of every rate of memory.
+pub fn figures(help: &'static str) -> Figures {
+    let (unit, better) = (Unit::BytesPerSecond, Better::Higher);
+    let bandwidth = Metric { id: "bandwidth", title: "bandwidth", unit, better, help, of: rate };
+    Figures::of(QUANTITIES, &[bandwidth], &["bandwidth"])
 }
 
 fn rate(sample: &Sample, _: &Point) -> Option<f64> {
@@ -113,6 +108,6 @@ mod tests {
             assert!(window.elapsed_ns >= 100_000.0);
         }
         let sample = Sample { bytes: 500.0, elapsed_ns: 1e9, ..Sample::default() };
-        assert_eq!((bandwidth("").of)(&sample, &Point::default()), Some(500.0));
+        assert_eq!((figures("").metrics[0].of)(&sample, &Point::default()), Some(500.0));
     }
 }

@@ -130,10 +130,10 @@ pub trait Receive: Sync {
 syscost_core::registry! {
     /// Every receiver, in the order of reports.
     pub static ALL: dyn Receive = [
-        recv::Recv,
+        recv::RECV,
         recvmsg::RecvMsg,
         tcp_zerocopy_receive::TcpZerocopyReceive,
-        recv_trunc::RecvTrunc,
+        recv_trunc::RECV_TRUNC,
         splice_null::SpliceNull,
         io_uring_recv::IoUringRecv,
         io_uring_recv_zc::IO_URING_RECV_ZC,
@@ -143,7 +143,7 @@ syscost_core::registry! {
 
 /// recv(2) into one buffer: what the others are compared with.
 pub fn control() -> &'static dyn Receive {
-    &recv::Recv
+    &recv::RECV
 }
 
 pub fn find(id: &str) -> Option<&'static dyn Receive> {

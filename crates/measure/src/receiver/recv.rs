@@ -11,53 +11,56 @@ use syscost_sys::{buffer::Buffer, socket};
 /// the kernel copies from. 32 KiB to 512 KiB make no difference that can be told here.
 pub const BUFFER_BYTES: usize = 128 * 1024;
 
-pub struct Recv;
+pub static RECV: BufferReceive = BufferReceive {
+    about: About {
+        id: "recv",
+        title: "recv",
+        summary: "recv(2) into one large reused buffer",
+        source: "recv(2)",
+        in_default: true,
+        axes: options::OF_RECV,
+        ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
+    },
+    flags: 0,
+};
 
-impl Receive for Recv {
+/// A receiver by recv(2).
+pub struct BufferReceive {
+    pub about: About<Receiving>,
+    /// MSG_TRUNC, or nothing.
+    pub flags: libc::c_int,
+}
+
+impl Receive for BufferReceive {
     fn about(&self) -> About<Receiving> {
-        About {
-            id: "recv",
-            title: "recv",
-            summary: "recv(2) into one large reused buffer",
-            source: "recv(2)",
-            in_default: true,
-            axes: options::OF_RECV,
-            ..About::of(Receiving::of(Delivery::Copied, MemoryOwner::Receiver))
-        }
+        self.about
     }
 
     fn decodes(&self) -> bool {
-        true
+        self.flags == 0
     }
 
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
-        Ok(Box::new(BufferReader::new(setup, 0)))
-    }
-}
-
-/// Reads into one buffer, or with MSG_TRUNC into nothing.
-pub struct BufferReader {
-    socket: RawFd,
-    waiting: ReceiveWait,
-    /// MSG_TRUNC, or nothing.
-    flags: libc::c_int,
-    buffer: Buffer,
-    filled: usize,
-    dropped: u64,
-}
-
-impl BufferReader {
-    pub fn new(setup: ReceiverSetup<'_>, flags: libc::c_int) -> BufferReader {
-        BufferReader {
+        Ok(Box::new(BufferReader {
             socket: setup.socket,
             waiting: ReceiveWait::of(setup.point),
-            flags,
+            flags: self.flags,
             // With MSG_TRUNC never written, so no page of it is ever there; a kernel that did copy would be safe.
             buffer: Buffer::zeroed(BUFFER_BYTES, PAGE),
             filled: 0,
             dropped: 0,
-        }
+        }))
     }
+}
+
+/// Reads into one buffer, or with MSG_TRUNC into nothing.
+struct BufferReader {
+    socket: RawFd,
+    waiting: ReceiveWait,
+    flags: libc::c_int,
+    buffer: Buffer,
+    filled: usize,
+    dropped: u64,
 }
 
 impl Receiver for BufferReader {

@@ -5,25 +5,17 @@
 //! copy differs. Source: tcp(7), MSG_TRUNC.
 
 use super::options;
-use super::recv::BufferReader;
-use super::{About, Delivery, MemoryOwner, Receive, Receiver, ReceiverSetup, Receiving};
-use std::io;
+use super::recv::BufferReceive;
+use super::{About, Delivery, MemoryOwner, Receiving};
 
-pub struct RecvTrunc;
-
-impl Receive for RecvTrunc {
-    fn about(&self) -> About<Receiving> {
-        About {
-            id: "recv_trunc",
-            title: "discards: upper bound",
-            summary: "recv(2) with MSG_TRUNC: the bytes are dropped in the kernel and copied to nobody",
-            source: "tcp(7), MSG_TRUNC",
-            axes: options::OF_RECV,
-            ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
-        }
-    }
-
-    fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
-        Ok(Box::new(BufferReader::new(setup, libc::MSG_TRUNC)))
-    }
-}
+pub static RECV_TRUNC: BufferReceive = BufferReceive {
+    about: About {
+        id: "recv_trunc",
+        title: "discards: upper bound",
+        summary: "recv(2) with MSG_TRUNC: the bytes are dropped in the kernel and copied to nobody",
+        source: "tcp(7), MSG_TRUNC",
+        axes: options::OF_RECV,
+        ..About::of(Receiving::of(Delivery::Discarded, MemoryOwner::Nobody))
+    },
+    flags: libc::MSG_TRUNC,
+};

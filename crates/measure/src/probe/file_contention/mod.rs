@@ -73,11 +73,9 @@ impl Probe for FileContention {
             readers::QUANTITIES,
             metrics! {
                 "total_rate", BytesPerSecond, Higher, "rate of all processes",
-                    "bytes read per second by all processes together",
-                    |s, _| s.get("total_rate");
+                    "bytes read per second by all processes together";
                 "slowest_process", Nanoseconds, Lower, "slowest process",
-                    "the largest of the processes' median times of a read: how unfairly they are served",
-                    |s, _| s.get("slowest_process_ns");
+                    "the largest of the processes' median times of a read: how unfairly they are served";
             },
         )
     }

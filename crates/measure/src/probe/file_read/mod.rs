@@ -110,11 +110,9 @@ impl Probe for FileRead {
                         (ns > 0.0).then(|| super::blocks::BLOCK_BYTES as f64 * 1e9 / ns)
                     };
                 "file_share", Ratio, Neither, "share of the file read",
-                    "share of the file that a pass read before its time was over",
-                    |s, _| s.get("file_share");
+                    "share of the file that a pass read before its time was over";
                 "cached_per_read", Ratio, Neither, "blocks cached per block read",
-                    "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead",
-                    |s, _| s.get("cached_per_read");
+                    "blocks in the page cache after a pass over blocks read: 1 where nothing was read ahead";
             },
         )
     }

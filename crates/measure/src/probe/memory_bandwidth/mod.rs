@@ -7,7 +7,7 @@
 mod words;
 
 use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
-use super::passes::{self, bandwidth};
+use super::passes;
 use super::prediction::{Account, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
@@ -159,15 +159,7 @@ impl Probe for MemoryBandwidth {
     }
 
     fn figures(&self) -> Figures {
-        Figures {
-            quantities: passes::QUANTITIES.to_vec(),
-            metrics: {
-                vec![bandwidth(
-                    "payload by time, all threads together; the bytes that a copy copies count once",
-                )]
-            },
-            decisive: &["bandwidth"],
-        }
+        passes::figures("payload by time, all threads together; the bytes that a copy copies count once")
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {

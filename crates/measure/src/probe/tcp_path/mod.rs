@@ -110,7 +110,7 @@ impl Probe for TcpPath {
     }
 
     fn figures(&self) -> Figures {
-        Figures { quantities: QUANTITIES.to_vec(), metrics: METRICS.to_vec(), decisive: &["cost"] }
+        Figures::of(QUANTITIES, METRICS, &["cost"])
     }
 
     fn rights(&self, _: &str) -> Rights {

@@ -172,8 +172,7 @@ pub const METRICS: &[Metric] = metrics! {
         "times per message that the receiver was preempted",
         |s, _| per(s, "receiver_involuntary_switches", "receiver_messages");
     "retransmits", Count, Lower, "retransmitted segments",
-        "segments retransmitted in a sample",
-        |s, _| s.get("retransmits");
+        "segments retransmitted in a sample";
     "data_segments_per_message", Count, Lower, "segments per message",
         "segments of at most the maximum segment size that carried the message (the kernel may handle many at once)",
         |s, _| per(s, "sender_data_segments", "sender_messages");
