@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
     fn visit(&mut self, index: usize, round: u32) -> Result<bool> {
         let case = &self.plan.cases[index];
         self.forecast(index)?;
-        let before = (Instant::now(), noise::NoiseReading::now());
+        let before = (Instant::now(), noise::Noise::now());
         let terms = RoundOptions {
             timing: self.spec.timing,
             tsc_hz: self.tsc_hz,
@@ -250,7 +250,7 @@ impl<'a> Session<'a> {
         match worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples) {
             Ok(done) => {
                 let took = before.0.elapsed();
-                let noise = noise::NoiseReading::now().since(&before.1);
+                let noise = noise::Noise::now().since(&before.1);
                 self.note_quota(&noise, index);
                 let marks = marks(&noise);
                 let samples = self.keep(index, round, done, marks)?;
@@ -300,7 +300,7 @@ impl<'a> Session<'a> {
     }
 
     /// A used-up CPU quota slows every sample of a container alike: the run says so, and goes on.
-    fn note_quota(&mut self, noise: &noise::NoiseBetween, case: usize) {
+    fn note_quota(&mut self, noise: &noise::Noise, case: usize) {
         if noise.throttled_periods.is_none_or(|periods| periods == 0) {
             return;
         }
@@ -347,7 +347,7 @@ fn with_samples(done: RoundResult) -> Result<RoundResult, RoundError> {
 }
 
 /// Why a round's samples are suspect.
-fn marks(between: &noise::NoiseBetween) -> Vec<String> {
+fn marks(between: &noise::Noise) -> Vec<String> {
     let cpus: Vec<usize> = between.steal_ns_by_cpu.keys().copied().collect();
     let seen = [
         ("steal", between.steal_fraction(&cpus).is_some_and(|share| share > STEAL_LIMIT)),
@@ -374,9 +374,9 @@ mod tests {
 
     #[test]
     fn a_machine_that_slept_or_was_disturbed_marks_the_round() {
-        let quiet = noise::NoiseBetween::default();
+        let quiet = noise::Noise::default();
         assert!(marks(&quiet).is_empty());
-        let slept = noise::NoiseBetween { suspended_ns: 3_000_000_000, ..quiet };
+        let slept = noise::Noise { suspended_ns: 3_000_000_000, ..quiet };
         assert_eq!(marks(&slept), ["suspended"]);
     }
 

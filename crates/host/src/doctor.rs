@@ -12,7 +12,7 @@ mod system;
 use super::counters::{self, Counters};
 use super::files::Root;
 use super::namespaces::{self, NamespaceRights};
-use super::noise::{NoiseBetween, NoiseReading};
+use super::noise::Noise;
 use super::topology::Topology;
 use super::{Unavailable, clock, scratch};
 pub use path::path;
@@ -56,7 +56,7 @@ pub struct HostCheck {
 /// What can only be found by running here.
 #[derive(Debug)]
 pub struct Live {
-    noise: NoiseBetween,
+    noise: Noise,
     topology: Topology,
     clock: clock::ClockReading,
     tick_invariant: Option<bool>,
@@ -75,9 +75,9 @@ pub struct Live {
 impl Live {
     /// Takes a quarter of a second, most of it asleep.
     pub fn measure() -> Live {
-        let before = NoiseReading::now();
+        let before = Noise::now();
         sleep(WATCH);
-        let noise = NoiseReading::now().since(&before);
+        let noise = Noise::now().since(&before);
         let counter = clock::tick_counter();
         let directory = std::env::current_dir().unwrap_or_else(|_| ".".into());
         Live {

@@ -32,12 +32,12 @@ impl Sources {
         Sources { thermal, cgroup_stat, root }
     }
 
-    pub fn read(&self) -> NoiseReading {
+    pub fn read(&self) -> Noise {
         let (throttled_periods, throttled_ns) = self.cgroup();
-        NoiseReading {
-            at_ns: monotonic_ns(),
+        Noise {
+            elapsed_ns: monotonic_ns(),
             busy_ns: self.busy(),
-            steal_ns: self.steal(),
+            steal_ns_by_cpu: self.steal().unwrap_or_default(),
             throttle_events: self.throttle_events(),
             throttled_periods,
             throttled_ns,
@@ -59,8 +59,7 @@ impl Sources {
         };
         // The first line is the sum, and starts with `cpu` and a blank.
         let lines = stat.lines().filter(|line| !line.starts_with("cpu "));
-        let steal: BTreeMap<usize, u64> = lines.filter_map(of_line).collect();
-        (!steal.is_empty()).then_some(steal)
+        Some(lines.filter_map(of_line).collect())
     }
 
     /// Time in which CPUs worked for anybody: user, nice, system, irq, softirq.
@@ -90,62 +89,40 @@ impl Sources {
     }
 }
 
-/// Counters at one moment.
+/// What the machine counts since it was started, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct NoiseReading {
-    pub at_ns: u64,
-    /// Work of all processes on all CPUs since boot.
+pub struct Noise {
+    pub elapsed_ns: u64,
+    /// Work of all processes on all CPUs, this one included.
     pub busy_ns: Option<u64>,
-    /// CPU -> stolen time since boot.
-    pub steal_ns: Option<BTreeMap<usize, u64>>,
+    /// CPU -> stolen time; empty where the machine does not say.
+    pub steal_ns_by_cpu: BTreeMap<usize, u64>,
     /// Thermal throttling events of all cores and packages.
     pub throttle_events: Option<u64>,
     /// Periods in which the control group's CPU quota was used up.
     pub throttled_periods: Option<u64>,
     pub throttled_ns: Option<u64>,
-    /// Runnable tasks, averaged over a minute.
-    pub load_average: Option<f64>,
-    /// Time that the machine has slept since boot.
-    pub suspended_ns: u64,
-}
-
-/// What happened between two readings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NoiseBetween {
-    pub elapsed_ns: u64,
-    /// Work of all processes, this one included.
-    pub busy_ns: Option<u64>,
-    /// Sum over all CPUs.
-    pub steal_ns: Option<u64>,
-    pub steal_ns_by_cpu: BTreeMap<usize, u64>,
-    pub throttle_events: Option<u64>,
-    pub throttled_periods: Option<u64>,
-    pub throttled_ns: Option<u64>,
-    /// At the later moment.
+    /// Runnable tasks, averaged over the last minute.
     pub load_average: Option<f64>,
     /// Time that the machine slept.
     pub suspended_ns: u64,
 }
 
-impl NoiseReading {
-    pub fn now() -> NoiseReading {
+impl Noise {
+    pub fn now() -> Noise {
         static SOURCES: OnceLock<Sources> = OnceLock::new();
         SOURCES.get_or_init(|| Sources::at(Root::here())).read()
     }
 
-    pub fn since(&self, earlier: &NoiseReading) -> NoiseBetween {
+    pub fn since(&self, earlier: &Noise) -> Noise {
         // A CPU that went offline takes its count with it: what cannot be a difference is left out.
         let between = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
-        let empty = BTreeMap::new();
-        let then = earlier.steal_ns.as_ref().unwrap_or(&empty);
-        let by_cpu = self.steal_ns.iter().flatten();
-        let by_cpu = by_cpu.filter_map(|(cpu, now)| Some((*cpu, now.checked_sub(*then.get(cpu)?)?)));
-        let steal_ns_by_cpu: BTreeMap<usize, u64> = by_cpu.collect();
-        NoiseBetween {
-            elapsed_ns: self.at_ns.saturating_sub(earlier.at_ns),
+        let of_cpu =
+            |(cpu, now): (&usize, &u64)| Some((*cpu, now.checked_sub(*earlier.steal_ns_by_cpu.get(cpu)?)?));
+        Noise {
+            elapsed_ns: self.elapsed_ns.saturating_sub(earlier.elapsed_ns),
             busy_ns: between(self.busy_ns, earlier.busy_ns),
-            steal_ns: (!steal_ns_by_cpu.is_empty()).then(|| steal_ns_by_cpu.values().sum()),
-            steal_ns_by_cpu,
+            steal_ns_by_cpu: self.steal_ns_by_cpu.iter().filter_map(of_cpu).collect(),
             throttle_events: between(self.throttle_events, earlier.throttle_events),
             throttled_periods: between(self.throttled_periods, earlier.throttled_periods),
             throttled_ns: between(self.throttled_ns, earlier.throttled_ns),
@@ -153,9 +130,7 @@ impl NoiseReading {
             suspended_ns: self.suspended_ns.saturating_sub(earlier.suspended_ns),
         }
     }
-}
 
-impl NoiseBetween {
     /// Stolen share of the time of these CPUs (of all, if none is named).
     pub fn steal_fraction(&self, cpus: &[usize]) -> Option<f64> {
         let chosen = |cpu: &usize| cpus.is_empty() || cpus.contains(cpu);
@@ -195,6 +170,10 @@ mod tests {
         format!("cpu  200 0 100 1800 2 0 4 {} 0 0\n{}{}intr 5\n", steal[0] + steal[1], line(0), line(1))
     }
 
+    fn stolen(noise: &Noise) -> u64 {
+        noise.steal_ns_by_cpu.values().sum()
+    }
+
     #[test]
     fn differences_on_a_quiet_and_on_a_disturbed_machine() {
         let machine = Machine::empty();
@@ -210,21 +189,21 @@ mod tests {
         assert_eq!(before.busy_ns, Some(304 * 1_000_000_000 / clock_ticks_per_second()));
         let quiet = sources.read().since(&before);
         assert_eq!(quiet.busy_ns, Some(0));
-        assert_eq!((quiet.steal_ns, quiet.throttle_events, quiet.throttled_ns), (Some(0), Some(0), Some(0)));
+        assert_eq!((stolen(&quiet), quiet.throttle_events, quiet.throttled_ns), (0, Some(0), Some(0)));
         assert_eq!(quiet.load_average, Some(1.25));
 
         machine.write("proc/stat", &stat([10, 50]));
         machine.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "8\n");
         machine.write(group, "usage_usec 5\nnr_periods 9\nnr_throttled 5\nthrottled_usec 90\n");
         let mut after = sources.read();
-        after.at_ns = before.at_ns + 1_000_000_000;
+        after.elapsed_ns = before.elapsed_ns + 1_000_000_000;
         let noise = after.since(&before);
-        assert_eq!(noise.steal_ns, Some(30 * 1_000_000_000 / clock_ticks_per_second()));
+        assert_eq!(stolen(&noise), 30 * 1_000_000_000 / clock_ticks_per_second());
         assert_eq!(noise.throttle_events, Some(5));
         assert_eq!(noise.throttled_periods, Some(3));
         assert_eq!(noise.throttled_ns, Some(20_000));
         assert_eq!(noise.steal_fraction(&[0]), Some(0.0));
-        let stolen = noise.steal_ns.unwrap() as f64 / 1e9;
+        let stolen = stolen(&noise) as f64 / 1e9;
         assert_eq!(noise.steal_fraction(&[1]), Some(stolen));
         assert_eq!(noise.steal_fraction(&[]), Some(stolen / 2.0));
     }
@@ -234,15 +213,15 @@ mod tests {
         let sources = Sources::at(Machine::empty().root());
         let reading = sources.read();
         let noise = reading.since(&reading);
-        assert_eq!(noise, NoiseBetween { elapsed_ns: 0, ..NoiseBetween::default() });
+        assert_eq!(noise, Noise::default());
         assert_eq!(noise.steal_fraction(&[]), None);
         assert_eq!(cpu_quota(&Machine::empty().root()), None);
     }
 
     #[test]
     fn counters_that_went_backwards_are_unknown() {
-        let later = NoiseReading { throttle_events: Some(1), ..NoiseReading::default() };
-        let earlier = NoiseReading { throttle_events: Some(5), ..NoiseReading::default() };
+        let later = Noise { throttle_events: Some(1), ..Noise::default() };
+        let earlier = Noise { throttle_events: Some(5), ..Noise::default() };
         assert_eq!(later.since(&earlier).throttle_events, None);
     }
 
@@ -266,8 +245,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let before = NoiseReading::now();
-        let noise = NoiseReading::now().since(&before);
+        let before = Noise::now();
+        let noise = Noise::now().since(&before);
         assert!(noise.load_average.is_some_and(|load| load >= 0.0), "{noise:?}");
     }
 }

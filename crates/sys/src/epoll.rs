@@ -31,13 +31,11 @@ impl Epoll {
     }
 
     pub fn remove(&mut self, fd: RawFd) -> io::Result<()> {
-        // Before Linux 2.6.9 it had to be a pointer to something.
-        let mut event = libc::epoll_event { events: 0, u64: 0 };
-        self.control(libc::EPOLL_CTL_DEL, fd, &raw mut event)
+        self.control(libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut())
     }
 
     fn control(&mut self, what: libc::c_int, fd: RawFd, event: *mut libc::epoll_event) -> io::Result<()> {
-        // SAFETY: the callers' event is live, and the kernel only reads it.
+        // SAFETY: the callers' event is live or not read, and the kernel only reads it.
         let result = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }

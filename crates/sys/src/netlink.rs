@@ -36,16 +36,12 @@ pub struct Addressed {
 
 /// This side's address: `Local` on a link between two points, where `Address` is the other's.
 fn own_address(message: &AddressMessage) -> Option<IpAddr> {
-    let local = message.attributes.iter().find_map(|attribute| match attribute {
-        AddressAttribute::Local(address) => Some(*address),
+    let known = message.attributes.iter().filter_map(|attribute| match attribute {
+        AddressAttribute::Local(address) => Some((0, *address)),
+        AddressAttribute::Address(address) => Some((1, *address)),
         _ => None,
     });
-    local.or_else(|| {
-        message.attributes.iter().find_map(|attribute| match attribute {
-            AddressAttribute::Address(address) => Some(*address),
-            _ => None,
-        })
-    })
+    known.min_by_key(|(rank, _)| *rank).map(|(_, address)| address)
 }
 
 /// A socket in the network namespace that the thread was in when it opened it.

@@ -28,12 +28,12 @@ fn quiet() -> (Machine, Live) {
     machine.write("proc/sys/net/ipv4/tcp_congestion_control", "cubic\n");
     let topology = Topology::read_from(&machine.root(), &(0..8).collect::<Vec<_>>());
     let live = Live {
-        noise: NoiseBetween {
+        noise: Noise {
             elapsed_ns: 200_000_000,
             busy_ns: Some(10_000_000),
             steal_ns_by_cpu: (0..8).map(|cpu| (cpu, 0)).collect(),
             load_average: Some(0.1),
-            ..NoiseBetween::default()
+            ..Noise::default()
         },
         topology,
         clock: clock::ClockReading {

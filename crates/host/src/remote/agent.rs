@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use syscost_sys::clock::unix_ns;
 use syscost_sys::{process, program};
@@ -88,13 +88,12 @@ impl Read for AgentInput {
 struct AgentOutput(Arc<Mutex<File>>);
 
 impl AgentOutput {
-    fn write(&self, channel: u32, payload: &[u8]) -> io::Result<()> {
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        frame::write(&mut *file, channel, payload)
+    fn file(&self) -> MutexGuard<'_, File> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn say<T: serde::Serialize>(&self, what: &T) -> io::Result<()> {
-        self.write(CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
+        frame::say(&mut *self.file(), what)
     }
 }
 
@@ -145,7 +144,7 @@ impl Agent {
         std::thread::Builder::new().spawn(move || {
             let mut piece = vec![0; PIECE];
             while let Ok(length @ 1..) = said.read(&mut piece) {
-                if output.write(channel, &piece[..length]).is_err() {
+                if frame::write(&mut *output.file(), channel, &piece[..length]).is_err() {
                     return;
                 }
             }
@@ -153,7 +152,7 @@ impl Agent {
             let _ = errors.take(LAST_WORDS_BYTES).read_to_end(&mut words);
             let words = String::from_utf8_lossy(&words).trim().to_string();
             let _ = output.say(&AgentMessage::Ended { channel, words });
-            let _ = output.write(channel, &[]);
+            let _ = frame::write(&mut *output.file(), channel, &[]);
         })?;
         self.workers.insert(channel, AgentWorker { child, input });
         Ok(())

@@ -112,28 +112,40 @@ pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Option<Strin
 
 /// The next frame; `Ok(None)` at a clean end.
 pub fn read(input: &mut impl Read) -> io::Result<Option<(u32, Vec<u8>)>> {
-    let mut head = [0; 8];
-    let mut got = 0;
-    while got < head.len() {
-        match input.read(&mut head[got..]) {
-            Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(n) => got += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let Some(head) = head::<8>(input)? else { return Ok(None) };
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (channel, length) = (word(0), word(4) as usize);
     if length > LARGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a frame of syscost"));
     }
-    let mut payload = Vec::new();
-    input.take(length as u64).read_to_end(&mut payload)?;
-    if payload.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    Ok(Some((channel, body(input, length)?)))
+}
+
+/// The head of a frame; `Ok(None)` at a clean end.
+pub fn head<const N: usize>(input: &mut impl Read) -> io::Result<Option<[u8; N]>> {
+    let mut head = [0; N];
+    let mut got = 0;
+    while got < N {
+        match input.read(&mut head[got..]) {
+            Ok(0) if got == 0 => return Ok(None),
+            Ok(0) => return Err(broken_off()),
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
-    Ok(Some((channel, payload)))
+    Ok(Some(head))
+}
+
+/// So many bytes, of which no more are made room for than come.
+pub fn body(input: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    input.take(length as u64).read_to_end(&mut body)?;
+    if body.len() < length { Err(broken_off()) } else { Ok(body) }
+}
+
+fn broken_off() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off in the middle of a frame")
 }
 
 pub fn understand<T: DeserializeOwned>(payload: &[u8]) -> io::Result<T> {

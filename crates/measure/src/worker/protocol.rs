@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 use syscost_host::Unavailable;
+use syscost_host::remote::frame;
 
 /// Refuse to speak with a worker of another version: the frames below may differ.
 pub const VERSION: u32 = 2;
@@ -56,17 +57,7 @@ pub fn write<T: Serialize>(out: &mut impl Write, frame: &T) -> io::Result<()> {
 
 /// Reads a frame; `Ok(None)` at a clean end of the stream.
 pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
-    let mut length = [0; 4];
-    let mut got = 0;
-    while got < length.len() {
-        match input.read(&mut length[got..]) {
-            Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(broken_off()),
-            Ok(n) => got += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let Some(length) = frame::head(input)? else { return Ok(None) };
     let length = u32::from_le_bytes(length) as usize;
     if length > LARGEST_FRAME {
         return Err(io::Error::new(
@@ -74,14 +65,7 @@ pub fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>>
             "what it says is no frame of the worker protocol",
         ));
     }
-    let mut body = Vec::new();
-    input.take(length as u64).read_to_end(&mut body)?;
-    if body.len() < length {
-        return Err(broken_off());
-    }
-    serde_json::from_slice(&body)
-        .map(Some)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("bad frame: {error}")))
+    frame::understand(&frame::body(input, length)?).map(Some)
 }
 
 /// Until when an answer is waited for. Time in which this process itself stood still (it was stopped,
@@ -112,10 +96,6 @@ impl Deadline {
             self.stood_still += longer;
         }
     }
-}
-
-fn broken_off() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "it broke off in the middle of a frame")
 }
 
 /// A pipe whose reads give up at a deadline or when the run is interrupted.
