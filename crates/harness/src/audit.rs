@@ -18,7 +18,7 @@ use syscost_host::Unavailable;
 use syscost_host::files::Root;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
-use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Tier, Watched};
+use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Watched};
 use syscost_measure::probe::{self, Copies, CopyTotals, Timing};
 use syscost_sys::signals;
 
@@ -100,7 +100,6 @@ impl Auditor {
             probe: case.probe.clone(),
             point: case.point.clone(),
             delivered_bytes: counted.delivered_bytes,
-            tier: Tier::Told,
             user_copied: counted.user_copied,
             framing_bytes: counted.framing_bytes,
             uncopied_out: counted.uncopied_out,
@@ -112,7 +111,7 @@ impl Auditor {
             functions: functions.flatten(),
             cpu,
             marks: marks.into_iter().collect(),
-            incomplete_rounds: 0,
+            ..Audit::default()
         };
         Ok(Audit { tier: audit.known_by(), ..audit })
     }

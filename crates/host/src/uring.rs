@@ -8,7 +8,7 @@ use std::io;
 use syscost_core::units::Unit;
 use syscost_sys::limit;
 use syscost_sys::uring::probe;
-use syscost_sys::uring::send::Way;
+use syscost_sys::uring::send::SendMode;
 
 /// Can a ring be made?
 pub fn available() -> Result<(), Unavailable> {
@@ -21,7 +21,7 @@ pub fn needs_right() -> bool {
 }
 
 /// Does this kernel take this way to send?
-pub fn sends(way: Way) -> Result<(), Unavailable> {
+pub fn sends(way: SendMode) -> Result<(), Unavailable> {
     available()?;
     probe::send(way).map_err(|error| refused("this way to send", &error, oldest(way)))
 }
@@ -54,7 +54,7 @@ fn refused(what: &str, error: &io::Error, since: &str) -> Unavailable {
 }
 
 /// The kernel that has all that the way asks for, for the remedy.
-fn oldest(way: Way) -> &'static str {
+fn oldest(way: SendMode) -> &'static str {
     match (way.zero_copy, way.gathered, way.registered) {
         (true, true, true) => "6.15",
         (true, ..) => "6.2",

@@ -11,12 +11,12 @@ const LINE_BYTES: usize = 128;
 
 /// `N` words, all 0 at first; children forked later see the same ones.
 #[derive(Debug)]
-pub struct Words<const N: usize>(MappedArea);
+pub struct SharedWords<const N: usize>(MappedArea);
 
-impl<const N: usize> Words<N> {
-    pub fn new() -> io::Result<Words<N>> {
+impl<const N: usize> SharedWords<N> {
+    pub fn new() -> io::Result<SharedWords<N>> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
-        MappedArea::map(N * LINE_BYTES, access, kind, -1).map(Words)
+        MappedArea::map(N * LINE_BYTES, access, kind, -1).map(SharedWords)
     }
 
     /// One word; panics beyond the last.
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_child_writes_what_its_parent_reads() {
-        let words = Words::<2>::new().unwrap();
+        let words = SharedWords::<2>::new().unwrap();
         // SAFETY: the child only stores into an atomic.
         let child = unsafe {
             child::fork(|| {

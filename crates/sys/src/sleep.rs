@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Sleeps for so long, whatever signals come.
 pub fn sleep(time: Duration) {
     let end = Instant::now() + time;
-    let ways: [fn(&Timespec) -> Result<(), Errno>; 2] = [by_clock, by_poll];
+    let ways: [fn(&Timespec) -> rustix::io::Result<()>; 2] = [by_clock, by_poll];
     let mut refused = 0;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -33,7 +33,7 @@ fn timespec(time: Duration) -> Timespec {
     Timespec::try_from(time).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }
 
-fn by_clock(time: &Timespec) -> Result<(), Errno> {
+fn by_clock(time: &Timespec) -> rustix::io::Result<()> {
     match clock_nanosleep_relative(ClockId::Monotonic, time) {
         NanosleepRelativeResult::Ok => Ok(()),
         NanosleepRelativeResult::Interrupted(_) => Err(Errno::INTR),
@@ -41,7 +41,7 @@ fn by_clock(time: &Timespec) -> Result<(), Errno> {
     }
 }
 
-fn by_poll(time: &Timespec) -> Result<(), Errno> {
+fn by_poll(time: &Timespec) -> rustix::io::Result<()> {
     poll(&mut [], Some(time)).map(drop)
 }
 

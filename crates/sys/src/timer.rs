@@ -3,8 +3,6 @@
 //! `None`: this processor has no such instruction. Sources: Intel SDM vol. 2 (RDTSC, RDTSCP,
 //! LFENCE), Arm ARM (CNTVCT_EL0, ISB).
 
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::{__rdtscp, _mm_lfence, _rdtsc};
 use std::hint::black_box;
 
 /// Reads the counter this often.
@@ -21,31 +19,56 @@ macro_rules! loops {
 }
 
 loops! {
-    // SAFETY: RDTSC exists on every x86-64 and Linux leaves it enabled for user mode.
-    "x86_64" RDTSC = || unsafe { _rdtsc() };
-    // SAFETY: as RDTSC; the pointer is to a live integer. Every 64-bit processor since 2007 has it.
-    "x86_64" RDTSCP = || unsafe { __rdtscp(&mut 0) };
-    "x86_64" LFENCE_RDTSC = || {
-        // SAFETY: as above; LFENCE is part of SSE2, which every x86-64 has.
-        unsafe {
-            _mm_lfence();
-            _rdtsc()
-        }
-    };
-    "x86_64" RDTSCP_LFENCE = || {
-        // SAFETY: as above.
-        unsafe {
-            let ticks = __rdtscp(&mut 0);
-            _mm_lfence();
-            ticks
-        }
-    };
+    "x86_64" RDTSC = x86::rdtsc;
+    "x86_64" RDTSCP = x86::rdtscp;
+    "x86_64" LFENCE_RDTSC = x86::lfence_rdtsc;
+    "x86_64" RDTSCP_LFENCE = x86::rdtscp_lfence;
     "aarch64" CNTVCT = crate::clock::ticks;
-    "aarch64" ISB_CNTVCT = || {
-        // SAFETY: ISB only waits for what came before it.
-        unsafe { core::arch::asm!("isb", options(nostack)) };
-        crate::clock::ticks()
-    };
+    "aarch64" ISB_CNTVCT = isb_cntvct;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use core::arch::x86_64::{__rdtscp, _mm_lfence, _rdtsc};
+
+    #[inline(always)]
+    pub fn rdtsc() -> u64 {
+        // SAFETY: RDTSC exists on every x86-64 and Linux leaves it enabled for user mode.
+        unsafe { _rdtsc() }
+    }
+
+    #[inline(always)]
+    pub fn rdtscp() -> u64 {
+        // SAFETY: as RDTSC; the pointer is to a live integer. Every 64-bit processor since 2007 has it.
+        unsafe { __rdtscp(&mut 0) }
+    }
+
+    #[inline(always)]
+    fn lfence() {
+        // SAFETY: LFENCE is part of SSE2, which every x86-64 has.
+        unsafe { _mm_lfence() }
+    }
+
+    #[inline(always)]
+    pub fn lfence_rdtsc() -> u64 {
+        lfence();
+        rdtsc()
+    }
+
+    #[inline(always)]
+    pub fn rdtscp_lfence() -> u64 {
+        let ticks = rdtscp();
+        lfence();
+        ticks
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn isb_cntvct() -> Option<u64> {
+    // SAFETY: ISB only waits for what came before it.
+    unsafe { core::arch::asm!("isb", options(nostack)) };
+    crate::clock::ticks()
 }
 
 #[inline(always)]

@@ -9,7 +9,7 @@ use syscost_measure::ledger::{Counts, Functions, Spent, Tier};
 pub const TOLERANCE: f64 = 0.001;
 
 /// The copies of one case. Bytes are those of the whole round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
     pub probe: Name,
     pub point: Point,
@@ -123,18 +123,8 @@ impl Audit {
             point,
             delivered_bytes,
             tier: if counts.is_some() { Tier::Traced } else { Tier::Told },
-            user_copied: 0,
-            framing_bytes: 0,
-            uncopied_out: 0,
-            completions: 0,
-            completions_copied: 0,
             counts,
-            uncounted: None,
-            functions: None,
-            no_functions: None,
-            cpu: None,
-            marks: Vec::new(),
-            incomplete_rounds: 0,
+            ..Audit::default()
         }
     }
 

@@ -15,7 +15,7 @@ pub use traced::{Ledger, Watched};
 use serde::{Deserialize, Serialize};
 
 /// How a ledger knows; the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
     /// Traced, and the kernel's functions themselves returned the same counts: two independent readings
     /// of the same round that agree.
@@ -25,6 +25,7 @@ pub enum Tier {
     #[serde(rename = "B")]
     Traced,
     /// Only what the kernel tells an ordinary user: completions and their flag. Copies are not verified.
+    #[default]
     #[serde(rename = "C")]
     Told,
 }

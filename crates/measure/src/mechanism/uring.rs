@@ -15,7 +15,7 @@ use syscost_core::axis::DefaultValues::Names;
 use syscost_core::axis::{Axis, NameAxis, Point};
 use syscost_host::{Unavailable, uring};
 use syscost_sys::buffer::Buffer;
-use syscost_sys::uring::send::{Line, Memory, Way};
+use syscost_sys::uring::send::{Memory, SendMode, SendQueue};
 
 /// Registered buffers.
 const REGISTERED: Axis = NameAxis::new("registered")
@@ -44,9 +44,9 @@ impl Uring {
         self.0.facts.handover == Handover::Referenced
     }
 
-    fn way(&self, point: &Point) -> Way {
+    fn way(&self, point: &Point) -> SendMode {
         let zero_copy = self.zero_copy();
-        Way {
+        SendMode {
             gathered: self.0.facts.packing == Packing::ByKernel,
             zero_copy,
             registered: zero_copy && point.text_at(REGISTERED.id) == Some("on"),
@@ -85,7 +85,7 @@ impl Mechanism for Uring {
         let reap_batch = setup.point.int_at(REAP_AXES[0].id).unwrap_or(1);
         let memory = (0..self.slots(setup.point)).map(|_| memory(&setup.message, way)).collect();
         let line =
-            Line::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
+            SendQueue::new(setup.socket, memory, call as usize, way).map_err(|error| match error.kind() {
                 io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), uring::cannot_lock(&error)),
                 _ => error,
             })?;
@@ -94,7 +94,7 @@ impl Mechanism for Uring {
 }
 
 /// A copy of the message as this way wants it to lie.
-fn memory(message: &Message, way: Way) -> Memory {
+fn memory(message: &Message, way: SendMode) -> Memory {
     if !way.gathered {
         return Memory::of(vec![contiguous(message, 1)]);
     }
@@ -124,7 +124,7 @@ fn memory(message: &Message, way: Way) -> Memory {
 }
 
 struct Submitter {
-    line: Line,
+    line: SendQueue,
     /// Messages of one submission.
     call: u64,
     /// Messages between two looks for notifications, and since the last one.
@@ -194,9 +194,9 @@ mod tests {
         let mut point = Point::default();
         point.set("registered", Value::text("on"));
         point.set("msg_more", Value::text("on"));
-        let lent = Way { zero_copy: true, registered: true, ..Way::default() };
+        let lent = SendMode { zero_copy: true, registered: true, ..SendMode::default() };
         assert_eq!(IO_URING_SEND_ZC.way(&point), lent);
-        let gathered = Way { gathered: true, flags: libc::MSG_MORE, ..Way::default() };
+        let gathered = SendMode { gathered: true, flags: libc::MSG_MORE, ..SendMode::default() };
         assert_eq!(IO_URING_SENDMSG.way(&point), gathered);
     }
 }

@@ -8,7 +8,7 @@ use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverS
 use std::io;
 use syscost_core::axis::Point;
 use syscost_host::{Unavailable, uring};
-use syscost_sys::uring::recv::Stream;
+use syscost_sys::uring::recv::MultishotReceive;
 
 /// Together as large as what stays in L2 beside what the kernel copies from.
 const BUFFERS: u16 = 8;
@@ -41,12 +41,12 @@ impl Receive for IoUringRecv {
     }
 
     fn start(&self, setup: ReceiverSetup<'_>) -> io::Result<Box<dyn Receiver>> {
-        Ok(Box::new(Multishot { stream: Stream::new(setup.socket, BUFFERS, BUFFER_BYTES)? }))
+        Ok(Box::new(Multishot { stream: MultishotReceive::new(setup.socket, BUFFERS, BUFFER_BYTES)? }))
     }
 }
 
 struct Multishot {
-    stream: Stream,
+    stream: MultishotReceive,
 }
 
 impl Receiver for Multishot {

@@ -29,7 +29,7 @@ struct Piece {
 }
 
 /// A multishot receive on one socket.
-pub struct Stream {
+pub struct MultishotReceive {
     ring: Ring,
     provided: Provided,
     /// What the last call took, in the stream's order.
@@ -40,14 +40,20 @@ pub struct Stream {
     ended: Option<i32>,
 }
 
-impl Stream {
+impl MultishotReceive {
     /// `buffers` (a power of two) of `buffer_bytes` each.
-    pub fn new(socket: RawFd, buffers: u16, buffer_bytes: usize) -> io::Result<Stream> {
+    pub fn new(socket: RawFd, buffers: u16, buffer_bytes: usize) -> io::Result<MultishotReceive> {
         // A completion for each buffer, and one that says that they ran out or that the stream ended.
         let mut ring = Ring::new(1, 2 * u32::from(buffers))?;
         ring.register_file(socket)?;
         let provided = Provided::new(&ring, buffers, buffer_bytes)?;
-        Ok(Stream { ring, provided, pieces: Vec::with_capacity(buffers.into()), armed: false, ended: None })
+        Ok(MultishotReceive {
+            ring,
+            provided,
+            pieces: Vec::with_capacity(buffers.into()),
+            armed: false,
+            ended: None,
+        })
     }
 
     /// Gives the buffers of the last call back and takes what has arrived, waiting for the first piece.
@@ -138,7 +144,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for MultishotReceive {
     /// A request that could not be taken back may still write: its buffers are kept, not freed.
     fn drop(&mut self) {
         if !self.disarm() {

@@ -27,7 +27,7 @@ const OTHERS: Duration = Duration::from_micros(100);
 
 /// How messages are handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct SendMode {
     /// IORING_OP_SENDMSG of all pieces; else IORING_OP_SEND of the only one.
     pub gathered: bool,
     /// The `_ZC` form, with usage reports.
@@ -51,7 +51,7 @@ pub struct SubmissionCounts {
 }
 
 /// Messages that are sent one after the other, round and round.
-pub struct Line {
+pub struct SendQueue {
     ring: Ring,
     slots: Box<[Slot]>,
     /// Messages of one submission: fewer than asked for once the kernel had no memory for more.
@@ -67,9 +67,9 @@ pub struct Line {
     refused_since: Option<Instant>,
 }
 
-impl Line {
+impl SendQueue {
     /// A line on this socket with these messages, of which one submission hands over up to `chain`.
-    pub fn new(socket: RawFd, messages: Vec<Memory>, chain: usize, way: Way) -> io::Result<Line> {
+    pub fn new(socket: RawFd, messages: Vec<Memory>, chain: usize, way: SendMode) -> io::Result<SendQueue> {
         let count = messages.len();
         let chain = chain.clamp(1, count.max(1));
         // A result and a notification for each message, and room for a chain's retries.
@@ -82,7 +82,7 @@ impl Line {
         for (index, slot) in slots.iter_mut().enumerate() {
             slot.prepare(index, way)?;
         }
-        Ok(Line {
+        Ok(SendQueue {
             ring,
             slots,
             longest: chain,
@@ -263,7 +263,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for SendQueue {
     /// The kernel may still read the messages if a send failed half way: then they are kept, not freed.
     fn drop(&mut self) {
         if self.missing > 0 || self.owed() {

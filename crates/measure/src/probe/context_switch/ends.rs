@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 use syscost_host::clock::{monotonic_ns, thread_usage};
 use syscost_host::topology::{Pinned, PinnedThread, pin_this_thread, was_moved};
-use syscost_sys::{affinity, child, shared::Words};
+use syscost_sys::{affinity, child, shared::SharedWords};
 
 /// Ends the answering end; every other token is below it.
 const STOP: u8 = u8::MAX;
@@ -24,7 +24,7 @@ const STARTED_ON: usize = 0;
 const ENDED_ON: usize = 1;
 const ANSWERED: usize = 2;
 /// CPUs are written one higher: 0 is "not yet".
-type Board = Words<3>;
+type Board = SharedWords<3>;
 
 /// The timed end of a pair whose other end answers every token.
 pub struct Ends<'a, W> {

@@ -9,7 +9,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use syscost_sys::call;
-use syscost_sys::shared::Words;
+use syscost_sys::shared::SharedWords;
 
 /// How long a sleeping end waits at most where the call can say so.
 const PATIENCE_NS: u64 = 5_000_000_000;
@@ -96,13 +96,13 @@ impl Wire for Eventfds {
 
 /// A word for each direction, and one of its own; its value is the token given last.
 pub struct Futexes {
-    words: Words<3>,
+    words: SharedWords<3>,
     shared: bool,
 }
 
 impl Wire for Futexes {
     fn new(processes: bool) -> io::Result<Futexes> {
-        Ok(Futexes { words: Words::new()?, shared: processes })
+        Ok(Futexes { words: SharedWords::new()?, shared: processes })
     }
 
     #[inline]

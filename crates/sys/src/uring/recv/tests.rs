@@ -26,7 +26,7 @@ fn every_byte_arrives_in_order_and_then_the_end() {
         let sent: Vec<u8> = (0..1_000_000usize).map(|i| (i * 7 + i / 251) as u8).collect();
         let bytes = sent.clone();
         let writer = std::thread::spawn(move || sender.write_all(&bytes).unwrap());
-        let mut stream = Stream::new(receiver.as_raw_fd(), buffers, buffer_bytes).unwrap();
+        let mut stream = MultishotReceive::new(receiver.as_raw_fd(), buffers, buffer_bytes).unwrap();
         let mut got = Vec::new();
         loop {
             let bytes = stream.receive().unwrap();
@@ -49,7 +49,7 @@ fn a_stream_that_waits_can_be_dropped() {
         return;
     }
     let (mut sender, receiver) = pair();
-    let mut stream = Stream::new(receiver.as_raw_fd(), 2, 4096).unwrap();
+    let mut stream = MultishotReceive::new(receiver.as_raw_fd(), 2, 4096).unwrap();
     sender.write_all(b"x").unwrap();
     assert_eq!(stream.receive().unwrap(), 1);
     assert!(stream.disarm(), "the kernel gave the buffers back");
@@ -61,7 +61,7 @@ fn an_error_of_the_connection_is_told() {
         return;
     }
     let (sender, receiver) = pair();
-    let mut stream = Stream::new(receiver.as_raw_fd(), 2, 4096).unwrap();
+    let mut stream = MultishotReceive::new(receiver.as_raw_fd(), 2, 4096).unwrap();
     socket2::SockRef::from(&sender).set_linger(Some(Duration::ZERO)).unwrap();
     drop(sender);
     assert_eq!(stream.receive().unwrap_err().raw_os_error(), Some(libc::ECONNRESET));

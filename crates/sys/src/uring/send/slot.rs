@@ -1,7 +1,7 @@
 //! One message of a line: its memory, what is left of it to send, and the requests that send it.
 
 use super::super::super::{buffer::Buffer, socket};
-use super::Way;
+use super::SendMode;
 use io_uring::{opcode, squeue, types};
 use std::io;
 use std::ops::Range;
@@ -50,7 +50,7 @@ pub struct Slot {
     left: usize,
     /// The whole message.
     bytes: usize,
-    way: Way,
+    way: SendMode,
     index: u16,
     /// The last of a chain, and one with others behind it. Made by `prepare`.
     last: squeue::Entry,
@@ -71,7 +71,7 @@ impl Slot {
             header,
             left: 0,
             bytes: 0,
-            way: Way::default(),
+            way: SendMode::default(),
             index: 0,
             last: nothing.clone(),
             linked: nothing,
@@ -83,7 +83,7 @@ impl Slot {
     }
 
     /// Makes its requests: the slot's number is that of its registered memory.
-    pub fn prepare(&mut self, index: usize, way: Way) -> io::Result<()> {
+    pub fn prepare(&mut self, index: usize, way: SendMode) -> io::Result<()> {
         let too_many = |_| io::Error::new(io::ErrorKind::InvalidInput, "too many messages for one ring");
         self.index = u16::try_from(index).map_err(too_many)?;
         if !way.gathered && self.memory.pieces.len() != 1 {

@@ -6,14 +6,14 @@ use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 
-const COPYING: [Way; 2] = [
-    Way { gathered: false, zero_copy: false, registered: false, flags: 0 },
-    Way { gathered: true, zero_copy: false, registered: false, flags: 0 },
+const COPYING: [SendMode; 2] = [
+    SendMode { gathered: false, zero_copy: false, registered: false, flags: 0 },
+    SendMode { gathered: true, zero_copy: false, registered: false, flags: 0 },
 ];
-const ZERO_COPY: [Way; 3] = [
-    Way { gathered: false, zero_copy: true, registered: false, flags: 0 },
-    Way { gathered: false, zero_copy: true, registered: true, flags: 0 },
-    Way { gathered: true, zero_copy: true, registered: false, flags: 0 },
+const ZERO_COPY: [SendMode; 3] = [
+    SendMode { gathered: false, zero_copy: true, registered: false, flags: 0 },
+    SendMode { gathered: false, zero_copy: true, registered: true, flags: 0 },
+    SendMode { gathered: true, zero_copy: true, registered: false, flags: 0 },
 ];
 
 /// A connected pair whose sender's buffer is small: messages go out in parts.
@@ -25,7 +25,7 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// Does this machine take the way? Says why not.
-fn takes(way: Way) -> bool {
+fn takes(way: SendMode) -> bool {
     match super::super::probe::send(way) {
         Ok(()) => true,
         Err(error) => {
@@ -37,7 +37,7 @@ fn takes(way: Way) -> bool {
 
 /// Messages of this size, each with bytes of its own, in several pieces where the way gathers; and all
 /// their bytes.
-fn messages(count: usize, bytes: usize, way: Way) -> (Vec<Memory>, Vec<u8>) {
+fn messages(count: usize, bytes: usize, way: SendMode) -> (Vec<Memory>, Vec<u8>) {
     let mut all = Vec::new();
     let memory = (0..count).map(|number| {
         let mut whole = Buffer::zeroed(bytes, 4096);
@@ -54,7 +54,7 @@ fn messages(count: usize, bytes: usize, way: Way) -> (Vec<Memory>, Vec<u8>) {
 
 /// Sends `rounds` times the line's messages in calls of `call`, and returns what arrived and the counts.
 fn through(
-    way: Way,
+    way: SendMode,
     bytes: usize,
     count: usize,
     call: usize,
@@ -67,7 +67,7 @@ fn through(
         peer.read_to_end(&mut got).unwrap();
         got
     });
-    let mut line = Line::new(socket.as_raw_fd(), memory, call, way).unwrap();
+    let mut line = SendQueue::new(socket.as_raw_fd(), memory, call, way).unwrap();
     for _ in 0..rounds * count / call {
         line.send(call).unwrap();
     }
@@ -97,7 +97,7 @@ fn chains_keep_the_order_of_messages() {
 #[test]
 fn a_short_send_is_finished_before_the_next_message() {
     for way in COPYING.into_iter().chain(ZERO_COPY).filter(|way| takes(*way)) {
-        let way = Way { flags: libc::MSG_DONTWAIT, ..way };
+        let way = SendMode { flags: libc::MSG_DONTWAIT, ..way };
         let (got, sent, counts) = through(way, 300_000, 4, 4, 3);
         assert!(got == sent, "{way:?}");
         assert!(counts.entries > 12, "nothing was short: {way:?} {counts:?}");
@@ -109,7 +109,7 @@ fn a_peer_that_goes_away_is_an_error_and_no_wait() {
     for way in COPYING.into_iter().chain(ZERO_COPY).filter(|way| takes(*way)) {
         let (socket, peer) = pair();
         let (memory, _) = messages(4, 100_000, way);
-        let mut line = Line::new(socket.as_raw_fd(), memory, 4, way).unwrap();
+        let mut line = SendQueue::new(socket.as_raw_fd(), memory, 4, way).unwrap();
         let closer = std::thread::spawn(move || {
             crate::sleep::sleep(Duration::from_millis(20));
             drop(peer);
@@ -138,10 +138,11 @@ fn a_slot_is_whole_again_after_its_parts_are_out() {
 fn a_message_in_pieces_needs_a_gather_and_registration_one_buffer() {
     let (socket, _peer) = pair();
     let pieces = || Memory::of(vec![Buffer::zeroed(8, 16), Buffer::zeroed(8, 16)]);
-    let refused = |way| Line::new(socket.as_raw_fd(), vec![pieces()], 1, way).map(drop).unwrap_err().kind();
+    let refused =
+        |way| SendQueue::new(socket.as_raw_fd(), vec![pieces()], 1, way).map(drop).unwrap_err().kind();
     if takes(COPYING[0]) {
         assert_eq!(refused(COPYING[0]), io::ErrorKind::InvalidInput);
-        let way = Way { gathered: true, zero_copy: true, registered: true, flags: 0 };
+        let way = SendMode { gathered: true, zero_copy: true, registered: true, flags: 0 };
         assert_eq!(refused(way), io::ErrorKind::InvalidInput);
     }
 }
