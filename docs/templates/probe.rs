@@ -9,17 +9,17 @@
 //! - `merge()`: joins the samples of several roles. Default: the samples of the only one.
 //! - `OsOperation::row()` and `predict()`: a row of `syscost run os`, and what it should cost.
 
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
-use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch, system_call};
+use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, system_call};
 use std::hint::black_box;
 use syscost_core::axis::{Axis, Point};
 
 pub struct YieldCpu;
 
 impl Probe for YieldCpu {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "yield_cpu",
             title: "giving up the CPU to nobody",
             method: "Batches of sched_yield(2) on a pinned thread; the cost is the 5 % quantile over \
@@ -28,7 +28,7 @@ impl Probe for YieldCpu {
             roles: &["caller"],
             // What makes it a row of `syscost run os`.
             operation: Some(&YieldCpu),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -58,7 +58,7 @@ impl OsOperation for YieldCpu {
     }
 
     // Written down before the first sample: other rows, facts and constants, each by name.
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let trap = inputs.row("trap", system_call::cost_of("getppid"));
         Some(inputs.sum("trap", Some(0.0), trap))
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::{Point, Value};
 use syscost_core::units::Unit;
 use syscost_host::topology::Topology;
-use syscost_measure::probe::prediction::{Account, Found, Inputs, Known, RowRef};
+use syscost_measure::probe::prediction::{CostAccount, Found, Inputs, Known, RowRef};
 use syscost_measure::probe::{self, Probe};
 use syscost_sys::affinity;
 
@@ -227,7 +227,7 @@ fn points(probe: &dyn Probe) -> Vec<Point> {
 }
 
 /// What the formula gives for the account's own inputs, in nanoseconds.
-fn by_formula(account: &Account) -> Result<f64, String> {
+fn by_formula(account: &CostAccount) -> Result<f64, String> {
     let value = |name: &str| {
         let input = account.inputs.iter().find(|input| input.name == name)?;
         // Cycles over cycles per nanosecond are nanoseconds.

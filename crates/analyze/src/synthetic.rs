@@ -14,7 +14,7 @@ use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use syscost_experiment::spec::Spec;
 use syscost_measure::ledger::Counts;
-use syscost_measure::probe::prediction::{Account, Input, Prediction};
+use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
 use syscost_measure::probe::{self, Timing};
 
@@ -243,7 +243,7 @@ pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
         unit: Unit::Nanoseconds,
         made_unix_ns: 10,
         first_round_unix_ns: Some(20),
-        account: Account {
+        account: CostAccount {
             formula: "10 / frequency".into(),
             base_hardware: ghz,
             software_overhead: Some(0.0),

@@ -117,7 +117,7 @@ fn probe_entry(probe: &dyn Probe) -> ProbeEntry {
         names: axis.kind.names(),
         unavailable: base.as_ref().map(|base| unavailable(probe, axis, base)).unwrap_or_default(),
     };
-    let probe::About { id, title, method, source, .. } = probe.about();
+    let probe::ProbeAbout { id, title, method, source, .. } = probe.about();
     let axes = axes.iter().map(axis_entry).collect();
     ProbeEntry { id, title, method, source, axes, metrics: probe.metrics() }
 }

@@ -11,7 +11,7 @@ use syscost_core::axis::Axis;
 use syscost_experiment::run::rows::CsvColumn;
 use syscost_experiment::run::{Audit, Run};
 use syscost_measure::probe;
-use syscost_measure::probe::prediction::Account;
+use syscost_measure::probe::prediction::CostAccount;
 
 const fn column(id: &'static str, help: &'static str) -> CsvColumn {
     CsvColumn { id, help }
@@ -91,7 +91,7 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
     let before = BEFORE.iter().map(|c| c.id);
     let header = before.chain(axes.iter().map(|a| a.id)).chain(AFTER.iter().map(|c| c.id));
     writer.write_record(header)?;
-    let predictions: BTreeMap<(usize, &str), &Account> = predictions(run);
+    let predictions: BTreeMap<(usize, &str), &CostAccount> = predictions(run);
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let copied = copied(copies::of_case(run, case));
         let mut place = vec![case.index.to_string(), case.probe.to_string()];
@@ -110,7 +110,7 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
 }
 
 /// The accounts that were made in time, by case and metric.
-fn predictions(run: &Run) -> BTreeMap<(usize, &str), &Account> {
+fn predictions(run: &Run) -> BTreeMap<(usize, &str), &CostAccount> {
     let in_time = run.record.predictions.iter().rev().filter(|p| !operations::late(p));
     in_time.map(|p| ((p.case, p.metric.as_str()), &p.account)).collect()
 }
@@ -132,9 +132,9 @@ fn copied(audit: Option<&Audit>) -> [String; 7] {
 }
 
 /// The columns of a prediction.
-fn foreseen(account: Option<&Account>, value: f64) -> [String; 4] {
+fn foreseen(account: Option<&CostAccount>, value: f64) -> [String; 4] {
     let number = |n: Option<f64>| n.map_or(String::new(), |n| n.to_string());
-    let part = |part: fn(&Account) -> Option<f64>| account.and_then(part);
+    let part = |part: fn(&CostAccount) -> Option<f64>| account.and_then(part);
     let predicted = part(|a| a.predicted);
     [
         number(predicted),

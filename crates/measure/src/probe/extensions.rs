@@ -1,8 +1,8 @@
-//! What some probes have beside [`Probe`]: each extension is named in [`About`](super::About) by those
+//! What some probes have beside [`Probe`]: each extension is named in [`ProbeAbout`](super::ProbeAbout) by those
 //! that have it, and [`dyn Probe`](Probe) answers for all.
 
 use super::Probe;
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
@@ -18,7 +18,7 @@ pub trait OsOperation: Sync {
     fn row(&self, point: &Point) -> Option<Row>;
 
     /// What the case should cost, from hardware facts and other rows; `None`: nobody can say.
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account>;
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount>;
 
     /// Curves and heat maps of its cases.
     fn drawings(&self) -> Vec<Drawing> {
@@ -162,7 +162,7 @@ impl dyn Probe + '_ {
         self.about().operation?.row(point)
     }
 
-    pub fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+    pub fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         self.about().operation?.predict(point, inputs)
     }
 

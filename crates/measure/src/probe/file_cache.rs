@@ -7,10 +7,10 @@
 use super::batch::{self, BatchRecorder};
 use super::blocks;
 use super::blocks::{BLOCK_BYTES, Blocks};
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read,
+    Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read,
 };
 use crate::probe::file_read::axes::FILE_BYTES;
 use crate::probe::{metrics, quantities};
@@ -65,8 +65,8 @@ fn sizes(point: &Point) -> Option<(u64, u64)> {
 }
 
 impl Probe for FileCache {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "reading a file again",
             method: "The first bytes of one file are read from beginning to end twice, 64 KiB a system call, and the second \
@@ -75,7 +75,7 @@ impl Probe for FileCache {
             source: "CSE 221 system measurement project; Documentation/admin-guide/mm/concepts.rst",
             roles: &["reader"],
             operation: Some(&FileCache),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -158,7 +158,7 @@ impl OsOperation for FileCache {
     }
 
     /// As long as the page cache holds the file.
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         Some(file_read::cached(inputs, point.int(FILE_BYTES)?, READ_BYTES))
     }
 

@@ -4,10 +4,10 @@
 //! server's role only says its address.
 
 use super::network::{self, CLIENT, SERVER};
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{RAW_ICMP, Rights};
 use super::row::Row;
-use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, system_call};
+use super::{Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, system_call};
 use crate::probe::transfer::axes::PATH;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
@@ -36,8 +36,8 @@ pub fn echo(path: &str) -> RowRef {
 }
 
 impl Probe for IcmpRoundTrip {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "ICMP round trip",
             method: "A socket sends an ICMP echo request with 56 bytes, as ping does, and blocks until the reply is there; \
@@ -46,7 +46,7 @@ impl Probe for IcmpRoundTrip {
             roles: network::ROLES,
             far_role: Some(SERVER),
             operation: Some(&IcmpRoundTrip),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -93,7 +93,7 @@ impl OsOperation for IcmpRoundTrip {
 
     /// Two system calls, and the way of two packets through the stack, which no fact of a machine
     /// tells: until one does the prediction is unknown.
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let read = inputs.row("read_call", system_call::cost_of("read"));
         let write = inputs.row("write_call", system_call::cost_of("write"));
         let packet = inputs.fact("packet_through_stack", "network_stack_ns", Unit::Nanoseconds);

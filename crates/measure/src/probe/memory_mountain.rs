@@ -6,10 +6,10 @@
 use super::batch::settle_on_one_cpu;
 use super::hierarchy::Hierarchy;
 use super::passes;
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing};
+use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing};
 use anyhow::{Context, Result, bail};
 use syscost_core::axis::DefaultValues::Ints;
 use syscost_core::axis::{Axis, IntAxis, Point, Value};
@@ -48,8 +48,8 @@ fn expected_sum(words: u64, stride: u64) -> u64 {
 }
 
 impl Probe for MemoryMountain {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "memory_mountain",
             title: "memory mountain",
             method: "One thread sums 8-byte words at a fixed stride through a working set that it has been through \
@@ -58,7 +58,7 @@ impl Probe for MemoryMountain {
             source: "Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, 3rd ed., 6.6.1",
             roles: &["reader"],
             operation: Some(&MemoryMountain),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -123,7 +123,7 @@ impl OsOperation for MemoryMountain {
         Some(Row::drawn(format!("{}, stride {stride} B", Unit::Bytes.format(bytes as f64))))
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let (bytes, stride) = coordinates(point);
         let caches = Hierarchy::ask(&mut inputs);
         let source = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)";

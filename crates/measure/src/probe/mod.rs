@@ -37,7 +37,7 @@ use rights::Rights;
 
 /// What a probe is, for `list`, help, reports and docs.
 #[derive(Clone, Copy)]
-pub struct About {
+pub struct ProbeAbout {
     pub id: &'static str,
     pub title: &'static str,
     /// What is timed and how, in two sentences.
@@ -56,9 +56,9 @@ pub struct About {
     pub ruler: Option<Ruler>,
 }
 
-impl About {
+impl ProbeAbout {
     /// No extension; every probe names its own texts and roles.
-    pub const DEFAULTS: About = About {
+    pub const DEFAULTS: ProbeAbout = ProbeAbout {
         id: "",
         title: "",
         method: "",
@@ -94,7 +94,7 @@ impl Needs {
 }
 
 pub trait Probe: Sync {
-    fn about(&self) -> About;
+    fn about(&self) -> ProbeAbout;
 
     /// Every axis that any case of this probe can have, in column order.
     fn axes(&self) -> Vec<Axis>;

@@ -4,13 +4,13 @@
 //! a plain send(2) of large messages on one connection. It chooses nothing after seeing figures.
 
 use super::network::{self, LOOPBACK};
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::rights::Rights;
 use super::row::Row;
 use super::transfer::Transfer;
 use super::{
-    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, icmp_round_trip,
-    memory_bandwidth,
+    AxisRules, Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing,
+    icmp_round_trip, memory_bandwidth,
 };
 use crate::mechanism;
 use crate::probe::metrics;
@@ -55,8 +55,8 @@ fn as_transfer(point: &Point) -> Point {
 }
 
 impl Probe for PeakBandwidth {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "peak TCP bandwidth",
             method: "One stream of 256 KiB messages between two processes, by the transfer study's \
@@ -65,7 +65,7 @@ impl Probe for PeakBandwidth {
             roles: super::streaming::ROLES,
             far_role: Some(super::streaming::RECEIVER),
             operation: Some(&PeakBandwidth),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -135,7 +135,7 @@ impl OsOperation for PeakBandwidth {
     /// the other finds in the shared cache. Every segment goes through the stack once, as each of an
     /// echo's two packets does, in the sender's context. On two cores the copies overlap; on one they
     /// take turns.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let shared = as_transfer(point).text(PLACEMENT) == Some("same");
         let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", SHARED_CACHE_BYTES, 1));
         let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));

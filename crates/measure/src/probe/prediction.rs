@@ -26,7 +26,7 @@ pub struct Input {
 
 /// What theory says a case costs, in the unit of its headline metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Account {
+pub struct CostAccount {
     /// Over the inputs' names: `2 * write_1_byte + l1_miss`.
     pub formula: String,
     /// The part that the hardware alone would take.
@@ -49,7 +49,7 @@ pub struct Prediction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_round_unix_ns: Option<u64>,
     #[serde(flatten)]
-    pub account: Account,
+    pub account: CostAccount,
 }
 
 /// Another row's result: the first case of a probe with these coordinates.
@@ -152,7 +152,12 @@ impl<'a> Inputs<'a> {
     }
 
     /// A cost: what the hardware takes and what software adds. Unknown where either is.
-    pub fn sum(self, formula: &str, base_hardware: Option<f64>, software_overhead: Option<f64>) -> Account {
+    pub fn sum(
+        self,
+        formula: &str,
+        base_hardware: Option<f64>,
+        software_overhead: Option<f64>,
+    ) -> CostAccount {
         let predicted = base_hardware.zip(software_overhead).map(|(a, b)| a + b);
         self.account(formula, base_hardware, software_overhead, predicted)
     }
@@ -164,8 +169,14 @@ impl<'a> Inputs<'a> {
         base_hardware: Option<f64>,
         software_overhead: Option<f64>,
         predicted: Option<f64>,
-    ) -> Account {
-        Account { formula: formula.into(), base_hardware, software_overhead, predicted, inputs: self.asked }
+    ) -> CostAccount {
+        CostAccount {
+            formula: formula.into(),
+            base_hardware,
+            software_overhead,
+            predicted,
+            inputs: self.asked,
+        }
     }
 }
 

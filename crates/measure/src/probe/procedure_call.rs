@@ -5,9 +5,9 @@
 //! instruction in the loop's bytes. Source: the CSE 221 measurement project's procedure-call row;
 //! Fog, "Instruction tables" (2024).
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch};
+use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch};
 use anyhow::{Context, bail};
 use std::hint::black_box;
 use syscost_core::axis::DefaultValues::{Ints, Of};
@@ -34,8 +34,8 @@ pub fn with_arguments(arguments: u64) -> RowRef {
 }
 
 impl Probe for ProcedureCall {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "procedure_call",
             title: "procedure call",
             method: "Batches of about 10 us run a loop of machine code that sets the arguments and calls a procedure \
@@ -44,7 +44,7 @@ impl Probe for ProcedureCall {
             source: "CSE 221 measurement project; System V AMD64 ABI; Fog, Instruction tables (2024)",
             roles: &["caller"],
             operation: Some(&ProcedureCall),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -99,7 +99,7 @@ impl OsOperation for ProcedureCall {
         Some(row.as_published("procedure_call", format!("args={arguments}")))
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let arguments = point.int(ARGUMENTS)?;
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         if arguments == 0 {

@@ -6,11 +6,11 @@
 //! states. Huge pages are turned off for that memory, because they would hide the page tables.
 //! Sources: McVoy and Staelin, "lmbench" (1996), lat_proc; fork(2), vfork(2), posix_spawn(3).
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch, context_switch, page_fault,
-    system_call,
+    Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, context_switch,
+    page_fault, system_call,
 };
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -107,8 +107,8 @@ fn resident_facts() -> BTreeMap<String, String> {
 }
 
 impl Probe for ProcessCreate {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "process_create",
             title: "process creation",
             method: "The time from before the call until the wait for the child returns, one child at a time; the \
@@ -117,7 +117,7 @@ impl Probe for ProcessCreate {
             source: "McVoy and Staelin, lmbench (1996), lat_proc; fork(2), clone(2), posix_spawn(3)",
             roles: &["parent"],
             operation: Some(&ProcessCreate),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -193,7 +193,7 @@ impl OsOperation for ProcessCreate {
         Some(row.as_published("process_create", how.id).told_as("fork, exit and wait (1 MiB resident)"))
     }
 
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         let resident_bytes = point.int(RESIDENT_BYTES)?;
         match find(point)?.id {
             "fork" => Some(predict_fork(resident_bytes, inputs)),
@@ -251,7 +251,7 @@ fn task_part(inputs: &mut Inputs<'_>, clock: &CoreClock) -> Option<f64> {
     Some(calls * trap? + 2.0 * switch? + clock.ns(work / per_cycle)?)
 }
 
-fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
+fn predict_vfork(mut inputs: Inputs<'_>) -> CostAccount {
     let clock = CoreClock::ask(&mut inputs);
     let software = task_part(&mut inputs, &clock);
     inputs.sum(TASK, Some(0.0), software)
@@ -259,7 +259,7 @@ fn predict_vfork(mut inputs: Inputs<'_>) -> Account {
 
 /// Beside the task: a page-table entry copied and dropped for each page, and the pages that parent
 /// and child write to afterwards.
-fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
+fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> CostAccount {
     let clock = CoreClock::ask(&mut inputs);
     let task = task_part(&mut inputs, &clock);
     let pages = (resident_bytes / page_bytes()) as f64;
@@ -278,7 +278,7 @@ fn predict_fork(resident_bytes: u64, mut inputs: Inputs<'_>) -> Account {
 }
 
 /// The child, and a dynamically linked program that it becomes.
-fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> Account {
+fn predict_program(made: RowRef, mut inputs: Inputs<'_>) -> CostAccount {
     let made = inputs.row("child", made);
     let faults =
         faults(&mut inputs, "minor_file", 200.0, "pages of the program, its loader and C library, estimated");

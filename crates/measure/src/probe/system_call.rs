@@ -4,9 +4,9 @@
 //! checked: a call that fails fast is no measurement. Sources: McVoy and Staelin, "lmbench:
 //! portable tools for performance analysis" (1996), lat_syscall; syscall(2).
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, Window, batch, timer};
+use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, timer};
 use anyhow::{Context, Result, bail};
 use rustix::event::{EventfdFlags, eventfd};
 use std::fs::File;
@@ -180,8 +180,8 @@ fn mitigations(root: &Root) -> String {
 }
 
 impl Probe for SystemCall {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "system_call",
             title: "system call",
             method: "Batches of about 10 us make the call by number in a loop on one CPU and check every result; the \
@@ -189,7 +189,7 @@ impl Probe for SystemCall {
             source: "McVoy and Staelin, lmbench (1996), lat_syscall; syscall(2), vdso(7)",
             roles: &["caller"],
             operation: Some(&SystemCall),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -229,7 +229,7 @@ impl OsOperation for SystemCall {
         })
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let call = find(point)?;
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         let per_cycle = inputs.constant(
@@ -264,7 +264,7 @@ fn predict_trap(
     mut inputs: Inputs<'_>,
     per_cycle: f64,
     in_ns: impl Fn(f64) -> Option<f64>,
-) -> Option<Account> {
+) -> Option<CostAccount> {
     if !cfg!(target_arch = "x86_64") {
         return None;
     }

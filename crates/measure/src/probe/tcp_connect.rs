@@ -7,12 +7,12 @@
 
 use super::batch::BatchRecorder;
 use super::network::{self, SERVER};
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::Row;
 use super::transfer::connection;
 use super::{
-    About, AxisRules, Channel, Figures, OsOperation, Probe, RoleReport, Task, Timing, Window, batch,
+    AxisRules, Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch,
     icmp_round_trip,
 };
 use crate::probe::transfer::axes::PATH;
@@ -47,8 +47,8 @@ const LAST: u8 = b'.';
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Probe for TcpConnect {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "TCP connection",
             method: "A client connects to a server process that accepts one connection at a time and proves each with the \
@@ -59,7 +59,7 @@ impl Probe for TcpConnect {
             far_role: Some(SERVER),
             operation: Some(&TcpConnect),
             axis_rules: Some(&TcpConnect),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -129,7 +129,7 @@ impl OsOperation for TcpConnect {
 
     /// Kernels do all of it, as they answer an echo of two packets: the handshake is three segments,
     /// and a close sends one and waits for none.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let echo = inputs.row("icmp_echo", icmp_round_trip::echo(point.text(PATH)?));
         if point.text(PHASE)? == SETUP {
             return Some(inputs.sum("3/2 * icmp_echo", Some(0.0), echo.map(|ns| 1.5 * ns)));

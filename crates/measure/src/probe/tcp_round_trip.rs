@@ -4,10 +4,10 @@
 //! writes and reads, TCP_NODELAY, nothing in flight beside the exchange.
 
 use super::network::{self, SERVER};
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::row::{Drawing, Row, Shape};
-use super::{About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, batch};
+use super::{AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch};
 use super::{context_switch, icmp_round_trip, memory_bandwidth, system_call};
 use crate::probe::transfer::axes::{PATH, PLACEMENT};
 use anyhow::{Context, Result, ensure};
@@ -64,8 +64,8 @@ fn sizes(point: &Point) -> Option<(u64, u64)> {
 }
 
 impl Probe for TcpRoundTrip {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "TCP round trip",
             method: "A client writes a request and blocks until the whole answer is there; the server, a process of its \
@@ -75,7 +75,7 @@ impl Probe for TcpRoundTrip {
             far_role: Some(SERVER),
             operation: Some(&TcpRoundTrip),
             axis_rules: Some(&TcpRoundTrip),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -151,7 +151,7 @@ impl OsOperation for TcpRoundTrip {
 
     /// The way through both kernels is an echo's; beyond it a process wakes on each side, and the
     /// server makes two calls. Every byte is copied in and out, both ways.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let (path, (request, response)) = (point.text(PATH)?, sizes(point)?);
         let place = if point.text(PLACEMENT) == Some("same") { "same" } else { "different" };
         let kernel = inputs.row("icmp_echo", icmp_round_trip::echo(path));

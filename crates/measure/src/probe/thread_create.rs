@@ -4,10 +4,10 @@
 //! unless it kept one of that size; no thread library of a language is in between.
 //! Sources: pthread_create(3), pthread_attr_setstacksize(3); the CSE 221 measurement project.
 
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::Row;
 use super::{
-    About, Channel, OsOperation, Probe, RoleReport, Task, Timing, batch, context_switch, system_call,
+    Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, batch, context_switch, system_call,
 };
 use anyhow::{Context, Result, ensure};
 use syscost_core::axis::DefaultValues::Ints;
@@ -26,8 +26,8 @@ const SMALL_STACK_BYTES: u64 = 128 << 10;
 pub struct ThreadCreate;
 
 impl Probe for ThreadCreate {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "thread_create",
             title: "thread creation",
             method: "The time from before pthread_create until pthread_join returns, one thread at a time, maker and \
@@ -35,7 +35,7 @@ impl Probe for ThreadCreate {
             source: "pthread_create(3), pthread_join(3); CSE 221 measurement project",
             roles: &["maker"],
             operation: Some(&ThreadCreate),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -88,7 +88,7 @@ impl OsOperation for ThreadCreate {
         })
     }
 
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let hertz = inputs.fact("frequency", "core_hertz", Unit::Hertz);
         let trap = inputs.row("trap", system_call::cost_of("getppid"));
         let switch = inputs.row("switch", context_switch::switch("thread", "same", "futex"));

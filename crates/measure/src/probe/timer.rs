@@ -1,8 +1,8 @@
 //! `timer`: what reading each clock costs, and the loop that everything else is timed in.
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, batch, system_call};
+use super::{Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, batch, system_call};
 use std::hint::black_box;
 use syscost_core::axis::DefaultValues::Of;
 use syscost_core::axis::{Axis, NameAxis, Point, Value};
@@ -101,8 +101,8 @@ pub fn reading(clock: &'static str) -> RowRef {
 }
 
 impl Probe for Timer {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "timer",
             title: "reading the time",
             method: "Batches of about 10 us read the clock in a loop; the cost is the 5 % quantile over batches, less \
@@ -110,7 +110,7 @@ impl Probe for Timer {
             source: "Paoloni, How to benchmark code execution times (2010); vdso(7); Intel SDM vol. 3, 18.17",
             roles: &["caller"],
             operation: Some(&Timer),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -156,7 +156,7 @@ impl OsOperation for Timer {
         Some(if clock.published { row.as_published("timer_overhead", "") } else { row })
     }
 
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         match find(point)?.theory {
             Theory::Steps(cycles, source) => Some(in_cycles(inputs, cycles, source)),
             Theory::Fenced(of) => Some(fenced(inputs, of)),
@@ -168,14 +168,14 @@ impl OsOperation for Timer {
 }
 
 /// So many core cycles, by a document.
-fn in_cycles(mut inputs: Inputs<'_>, cycles: f64, source: &str) -> Account {
+fn in_cycles(mut inputs: Inputs<'_>, cycles: f64, source: &str) -> CostAccount {
     let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
     let cycles = inputs.constant("cycles", cycles, Unit::Count, source);
     inputs.sum("cycles / core_hertz", hertz.map(|hz| cycles * 1e9 / hz), Some(0.0))
 }
 
 /// Another clock, and a fence that waits for what came before it.
-fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Account {
+fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> CostAccount {
     let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
     let plain = inputs.row("plain", reading(of));
     let fence = inputs.constant("fence", 4.0, Unit::Count, "Agner Fog, instruction tables: LFENCE, Skylake");
@@ -184,7 +184,7 @@ fn fenced(mut inputs: Inputs<'_>, of: &'static str) -> Account {
 }
 
 /// The vDSO's code around a fenced reading of the counter.
-fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f64) -> Account {
+fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f64) -> CostAccount {
     let hertz = inputs.fact("core_hertz", "core_hertz", Unit::Hertz);
     let source = "instructions of lib/vdso/gettimeofday.c on this path, two a cycle";
     let instructions = inputs.constant("instructions", instructions, Unit::Count, source);
@@ -201,7 +201,7 @@ fn by_vdso(mut inputs: Inputs<'_>, reads: Option<&'static str>, instructions: f6
 }
 
 /// The bare trap and, in the kernel, the same reading of the counter.
-fn by_system_call(mut inputs: Inputs<'_>) -> Account {
+fn by_system_call(mut inputs: Inputs<'_>) -> CostAccount {
     let counter = inputs.row("counter", reading("lfence_rdtsc"));
     let trap = inputs.row("trap", system_call::cost_of("getppid"));
     inputs.sum("counter + trap", counter, trap)

@@ -8,9 +8,9 @@
 mod ends;
 mod wire;
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
-use super::{About, Channel, OsOperation, Probe, RoleReport, Task, Timing, Window, batch};
+use super::{Channel, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window, batch};
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::Context;
 use ends::SwitchReport;
@@ -88,8 +88,8 @@ fn pins(point: &Point) -> Result<Pinned, Unavailable> {
 }
 
 impl Probe for ContextSwitch {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "context_switch",
             title: "context switch",
             method: "Batches of about 10 us pass a token to the other end and back, both ends pinned and asleep until \
@@ -98,7 +98,7 @@ impl Probe for ContextSwitch {
             source: "McVoy and Staelin, lmbench (1996), lat_ctx; pipe(7), eventfd(2), futex(2)",
             roles: &["starter"],
             operation: Some(&ContextSwitch),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -151,7 +151,7 @@ impl OsOperation for ContextSwitch {
         Some(if telling { row.told_as("a switch of processes on one CPU") } else { row })
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         if point.text(PLACEMENT) != Some("same") {
             // The interrupt and the end of the other core's idle state have no documented cost here.
             return None;

@@ -8,9 +8,11 @@
 
 mod pairs;
 
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::row::{Drawing, Row, Shape};
-use super::{About, Channel, Figures, OsOperation, Probe, RoleReport, Task, Window, batch, memory_latency};
+use super::{
+    Channel, Figures, OsOperation, Probe, ProbeAbout, RoleReport, Task, Window, batch, memory_latency,
+};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -136,8 +138,8 @@ fn pair(point: &Point) -> Option<(usize, usize)> {
 }
 
 impl Probe for CoreToCore {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "core_to_core",
             title: "cache line from core to core",
             method: "Two pinned threads answer each other through one cache line that both watch, in batches of about \
@@ -145,7 +147,7 @@ impl Probe for CoreToCore {
             source: "Hackenberg et al., MICRO 2009; nviennot/core-to-core-latency",
             roles: &["asker"],
             operation: Some(&CoreToCore),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -194,7 +196,7 @@ impl OsOperation for CoreToCore {
         Some(if a == 0 { Row::listed(label) } else { Row::drawn(label) })
     }
 
-    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, _: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let load = inputs.row("shared_cache_load", memory_latency::load_at(IN_SHARED_CACHE));
         let trips = inputs.constant(
             "trips",

@@ -5,10 +5,10 @@
 
 mod readers;
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read,
+    Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read,
 };
 use crate::probe::metrics;
 use syscost_core::axis::DefaultValues::Ints;
@@ -34,8 +34,8 @@ pub fn cost_of(processes: u64, directory: &str) -> RowRef {
 }
 
 impl Probe for FileContention {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "reading files at the same time",
             method: "Processes read random 4 KiB blocks, each of its own file, at the same time, with the page cache dropped \
@@ -44,7 +44,7 @@ impl Probe for FileContention {
             source: "posix_fadvise(2), mincore(2), fork(2); CSE 221 system measurement project",
             roles: &["readers"],
             operation: Some(&FileContention),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -96,7 +96,7 @@ impl OsOperation for FileContention {
     }
 
     /// The device serves all at once, as solid-state ones do; the software's part waits for a core.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let directory = directory::of(point);
         let alone = |way| file_read::cost_of(way, true, ALONE_BYTES, directory);
         let device = inputs.row("direct_read", alone(file_read::ReadWay::Direct));

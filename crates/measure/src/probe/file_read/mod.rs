@@ -13,10 +13,10 @@ use crate::probe::metrics;
 pub use axes::FILE_SIZE;
 pub use predict::cached;
 
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::{
-    About, AxisRules, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory,
+    AxisRules, Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
 };
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_host::Unavailable;
@@ -67,8 +67,8 @@ pub const PUBLISHED: &str = ID;
 const LARGE_BYTES: u64 = 64 << 20;
 
 impl Probe for FileRead {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "reading 4 KiB of a file",
             method: "A file of random bytes is read in blocks of 4 KiB after its pages were dropped from the page cache \
@@ -79,7 +79,7 @@ impl Probe for FileRead {
             roles: &["reader"],
             operation: Some(&FileRead),
             axis_rules: Some(&FileRead),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -153,7 +153,7 @@ impl OsOperation for FileRead {
         Some(row.as_published(ID, published))
     }
 
-    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, inputs: Inputs<'_>) -> Option<CostAccount> {
         predict::account(point, inputs)
     }
 

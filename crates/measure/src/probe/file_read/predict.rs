@@ -3,14 +3,14 @@
 
 use super::super::blocks::BLOCK_BYTES;
 use super::super::directory;
-use super::super::prediction::{Account, Inputs};
+use super::super::prediction::{CostAccount, Inputs};
 use super::super::{memory_bandwidth, system_call};
 use super::{ReadWay, axes, cost_of};
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_MODE, READ_PATTERN};
 use syscost_core::axis::Point;
 use syscost_core::units::Unit;
 
-pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
     let bytes = point.int(FILE_BYTES)?;
     let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
     let row = |way, random| cost_of(way, random, bytes, directory::of(point));
@@ -39,7 +39,7 @@ pub fn account(point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
 }
 
 /// 4 KiB of a cached file: copied out of the page cache, at one system call for `call_bytes`.
-pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> Account {
+pub fn cached(mut inputs: Inputs<'_>, file_bytes: u64, call_bytes: u64) -> CostAccount {
     // As large a working set as the file, of those that are measured and in a cache.
     let set = if file_bytes <= 256 << 10 { 256 << 10 } else { 4 << 20 };
     let rate = inputs.row("copy_rate", memory_bandwidth::rate("copy", set, 1));

@@ -17,7 +17,7 @@ mod way;
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, Rights};
 use super::streaming::{self, RECEIVER};
 use super::transfer::{Transfer, available, axes, metrics};
-use super::{About, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Ruler, Task, Timing};
+use super::{AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Ruler, Task, Timing};
 use crate::mechanism::MESSAGES_PER_CALL;
 use crate::probe::transfer::axes::{ALIGNMENT, MESSAGE_BYTES, PLACEMENT, THREADS};
 use syscost_core::axis::DefaultValues::Ints;
@@ -62,9 +62,9 @@ fn found(point: &Point) -> Option<&'static dyn way::Carrier> {
 }
 
 impl Probe for LocalTransfer {
-    fn about(&self) -> About {
+    fn about(&self) -> ProbeAbout {
         let title = |id: &str| way::find(id).map(|way| way.about().title);
-        About {
+        ProbeAbout {
             id: "local_transfer",
             title: "moving a message between two processes without TCP",
             method: "Each round starts a fresh sender and receiver process, as for a transfer over TCP, with the same \
@@ -74,7 +74,7 @@ impl Probe for LocalTransfer {
             roles: streaming::ROLES,
             axis_rules: Some(&LocalTransfer),
             ruler: Some(Ruler { of: &Transfer, axis: WAY.id, bound: way::bound().about().id, title }),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 

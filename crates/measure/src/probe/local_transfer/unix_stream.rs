@@ -28,15 +28,17 @@ impl Carrier for UnixStreamSocket {
 
     fn send(&self, channel: &UnixStream, message: Message, point: &Point) -> Result<Box<dyn Sender>> {
         let stream = channel.try_clone()?;
-        Ok(Box::new(Stream { gatherer: Gatherer::new(stream, message, mechanism::per_call(point)) }))
+        Ok(Box::new(UnixStreamSender {
+            gatherer: Gatherer::new(stream, message, mechanism::per_call(point)),
+        }))
     }
 }
 
-struct Stream {
+struct UnixStreamSender {
     gatherer: Gatherer<UnixStream>,
 }
 
-impl Sender for Stream {
+impl Sender for UnixStreamSender {
     fn send(&mut self, messages: u64) -> io::Result<()> {
         self.gatherer.send(messages)
     }
@@ -46,7 +48,7 @@ impl Sender for Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for UnixStreamSender {
     fn drop(&mut self) {
         // Other descriptors of the socket are open, so closing this one would end nothing. If it fails,
         // the socket is gone, and the stream with it.

@@ -8,12 +8,12 @@ mod words;
 
 use super::hierarchy::{Hierarchy, OUTSTANDING_LINES, OUTSTANDING_SOURCE};
 use super::passes;
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::streaming::threads;
 use super::transfer::axes::THREADS;
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, meter};
+use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, meter};
 use anyhow::{Result, anyhow};
 use std::collections::BTreeMap;
 use syscost_core::axis::DefaultValues::{Names, Of};
@@ -112,8 +112,8 @@ fn seats(threads: u64) -> Vec<Option<usize>> {
 }
 
 impl Probe for MemoryBandwidth {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "memory bandwidth",
             method: "Each thread, pinned to a CPU of its own, goes through a working set of its own from end to end; \
@@ -122,7 +122,7 @@ impl Probe for MemoryBandwidth {
             source: "McCalpin, STREAM: sustainable memory bandwidth in high performance computers; lmbench bw_mem",
             roles: &["mover"],
             operation: Some(&MemoryBandwidth),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -207,7 +207,7 @@ impl OsOperation for MemoryBandwidth {
         })
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let operation = operation(point)?;
         let (bytes, threads) = coordinates(point);
         let caches = Hierarchy::ask(&mut inputs);

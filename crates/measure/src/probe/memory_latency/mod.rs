@@ -9,10 +9,10 @@ mod order;
 use super::batch::{batches_of, settle_on_one_cpu};
 use super::blocks;
 use super::hierarchy::Hierarchy;
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::{Drawing, Row, Shape};
 use super::working_set::{self, ID as WORKING_SET};
-use super::{About, Channel, Figures, Needs, OsOperation, Probe, RoleReport, Task, Timing, Window};
+use super::{Channel, Figures, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, Window};
 use anyhow::{Context, Result, bail};
 use order::ChaseOrder;
 use std::collections::BTreeMap;
@@ -138,8 +138,8 @@ impl Course {
 }
 
 impl Probe for MemoryLatency {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "memory latency",
             method: "One thread follows a chain of pointers, one in each cache line, in a random order that is one \
@@ -149,7 +149,7 @@ impl Probe for MemoryLatency {
             source: "Drepper, What every programmer should know about memory (2007), 3.3.2; lmbench lat_mem_rd; multichase",
             roles: &["reader"],
             operation: Some(&MemoryLatency),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -222,7 +222,7 @@ impl OsOperation for MemoryLatency {
         Some(if telling { row.told_as("a load from memory (random order, base pages)") } else { row })
     }
 
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let bytes = working_set(point) as f64;
         let caches = Hierarchy::ask(&mut inputs);
         let load = caches.as_ref().map(|caches| caches.load_ns(bytes));

@@ -9,10 +9,10 @@ mod ground;
 
 use super::batch::{self, settle_on_one_cpu};
 use super::file_read::{self, ReadWay};
-use super::prediction::{Account, Inputs, RowRef};
+use super::prediction::{CostAccount, Inputs, RowRef};
 use super::row::Row;
 use super::{
-    About, AxisRules, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory,
+    AxisRules, Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory,
     memory_bandwidth, system_call,
 };
 use anyhow::{Context, Result, anyhow};
@@ -91,8 +91,8 @@ fn ground(fault: &FaultKind, task: &Task) -> Result<(Box<dyn Ground>, usize, usi
 }
 
 impl Probe for PageFault {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "page fault",
             method: "One thread touches fresh pages one by one in random order and times each touch; the kernel's counts of \
@@ -103,7 +103,7 @@ impl Probe for PageFault {
             roles: &["toucher"],
             operation: Some(&PageFault),
             axis_rules: Some(&PageFault),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -186,7 +186,7 @@ impl OsOperation for PageFault {
 
     /// Entering and leaving the kernel is taken to cost what the cheapest system call does; the
     /// hardware fills the page, with zeroes, a copy or a block of the disk.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let fault = find(point)?;
         let trap = inputs.row("trap", system_call::cost_of("getppid"));
         let page = match fault.id {

@@ -12,13 +12,13 @@ mod server;
 mod serving;
 mod smb;
 
-use super::prediction::{Account, Inputs};
+use super::prediction::{CostAccount, Inputs};
 use super::rights::{
     FILE_HANDLES, OTHER_GROUPS, OTHER_USERS, OTHERS_DIRECTORIES, OWN_MOUNTS, Rights, SERVICE_PORTS,
 };
 use super::row::Row;
 use super::{
-    About, Channel, Needs, OsOperation, Probe, RoleReport, Task, Timing, directory, file_read, network,
+    Channel, Needs, OsOperation, Probe, ProbeAbout, RoleReport, Task, Timing, directory, file_read, network,
     tcp_round_trip,
 };
 use crate::probe::file_read::axes::{FILE_BYTES, PAGE_CACHE, READ_PATTERN};
@@ -51,8 +51,8 @@ fn served_alone(path: &str) -> Result<(), Unavailable> {
 }
 
 impl Probe for RemoteFileRead {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "remote_file_read",
             title: "reading 4 KiB of a file on a server",
             method: "An NFS 4 or SMB 3 server in one network namespace serves a file of random bytes to a client library \
@@ -62,7 +62,7 @@ impl Probe for RemoteFileRead {
             roles: &[SERVER, READER],
             far_role: Some(SERVER),
             operation: Some(&RemoteFileRead),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -120,7 +120,7 @@ impl OsOperation for RemoteFileRead {
 
     /// A request goes to the server and 4 KiB come back; between, the server reads as a local
     /// process would. The pair of links has no wire: all of it is software, unless the disk is read.
-    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<Account> {
+    fn predict(&self, point: &Point, mut inputs: Inputs<'_>) -> Option<CostAccount> {
         let random = point.text(READ_PATTERN) == Some(axes::RANDOM);
         let (bytes, place) = (point.int(FILE_BYTES)?, directory::of(point));
         let warm = point.text(PAGE_CACHE) == Some(axes::WARM);

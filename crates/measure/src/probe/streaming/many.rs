@@ -1,11 +1,11 @@
 //! Many connections of one thread: whose turn it is to send, and which of them have something to receive.
 //!
-//! Each connection has a [`Sender`] or a [`Stream`] of its own, which know of no other. The sender goes
+//! Each connection has a [`Sender`] or a [`MessageStream`] of its own, which know of no other. The sender goes
 //! round: one call on each, in the order of their numbers, and waits where that one has no room. The receiver
 //! takes one piece of each that epoll(7) says is ready; its sockets do not wait, so that one which turns out
 //! to have nothing holds up no other.
 
-use super::receiving::{Source, Stream, share};
+use super::receiving::{MessageStream, Source, share};
 use crate::mechanism::{Sender, Tally};
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind};
@@ -53,7 +53,7 @@ impl Sender for InTurn {
 
 /// The streams of one thread, of which epoll says who has something.
 pub struct Crowd {
-    streams: Vec<(RawFd, Stream)>,
+    streams: Vec<(RawFd, MessageStream)>,
     epoll: Epoll,
     /// Of what the last wait found ready: how many there are, and how many have been served.
     ready: usize,
@@ -65,7 +65,7 @@ pub struct Crowd {
 
 impl Crowd {
     /// Of sockets that do not wait, each with its stream.
-    pub fn of(mut streams: Vec<(RawFd, Stream)>) -> Result<Crowd> {
+    pub fn of(mut streams: Vec<(RawFd, MessageStream)>) -> Result<Crowd> {
         let count = streams.len();
         streams.iter_mut().for_each(|(_, stream)| stream.be_one_of(count));
         let mut epoll = Epoll::new().context("cannot make an epoll descriptor")?;
@@ -76,7 +76,7 @@ impl Crowd {
         Ok(Crowd { streams, epoll, ready: 0, served: 0, open, waits: 0 })
     }
 
-    fn sum(&self, of: impl Fn(&Stream) -> u64) -> u64 {
+    fn sum(&self, of: impl Fn(&MessageStream) -> u64) -> u64 {
         self.streams.iter().map(|(_, stream)| of(stream)).sum()
     }
 }

@@ -49,7 +49,7 @@ pub trait Source {
 }
 
 /// A receiver and where in its stream it is.
-pub struct Stream {
+pub struct MessageStream {
     receiver: Box<dyn Receiver>,
     message_bytes: u64,
     /// Bytes received so far.
@@ -62,12 +62,12 @@ pub struct Stream {
     piece_bytes: usize,
 }
 
-impl Stream {
-    pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<Stream> {
+impl MessageStream {
+    pub fn of(task: &Task, receiver: Box<dyn Receiver>) -> Result<MessageStream> {
         let message_bytes = super::sending::message_bytes(task)?;
         let verify_until = if task.verify_all { u64::MAX } else { HEAD_BYTES };
         let (verify_bytes, piece_bytes) = (usize::MAX, PIECE_BYTES);
-        Ok(Stream {
+        Ok(MessageStream {
             receiver,
             message_bytes,
             bytes: 0,
@@ -101,7 +101,7 @@ impl Stream {
     }
 }
 
-impl Source for Stream {
+impl Source for MessageStream {
     #[inline]
     fn take_next(&mut self) -> Result<bool> {
         let got = self.receiver.receive().map_err(|error| anyhow!(error).context("cannot receive"))?;
@@ -257,7 +257,7 @@ mod tests {
         // Windows of a held up thread end late: the two last pieces come long after them.
         let until_ns = clock::monotonic_ns() + 200_000_000;
         let fake = Fake { pieces: 0, until_ns, left: 3, damaged, piece: Vec::new() };
-        take(&task, Stream::of(&task, Box::new(fake))?)
+        take(&task, MessageStream::of(&task, Box::new(fake))?)
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::side::{self, SideReading};
 use crate::mechanism::Sender;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
+use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{RECEIVER, sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{Channel, RoleReport, Task, Timing};
@@ -24,7 +24,7 @@ pub const ANSWERED: &str = "answered_bytes";
 struct ClosedLoopEnd<'a> {
     stream: &'a TcpStream,
     sender: Box<dyn Sender>,
-    arriving: Stream,
+    arriving: MessageStream,
     bytes: u64,
     messages: u64,
 }
@@ -34,7 +34,7 @@ impl<'a> ClosedLoopEnd<'a> {
         Ok(ClosedLoopEnd {
             stream,
             sender: sender::start(task, stream)?,
-            arriving: Stream::of(task, receiver::start(task, stream)?)?,
+            arriving: MessageStream::of(task, receiver::start(task, stream)?)?,
             bytes: sending::message_bytes(task)?,
             messages: 0,
         })

@@ -15,7 +15,7 @@ use super::rights::{COUNT_IN_THE_KERNEL, NETWORK_SETTINGS, Rights};
 use super::streaming::{self, RECEIVER, SENDER};
 use super::transfer::Transfer;
 use super::{
-    About, Alternatives, AxisRules, Channel, Figures, Needs, Probe, RoleReport, Task, Timing, Window,
+    Alternatives, AxisRules, Channel, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing, Window,
 };
 use crate::probe::transfer::axes::THREADS;
 use syscost_core::axis::{Axis, Point, Value};
@@ -35,8 +35,8 @@ const LONGEST_STRETCH: u64 = 100;
 const RECORDER_BYTES: u64 = 256 << 10;
 
 impl Probe for TcpLatency {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "tcp_latency",
             title: "latency over TCP",
             method: "Closed loop: a request and its answer of the same size by the same mechanism, one outstanding, each \
@@ -49,7 +49,7 @@ impl Probe for TcpLatency {
             far_role: Some(RECEIVER),
             axis_rules: Some(&TcpLatency),
             alternatives: Some(&TcpLatency),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 

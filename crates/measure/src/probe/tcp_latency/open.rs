@@ -9,7 +9,7 @@ use super::schedule::{ArrivalSchedule, Arrivals, WIRE_BYTES};
 use super::side::{self, SideReading};
 use super::wait::IdleWait;
 use crate::probe::meter::{Meter, Stamp};
-use crate::probe::streaming::receiving::{END_BYTES, PIECE_BYTES, Source, Stream};
+use crate::probe::streaming::receiving::{END_BYTES, MessageStream, PIECE_BYTES, Source};
 use crate::probe::streaming::{sending, threads};
 use crate::probe::transfer::{connection, receiver, sender};
 use crate::probe::{Channel, RoleReport, Task};
@@ -107,11 +107,11 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
     ensure!(schedule.interval_ns > 0.0, "the sender's schedule has no interval");
     let bytes = sending::message_bytes(task)?;
     let arrivals = Arrivals::new(schedule, task.timing, bytes);
-    take(task, Stream::of(task, receiver::start(task, socket)?)?, arrivals)
+    take(task, MessageStream::of(task, receiver::start(task, socket)?)?, arrivals)
 }
 
 /// The whole stream, and the window in it.
-fn take(task: &Task, mut stream: Stream, mut arrivals: Arrivals) -> Result<threads::Done> {
+fn take(task: &Task, mut stream: MessageStream, mut arrivals: Arrivals) -> Result<threads::Done> {
     let mut meter = Meter::open(task.tsc_hz);
     let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
     let mut opened: Option<(Stamp, SideReading)> = None;
@@ -204,7 +204,7 @@ mod tests {
         let messages = schedule.span(TIMING).1 - fewer;
         let receiver = OnSchedule { schedule, late_ns, messages, delivered: 0, damaged, piece: Vec::new() };
         let arrivals = Arrivals::new(schedule, TIMING, MESSAGE as u64);
-        take(&task, Stream::of(&task, Box::new(receiver))?, arrivals)
+        take(&task, MessageStream::of(&task, Box::new(receiver))?, arrivals)
     }
 
     #[test]

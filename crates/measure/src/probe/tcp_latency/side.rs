@@ -1,7 +1,7 @@
 //! What both loops read on one connection.
 
 use crate::mechanism::Sender;
-use crate::probe::streaming::receiving::Stream;
+use crate::probe::streaming::receiving::MessageStream;
 pub use crate::probe::streaming::sending::{SideReading, add_sending, window};
 use anyhow::{Context, Result};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use syscost_sys::socket;
 pub fn reading(
     messages: u64,
     sender: &dyn Sender,
-    answers: Option<&Stream>,
+    answers: Option<&MessageStream>,
     socket: &TcpStream,
 ) -> Result<SideReading> {
     let segments = socket::segments(socket.as_raw_fd()).context("cannot read TCP_INFO")?;

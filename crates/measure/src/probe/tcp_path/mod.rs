@@ -11,7 +11,7 @@ pub mod steps;
 use super::prediction::RowRef;
 use super::rights::{NETWORK_SETTINGS, Rights};
 use super::transfer::{Transfer, axes};
-use super::{About, AxisRules, Channel, Figures, Probe, RoleReport, Task, Timing};
+use super::{AxisRules, Channel, Figures, Probe, ProbeAbout, RoleReport, Task, Timing};
 use crate::mechanism;
 use crate::probe::transfer::axes::{CONGESTION_CONTROL, MTU, OFFLOADS, PATH, PLACEMENT};
 use crate::probe::{metrics, quantities};
@@ -83,8 +83,8 @@ const METRICS: &[Metric] = metrics! {
 };
 
 impl Probe for TcpPath {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: ID,
             title: "the steps of a transfer over TCP",
             method: "Two processes take turns on one connection, and neither sleeps between turns: the sender makes a few \
@@ -94,7 +94,7 @@ impl Probe for TcpPath {
             roles: &[RECEIVER, SENDER],
             far_role: Some(RECEIVER),
             axis_rules: Some(&TcpPath),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 

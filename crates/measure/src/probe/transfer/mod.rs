@@ -12,7 +12,7 @@ pub mod sender;
 use super::rights::{COUNT_IN_THE_KERNEL, LARGE_PIPES, LOCK_PAGES, NETWORK_SETTINGS, RINGS, Rights};
 use super::streaming;
 use super::{
-    About, Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, RoleReport, Task, Timing,
+    Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
 };
 use crate::mechanism::{CONNECTIONS, all_connections, connections};
 use crate::probe::transfer::axes::{
@@ -27,8 +27,8 @@ use syscost_host::{Unavailable, uring};
 pub struct Transfer;
 
 impl Probe for Transfer {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> ProbeAbout {
+        ProbeAbout {
             id: "transfer",
             title: "moving a message over TCP",
             method: "Each round starts a fresh sender and receiver process; after a warm-up, every thread streams \
@@ -39,7 +39,7 @@ impl Probe for Transfer {
             far_role: Some(streaming::RECEIVER),
             axis_rules: Some(&Transfer),
             alternatives: Some(&Transfer),
-            ..About::DEFAULTS
+            ..ProbeAbout::DEFAULTS
         }
     }
 
@@ -186,8 +186,8 @@ fn messages_bytes(point: &Point) -> u64 {
 }
 
 /// The axes whose values the machine may not allow, and how to find out.
-type Check = fn(&str) -> Result<(), Unavailable>;
-const MACHINE_DECIDES: [(NameAxis, Check); 3] = [
+type MachineCheck = fn(&str) -> Result<(), Unavailable>;
+const MACHINE_DECIDES: [(NameAxis, MachineCheck); 3] = [
     (PATH, available::path),
     (PLACEMENT, available::placement),
     (CONGESTION_CONTROL, available::congestion_control),

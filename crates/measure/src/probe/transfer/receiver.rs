@@ -1,7 +1,7 @@
 //! The receiver's side of a transfer: accepts the connections and starts the case's receiver on each.
 
 use super::super::streaming::many::Crowd;
-use super::super::streaming::receiving::{self, Stream};
+use super::super::streaming::receiving::{self, MessageStream};
 use super::super::streaming::threads;
 use super::super::{Channel, RoleReport, Task};
 use super::connection;
@@ -16,7 +16,7 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let streams = connection::by_thread(task, connection::accept_all(task, channel)?);
     let mut report = threads::run(task, &streams, channel, |streams| match streams.as_slice() {
         [stream] => {
-            let stream = Stream::of(task, start(task, stream)?)?;
+            let stream = MessageStream::of(task, start(task, stream)?)?;
             Ok(Box::new(move || receiving::take(task, stream)))
         }
         streams => {
@@ -32,9 +32,9 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 }
 
 /// One connection of several: a call on it that finds nothing comes back at once.
-fn one_of_many(task: &Task, stream: &TcpStream) -> Result<(RawFd, Stream)> {
+fn one_of_many(task: &Task, stream: &TcpStream) -> Result<(RawFd, MessageStream)> {
     stream.set_nonblocking(true).context("cannot set a connection not to wait")?;
-    Ok((stream.as_raw_fd(), Stream::of(task, start(task, stream)?)?))
+    Ok((stream.as_raw_fd(), MessageStream::of(task, start(task, stream)?)?))
 }
 
 /// The receiver of the case on this connection.
