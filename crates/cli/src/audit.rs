@@ -84,9 +84,9 @@ const PAYERS: &[AuditColumn] = &[
     PLACE,
     ("ns/byte", "all", 7),
     ("sender", "own", 6),
-    ("sender", "recv", 6),
+    ("sender", "softirq", 7),
     ("receiver", "own", 8),
-    ("receiver", "recv", 8),
+    ("receiver", "softirq", 8),
     ("else-", "where", 6),
 ];
 
@@ -213,8 +213,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         text += &entry(&format!("tier {}", tier.letter()), INDENT, &meant);
     }
     if found.audits.iter().any(|audit| audit.cpu.is_some()) {
-        let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"recv\" is the receive \
-                    path (NET_RX softirqs), which runs on top of either side's thread; \"all\" holds other softirqs too";
+        let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"softirq\" is the receive \
+                    path (NET_RX), which runs on top of either side's thread; \"all\" holds other softirqs too";
         text += &entry("CPU", INDENT, what);
     }
     if found.audits.iter().any(|audit| audit.framing_bytes > 0) {

@@ -31,17 +31,11 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
         list.push(out.join(&file.name));
     }
     if global.json {
-        output::print_json(&json!({ "dir": out, "files": written, "kept": kept }))?;
-    } else {
-        let line = |path: &PathBuf, why: &str| format!("{}{why}\n", path.display());
-        let told: String = written
-            .iter()
-            .map(|path| line(path, ""))
-            .chain(kept.iter().map(|path| line(path, " (kept: it is yours to write in)")))
-            .collect();
-        output::print(&told)?;
+        return output::print_json(&json!({ "dir": out, "files": written, "kept": kept }));
     }
-    Ok(())
+    let written = written.iter().map(|path| format!("{}\n", path.display()));
+    let kept = kept.iter().map(|path| format!("{} (kept: it is yours to write in)\n", path.display()));
+    output::print(&written.chain(kept).collect::<String>())
 }
 
 /// False: it is there and belongs to whoever writes in it.

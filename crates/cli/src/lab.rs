@@ -15,7 +15,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::spec::{LAB, Spec};
 use syscost_host::{Fact, Unavailable};
-use syscost_lab::{self as lab, Arch, LabProgress, LabRequest, LabRun};
+use syscost_lab::{self as lab, Arch, LabRequest, LabRun};
 use syscost_sys::signals;
 
 pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
@@ -44,7 +44,12 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
         limit,
         interrupted: &signals::caught,
     };
-    let brought = lab::run(&request, &mut |step| show(&step, global)).map_err(with_remedy)?;
+    let mut show = |step: &str| {
+        if !global.quiet && !global.json {
+            output::complain(&format!("{} {step}", Paint::stderr(global.color).bold("lab:")));
+        }
+    };
+    let brought = lab::run(&request, &mut show).map_err(with_remedy)?;
     let run = told_from_outside(&request, &brought, command)?;
     report::written(&run, &out, global, json!({ "nic": request.nic.name, "kernel": brought.kernel }))?;
     if !global.json {
@@ -100,20 +105,4 @@ fn cache() -> Result<PathBuf> {
     Ok(base
         .context("there is no home directory to keep a kernel in: name a directory with --cache")?
         .join("syscost/lab"))
-}
-
-/// One line a step, on stderr.
-fn show(step: &LabProgress<'_>, global: &Global) {
-    if global.quiet || global.json {
-        return;
-    }
-    let what = match step {
-        LabProgress::Fetching(package) => format!("fetching {package}"),
-        LabProgress::Unpacking(package) => format!("unpacking {package}"),
-        LabProgress::Booting { release, nic } => {
-            format!("booting Linux {release}, emulated, with two {nic}")
-        }
-        LabProgress::Guest(said) => format!("the guest: {said}"),
-    };
-    output::complain(&format!("{} {what}", Paint::stderr(global.color).bold("lab:")));
 }

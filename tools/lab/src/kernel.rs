@@ -5,7 +5,7 @@
 
 use super::modules::{self, Module};
 use super::package::{self, Package, sha256};
-use super::{LabProgress, Nic, guest, tool};
+use super::{Nic, guest, tool};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,12 +59,7 @@ impl Kernel {
 }
 
 /// A kernel of this flavour: from the cache, or fetched into it.
-pub fn get(
-    cache: &Path,
-    flavour: &str,
-    offline: bool,
-    watch: &mut dyn FnMut(LabProgress<'_>),
-) -> Result<Kernel> {
+pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(&str)) -> Result<Kernel> {
     let folder = cache.join(flavour);
     if folder.exists() {
         return load(&folder);
@@ -76,10 +71,10 @@ pub fn get(
     }
     let staging = OwnedDirectory::create(cache).context("cannot make a directory in the cache")?;
     if !package.is_here() {
-        watch(LabProgress::Fetching(&package.name));
+        watch(&format!("fetching {}", package.name));
     }
     let file = package.fetch(cache, flavour, staging.path())?;
-    watch(LabProgress::Unpacking(&package.name));
+    watch(&format!("unpacking {}", package.name));
     let new = unpack(&package, &file, staging.path())?;
     match fs::rename(&new, &folder) {
         Ok(()) => {}

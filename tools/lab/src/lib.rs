@@ -52,18 +52,6 @@ pub struct LabRequest<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What happens, for somebody who waits.
-pub enum LabProgress<'a> {
-    Fetching(&'a str),
-    Unpacking(&'a str),
-    Booting {
-        release: &'a str,
-        nic: &'static str,
-    },
-    /// The guest's own word.
-    Guest(&'a str),
-}
-
 /// What came back.
 pub struct LabRun {
     /// Exit status of the run inside.
@@ -83,8 +71,8 @@ pub fn path() -> String {
     named::path(SENDER, RECEIVER)
 }
 
-/// Boots, runs the spec inside, and writes its run directory.
-pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> Result<LabRun> {
+/// Boots, runs the spec inside, and writes its run directory. `watch` is told each step, for somebody who waits.
+pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabRun> {
     let program = program_for(request)?;
     let emulator = machine::find(request.arch)?;
     refuse_used(request.out)?;
@@ -95,8 +83,8 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(LabProgress<'_>)) -> 
     let orders = guest::GuestTask { modules, links: nic::LINKS };
     image::write(&folder.path().join(machine::INITRD), &program, &kernel, &orders, request)
         .context("cannot write the guest's file system")?;
-    watch(LabProgress::Booting { release: &kernel.release, nic: request.nic.name });
-    let mut heard = |line: &str| watch(LabProgress::Guest(line));
+    watch(&format!("booting Linux {}, emulated, with two {}", kernel.release, request.nic.name));
+    let mut heard = |line: &str| watch(&format!("the guest: {line}"));
     let brought = machine::run(&emulator, folder.path(), &kernel.vmlinuz(), request, &mut heard)
         .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
         .and_then(|brought| match brought.failure {

@@ -45,13 +45,9 @@ pub fn load_order(
     optional: &[&str],
 ) -> Result<Vec<String>, Unavailable> {
     let mut order = Vec::new();
-    for name in wanted {
+    let there = |name: &&&str| modules.iter().any(|module| module.name == canonical(name));
+    for name in wanted.iter().chain(optional.iter().filter(there)) {
         visit(modules, builtin, &canonical(name), &mut order, &mut Vec::new())?;
-    }
-    for name in optional.iter().map(|name| canonical(name)) {
-        if modules.iter().any(|module| module.name == name) {
-            visit(modules, builtin, &name, &mut order, &mut Vec::new())?;
-        }
     }
     Ok(order)
 }
@@ -63,12 +59,11 @@ fn visit(
     order: &mut Vec<String>,
     above: &mut Vec<String>,
 ) -> Result<(), Unavailable> {
-    let done = |order: &[String]| order.iter().any(|known| known == name);
-    if done(order) || builtin.iter().any(|known| known == name) {
+    if order.iter().chain(builtin).any(|known| known == name) {
         return Ok(());
     }
-    let module =
-        modules.iter().find(|module| module.name == name).filter(|_| !above.iter().any(|a| a == name));
+    let in_circle = above.iter().any(|one| one == name);
+    let module = modules.iter().find(|module| module.name == name && !in_circle);
     let module = module.ok_or_else(|| {
         missing(
             format!("this kernel has no module {name}"),

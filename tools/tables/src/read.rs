@@ -2,11 +2,8 @@
 
 use super::unit::UnitScale;
 use super::vocabulary;
-use super::{
-    BadTable, ColumnMapping, PublishedFigure, PublishedRow, PublishedTable, TableColumn, cells, iperf3,
-    netperf,
-};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn, cells, iperf3, netperf};
+use std::collections::BTreeSet;
 
 /// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
@@ -55,7 +52,7 @@ fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publishe
     let mut table = PublishedTable { name: name.into(), ..PublishedTable::default() };
     let places = places(&headings, mapping, &mut table)?;
     let fixed = fixed(name, &places, mapping)?;
-    table.columns.extend(fixed.0.keys().chain(fixed.1.keys()));
+    table.columns.extend(fixed.texts.keys().chain(fixed.figures.keys()));
     // A table may call each row otherwise: what was said of a name is not looked for among all that was said.
     let mut noted = BTreeSet::new();
     for record in reader.records() {
@@ -64,7 +61,7 @@ fn separated(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Publishe
         if record.iter().all(cells::is_empty) {
             continue;
         }
-        let mut row = PublishedRow { line, texts: fixed.0.clone(), figures: fixed.1.clone() };
+        let mut row = PublishedRow { line, ..fixed.clone() };
         for (place, text) in places.iter().zip(&record) {
             fill(&mut row, place, text, mapping, &mut table, &mut noted).map_err(|message| BadTable::At {
                 name: name.into(),
@@ -141,11 +138,9 @@ fn meaning(
     }
 }
 
-type Fixed = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, PublishedFigure>);
-
 /// Values of the mapping for columns that the table lacks.
-fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result<Fixed, BadTable> {
-    let mut fixed = Fixed::default();
+fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result<PublishedRow, BadTable> {
+    let mut fixed = PublishedRow::default();
     for (column, text) in mapping.fixed() {
         if places.iter().any(|p| p.column == column) {
             let told = format!("the mapping fixes {}, and the table has such a column", column.title());
@@ -154,9 +149,9 @@ fn fixed(name: &str, places: &[HeadedColumn], mapping: &ColumnMapping) -> Result
         if column.is_text() {
             let text =
                 cells::mechanism(text, mapping).filter(|_| column == TableColumn::Mechanism).unwrap_or(text);
-            fixed.0.insert(column, text.to_string());
+            fixed.texts.insert(column, text.to_string());
         } else {
-            fixed.1.insert(column, cells::figure(column, text, None).map_err(|e| whole(name, &e))?);
+            fixed.figures.insert(column, cells::figure(column, text, None).map_err(|e| whole(name, &e))?);
         }
     }
     Ok(fixed)

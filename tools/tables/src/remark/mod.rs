@@ -34,12 +34,12 @@ pub struct Remark {
     pub lines: Vec<usize>,
 }
 
-type Check = fn(&PublishedTable) -> Vec<Remark>;
+type TableLook = fn(&PublishedTable) -> Vec<Remark>;
 
 /// Every look at a table, in the order of what it says.
 // One a line, whatever fits: two changes that add one each then meet without a conflict.
 #[rustfmt::skip]
-pub static ALL: &[Check] = &[
+pub static ALL: &[TableLook] = &[
     derived_latency::look,
     impossible::look,
     predictions::look,
