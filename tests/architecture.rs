@@ -250,14 +250,24 @@ fn items<'t>(text: &'t str, mut base: Vec<String>, paths: &mut Vec<Vec<String>>)
 }
 
 /// Crates of which every file imports the next without coming back to itself; the others are not there yet.
-const WITHOUT_CIRCLES: &[&str] = &["analyze", "core", "harness", "sys"];
+const WITHOUT_CIRCLES: &[&str] = &[
+    "crates/analyze",
+    "crates/core",
+    "crates/harness",
+    "crates/sys",
+    "crates/cli",
+    "tools/course",
+    "tools/lab",
+    "tools/tables",
+    "tools/xtask",
+];
 
 #[test]
 fn files_import_each_other_one_way() {
     let files = sources();
     let tests = only_for_tests(&files);
     for name in WITHOUT_CIRCLES {
-        let folder = format!("crates/{name}/src/");
+        let folder = format!("{name}/src/");
         let own = files.iter().filter(|f| !tests.contains(&f.path));
         let modules = Modules::of(own.filter_map(|f| Some((f.path.strip_prefix(&folder)?, f.text.as_str()))));
         assert_eq!(modules.circle(), None, "{folder}");

@@ -3,11 +3,14 @@
 //!
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
-use super::remark::{size, threads};
-use super::{PublishedRow, PublishedTable, TableColumn};
+use super::remark::{LineEnd, lines, size, threads};
+use super::{PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_measure::mechanism::Class;
+
+/// Figures of a mechanism by message size.
+type TableLine<'t> = BTreeMap<u64, LineEnd<'t>>;
 
 /// Who beats whom along the sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,6 +52,24 @@ impl Overtake {
         text + "."
     }
 
+    /// With the sizes at which both have a figure; `None` where there are none.
+    fn along(mut self, olds: &TableLine, news: &TableLine) -> Option<Overtake> {
+        for (at, (_, old, old_figure)) in olds {
+            let Some((_, new, new_figure)) = news.get(at) else { continue };
+            let more_is_better = self.metric == TableColumn::Throughput;
+            let (worse, better) =
+                if more_is_better { (old_figure, new_figure) } else { (new_figure, old_figure) };
+            self.compared.push(*at);
+            self.lines.extend([old.line, new.line]);
+            if better.low() > worse.high() {
+                self.better_at.push(*at);
+            } else if better.high() >= worse.low() {
+                self.equal_at.push(*at);
+            }
+        }
+        (!self.compared.is_empty()).then_some(self)
+    }
+
     /// The size from which on it is better at every larger one.
     fn from(&self) -> Option<u64> {
         let better: BTreeSet<u64> = self.better_at.iter().copied().collect();
@@ -76,71 +97,30 @@ const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
 pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let mut found = Vec::new();
     for metric in [TableColumn::Throughput, TableColumn::CyclesPerByte] {
-        for challenger in CHALLENGERS {
-            for (incumbent, rival) in pairs(table, challenger) {
-                found.extend(by_threads(table, metric, (challenger, &rival), &incumbent));
+        let lines = lines(table, TableColumn::MessageBytes, metric);
+        let names: BTreeSet<&str> = lines.keys().map(|(name, _)| *name).collect();
+        let of = |class: Class| names.iter().filter(move |name| class.holds(name));
+        for class in CHALLENGERS {
+            for (incumbent, challenger) in of(INCUMBENT).flat_map(|i| of(class).map(move |c| (i, c))) {
+                for ((_, threads), olds) in lines.iter().filter(|((name, _), _)| name == incumbent) {
+                    let overtake = Overtake {
+                        challenger: format!("{} ({challenger})", class.word()),
+                        incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
+                        metric,
+                        threads: *threads,
+                        compared: Vec::new(),
+                        better_at: Vec::new(),
+                        equal_at: Vec::new(),
+                        lines: Vec::new(),
+                    };
+                    found.extend(
+                        lines.get(&(*challenger, *threads)).and_then(|news| overtake.along(olds, news)),
+                    );
+                }
             }
         }
     }
     found
-}
-
-/// Each way of the incumbent's class with each of the challenger's.
-fn pairs(table: &PublishedTable, challenger: Class) -> Vec<(String, String)> {
-    let names: BTreeSet<&str> = table.rows.iter().filter_map(|r| r.text(TableColumn::Mechanism)).collect();
-    let of = |class: Class| -> Vec<String> {
-        names.iter().filter(|n| class.holds(n)).map(|n| n.to_string()).collect()
-    };
-    let rivals = of(challenger);
-    of(INCUMBENT).into_iter().flat_map(|i| rivals.iter().map(move |r| (i.clone(), r.clone()))).collect()
-}
-
-fn by_threads(
-    table: &PublishedTable,
-    metric: TableColumn,
-    (class, challenger): (Class, &str),
-    incumbent: &str,
-) -> Vec<Overtake> {
-    let mut counts: BTreeMap<Option<u64>, BTreeMap<u64, [Option<&PublishedRow>; 2]>> = BTreeMap::new();
-    for row in table.rows.iter().filter(|row| row.figure(metric).is_some()) {
-        let Some(at) = row.count(TableColumn::MessageBytes) else { continue };
-        let side = match row.text(TableColumn::Mechanism) {
-            Some(name) if name == incumbent => 0,
-            Some(name) if name == challenger => 1,
-            _ => continue,
-        };
-        let slot =
-            &mut counts.entry(row.count(TableColumn::Threads)).or_default().entry(at).or_default()[side];
-        slot.get_or_insert(row);
-    }
-    let answer = |(threads, sizes): (Option<u64>, BTreeMap<u64, [Option<&PublishedRow>; 2]>)| {
-        let mut overtake = Overtake {
-            challenger: format!("{} ({challenger})", class.word()),
-            incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
-            metric,
-            threads,
-            compared: Vec::new(),
-            better_at: Vec::new(),
-            equal_at: Vec::new(),
-            lines: Vec::new(),
-        };
-        for (at, rows) in sizes {
-            let [Some(old), Some(new)] = rows else { continue };
-            let (old_figure, new_figure) = (old.figure(metric)?, new.figure(metric)?);
-            let more_is_better = metric == TableColumn::Throughput;
-            let (worse, better) =
-                if more_is_better { (old_figure, new_figure) } else { (new_figure, old_figure) };
-            overtake.compared.push(at);
-            overtake.lines.extend([old.line, new.line]);
-            if better.low() > worse.high() {
-                overtake.better_at.push(at);
-            } else if better.high() >= worse.low() {
-                overtake.equal_at.push(at);
-            }
-        }
-        (!overtake.compared.is_empty()).then_some(overtake)
-    };
-    counts.into_iter().filter_map(answer).collect()
 }
 
 #[cfg(test)]

@@ -53,40 +53,44 @@ pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
     ALL.iter().flat_map(|look| look(table)).collect()
 }
 
-/// A place on a line, its row, and the throughput there.
-type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
+/// A place on a line, its row, and the figure there.
+pub(super) type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
 
-/// Rows with the same coordinates but one, by that one ascending: lines through the table. A coordinate
-/// given twice (repetitions) stands once, by its first row.
-fn lines(table: &PublishedTable, along: TableColumn) -> Vec<(String, Vec<(u64, &PublishedRow)>)> {
+/// Rows that have a figure and differ in one coordinate, by that one ascending: lines through the table, by their
+/// mechanism and the coordinate that is fixed. A coordinate given twice (repetitions) stands once, by its first row.
+pub(super) fn lines(
+    table: &PublishedTable,
+    along: TableColumn,
+    metric: TableColumn,
+) -> BTreeMap<(&str, Option<u64>), BTreeMap<u64, LineEnd<'_>>> {
     let other =
         if along == TableColumn::MessageBytes { TableColumn::Threads } else { TableColumn::MessageBytes };
-    let mut lines: BTreeMap<(String, Option<u64>), BTreeMap<u64, &PublishedRow>> = BTreeMap::new();
+    let mut lines: BTreeMap<_, BTreeMap<u64, LineEnd>> = BTreeMap::new();
     for row in &table.rows {
-        let Some(at) = row.count(along) else { continue };
-        let key = (row.text(TableColumn::Mechanism).unwrap_or_default().to_string(), row.count(other));
-        lines.entry(key).or_default().entry(at).or_insert(row);
+        let (Some(at), Some(figure)) = (row.count(along), row.figure(metric)) else { continue };
+        let key = (row.text(TableColumn::Mechanism).unwrap_or_default(), row.count(other));
+        lines.entry(key).or_default().entry(at).or_insert((at, row, figure));
     }
-    let name = |(mechanism, fixed): (String, Option<u64>)| match (fixed, along) {
-        (None, _) => mechanism,
-        (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", threads(n)),
-        (Some(n), _) => format!("{mechanism} at {}", size(n)),
-    };
-    lines.into_iter().map(|(key, line)| (name(key), line.into_iter().collect())).collect()
+    lines
 }
 
-/// Neighbours on such a line that both have a throughput, with the name of their line and what comes after them.
-fn neighbours<'t>(
-    table: &'t PublishedTable,
+/// Neighbours on a line of throughputs, with the name of their line and what comes after them.
+fn neighbours(
+    table: &PublishedTable,
     along: TableColumn,
-) -> Vec<(String, LineEnd<'t>, LineEnd<'t>, Option<LineEnd<'t>>)> {
-    let known = |(at, row): &(u64, &'t PublishedRow)| Some((*at, *row, row.figure(TableColumn::Throughput)?));
-    let of_line = |(name, line): (String, Vec<(u64, &'t PublishedRow)>)| {
-        let line: Vec<LineEnd> = line.iter().filter_map(known).collect();
-        let pair = |i: usize| (name.clone(), line[i], line[i + 1], line.get(i + 2).copied());
-        (0..line.len().saturating_sub(1)).map(pair).collect::<Vec<_>>()
-    };
-    lines(table, along).into_iter().flat_map(of_line).collect()
+) -> Vec<(String, LineEnd<'_>, LineEnd<'_>, Option<LineEnd<'_>>)> {
+    let mut found = Vec::new();
+    for ((mechanism, fixed), line) in lines(table, along, TableColumn::Throughput) {
+        let name = match (fixed, along) {
+            (None, _) => mechanism.to_string(),
+            (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", threads(n)),
+            (Some(n), _) => format!("{mechanism} at {}", size(n)),
+        };
+        let line: Vec<LineEnd> = line.into_values().collect();
+        let pairs = line.windows(2).enumerate();
+        found.extend(pairs.map(|(i, pair)| (name.clone(), pair[0], pair[1], line.get(i + 2).copied())));
+    }
+    found
 }
 
 pub(super) fn size(bytes: u64) -> String {
