@@ -6,7 +6,7 @@
 //! measured on either side are measured. Pure: it reads claims and plans nothing.
 
 use crate::compare::study::Study;
-use crate::recommend::regions::{Line, Step, Way, lines};
+use crate::recommend::regions::{RegionLine, RegionStep, RegionWay, lines};
 use crate::whole::Analysis;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Kind, Name, Point, Value};
@@ -68,8 +68,8 @@ fn add(
     run: &Run,
     studies: &[Study],
     axis: &str,
-    line: &Line,
-    pair: &[Step],
+    line: &RegionLine,
+    pair: &[RegionStep],
 ) {
     let [low, high] = pair else { return };
     let Some(urgency) = urgency(low, high) else { return };
@@ -94,8 +94,8 @@ fn add(
 }
 
 /// Does the answer change from one place to the next?
-fn urgency(a: &Step, b: &Step) -> Option<Urgency> {
-    let common = |way: &Way| b.good.contains(way);
+fn urgency(a: &RegionStep, b: &RegionStep) -> Option<Urgency> {
+    let common = |way: &RegionWay| b.good.contains(way);
     match (a.claimed(), b.claimed()) {
         (Some(x), Some(y)) if x == y => None,
         (Some(_), Some(_)) => Some(Urgency::BestChanges),
@@ -106,7 +106,7 @@ fn urgency(a: &Step, b: &Step) -> Option<Urgency> {
 }
 
 /// Cases of the ways that are best at a place by any metric, and the next best.
-fn contenders(studies: &[Study], step: &Step) -> BTreeSet<usize> {
+fn contenders(studies: &[Study], step: &RegionStep) -> BTreeSet<usize> {
     let here = studies
         .iter()
         .flat_map(|s| s.winners.iter())

@@ -1,6 +1,6 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
-use syscost_core::axis::{Axis, Kind, Name, Point, Value};
+use syscost_core::axis::{Axis, Name, Point, Value};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
@@ -175,11 +175,6 @@ impl Words {
         let show = |n: u64| self.value(axis, &Value::Int(n));
         if from == to { show(from) } else { format!("{} to {}", show(from), show(to)) }
     }
-
-    /// Is the axis one of numbers, so that ranges of it make sense?
-    pub fn ordered(&self, axis: &str) -> bool {
-        self.axes.iter().any(|a| a.id == axis && matches!(a.kind, Kind::Bytes { .. } | Kind::Int { .. }))
-    }
 }
 
 /// What a case is called, where it is an operation.
@@ -257,7 +252,6 @@ mod tests {
         assert_eq!(words.place(&p, &["mechanism", "message_bytes"]), "1 thread over veth (TCP_NODELAY on)");
         assert_eq!(words.name(&p, "mechanism", &p.without("mechanism")), "send");
         assert_eq!(words.range("message_bytes", 64, 1 << 20), "64 B to 1 MiB");
-        assert!(words.ordered("threads") && !words.ordered("path"));
     }
 
     #[test]

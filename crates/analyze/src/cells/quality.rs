@@ -36,7 +36,7 @@ pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
     for cell in &of_metric {
-        let about = About { run, words: &words, metric, cell };
+        let about = SuspectCell { run, words: &words, metric, cell };
         problems.extend(about.wide());
         problems.extend(about.two_modes());
         problems.extend(about.outliers());
@@ -46,14 +46,14 @@ pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &
     problems
 }
 
-struct About<'a> {
+struct SuspectCell<'a> {
     run: &'a Run,
     words: &'a Words,
     metric: &'a Metric,
     cell: &'a Cell,
 }
 
-impl About<'_> {
+impl SuspectCell<'_> {
     fn problem(&self, id: &'static str, text: String) -> Problem {
         let cells = vec![CellRef { case: self.cell.case, metric: self.cell.metric }];
         Problem { id, case: self.cell.case, statement: Statement { text, cells } }
@@ -178,7 +178,7 @@ fn warming(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric, warm_ups:
         let e = &ratio.estimate;
         if adjusted < 1.0 - spec.confidence && (e.low > 1.0 + spec.precision || e.high < 1.0 - spec.precision)
         {
-            let about = About { run, words, metric, cell };
+            let about = SuspectCell { run, words, metric, cell };
             let text = format!(
                 "{} warms up inside its rounds: the first sample is {} the later ones ({}).",
                 about.subject(),

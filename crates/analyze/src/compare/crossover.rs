@@ -11,20 +11,20 @@ use syscost_core::axis::{Name, Point};
 use syscost_experiment::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum PairSide {
     A,
     B,
 }
 
 /// One tested place on the way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct CrossoverStep {
     /// The value on the second axis: a message size.
     pub at: u64,
     /// The two cases, in the order of the pair.
     pub cases: (usize, usize),
     /// Who is claimed to be better there; `None` is a tie.
-    pub better: Option<Side>,
+    pub better: Option<PairSide>,
 }
 
 /// One change of the better side, between two tested places.
@@ -33,14 +33,14 @@ pub struct Interval {
     pub low: u64,
     pub high: u64,
     /// Who is better at and below `low`.
-    pub below: Side,
+    pub below: PairSide,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CrossoverOutcome {
     Crossovers(Vec<Interval>),
     /// One side is better wherever they differ.
-    Always(Side),
+    Always(PairSide),
     NeverDiffer,
     /// Fewer than two places have both.
     TooFewPlaces,
@@ -55,8 +55,8 @@ pub struct Crossover {
     pub a: Point,
     pub b: Point,
     /// In ascending order.
-    pub steps: Vec<Step>,
-    pub outcome: Outcome,
+    pub steps: Vec<CrossoverStep>,
+    pub outcome: CrossoverOutcome,
 }
 
 impl Crossover {
@@ -69,20 +69,20 @@ impl Crossover {
 
 /// Every pair's crossovers along an axis of numbers (`message_bytes`), in the pairs' order.
 pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Crossover> {
-    let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<Step>)> = BTreeMap::new();
+    let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<CrossoverStep>)> = BTreeMap::new();
     for (order, pair) in comparisons.pairs.iter().enumerate() {
         let Some((a, b)) = run.case(pair.a).zip(run.case(pair.b)) else { continue };
         let Some(at) = a.point.int_at(along).filter(|at| b.point.int_at(along) == Some(*at)) else {
             continue;
         };
         let better = match pair.better(comparisons.metric.better) {
-            Some(case) if case == pair.a => Some(Side::A),
-            Some(_) => Some(Side::B),
+            Some(case) if case == pair.a => Some(PairSide::A),
+            Some(_) => Some(PairSide::B),
             None => None,
         };
         let line = (a.probe.clone(), a.point.without(along), b.point.without(along));
         let (_, steps) = lines.entry(line).or_insert((order, Vec::new()));
-        steps.push(Step { at, cases: (pair.a, pair.b), better });
+        steps.push(CrossoverStep { at, cases: (pair.a, pair.b), better });
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by_key(|(_, (order, _))| *order);
@@ -96,18 +96,18 @@ pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Cros
         .collect()
 }
 
-fn outcome(steps: &[Step]) -> Outcome {
+fn outcome(steps: &[CrossoverStep]) -> CrossoverOutcome {
     if steps.len() < 2 {
-        return Outcome::TooFewPlaces;
+        return CrossoverOutcome::TooFewPlaces;
     }
-    let claimed: Vec<(u64, Side)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
-    let Some((_, first)) = claimed.first().copied() else { return Outcome::NeverDiffer };
+    let claimed: Vec<(u64, PairSide)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
+    let Some((_, first)) = claimed.first().copied() else { return CrossoverOutcome::NeverDiffer };
     let flips: Vec<Interval> = claimed
         .windows(2)
         .filter(|w| w[0].1 != w[1].1)
         .map(|w| Interval { low: w[0].0, high: w[1].0, below: w[0].1 })
         .collect();
-    if flips.is_empty() { Outcome::Always(first) } else { Outcome::Crossovers(flips) }
+    if flips.is_empty() { CrossoverOutcome::Always(first) } else { CrossoverOutcome::Crossovers(flips) }
 }
 
 #[cfg(test)]
@@ -152,11 +152,11 @@ mod tests {
             let found = found(planted(crossing), metric);
             assert_eq!(found.len(), 2, "one per thread count");
             for line in found {
-                let Outcome::Crossovers(intervals) = &line.outcome else { panic!("{line:?}") };
+                let CrossoverOutcome::Crossovers(intervals) = &line.outcome else { panic!("{line:?}") };
                 let [interval] = intervals[..] else { panic!("{intervals:?}") };
                 assert!(interval.low < 2000 && 2000 < interval.high, "{interval:?}");
                 assert!(interval.high <= 16384, "only close ties widen it: {interval:?}");
-                let below = if interval.below == Side::A { &line.a } else { &line.b };
+                let below = if interval.below == PairSide::A { &line.a } else { &line.b };
                 assert_eq!(below.text_at("mechanism"), Some("pack_send"));
                 assert!(SIZES.contains(&interval.low) && SIZES.contains(&interval.high));
                 assert!(line.held().get("threads").is_some() && line.held().get("mechanism").is_none());
@@ -172,7 +172,7 @@ mod tests {
             _ => 1000.0,
         };
         for line in found(Synthetic { noise: 0.01, ..planted(twice) }, "total_cpu_ns_per_byte") {
-            let Outcome::Crossovers(intervals) = line.outcome else { panic!("{line:?}") };
+            let CrossoverOutcome::Crossovers(intervals) = line.outcome else { panic!("{line:?}") };
             let ends: Vec<(u64, u64)> = intervals.iter().map(|i| (i.low, i.high)).collect();
             assert_eq!(ends, [(64, 1024), (1024, 65536)]);
             assert_ne!(intervals[0].below, intervals[1].below);
@@ -183,13 +183,13 @@ mod tests {
     fn none_found_says_why() {
         let better = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 500.0 } else { 1000.0 };
         for line in found(planted(better), "throughput") {
-            let Outcome::Always(side) = line.outcome else { panic!("{line:?}") };
-            let who = if side == Side::A { &line.a } else { &line.b };
+            let CrossoverOutcome::Always(side) = line.outcome else { panic!("{line:?}") };
+            let who = if side == PairSide::A { &line.a } else { &line.b };
             assert_eq!(who.text_at("mechanism"), Some("sendmsg"));
         }
         let same = found(planted(|_| 1000.0), "throughput");
-        assert!(same.iter().all(|l| l.outcome == Outcome::NeverDiffer), "{same:?}");
+        assert!(same.iter().all(|l| l.outcome == CrossoverOutcome::NeverDiffer), "{same:?}");
         let one = found(Synthetic { sizes: vec![64], ..planted(better) }, "throughput");
-        assert!(one.iter().all(|l| l.outcome == Outcome::TooFewPlaces));
+        assert!(one.iter().all(|l| l.outcome == CrossoverOutcome::TooFewPlaces));
     }
 }

@@ -17,7 +17,7 @@ use syscost_measure::receiver;
 
 /// From one place to the next, in the order in which a payload takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathLeg {
     /// From the fields to what the system call is given; there is none where the payload lies in a file.
     Gather,
     /// Into the sender's socket.
@@ -49,7 +49,7 @@ pub struct DataPath<'a> {
     pub way: String,
     /// `veth`; empty where the probe has no such axis.
     pub path: String,
-    pub flows: Vec<(Step, Flow)>,
+    pub flows: Vec<(PathLeg, Flow)>,
     /// Was the payload encrypted on its way into the kernel, and decrypted on its way out?
     pub encrypted: bool,
     /// Does the receiver get to see what arrives?
@@ -163,7 +163,7 @@ fn delivered(audit: &Audit) -> bool {
     audit.point.text(RECEIVER).and_then(receiver::find).is_none_or(|r| r.delivers())
 }
 
-fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
+fn flows(audit: &Audit) -> Vec<(PathLeg, Flow)> {
     let per = |bytes: u64| audit.per_byte(bytes);
     let handed_on = |copied: f64| Flow::Counted { copied, uncopied: (1.0 - copied).max(0.0) };
     let uncopied_out = per(audit.uncopied_out);
@@ -189,8 +189,13 @@ fn flows(audit: &Audit) -> Vec<(Step, Flow)> {
             ]
         }
     };
-    let kernel = [(Step::Send, send), (Step::Leave, leave), (Step::Arrive, arrive), (Step::Receive, receive)];
-    let gathered = (!lies_in_a_file(audit)).then_some((Step::Gather, gather));
+    let kernel = [
+        (PathLeg::Send, send),
+        (PathLeg::Leave, leave),
+        (PathLeg::Arrive, arrive),
+        (PathLeg::Receive, receive),
+    ];
+    let gathered = (!lies_in_a_file(audit)).then_some((PathLeg::Gather, gather));
     gathered.into_iter().chain(kernel).collect()
 }
 

@@ -18,7 +18,7 @@ use syscost_measure::probe::transfer::axes::{MECHANISM, PATH};
 const METRIC: &str = "copied_fraction";
 
 /// A mechanism and a path: empty where the probe has none.
-type Place = (String, String);
+type MechanismPath = (String, String);
 /// Shares of completions flagged as copied, with their cases.
 type Flagged = Vec<(usize, f64)>;
 
@@ -28,13 +28,13 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     let words = Words::of(run);
     let mut flagged = completions(run, cells);
     // Ways that come to the same are told in one sentence: a study of every pair has dozens.
-    let mut alike: Vec<(Gist, Vec<Told>)> = Vec::new();
+    let mut alike: Vec<(Gist, Vec<ToldWay>)> = Vec::new();
     for way in data_path::data_paths(run) {
         let Some(together) = way.told() else { continue };
         let mechanism = way.audit.point.text(MECHANISM).unwrap_or_default().to_string();
         let timed = flagged.get(&(mechanism.clone(), way.path.clone())).cloned().unwrap_or_default();
         let audit = CellRef::audit(run, way.audit);
-        let told = Told { mechanism, way: way.way, audit, timed };
+        let told = ToldWay { mechanism, way: way.way, audit, timed };
         let key = (way.path, together, range(&told.timed));
         match alike.iter_mut().find(|(known, _)| *known == key) {
             Some((_, ways)) => ways.push(told),
@@ -46,7 +46,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
     }
     let mut statements: Vec<Statement> =
         alike.iter().map(|((path, together, _), ways)| audited(run, path, together, ways)).collect();
-    let alone = |(place, found): (Place, Flagged)| from_completions(run, &words, place, found);
+    let alone = |(place, found): (MechanismPath, Flagged)| from_completions(run, &words, place, found);
     statements.extend(flagged.into_iter().filter_map(alone));
     statements
 }
@@ -55,7 +55,7 @@ pub fn statements(run: &Run, cells: &Cells) -> Vec<Statement> {
 type Gist = (String, String, Option<String>);
 
 /// One audited way, and the completions of its mechanism's timed rounds.
-struct Told {
+struct ToldWay {
     mechanism: String,
     way: String,
     /// Where the audit is shown.
@@ -67,7 +67,7 @@ struct Told {
 const NAMES: usize = 4;
 
 /// Ways of which their audits say the same.
-fn audited(run: &Run, path: &str, together: &str, ways: &[Told]) -> Statement {
+fn audited(run: &Run, path: &str, together: &str, ways: &[ToldWay]) -> Statement {
     let mut names: Vec<String> = ways.iter().take(NAMES).map(|told| told.way.clone()).collect();
     if ways.len() > NAMES {
         names.push(format!("{} more", ways.len() - NAMES));
@@ -85,8 +85,8 @@ fn audited(run: &Run, path: &str, together: &str, ways: &[Told]) -> Statement {
 }
 
 /// The completions of the timed rounds.
-fn completions(run: &Run, cells: &Cells) -> BTreeMap<Place, Flagged> {
-    let mut groups: BTreeMap<Place, Flagged> = BTreeMap::new();
+fn completions(run: &Run, cells: &Cells) -> BTreeMap<MechanismPath, Flagged> {
+    let mut groups: BTreeMap<MechanismPath, Flagged> = BTreeMap::new();
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         let Some(cell) = cells.cell(case.index, METRIC) else { continue };
         let text = |axis| case.point.text(axis).unwrap_or("").to_string();
@@ -125,7 +125,12 @@ fn cannot_gather(run: &Run, found: &[(usize, f64)]) -> &'static str {
     }
 }
 
-fn from_completions(run: &Run, words: &Words, (mechanism, path): Place, found: Flagged) -> Option<Statement> {
+fn from_completions(
+    run: &Run,
+    words: &Words,
+    (mechanism, path): MechanismPath,
+    found: Flagged,
+) -> Option<Statement> {
     let how = range(&found)?;
     let (low, high) = ends(&found);
     let what = if high == 0.0 {

@@ -6,7 +6,7 @@
 
 use super::pairs::{self, Pair};
 use super::{About, Answer, Evidence, Finding};
-use crate::compare::crossover::Step;
+use crate::compare::crossover::CrossoverStep;
 use crate::compare::study::{ALONG, HEADLINES};
 use crate::copies;
 use crate::words::{Words, count};
@@ -28,7 +28,7 @@ impl Finding for NotFastest {
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let words = Words::of(evidence.run);
         let mut statements = Vec::new();
-        let teller = Teller { evidence, words: &words };
+        let teller = PriceTeller { evidence, words: &words };
         if let Some(study) = evidence.study(HEADLINES[0]) {
             let names = pairs::names(study);
             let asked = names.iter().filter(|name| Class::ZeroCopy.holds(name));
@@ -51,12 +51,12 @@ impl Finding for NotFastest {
     }
 }
 
-struct Teller<'a> {
+struct PriceTeller<'a> {
     evidence: &'a Evidence<'a>,
     words: &'a Words,
 }
 
-impl Teller<'_> {
+impl PriceTeller<'_> {
     /// The fixed part, the part per byte, and where they would meet.
     fn account(&self, pair: &Pair<'_>) -> Vec<Statement> {
         let steps = pair.steps();
@@ -69,7 +69,7 @@ impl Teller<'_> {
     }
 
     /// What it costs more per message at the smallest size, where that is claimed.
-    fn fixed(&self, pair: &Pair<'_>, step: &Step) -> Option<(Statement, Estimate)> {
+    fn fixed(&self, pair: &Pair<'_>, step: &CrossoverStep) -> Option<(Statement, Estimate)> {
         if pair.better(step) != Some(false) {
             return None;
         }
@@ -91,8 +91,8 @@ impl Teller<'_> {
     fn per_byte(
         &self,
         pair: &Pair<'_>,
-        small: &Step,
-        large: &Step,
+        small: &CrossoverStep,
+        large: &CrossoverStep,
         fixed: Option<&(Statement, Estimate)>,
     ) -> Option<Statement> {
         let ((our_small, their_small), (our_large, their_large)) = (pair.cases(small), pair.cases(large));
@@ -170,7 +170,7 @@ impl Teller<'_> {
         )
     }
 
-    fn place(&self, pair: &Pair<'_>, step: &Step) -> String {
+    fn place(&self, pair: &Pair<'_>, step: &CrossoverStep) -> String {
         let mut point = pair.ours().clone();
         point.set(ALONG.id, Value::Int(step.at));
         self.words.place(&point, &pairs::known(self.words))

@@ -6,7 +6,7 @@
 
 use super::pairs::{Pair, pairs};
 use super::{Answer, Evidence};
-use crate::compare::crossover::{Outcome, Step};
+use crate::compare::crossover::{CrossoverOutcome, CrossoverStep};
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::copies::zero_copy;
 use crate::words::{self, Words, and, count};
@@ -41,7 +41,7 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
     let mut statements: Vec<Statement> =
         told.iter().take(TOLD).map(|t| t.statement(&words, challenger)).collect();
     if told.len() > TOLD {
-        let rest: Vec<&Line<'_>> = told[TOLD..].iter().flat_map(|t| &t.lines).copied().collect();
+        let rest: Vec<&ChallengerLine<'_>> = told[TOLD..].iter().flat_map(|t| &t.lines).copied().collect();
         let text = format!(
             "{} of other pairs and places are among the crossovers of this report.",
             count(rest.len(), "answer")
@@ -57,12 +57,12 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
 }
 
 /// Every pair of the two classes; the mechanisms that the bare words mean come first.
-fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
+fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<ChallengerLine<'a>> {
     let of_study = |study: &'a Study| {
         let pairs = pairs(study, |ours| class.holds(ours), |theirs| INCUMBENT.holds(theirs));
-        pairs.into_iter().map(move |pair| Line { study, pair })
+        pairs.into_iter().map(move |pair| ChallengerLine { study, pair })
     };
-    let mut lines: Vec<Line<'a>> = evidence.studies.iter().flat_map(of_study).collect();
+    let mut lines: Vec<ChallengerLine<'a>> = evidence.studies.iter().flat_map(of_study).collect();
     // By every metric before the next pair: what is cut off is another pair, not half an answer.
     lines.sort_by_key(|l| {
         let plain = |point: &Point, class: Class| point.text(RIVALS).is_some_and(|id| class.means(id));
@@ -72,12 +72,12 @@ fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<Line<'a>> {
 }
 
 /// One pair along the sizes, seen from the challenger.
-struct Line<'a> {
+struct ChallengerLine<'a> {
     study: &'a Study,
     pair: Pair<'a>,
 }
 
-impl Line<'_> {
+impl ChallengerLine<'_> {
     fn cells(&self) -> Vec<CellRef> {
         let cases = self.pair.steps().iter().flat_map(|s| [s.cases.0, s.cases.1]);
         cases.map(|case| CellRef { case, metric: self.pair.line.metric }).collect()
@@ -93,7 +93,7 @@ impl Line<'_> {
         let show = |at: u64| words.range(ALONG.id, at, at);
         let (steps, challenger) = (self.pair.steps(), self.pair.side);
         match &self.pair.line.outcome {
-            Outcome::Crossovers(intervals) => match intervals[..] {
+            CrossoverOutcome::Crossovers(intervals) => match intervals[..] {
                 [i] if i.below == challenger => {
                     format!("only up to between {} and {}", show(i.low), show(i.high))
                 }
@@ -106,12 +106,12 @@ impl Line<'_> {
                     format!("in more than one range, crossing {}", and(&list))
                 }
             },
-            Outcome::Always(side) if *side == challenger => {
+            CrossoverOutcome::Always(side) if *side == challenger => {
                 let all = steps.iter().all(|s| s.better.is_some());
                 if all { "at every size tested".into() } else { "wherever the two differ".into() }
             }
-            Outcome::Always(_) | Outcome::NeverDiffer => "at no size".into(),
-            Outcome::TooFewPlaces => match steps.first().and_then(|s| s.better) {
+            CrossoverOutcome::Always(_) | CrossoverOutcome::NeverDiffer => "at no size".into(),
+            CrossoverOutcome::TooFewPlaces => match steps.first().and_then(|s| s.better) {
                 Some(side) if side == challenger => "at the only size that has both".into(),
                 _ => "not at the only size that has both".into(),
             },
@@ -122,7 +122,7 @@ impl Line<'_> {
     fn detail(&self, words: &Words) -> String {
         let theirs = words.name(self.pair.theirs(), RIVALS.id, &self.pair.line.held());
         let at = |who: Option<bool>| {
-            let is = |s: &Step| self.pair.better(s) == who;
+            let is = |s: &CrossoverStep| self.pair.better(s) == who;
             let runs = self.pair.steps().chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
             let ranges: Vec<String> =
                 runs.map(|run| words.range(ALONG.id, run[0].at, run[run.len() - 1].at)).collect();
@@ -137,12 +137,12 @@ impl Line<'_> {
     /// Where it is first better; else where it comes nearest.
     fn decisive(&self) -> Option<(u64, Estimate)> {
         let ratios = self.pair.steps().iter().filter_map(|s| Some((s, self.ratio(s)?)));
-        let won = |s: &Step| self.pair.better(s) == Some(true);
+        let won = |s: &CrossoverStep| self.pair.better(s) == Some(true);
         let better = |ratio: &Estimate| match self.study.comparisons.metric.better {
             Better::Higher => ratio.value,
             _ => 1.0 / ratio.value,
         };
-        let mut ratios: Vec<(&Step, Estimate)> = ratios.collect();
+        let mut ratios: Vec<(&CrossoverStep, Estimate)> = ratios.collect();
         if let Some(first) = ratios.iter().position(|(s, _)| won(s)) {
             return Some((ratios[first].0.at, ratios[first].1));
         }
@@ -151,21 +151,21 @@ impl Line<'_> {
     }
 
     /// The challenger's figure over the other's.
-    fn ratio(&self, step: &Step) -> Option<Estimate> {
+    fn ratio(&self, step: &CrossoverStep) -> Option<Estimate> {
         let (ours, theirs) = self.pair.cases(step);
         Some(self.study.comparisons.between(ours, theirs)?.seen_from(ours))
     }
 }
 
 /// Lines of one pair and metric with the same answer.
-struct Told<'a> {
-    lines: Vec<&'a Line<'a>>,
+struct ToldLines<'a> {
+    lines: Vec<&'a ChallengerLine<'a>>,
     /// Who, from where, and where who is better.
     key: (String, String, String),
 }
 
-fn together<'a>(words: &Words, class: Class, lines: &'a [Line<'a>]) -> Vec<Told<'a>> {
-    let mut told: Vec<Told<'a>> = Vec::new();
+fn together<'a>(words: &Words, class: Class, lines: &'a [ChallengerLine<'a>]) -> Vec<ToldLines<'a>> {
+    let mut told: Vec<ToldLines<'a>> = Vec::new();
     for line in lines {
         let held = line.pair.line.held();
         let name = |point: &Point| words.name(point, RIVALS.id, &held);
@@ -180,13 +180,13 @@ fn together<'a>(words: &Words, class: Class, lines: &'a [Line<'a>]) -> Vec<Told<
         let key = (who, line.from(words), line.detail(words));
         match told.iter_mut().find(|t| t.key == key) {
             Some(same) => same.lines.push(line),
-            None => told.push(Told { lines: vec![line], key }),
+            None => told.push(ToldLines { lines: vec![line], key }),
         }
     }
     told
 }
 
-impl Told<'_> {
+impl ToldLines<'_> {
     fn statement(&self, words: &Words, class: Class) -> Statement {
         let (who, from, detail) = &self.key;
         let text =
@@ -217,7 +217,7 @@ impl Told<'_> {
 }
 
 /// ` with 1 and 2 threads over veth (TCP_NODELAY on)`: places that differ in threads only are one.
-fn places(words: &Words, lines: &[&Line<'_>]) -> String {
+fn places(words: &Words, lines: &[&ChallengerLine<'_>]) -> String {
     let mut places: Vec<(Point, Vec<Value>)> = Vec::new();
     for line in lines {
         let held = line.pair.line.held();
@@ -248,8 +248,8 @@ fn place(words: &Words, held: &Point) -> String {
 }
 
 /// What the completions and audits of the challengers say: zero-copy is claimed from nothing else.
-fn copied_after_all(evidence: &Evidence<'_>, lines: &[Line<'_>]) -> Vec<Statement> {
-    let cases: BTreeSet<usize> = lines.iter().flat_map(Line::cases).collect();
+fn copied_after_all(evidence: &Evidence<'_>, lines: &[ChallengerLine<'_>]) -> Vec<Statement> {
+    let cases: BTreeSet<usize> = lines.iter().flat_map(ChallengerLine::cases).collect();
     let about = |s: &Statement| s.cells.iter().any(|cell| cases.contains(&cell.case));
     zero_copy::statements(evidence.run, evidence.cells).into_iter().filter(about).collect()
 }

@@ -4,7 +4,7 @@
 //! It claims nothing: every comparison is one that [`crate::compare`] judged.
 
 use crate::CellRef;
-use crate::compare::crossover::{Crossover, Side, Step};
+use crate::compare::crossover::{Crossover, CrossoverStep, PairSide};
 use crate::compare::study::{RIVALS, Study};
 use crate::words::Words;
 use std::collections::BTreeSet;
@@ -15,16 +15,16 @@ use syscost_measure::mechanism::{self, Class};
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
     pub line: &'a Crossover,
-    pub side: Side,
+    pub side: PairSide,
 }
 
 impl<'a> Pair<'a> {
     pub fn ours(&self) -> &'a Point {
-        if self.side == Side::A { &self.line.a } else { &self.line.b }
+        if self.side == PairSide::A { &self.line.a } else { &self.line.b }
     }
 
     pub fn theirs(&self) -> &'a Point {
-        if self.side == Side::A { &self.line.b } else { &self.line.a }
+        if self.side == PairSide::A { &self.line.b } else { &self.line.a }
     }
 
     /// Their mechanisms.
@@ -33,17 +33,17 @@ impl<'a> Pair<'a> {
         (name(self.ours()), name(self.theirs()))
     }
 
-    pub fn steps(&self) -> &'a [Step] {
+    pub fn steps(&self) -> &'a [CrossoverStep] {
         &self.line.steps
     }
 
     /// Our case and theirs.
-    pub fn cases(&self, step: &Step) -> (usize, usize) {
-        if self.side == Side::A { step.cases } else { (step.cases.1, step.cases.0) }
+    pub fn cases(&self, step: &CrossoverStep) -> (usize, usize) {
+        if self.side == PairSide::A { step.cases } else { (step.cases.1, step.cases.0) }
     }
 
     /// Is ours claimed to be better there? `None`: neither.
-    pub fn better(&self, step: &Step) -> Option<bool> {
+    pub fn better(&self, step: &CrossoverStep) -> Option<bool> {
         step.better.map(|side| side == self.side)
     }
 }
@@ -56,7 +56,7 @@ pub fn pairs<'a>(
 ) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     for line in &study.crossovers {
-        for side in [Side::A, Side::B] {
+        for side in [PairSide::A, PairSide::B] {
             let pair = Pair { line, side };
             let (one, other) = pair.names();
             if ours(one) && theirs(other) {

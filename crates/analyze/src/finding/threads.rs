@@ -52,7 +52,7 @@ impl Finding for Threads {
             };
         };
         let words = Words::of(evidence.run);
-        let lines: Vec<Line> = ALONG
+        let lines: Vec<ThreadLine> = ALONG
             .lines(evidence, &groups)
             .into_iter()
             .filter_map(|cases| line(evidence, cases, &speed))
@@ -67,7 +67,7 @@ impl Finding for Threads {
 }
 
 /// One case along its thread counts, fewest first.
-struct Line {
+struct ThreadLine {
     cases: Vec<usize>,
     threads: Vec<u64>,
     /// Where scaling stops, in those.
@@ -76,23 +76,23 @@ struct Line {
     slower: Option<usize>,
 }
 
-fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Option<Line> {
+fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Option<ThreadLine> {
     let beaten = |at: usize| cases[at + 1..].iter().any(|more| speed.beats(*more, cases[at]));
     let stop = (0..cases.len()).find(|at| !beaten(*at))?;
     let slower = (stop + 1..cases.len()).find(|at| speed.beats(cases[stop], cases[*at]));
     let threads = cases.iter().filter_map(|case| evidence.run.case(*case)?.point.int(AXIS)).collect();
-    Some(Line { cases, threads, stop, slower })
+    Some(ThreadLine { cases, threads, stop, slower })
 }
 
 /// At which counts scaling stops, and of how many lines.
-fn stops(lines: &[Line]) -> Vec<Statement> {
-    let mut by_count: BTreeMap<(u64, bool), Vec<&Line>> = BTreeMap::new();
+fn stops(lines: &[ThreadLine]) -> Vec<Statement> {
+    let mut by_count: BTreeMap<(u64, bool), Vec<&ThreadLine>> = BTreeMap::new();
     for line in lines {
         let last = line.stop + 1 == line.cases.len();
         by_count.entry((line.threads[line.stop], last)).or_default().push(line);
     }
     let of = format!("{} of mechanism, size and path", count(lines.len(), "combination"));
-    let tell = |((threads, last), found): (&(u64, bool), &Vec<&Line>)| {
+    let tell = |((threads, last), found): (&(u64, bool), &Vec<&ThreadLine>)| {
         let at = words::threads(&[Value::Int(*threads)]);
         let falls = found.iter().filter(|line| line.slower.is_some()).count();
         let more = if falls == 0 {
@@ -116,7 +116,12 @@ fn stops(lines: &[Line]) -> Vec<Statement> {
 }
 
 /// The largest claimed gain up to where scaling stops, and the largest claimed loss beyond.
-fn largest(evidence: &Evidence<'_>, words: &Words, lines: &[Line], speed: &Comparisons) -> Vec<Statement> {
+fn largest(
+    evidence: &Evidence<'_>,
+    words: &Words,
+    lines: &[ThreadLine],
+    speed: &Comparisons,
+) -> Vec<Statement> {
     let judged = |one: usize, more: usize, better: usize| {
         let pair = speed.between(one, more)?;
         (pair.better(Better::Higher) == Some(better)).then_some((one, more, pair))
@@ -152,7 +157,7 @@ fn largest(evidence: &Evidence<'_>, words: &Words, lines: &[Line], speed: &Compa
 }
 
 /// What limits the cases at which scaling stops, and the CPUs that there are for their threads.
-fn limiters(evidence: &Evidence<'_>, lines: &[Line]) -> Option<Statement> {
+fn limiters(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Option<Statement> {
     let stopped: Vec<usize> =
         lines.iter().filter(|l| l.stop + 1 < l.cases.len()).map(|l| l.cases[l.stop]).collect();
     let found: Vec<_> = evidence.limiters.iter().filter(|limiter| stopped.contains(&limiter.case)).collect();

@@ -162,19 +162,19 @@ pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
 
 /// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
 /// lines in a plot.
-pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
+pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<RulerLine> {
     let agrees = |h: &&Held| {
         let rest = h.shared.without(ALONG.id);
         h.metric.id == metric && rest.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
     };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<RulerLine> = Vec::new();
     for held in held.iter().filter(agrees) {
         let Some(size) = held.shared.int(ALONG) else { continue };
         for reading in &held.readings {
             let point = (size as f64, reading.figure);
             match lines.iter_mut().find(|line| line.name == reading.name) {
                 Some(line) => line.points.push(point),
-                None => lines.push(Line { name: reading.name.clone(), points: vec![point] }),
+                None => lines.push(RulerLine { name: reading.name.clone(), points: vec![point] }),
             }
         }
     }
@@ -183,7 +183,7 @@ pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<Line> {
 
 /// One ruler along sizes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct RulerLine {
     pub name: String,
     pub points: Vec<(f64, Estimate)>,
 }

@@ -46,7 +46,7 @@ impl Side {
 
 /// Terms of one kind of work, drawn in one colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum TermGroup {
     UserCopy,
     Calls,
     CopyIn,
@@ -57,28 +57,28 @@ pub enum Group {
     Sleep,
 }
 
-impl Group {
-    pub const ALL: [Group; 8] = [
-        Group::UserCopy,
-        Group::Calls,
-        Group::CopyIn,
-        Group::Lent,
-        Group::Completions,
-        Group::Receive,
-        Group::CopyOut,
-        Group::Sleep,
+impl TermGroup {
+    pub const ALL: [TermGroup; 8] = [
+        TermGroup::UserCopy,
+        TermGroup::Calls,
+        TermGroup::CopyIn,
+        TermGroup::Lent,
+        TermGroup::Completions,
+        TermGroup::Receive,
+        TermGroup::CopyOut,
+        TermGroup::Sleep,
     ];
 
     pub fn title(self) -> &'static str {
         match self {
-            Group::UserCopy => "copy in user memory",
-            Group::Calls => "send calls and segments",
-            Group::CopyIn => "copy into the kernel",
-            Group::Lent => "pages lent",
-            Group::Completions => "completions",
-            Group::Receive => "receive calls",
-            Group::CopyOut => "copy out of the kernel",
-            Group::Sleep => "sleeping and waking",
+            TermGroup::UserCopy => "copy in user memory",
+            TermGroup::Calls => "send calls and segments",
+            TermGroup::CopyIn => "copy into the kernel",
+            TermGroup::Lent => "pages lent",
+            TermGroup::Completions => "completions",
+            TermGroup::Receive => "receive calls",
+            TermGroup::CopyOut => "copy out of the kernel",
+            TermGroup::Sleep => "sleeping and waking",
         }
     }
 }
@@ -89,7 +89,7 @@ pub struct About {
     pub id: &'static str,
     pub title: &'static str,
     pub side: Side,
-    pub group: Group,
+    pub group: TermGroup,
 }
 
 /// One kind of work.

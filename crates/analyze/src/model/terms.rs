@@ -6,7 +6,7 @@
 use super::counts::{Count, Subject};
 use super::figure::Figure;
 use super::steps::Steps;
-use super::{About, Group, Side, Term};
+use super::{About, Side, Term, TermGroup};
 use syscost_measure::probe::tcp_path::steps;
 
 /// Bytes of a turn of the largest step, on the receiver's side: two calls.
@@ -15,11 +15,23 @@ const TAKEN: f64 = 2.0 * steps::LARGE_BYTES as f64;
 type CountOf = fn(&Subject) -> Count;
 type UnitOf = fn(&Subject, &Steps) -> Option<Figure>;
 
-const fn sender(id: &'static str, title: &'static str, group: Group, count: CountOf, unit: UnitOf) -> Term {
+const fn sender(
+    id: &'static str,
+    title: &'static str,
+    group: TermGroup,
+    count: CountOf,
+    unit: UnitOf,
+) -> Term {
     Term { about: About { id, title, side: Side::Sender, group }, count, unit }
 }
 
-const fn receiver(id: &'static str, title: &'static str, group: Group, count: CountOf, unit: UnitOf) -> Term {
+const fn receiver(
+    id: &'static str,
+    title: &'static str,
+    group: TermGroup,
+    count: CountOf,
+    unit: UnitOf,
+) -> Term {
     Term { about: About { id, title, side: Side::Receiver, group }, count, unit }
 }
 
@@ -27,44 +39,46 @@ pub static ALL: &[Term] = &[
     sender(
         "pack",
         "copy in user memory",
-        Group::UserCopy,
+        TermGroup::UserCopy,
         |s| bytes(s, s.handling.packs),
         // The message and its copy are at work, at the cache level that holds both.
         |s, steps| steps.user_copy(2 * s.call_bytes as u64),
     ),
-    sender("append", "calls whose bytes wait", Group::Calls, waiting_calls, |_, s| s.sender(steps::APPEND)),
+    sender("append", "calls whose bytes wait", TermGroup::Calls, waiting_calls, |_, s| {
+        s.sender(steps::APPEND)
+    }),
     sender(
         "segment",
         "calls that send a segment",
-        Group::Calls,
+        TermGroup::Calls,
         |s| s.segments.with(s.segments.n.min(s.calls.n)),
         segment,
     ),
     sender(
         "further",
         "further segments of a call",
-        Group::Calls,
+        TermGroup::Calls,
         |s| s.segments.with((s.segments.n - s.calls.n).max(0.0)),
         further_segment,
     ),
     sender(
         "pieces",
         "further pieces of a call",
-        Group::Calls,
+        TermGroup::Calls,
         |s| s.calls.with(s.handling.pieces.saturating_sub(1) as f64 * s.calls.n),
         piece,
     ),
     sender(
         "copy_in",
         "copy into the kernel",
-        Group::CopyIn,
+        TermGroup::CopyIn,
         |s| bytes(s, !s.handling.lends),
         |_, steps| steps.copy_in(),
     ),
     sender(
         "lend",
         "calls that lend",
-        Group::Lent,
+        TermGroup::Lent,
         |s| s.calls.with(if s.handling.lends { s.calls.n } else { 0.0 }),
         // A notification and the first page's pin: what one small lent piece costs more than a copied one.
         |_, s| Some(s.sender(steps::LENT)?.minus(&s.sender(steps::SINGLE)?)),
@@ -72,37 +86,37 @@ pub static ALL: &[Term] = &[
     sender(
         "lent_bytes",
         "pages pinned and orphan copy",
-        Group::Lent,
+        TermGroup::Lent,
         |s| bytes(s, s.handling.lends),
         lent_byte,
     ),
     sender(
         "completions",
         "looks for completions",
-        Group::Completions,
+        TermGroup::Completions,
         |s| s.looks.with(if s.handling.lends { s.looks.n } else { 0.0 }),
         |_, s| s.completion(steps::LENT),
     ),
     sender(
         "sender_sleep",
         "the sender going to sleep and waking up",
-        Group::Sleep,
+        TermGroup::Sleep,
         |s| s.sender_sleeps.clone(),
         sleeping,
     ),
-    sender("wake", "waking the receiver", Group::Sleep, |s| s.sleeps.clone(), waking),
+    sender("wake", "waking the receiver", TermGroup::Sleep, |s| s.sleeps.clone(), waking),
     receiver(
         "receive",
         "receive calls, with their acknowledgements",
-        Group::Receive,
+        TermGroup::Receive,
         |s| s.receive_calls.clone(),
         |_, s| Some(s.receiver(steps::SINGLE)?.minus(&taken_segment(s)?)),
     ),
-    receiver("take", "segments taken", Group::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
+    receiver("take", "segments taken", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
     receiver(
         "copy_out",
         "copy out of the kernel",
-        Group::CopyOut,
+        TermGroup::CopyOut,
         |s| bytes(s, true),
         // Whoever filled the pages, the copy reads them in another core's caches.
         |_, s| Some(s.receiver(steps::LARGE)?.minus(&s.receiver(steps::DROPPED)?).over(TAKEN)),
@@ -110,11 +124,11 @@ pub static ALL: &[Term] = &[
     receiver(
         "sleep",
         "the receiver going to sleep and waking up",
-        Group::Sleep,
+        TermGroup::Sleep,
         |s| s.sleeps.clone(),
         sleeping,
     ),
-    receiver("sender_wake", "waking the sender", Group::Sleep, |s| s.sender_sleeps.clone(), waking),
+    receiver("sender_wake", "waking the sender", TermGroup::Sleep, |s| s.sender_sleeps.clone(), waking),
 ];
 
 fn bytes(s: &Subject, wanted: bool) -> Count {

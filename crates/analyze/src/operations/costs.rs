@@ -32,19 +32,23 @@ pub fn told(operations: &[Operation]) -> Vec<(&Operation, String)> {
     told
 }
 
+/// Items that belong to operations, by magnitude: the title of each group that has one, in the order of groups.
+pub fn by_magnitude<T>(items: Vec<T>, operation: impl Fn(&T) -> &Operation) -> Vec<(&'static str, Vec<T>)> {
+    let mut groups: Vec<(&str, Vec<T>)> = GROUPS.iter().map(|(title, _)| (*title, Vec::new())).collect();
+    groups.push(("Rates and sizes", Vec::new()));
+    for item in items {
+        let time = operation(&item).measured.filter(|e| e.unit == Unit::Nanoseconds).map(|e| e.value);
+        let within = |ns: f64| GROUPS.iter().position(|(_, below)| ns < *below);
+        groups[time.and_then(within).unwrap_or(GROUPS.len())].1.push(item);
+    }
+    groups.retain(|(_, items)| !items.is_empty());
+    groups
+}
+
 /// One statement for each group that has a figure.
 pub fn verdict(operations: &[Operation]) -> Vec<Statement> {
-    let told = told(operations);
-    let time = |o: &Operation| o.measured.filter(|e| e.unit == Unit::Nanoseconds).map(|e| e.value);
-    let mut statements = Vec::new();
-    let mut from = f64::NEG_INFINITY;
-    for (title, to) in GROUPS {
-        let within = |o: &Operation| time(o).is_some_and(|ns| ns >= from && ns < *to);
-        statements.extend(statement(title, told.iter().filter(|(o, _)| within(o))));
-        from = *to;
-    }
-    statements.extend(statement("Rates and sizes", told.iter().filter(|(o, _)| time(o).is_none())));
-    statements
+    let groups = by_magnitude(told(operations), |(operation, _)| operation);
+    groups.iter().filter_map(|(title, group)| statement(title, group.iter())).collect()
 }
 
 fn statement<'a>(title: &str, group: impl Iterator<Item = &'a (&'a Operation, String)>) -> Option<Statement> {

@@ -12,7 +12,7 @@ use syscost_measure::probe::row::{Drawing, Shape};
 
 /// One line: its points in order of x.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct CurveLine {
     /// What tells it from the other lines: `huge pages on`; empty where there is one line only.
     pub name: String,
     pub points: Vec<(f64, Estimate, CellRef)>,
@@ -25,23 +25,23 @@ pub fn cases<'a>(cases: impl Iterator<Item = &'a Case>, probe: &str, drawing: &D
 }
 
 /// The lines of a curve, in plan order; none for another shape.
-pub fn lines(cases: &[&Case], cells: &Cells, axes: &[Axis], drawing: &Drawing) -> Vec<Line> {
+pub fn lines(cases: &[&Case], cells: &Cells, axes: &[Axis], drawing: &Drawing) -> Vec<CurveLine> {
     let Shape::Curve { along, .. } = drawing.shape else { return Vec::new() };
     let other: Vec<&Axis> = varying(cases, axes).into_iter().filter(|a| a.id != along).collect();
-    let mut lines: Vec<(Point, Line)> = Vec::new();
+    let mut lines: Vec<(Point, CurveLine)> = Vec::new();
     for case in cases {
         let Some(x) = case.point.int_at(along) else { continue };
         let Some(cell) = cells.cell(case.index, drawing.metric) else { continue };
         let key = part(&case.point, &other);
         let place = lines.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
             let name = describe(&case.point, &other);
-            lines.push((key, Line { name, points: Vec::new() }));
+            lines.push((key, CurveLine { name, points: Vec::new() }));
             lines.len() - 1
         });
         let shown = CellRef { case: case.index, metric: cell.metric };
         lines[place].1.points.push((x as f64, cell.estimate, shown));
     }
-    let mut lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    let mut lines: Vec<CurveLine> = lines.into_iter().map(|(_, line)| line).collect();
     for line in &mut lines {
         line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }

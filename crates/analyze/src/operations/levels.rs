@@ -5,7 +5,7 @@
 //! capacity's name only where its end lies within a factor of four of it.
 
 use crate::cells::Cells;
-use crate::operations::curves::{self, Line};
+use crate::operations::curves::{self, CurveLine};
 use crate::{Statement, words};
 use syscost_core::axis::Axis;
 use syscost_core::stats::{Level, levels};
@@ -46,7 +46,7 @@ pub fn capacities(run: &Run) -> Vec<Capacity> {
 }
 
 /// The levels of one line.
-pub fn of_line(line: &Line) -> Vec<Level> {
+pub fn of_line(line: &CurveLine) -> Vec<Level> {
     let points: Vec<(f64, f64)> = line.points.iter().map(|(x, e, _)| (*x, e.value)).collect();
     levels(&points)
 }
@@ -81,7 +81,7 @@ fn of_drawing(
         .collect()
 }
 
-fn tell(line: &Line, axis: &Axis, title: &str, known: &[Capacity]) -> Option<Statement> {
+fn tell(line: &CurveLine, axis: &Axis, title: &str, known: &[Capacity]) -> Option<Statement> {
     let (first, last) = (line.points.first()?, line.points.last()?);
     let unit = first.1.unit;
     let found = of_line(line);
@@ -180,14 +180,14 @@ mod tests {
 
     const KIB: f64 = 1024.0;
 
-    fn line(value: impl Fn(f64) -> f64) -> Line {
+    fn line(value: impl Fn(f64) -> f64) -> CurveLine {
         let point = |i: u32| {
             let x = KIB * 4.0 * f64::from(1u32 << i);
             let (value, unit) = (value(x), Unit::Nanoseconds);
             let e = Estimate { value, low: value, high: value, level: 0.95, n: 8, unit };
             (x, e, CellRef { case: i as usize, metric: "cost" })
         };
-        Line { name: "huge pages on".into(), points: (0..17).map(point).collect() }
+        CurveLine { name: "huge pages on".into(), points: (0..17).map(point).collect() }
     }
 
     fn axis() -> Axis {
@@ -222,7 +222,7 @@ mod tests {
         assert!(told.text.ends_with(
             "one level, 80 ns, and no knee up to 256 MiB: what holds the data holds at least that."
         ));
-        let short = Line { points: line(|x| x).points[..4].to_vec(), ..line(|x| x) };
+        let short = CurveLine { points: line(|x| x).points[..4].to_vec(), ..line(|x| x) };
         let short = tell(&short, &axis(), "Short", &[]).unwrap();
         assert_eq!(
             short.text,

@@ -124,24 +124,17 @@ fn plainest(run: &Run, probe: &str, cases: &[usize]) -> Option<usize> {
 
 /// The answers at the typical sizes, by what else was given; at the fewest and at the most threads.
 pub fn choices(run: &Run, study: &Study) -> Vec<Choice> {
-    let mut lines: BTreeMap<Point, Vec<&Winner>> = BTreeMap::new();
+    let mut lines: BTreeMap<Point, BTreeMap<Option<u64>, Vec<&Winner>>> = BTreeMap::new();
     for winner in study.winners.iter().filter(|w| !w.candidates.is_empty() && w.shared.int(ALONG).is_some()) {
-        lines.entry(winner.shared.without(ALONG.id)).or_default().push(winner);
+        let (rest, threads) =
+            (winner.shared.without(ALONG.id).without(THREADS.id), winner.shared.int(THREADS));
+        lines.entry(rest).or_default().entry(threads).or_default().push(winner);
     }
-    let mut ends: BTreeMap<Point, Vec<Point>> = BTreeMap::new();
-    for line in lines.keys() {
-        ends.entry(line.without(THREADS.id)).or_default().push(line.clone());
-    }
-    let mut choices = Vec::new();
-    for mut of_threads in ends.into_values() {
-        of_threads.sort_by_key(|line| line.int(THREADS));
-        let last = of_threads.len() - 1;
-        of_threads.dedup();
-        for line in of_threads.iter().enumerate().filter(|(i, _)| *i == 0 || *i == last).map(|(_, l)| l) {
-            choices.extend(typical(&lines[line]).into_iter().filter_map(|w| choice(run, study, w)));
-        }
-    }
-    choices
+    let ends = lines.values().flat_map(|of_threads| {
+        let last = of_threads.values().skip(1).next_back();
+        of_threads.values().next().into_iter().chain(last)
+    });
+    ends.flat_map(|line| typical(line)).filter_map(|winner| choice(run, study, winner)).collect()
 }
 
 /// The places of a line that are nearest to the typical sizes, each once.

@@ -21,45 +21,45 @@ use syscost_measure::probe::transfer::axes::THREADS;
 const NAMES: usize = 3;
 
 /// What is chosen of a case's coordinates: the same way at another size is the same point here.
-pub type Way = Point;
+pub type RegionWay = Point;
 
 /// One tested place of a line.
 #[derive(Clone, Debug)]
-pub struct Step<'s> {
+pub struct RegionStep<'s> {
     pub at: u64,
     pub winner: &'s Winner,
     /// Ways with a figure here, best median first, each with its case.
-    pub measured: Vec<(Way, usize)>,
+    pub measured: Vec<(RegionWay, usize)>,
     /// Those of them that nothing is claimed to beat.
-    pub good: Vec<Way>,
+    pub good: Vec<RegionWay>,
 }
 
-impl Step<'_> {
+impl RegionStep<'_> {
     /// The way that is claimed to be better than every other here.
-    pub fn claimed(&self) -> Option<&Way> {
+    pub fn claimed(&self) -> Option<&RegionWay> {
         match self.winner.outcome {
             Outcome::Wins(_) => self.good.first(),
             _ => None,
         }
     }
 
-    pub fn case(&self, way: &Way) -> Option<usize> {
+    pub fn case(&self, way: &RegionWay) -> Option<usize> {
         self.measured.iter().find(|(w, _)| w == way).map(|(_, case)| *case)
     }
 
     /// May the way still be used here?
-    fn allows(&self, way: &Way) -> bool {
+    fn allows(&self, way: &RegionWay) -> bool {
         self.good.contains(way) || self.case(way).is_none()
     }
 }
 
 /// Places that differ in one number only, in ascending order.
 #[derive(Clone, Debug)]
-pub struct Line<'s> {
+pub struct RegionLine<'s> {
     pub probe: &'s str,
     /// What they share.
     pub held: Point,
-    pub steps: Vec<Step<'s>>,
+    pub steps: Vec<RegionStep<'s>>,
 }
 
 /// Places in a row with the same answer: from one value up to and including another.
@@ -69,13 +69,13 @@ pub struct Range<'l> {
     pub to: u64,
     /// Those that nothing is claimed to beat in it, the one that wins most often first; none where it depends on
     /// the line.
-    pub ways: Vec<Way>,
-    steps: Vec<&'l Step<'l>>,
+    pub ways: Vec<RegionWay>,
+    steps: Vec<&'l RegionStep<'l>>,
 }
 
 /// The lines of a study along an axis of numbers, with the places where something competes.
-pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
-    let mut lines: BTreeMap<(&str, Point), Vec<Step>> = BTreeMap::new();
+pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<RegionLine<'s>> {
+    let mut lines: BTreeMap<(&str, Point), Vec<RegionStep>> = BTreeMap::new();
     for winner in &study.winners {
         let Some(at) = winner.shared.int_at(along) else { continue };
         let good: &[usize] = match &winner.outcome {
@@ -84,7 +84,7 @@ pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
             Outcome::Alone(_) | Outcome::Nothing => continue,
         };
         let way = |case: &usize| way(run, winner, *case);
-        let step = Step {
+        let step = RegionStep {
             at,
             winner,
             measured: winner.candidates.iter().filter_map(|case| Some((way(case)?, *case))).collect(),
@@ -92,38 +92,38 @@ pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<Line<'s>> {
         };
         lines.entry((&winner.probe, winner.shared.without(along))).or_default().push(step);
     }
-    let line = |((probe, held), mut steps): ((&'s str, Point), Vec<Step<'s>>)| {
+    let line = |((probe, held), mut steps): ((&'s str, Point), Vec<RegionStep<'s>>)| {
         steps.sort_by_key(|s| s.at);
-        Line { probe, held, steps }
+        RegionLine { probe, held, steps }
     };
     lines.into_iter().map(line).collect()
 }
 
 /// What tells a case from the others at its place.
-fn way(run: &Run, winner: &Winner, case: usize) -> Option<Way> {
+fn way(run: &Run, winner: &Winner, case: usize) -> Option<RegionWay> {
     let mut way = run.case(case)?.point.clone();
     way.retain(|id| winner.shared.get(id).is_none());
     Some(way)
 }
 
 /// From the left, each range as long as it can be on all these lines together.
-pub fn ranges<'l>(lines: &[&'l Line]) -> Vec<Range<'l>> {
-    let mut places: BTreeMap<u64, Vec<&Step>> = BTreeMap::new();
+pub fn ranges<'l>(lines: &[&'l RegionLine]) -> Vec<Range<'l>> {
+    let mut places: BTreeMap<u64, Vec<&RegionStep>> = BTreeMap::new();
     for step in lines.iter().flat_map(|line| &line.steps) {
         places.entry(step.at).or_default().push(step);
     }
     let mut ranges: Vec<Range> = Vec::new();
     for (at, steps) in places {
-        let allowed = |way: &&Way| steps.iter().all(|step| step.allows(way));
+        let allowed = |way: &&RegionWay| steps.iter().all(|step| step.allows(way));
         if let Some(last) = ranges.last_mut() {
-            let left: Vec<Way> = last.ways.iter().filter(allowed).cloned().collect();
+            let left: Vec<RegionWay> = last.ways.iter().filter(allowed).cloned().collect();
             if !left.is_empty() {
                 (last.ways, last.to) = (left, at);
                 last.steps.extend(steps);
                 continue;
             }
         }
-        let mut ways: Vec<Way> = Vec::new();
+        let mut ways: Vec<RegionWay> = Vec::new();
         for way in steps.iter().flat_map(|step| &step.good).filter(allowed) {
             if !ways.contains(way) {
                 ways.push(way.clone());
@@ -132,9 +132,9 @@ pub fn ranges<'l>(lines: &[&'l Line]) -> Vec<Range<'l>> {
         ranges.push(Range { from: at, to: at, ways, steps });
     }
     for Range { ways, steps, .. } in &mut ranges {
-        let wins = |way: &Way| steps.iter().filter(|s| s.claimed() == Some(way)).count();
+        let wins = |way: &RegionWay| steps.iter().filter(|s| s.claimed() == Some(way)).count();
         let leads =
-            |way: &Way| steps.iter().filter(|s| s.measured.first().map(|m| &m.0) == Some(way)).count();
+            |way: &RegionWay| steps.iter().filter(|s| s.measured.first().map(|m| &m.0) == Some(way)).count();
         ways.sort_by_key(|way| std::cmp::Reverse((wins(way), leads(way))));
     }
     ranges
@@ -142,11 +142,11 @@ pub fn ranges<'l>(lines: &[&'l Line]) -> Vec<Range<'l>> {
 
 impl Range<'_> {
     /// Where its first way is claimed to be better by most: than another, or than the best that it beats.
-    fn gain(&self, study: &Study, over: Option<&Way>) -> Option<(&Step<'_>, usize, Gain)> {
+    fn gain(&self, study: &Study, over: Option<&RegionWay>) -> Option<(&RegionStep<'_>, usize, Gain)> {
         let way = self.ways.first()?;
         let claimed = self.steps.iter().filter_map(|step| {
             let case = step.case(way)?;
-            let beaten = |(other, _): &&(Way, usize)| match over {
+            let beaten = |(other, _): &&(RegionWay, usize)| match over {
                 Some(over) => over == other,
                 None => !step.good.contains(other),
             };
@@ -175,7 +175,7 @@ struct Recommendation<'l> {
 pub fn statements(run: &Run, studies: &[Study], along: &str) -> Vec<Statement> {
     let words = Words::of(run);
     let namer = Namer { run, words: &words };
-    let lines: Vec<(&Study, Vec<Line>)> = studies.iter().map(|s| (s, lines(run, s, along))).collect();
+    let lines: Vec<(&Study, Vec<RegionLine>)> = studies.iter().map(|s| (s, lines(run, s, along))).collect();
     let mut told: Vec<Recommendation> = Vec::new();
     for recommendation in lines.iter().flat_map(|(study, lines)| recommendations(study, lines)) {
         match told.iter_mut().find(|told| told.holds_for(&recommendation)) {
@@ -189,15 +189,15 @@ pub fn statements(run: &Run, studies: &[Study], along: &str) -> Vec<Statement> {
     told.into_iter().map(|recommendation| recommendation.statement(&namer, along)).collect()
 }
 
-fn recommendations<'l>(study: &'l Study, lines: &'l [Line]) -> Vec<Recommendation<'l>> {
-    let mut grids: BTreeMap<(&str, Point), Vec<&Line>> = BTreeMap::new();
+fn recommendations<'l>(study: &'l Study, lines: &'l [RegionLine]) -> Vec<Recommendation<'l>> {
+    let mut grids: BTreeMap<(&str, Point), Vec<&RegionLine>> = BTreeMap::new();
     for line in lines {
         grids.entry((line.probe, line.held.without(THREADS.id))).or_default().push(line);
     }
     let mut found = Vec::new();
     for ((probe, held), mut lines) in grids {
         lines.sort_by_key(|line| line.held.int(THREADS));
-        let of = |held: Point, lines: &[&'l Line]| {
+        let of = |held: Point, lines: &[&'l RegionLine]| {
             let ranges = ranges(lines);
             let ends = ranges.iter().flat_map(|range| {
                 let ends = [range.steps.first(), range.steps.last()].into_iter().flatten();
@@ -217,7 +217,7 @@ fn recommendations<'l>(study: &'l Study, lines: &'l [Line]) -> Vec<Recommendatio
 }
 
 impl Recommendation<'_> {
-    fn steps(&self) -> impl Iterator<Item = &Step<'_>> {
+    fn steps(&self) -> impl Iterator<Item = &RegionStep<'_>> {
         self.ranges.iter().flat_map(|range| range.steps.iter().copied())
     }
 

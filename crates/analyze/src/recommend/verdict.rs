@@ -34,18 +34,18 @@ pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]
 
 /// What is claimed in one metric: the largest difference, and how many there are.
 pub fn of_study(run: &Run, cells: &Cells, words: &Words, study: &Study) -> Vec<Statement> {
-    let teller = Teller { run, cells, words, study };
+    let teller = StudyTeller { run, cells, words, study };
     [teller.alone(), teller.largest_effect(), teller.claims()].into_iter().flatten().collect()
 }
 
-struct Teller<'a> {
+struct StudyTeller<'a> {
     run: &'a Run,
     cells: &'a Cells,
     words: &'a Words,
     study: &'a Study,
 }
 
-impl Teller<'_> {
+impl StudyTeller<'_> {
     fn comparisons(&self) -> &Comparisons {
         &self.study.comparisons
     }

@@ -7,7 +7,7 @@ use super::{capital, grouped, plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Arrow, Block, CellRef, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
-use syscost_analyze::copies::data_path::{self, DataPath, Flow, Step};
+use syscost_analyze::copies::data_path::{self, DataPath, Flow, PathLeg};
 use syscost_analyze::copies::{self, Claim};
 use syscost_analyze::words::{and, percent};
 use syscost_core::units::{Unit, significant};
@@ -195,7 +195,7 @@ fn drawing(told: &DataPath) -> Diagram {
     let device = told.flows.iter().any(|(_, flow)| matches!(flow, Flow::Device { .. }));
     let (link, short) = if device { ("network devices", "device") } else { ("link", "link") };
     let stage = |area, name: &str, short: &str| Location { area, name: name.into(), short: short.into() };
-    let mut stages = if told.flows.iter().any(|(step, _)| *step == Step::Gather) {
+    let mut stages = if told.flows.iter().any(|(step, _)| *step == PathLeg::Gather) {
         vec![stage(Layer::User, "eight fields", "fields"), stage(Layer::User, "sender's buffer", "buffer")]
     } else {
         vec![stage(Layer::Kernel, "page cache", "file")]
@@ -267,20 +267,20 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
     notes
 }
 
-fn arrow(told: &DataPath, step: Step, flow: Flow) -> Arrow {
+fn arrow(told: &DataPath, step: PathLeg, flow: Flow) -> Arrow {
     let what = match step {
-        Step::Gather => "copied in user space",
-        Step::Send if told.encrypted => "encrypted",
-        Step::Send => "copied in",
-        Step::Leave => "copied on leaving",
-        Step::Arrive if told.encrypted => "decrypted",
-        Step::Arrive => "orphan copy",
-        Step::Receive if told.audit.decrypted_out() > 0 => "decrypted",
-        Step::Receive => "copied out",
+        PathLeg::Gather => "copied in user space",
+        PathLeg::Send if told.encrypted => "encrypted",
+        PathLeg::Send => "copied in",
+        PathLeg::Leave => "copied on leaving",
+        PathLeg::Arrive if told.encrypted => "decrypted",
+        PathLeg::Arrive => "orphan copy",
+        PathLeg::Receive if told.audit.decrypted_out() > 0 => "decrypted",
+        PathLeg::Receive => "copied out",
     };
     let instead = match (step, told.delivered) {
-        (Step::Receive, true) => "mapped",
-        (Step::Receive, false) => "ends in the kernel",
+        (PathLeg::Receive, true) => "mapped",
+        (PathLeg::Receive, false) => "ends in the kernel",
         _ => "by reference",
     };
     match flow {

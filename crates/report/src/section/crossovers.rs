@@ -5,7 +5,7 @@ use crate::context::{Facet, Layout};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, Entry, Section, Table};
-use syscost_analyze::compare::crossover::{Crossover, Interval, Outcome, Side};
+use syscost_analyze::compare::crossover::{Crossover, CrossoverOutcome, Interval, PairSide};
 use syscost_analyze::compare::study::Study;
 use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -85,17 +85,19 @@ fn names(layout: &Layout, crossover: &Crossover) -> Option<(String, String)> {
     Some((layout.series_name(&crossover.a)?, layout.series_name(&crossover.b)?))
 }
 
-fn says(pair: &(String, String), outcome: &Outcome) -> String {
-    let name = |side: Side| if side == Side::A { &pair.0 } else { &pair.1 };
+fn says(pair: &(String, String), outcome: &CrossoverOutcome) -> String {
+    let name = |side: PairSide| if side == PairSide::A { &pair.0 } else { &pair.1 };
     let one = |i: &Interval| {
-        let above = if i.below == Side::A { Side::B } else { Side::A };
+        let above = if i.below == PairSide::A { PairSide::B } else { PairSide::A };
         let size = |n: u64| Unit::Bytes.format(n as f64);
         format!("{} – {}: {} below, {} above", size(i.low), size(i.high), name(i.below), name(above))
     };
     match outcome {
-        Outcome::Crossovers(intervals) => intervals.iter().map(one).collect::<Vec<_>>().join("; "),
-        Outcome::Always(side) => format!("none found: {} is better wherever they differ", name(*side)),
-        Outcome::NeverDiffer => "none found: no claimed difference".into(),
-        Outcome::TooFewPlaces => "too few sizes".into(),
+        CrossoverOutcome::Crossovers(intervals) => intervals.iter().map(one).collect::<Vec<_>>().join("; "),
+        CrossoverOutcome::Always(side) => {
+            format!("none found: {} is better wherever they differ", name(*side))
+        }
+        CrossoverOutcome::NeverDiffer => "none found: no claimed difference".into(),
+        CrossoverOutcome::TooFewPlaces => "too few sizes".into(),
     }
 }

@@ -9,7 +9,7 @@ use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, HeatCell, HeatMap, Mark, MarkShape, Plot, PlotAxis, Scale, Series};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_analyze::operations::curves::{self, Line};
+use syscost_analyze::operations::curves::{self, CurveLine};
 use syscost_analyze::operations::levels;
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::sample::Metric;
@@ -83,7 +83,7 @@ impl<'a> ProbeDrawing<'a> {
         Some(Plot { marks, note, ..plot })
     }
 
-    fn series(&self, style: usize, line: &Line) -> Series {
+    fn series(&self, style: usize, line: &CurveLine) -> Series {
         let name = if line.name.is_empty() { self.metric.title.to_string() } else { line.name.clone() };
         Series { name, style, points: line.points.iter().map(|(x, e, _)| (*x, *e)).collect() }
     }
@@ -208,7 +208,7 @@ fn shade(value: f64, low: f64, high: f64, log: bool) -> usize {
     if share.is_finite() { (share.clamp(0.0, 1.0) * last).round() as usize } else { 0 }
 }
 
-fn x_scale(unit: Unit, lines: &[Line]) -> Scale {
+fn x_scale(unit: Unit, lines: &[CurveLine]) -> Scale {
     let xs = || lines.iter().flat_map(|l| l.points.iter().map(|p| p.0));
     let (low, high) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::NEG_INFINITY, f64::max));
     let wide = low > 0.0 && (unit == Unit::Bytes || high / low >= WIDE);
@@ -216,7 +216,7 @@ fn x_scale(unit: Unit, lines: &[Line]) -> Scale {
 }
 
 /// The levels of the lines, and the capacities that the machine reports within the plot.
-fn marks(m: &Material, axis: &Axis, lines: &[Line], shown: &[usize]) -> Vec<Mark> {
+fn marks(m: &Material, axis: &Axis, lines: &[CurveLine], shown: &[usize]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (style, at) in shown.iter().enumerate().take(MARKED) {
         for level in levels::of_line(&lines[*at]) {

@@ -11,6 +11,7 @@ use crate::material::Material;
 use crate::{Block, Entry, Section, Standing, Table};
 use syscost_analyze::operations::accuracy::{self, Fit};
 use syscost_analyze::operations::beside::Beside;
+use syscost_analyze::operations::costs;
 use syscost_analyze::operations::{Operation, Spread};
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::prediction::Input;
@@ -211,10 +212,6 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
 
 /// Rows of one probe in the glance: more are under Operations.
 const OF_ONE: usize = 3;
-/// The tables of the glance: times by magnitude.
-const GROUPS: &[(&str, f64)] =
-    &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];
-
 /// The rows in the least space: what a terminal shows.
 pub fn glance(m: &Material) -> Vec<Table> {
     let listed: Vec<&Operation> =
@@ -226,16 +223,11 @@ pub fn glance(m: &Material) -> Vec<Table> {
             group.iter().copied().partition(|o| o.row.told_as.is_some());
         shown.extend(first.into_iter().chain(rest).take(OF_ONE));
     }
-    let time = |o: &Operation| o.measured.filter(|e| e.unit == Unit::Nanoseconds).map(|e| e.value);
-    let mut tables = Vec::new();
-    let mut from = f64::NEG_INFINITY;
-    for (title, to) in GROUPS {
-        let within = |o: &&&Operation| time(o).is_some_and(|ns| ns >= from && ns < *to);
-        tables.extend(glance_table(m, title, shown.iter().filter(within)));
-        from = *to;
-    }
-    tables.extend(glance_table(m, "Rates and sizes", shown.iter().filter(|o| time(o).is_none())));
-    let left = listed.len() - shown.len();
+    let shown_rows = shown.len();
+    let groups = costs::by_magnitude(shown, |operation| operation);
+    let tables = groups.iter().filter_map(|(title, group)| glance_table(m, title, group.iter()));
+    let mut tables: Vec<Table> = tables.collect();
+    let left = listed.len() - shown_rows;
     if let Some(last) = tables.last_mut().filter(|_| left > 0) {
         last.note = Some(format!("{} under Operations in the report.", plural(left, "more row")));
     }

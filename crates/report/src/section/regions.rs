@@ -8,7 +8,7 @@ use crate::{Block, RegionMap, RegionPlace, RegionRow, Section, Statement};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{ALONG, Study};
 use syscost_analyze::recommend::choice::Namer;
-use syscost_analyze::recommend::regions::{self, Line, Step};
+use syscost_analyze::recommend::regions::{self, RegionLine, RegionStep};
 use syscost_analyze::words::{Words, and};
 use syscost_core::axis::{Point, Value};
 use syscost_core::units;
@@ -28,7 +28,7 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut places = 0;
     for study in &m.analysis.ways {
         let lines = regions::lines(m.run, study, ALONG.id);
-        let mut grids: BTreeMap<Point, Vec<&Line>> = BTreeMap::new();
+        let mut grids: BTreeMap<Point, Vec<&RegionLine>> = BTreeMap::new();
         for line in lines.iter().filter(|l| l.steps.len() > 1) {
             grids.entry(line.held.without(THREADS.id)).or_default().push(line);
         }
@@ -83,7 +83,7 @@ impl Styles {
     }
 }
 
-fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&Line], styles: &mut Styles) -> RegionMap {
+fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&RegionLine], styles: &mut Styles) -> RegionMap {
     let metric = &study.comparisons.metric;
     let mut names: Vec<(String, usize)> = Vec::new();
     let mut index = |name: String| {
@@ -126,7 +126,12 @@ fn legible(places: Vec<RegionPlace>) -> Vec<RegionPlace> {
     places.chunk_by(alike).flat_map(ends).collect()
 }
 
-fn place(namer: &Namer, study: &Study, step: &Step, index: &mut impl FnMut(String) -> usize) -> RegionPlace {
+fn place(
+    namer: &Namer,
+    study: &Study,
+    step: &RegionStep,
+    index: &mut impl FnMut(String) -> usize,
+) -> RegionPlace {
     let case_of = |way| step.case(way);
     let best: Vec<usize> = step.good.iter().filter_map(case_of).map(|case| index(namer.name(case))).collect();
     let good: Vec<String> = step.good.iter().filter_map(case_of).map(|case| namer.name(case)).collect();

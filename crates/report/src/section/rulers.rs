@@ -8,7 +8,7 @@ use crate::{Block, Entry, Mark, MarkShape, Section, Table};
 use std::ops::RangeInclusive;
 use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::HEADLINES;
-use syscost_analyze::limits::rulers::{self, Held, Line};
+use syscost_analyze::limits::rulers::{self, Held, RulerLine};
 use syscost_analyze::words::Words;
 use syscost_core::axis::Point;
 
@@ -78,7 +78,7 @@ fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> 
 /// The rulers as lines of a plot of this metric along these sizes, at these coordinates.
 pub fn marks(m: &Material, metric: &str, at: &Point, sizes: RangeInclusive<f64>) -> Vec<Mark> {
     let lines = rulers::lines(&m.analysis.rulers, metric, at).into_iter();
-    let mark = |line: Line| Mark {
+    let mark = |line: RulerLine| Mark {
         label: line.name,
         style: None,
         shape: MarkShape::Line {

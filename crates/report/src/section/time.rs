@@ -5,7 +5,7 @@ use crate::escape::slug;
 use crate::material::Material;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
-use syscost_analyze::model::{self, Account, Group, Side};
+use syscost_analyze::model::{self, Account, Side, TermGroup};
 use syscost_analyze::words::{Words, percent};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
@@ -99,7 +99,7 @@ fn bars(m: &Material) -> Vec<StackedBars> {
                 id: slug(&format!("time {place}")),
                 title: format!("CPU time of a message, {place}"),
                 unit: Unit::Nanoseconds,
-                parts: Group::ALL.iter().map(|group| group.title().to_string()).collect(),
+                parts: TermGroup::ALL.iter().map(|group| group.title().to_string()).collect(),
                 bars: accounts.iter().filter_map(|account| bar(&words, point, account)).collect(),
             });
         }
@@ -133,13 +133,13 @@ fn shared(point: &Point) -> Point {
 }
 
 fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
-    let of = |group: &Group| {
+    let of = |group: &TermGroup| {
         let items = account.items.iter().filter(|item| item.about.group == *group);
         items.map(|item| item.ns()).sum()
     };
     Some(StackedBar {
         label: words.name(&account.point, RIVALS.id, place),
-        parts: Group::ALL.iter().map(of).collect(),
+        parts: TermGroup::ALL.iter().map(of).collect(),
         measured: account.measured?.total_ns,
         cell: cell(account)?,
     })

@@ -14,7 +14,7 @@ mod steps;
 mod two_levels;
 
 /// A kind of surprise.
-trait Kind: Sync {
+trait SurpriseKind: Sync {
     /// `no step between neighbouring sizes at which ...`: what is said where there is none.
     fn none(&self) -> &'static str;
 
@@ -31,7 +31,7 @@ struct Looked {
 }
 
 /// Every kind, in the order of the answer.
-static KINDS: &[&dyn Kind] =
+static KINDS: &[&dyn SurpriseKind] =
     &[&steps::CLIFFS, &steps::TURNS, &steps::SCALING, &two_levels::TwoLevels, &outliers::Outliers];
 
 /// More of one kind than this are counted, not told.
@@ -45,7 +45,7 @@ impl Finding for Unexpected {
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
-        let looked: Vec<(&dyn Kind, Looked)> =
+        let looked: Vec<(&dyn SurpriseKind, Looked)> =
             KINDS.iter().map(|kind| (*kind, kind.look(evidence))).collect();
         if looked.iter().all(|(_, l)| l.at.is_empty()) {
             return Answer::CannotBeAnswered {
@@ -73,8 +73,8 @@ fn rest(found: &[Statement]) -> Option<Statement> {
 }
 
 /// The kinds that were looked for and not found.
-fn nothing(looked: &[(&dyn Kind, Looked)]) -> Option<Statement> {
-    let empty: Vec<&(&dyn Kind, Looked)> =
+fn nothing(looked: &[(&dyn SurpriseKind, Looked)]) -> Option<Statement> {
+    let empty: Vec<&(&dyn SurpriseKind, Looked)> =
         looked.iter().filter(|(_, l)| !l.at.is_empty() && l.found.is_empty()).collect();
     let names: Vec<String> = empty
         .iter()

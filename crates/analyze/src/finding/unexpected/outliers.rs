@@ -5,7 +5,7 @@
 //! from the typical ratio of the run, beyond its spread and beyond a factor, by the whole interval.
 
 use super::cause::{self, Of};
-use super::{Kind, Looked};
+use super::{Looked, SurpriseKind};
 use crate::compare::study::{ALONG, RIVALS};
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
@@ -22,13 +22,13 @@ const DISTANCES: f64 = 4.0;
 
 pub struct Outliers;
 
-impl Kind for Outliers {
+impl SurpriseKind for Outliers {
     fn none(&self) -> &'static str {
         "a case that costs more or less than the cost model says by more than half as much again, where others do not"
     }
 
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let judged: Vec<Judged<'_>> =
+        let judged: Vec<JudgedAccount<'_>> =
             evidence.model.accounts.iter().filter_map(|account| judge(evidence, account)).collect();
         let ratios: Vec<f64> = judged.iter().map(|j| j.ratio).collect();
         let Some(typical) = median(&ratios).filter(|_| judged.len() >= FEWEST) else {
@@ -36,8 +36,8 @@ impl Kind for Outliers {
         };
         let distances: Vec<f64> = ratios.iter().map(|ratio| (ratio - typical).abs()).collect();
         let limit = FACTOR.ln().max(DISTANCES * median(&distances).unwrap_or(0.0));
-        let is_odd = |j: &&Judged<'_>| j.low > typical + limit || j.high < typical - limit;
-        let mut odd: Vec<&Judged<'_>> = judged.iter().filter(is_odd).collect();
+        let is_odd = |j: &&JudgedAccount<'_>| j.low > typical + limit || j.high < typical - limit;
+        let mut odd: Vec<&JudgedAccount<'_>> = judged.iter().filter(is_odd).collect();
         odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
         let usual = |case: usize| judged.iter().any(|j| j.case == case && !is_odd(&j));
         let found = odd.iter().map(|j| say(evidence, j, typical, &usual)).collect();
@@ -46,7 +46,7 @@ impl Kind for Outliers {
 }
 
 /// What a case costs over what its account says, as logarithms.
-struct Judged<'a> {
+struct JudgedAccount<'a> {
     account: &'a Account,
     case: usize,
     ratio: f64,
@@ -58,7 +58,7 @@ fn cell(case: usize) -> CellRef {
     CellRef { case, metric: TOTAL }
 }
 
-fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<Judged<'a>> {
+fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAccount<'a>> {
     let case = account.case?;
     let estimate = evidence.cells.cell(case, TOTAL)?.estimate;
     let predicted = account.predicted_ns();
@@ -67,7 +67,7 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<Judged<'a>
         return None;
     }
     let over = |ns: f64| (ns / predicted).ln();
-    Some(Judged {
+    Some(JudgedAccount {
         account,
         case,
         ratio: over(estimate.value),
@@ -76,7 +76,12 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<Judged<'a>
     })
 }
 
-fn say(evidence: &Evidence<'_>, odd: &Judged<'_>, typical: f64, usual: &dyn Fn(usize) -> bool) -> Statement {
+fn say(
+    evidence: &Evidence<'_>,
+    odd: &JudgedAccount<'_>,
+    typical: f64,
+    usual: &dyn Fn(usize) -> bool,
+) -> Statement {
     let words = Words::of(evidence.run);
     let point = &odd.account.point;
     let name = words.name(point, RIVALS.id, &point.without(RIVALS.id));

@@ -4,7 +4,7 @@
 //! together, beyond the noise floor. Kinds read the claims and choose what they call a surprise.
 
 use super::cause::{self, Of};
-use super::{Kind, Looked};
+use super::{Looked, SurpriseKind};
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::study::{ALONG, RIVALS};
@@ -31,7 +31,7 @@ struct Expected {
 }
 
 /// Steps along one axis that are a surprise of one kind.
-pub struct Steps {
+pub struct SurprisingSteps {
     none: &'static str,
     axis: &'static str,
     expected: &'static [Expected],
@@ -51,7 +51,7 @@ const LARGER: &[Expected] = &[
 
 /// From one size to the next a figure gets worse by a factor of two or more, where a larger message should move bytes
 /// at least as well; or a larger message costs half as much outright.
-pub const CLIFFS: Steps = Steps {
+pub const CLIFFS: SurprisingSteps = SurprisingSteps {
     none: "a cliff, which is a figure that gets worse twofold from one size to the next",
     axis: ALONG.id,
     expected: LARGER,
@@ -59,18 +59,21 @@ pub const CLIFFS: Steps = Steps {
 };
 
 /// Broken monotonicity: the same, by less.
-pub const TURNS: Steps =
-    Steps { none: "a smaller turn for the worse from one size to the next", factors: (1.0, CLIFF), ..CLIFFS };
+pub const TURNS: SurprisingSteps = SurprisingSteps {
+    none: "a smaller turn for the worse from one size to the next",
+    factors: (1.0, CLIFF),
+    ..CLIFFS
+};
 
 /// More connections should not move less together.
-pub const SCALING: Steps = Steps {
+pub const SCALING: SurprisingSteps = SurprisingSteps {
     none: "throughput that falls as threads rise",
     axis: THREADS.id,
     expected: &[Expected { metric: "throughput", better_is_odd: false }],
     factors: (1.0, f64::INFINITY),
 };
 
-impl Kind for Steps {
+impl SurpriseKind for SurprisingSteps {
     fn none(&self) -> &'static str {
         self.none
     }
@@ -167,7 +170,7 @@ fn one(claim: &Comparison, expected: Expected, metric: Metric) -> Option<Odd> {
 /// times ...; most likely because at 1 KiB ...`. Steps that differ only in their place are one statement.
 fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Statement> {
     let words = Words::of(evidence.run);
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<ToldSteps> = Vec::new();
     let mut places: HashMap<Alike, usize> = HashMap::new();
     for step in odd {
         let Some((alike, new)) = told_of(evidence, &words, axis, step) else { continue };
@@ -180,21 +183,21 @@ fn statements(evidence: &Evidence<'_>, axis: &str, odd: &[&Vec<Odd>]) -> Vec<Sta
             None => told.push(new),
         }
     }
-    told.into_iter().map(Told::statement).collect()
+    told.into_iter().map(ToldSteps::statement).collect()
 }
 
 /// What steps that are alike share: ends, who, metrics, and the counters of the cause.
 type Alike = (String, Vec<&'static str>, Vec<&'static str>);
 
 /// The strongest of steps that are alike, and where the others are.
-struct Told {
+struct ToldSteps {
     text: String,
     place: String,
     also: Vec<String>,
     cells: Vec<CellRef>,
 }
 
-impl Told {
+impl ToldSteps {
     fn statement(self) -> Statement {
         let mut text = self.text;
         if !self.also.is_empty() {
@@ -207,7 +210,7 @@ impl Told {
     }
 }
 
-fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<(Alike, Told)> {
+fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> Option<(Alike, ToldSteps)> {
     let strongest = step.first()?;
     let ends = strongest.ends;
     let (lower, upper) = (evidence.run.case(ends.0)?, evidence.run.case(ends.1)?);
@@ -230,7 +233,7 @@ fn told_of(evidence: &Evidence<'_>, words: &Words, axis: &str, step: &[Odd]) -> 
     let counters = cause.cells.iter().map(|cell| cell.metric).collect();
     let of_step = metrics.iter().flat_map(|metric| [ends.0, ends.1].map(|case| CellRef { case, metric }));
     let cells = of_step.chain(cause.cells).collect();
-    Some(((from + &who, metrics, counters), Told { text, place, also: Vec::new(), cells }))
+    Some(((from + &who, metrics, counters), ToldSteps { text, place, also: Vec::new(), cells }))
 }
 
 impl Odd {

@@ -2,7 +2,7 @@
 //!
 //! They are found by [`crate::cells::quality`]; what is new is which counter tells the rounds apart.
 
-use super::{Kind, Looked, cause};
+use super::{Looked, SurpriseKind, cause};
 use crate::cells::metric;
 use crate::finding::Evidence;
 use crate::words::count;
@@ -21,7 +21,7 @@ const BY_CHANCE: usize = 50;
 
 pub struct TwoLevels;
 
-impl Kind for TwoLevels {
+impl SurpriseKind for TwoLevels {
     fn none(&self) -> &'static str {
         "a case with two levels, sometimes fast and sometimes slow"
     }
