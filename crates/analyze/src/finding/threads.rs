@@ -62,7 +62,7 @@ impl Finding for Threads {
         statements.extend(limiters(evidence, &lines));
         let cases = lines.iter().map(|line| line.cases.as_slice());
         statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
-        Answer::Found { statements, caveats: caveats(evidence, &speed) }
+        Answer::Found { statements, caveats: ALONG.too_few_rounds(&speed).into_iter().collect() }
     }
 }
 
@@ -182,18 +182,6 @@ fn limiters(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Option<Statement> 
     });
     let text = format!("Of {} at which scaling stops, {}.{cpus}", count(found.len(), "point"), and(&parts));
     Some(Statement { text, cells: found.iter().flat_map(|l| l.cells.clone()).collect() })
-}
-
-fn caveats(evidence: &Evidence<'_>, speed: &Comparisons) -> Vec<String> {
-    let mut caveats: Vec<String> = ALONG.too_few_rounds(speed).into_iter().collect();
-    let counted = ["cache_misses_per_message", "llc_misses_per_message"];
-    if !evidence.cells.iter().any(|cell| counted.contains(&cell.metric)) {
-        let missing =
-            evidence.run.record.missing.iter().find(|m| m.quantities.iter().any(|q| q.contains("_misses")));
-        let why = missing.map_or(String::new(), |missing| format!(" ({})", missing.why.reason));
-        caveats.push(format!("cache misses were not counted{why}, so nothing is said of them"));
-    }
-    caveats
 }
 
 #[cfg(test)]

@@ -8,18 +8,13 @@
 use crate::cells::Cells;
 use crate::compare::study::{ALONG, HEADLINES, RIVALS};
 use crate::words::Words;
-use crate::{CellRef, Statement};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::{Estimate, paired_ratio};
-use syscost_core::units::significant;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::{self, Probe, Ruler};
-
-/// 64 KiB: where neither a message's fixed cost nor memory alone decides.
-const TYPICAL_LOG2: u64 = 16;
 
 /// One ruler at one place.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +23,6 @@ pub struct Reading {
     /// The value of the ruler's axis, and what reports call it.
     pub name: String,
     pub title: &'static str,
-    pub bound: bool,
     pub figure: Estimate,
     /// How many times worse the best is: its cost over the ruler's, or the ruler's rate over its.
     /// `None`: no round has both.
@@ -88,7 +82,6 @@ fn at(run: &Run, cells: &Cells, ruler: &Ruler, metric: &Metric, shared: Point, c
             case: case.index,
             name: value.to_string(),
             title: (ruler.title)(value)?,
-            bound: value == ruler.bound,
             figure: cell.estimate,
             worse: ratio.map(|ratio| ratio.estimate),
         })
@@ -109,48 +102,6 @@ fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Poin
         _ => a.1.total_cmp(&b.1),
     };
     figures.min_by(order).map(|(case, _)| case)
-}
-
-/// What the best way costs in terms of the bound, at the typical size: a sentence for each metric.
-pub fn statements(run: &Run, held: &[Held]) -> Vec<Statement> {
-    let words = Words::of(run);
-    let distance = |held: &Held| {
-        let size = u64::from(held.shared.int(ALONG).unwrap_or(1).max(1).ilog2());
-        (size.abs_diff(TYPICAL_LOG2), held.shared.clone())
-    };
-    let of_metric = |id: &str| {
-        let mine = held.iter().filter(|h| h.metric.id == id && bound(h).is_some());
-        mine.min_by_key(|held| distance(held))
-    };
-    HEADLINES.iter().filter_map(|id| of_metric(id)).filter_map(|held| statement(run, &words, held)).collect()
-}
-
-/// The bound, where it and something to hold against it were measured in common rounds.
-fn bound(held: &Held) -> Option<(&Reading, Estimate)> {
-    held.readings.iter().find(|r| r.bound).and_then(|r| Some((r, r.worse?)))
-}
-
-fn statement(run: &Run, words: &Words, held: &Held) -> Option<Statement> {
-    let best = held.best?;
-    let case = run.case(best)?;
-    let (ruler, worse) = bound(held)?;
-    let interval = words.interval(&worse);
-    let name = name(words, case, &held.shared);
-    let place = words.place(&held.shared, &[]);
-    let (title, times) = (ruler.title, significant(worse.value));
-    let text = match held.metric.better {
-        Better::Higher => {
-            format!(
-                "At {place}, a {title} is {times} times as fast as the best way over TCP, {name} ({interval})."
-            )
-        }
-        _ => format!(
-            "At {place}, the best way over TCP, {name}, costs {times} times the {} of a {title} ({interval}).",
-            held.metric.title
-        ),
-    };
-    let cell = |case| CellRef { case, metric: held.metric.id };
-    Some(Statement { text, cells: vec![cell(best), cell(ruler.case)] })
 }
 
 /// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
@@ -227,22 +178,11 @@ mod tests {
             assert_eq!(best.point.text(RIVALS), Some("send"));
             assert_eq!(best.point.int(ALONG), place.shared.int(ALONG));
             assert_eq!(best.point.int_at("threads"), Some(1));
-            let (reading, worse) = bound(place).unwrap();
+            let [reading] = &place.readings[..] else { panic!("{place:?}") };
+            let worse = reading.worse.unwrap();
             assert!((3.5..4.6).contains(&worse.value), "{} {worse:?}", place.metric.id);
             assert_eq!(run.case(reading.case).unwrap().point.int(ALONG), place.shared.int(ALONG));
         }
-    }
-
-    #[test]
-    fn the_sentences_are_of_the_typical_size_and_name_their_cells() {
-        let run = ruled();
-        let said = statements(&run, &held(&run, &Cells::of(&run)));
-        assert_eq!(said.len(), 2);
-        for statement in &said {
-            assert!(statement.text.starts_with("At 64 KiB and 1 thread"), "{}", statement.text);
-            assert!(statement.text.contains("interval of the ratio") && statement.cells.len() == 2);
-        }
-        assert!(said[0].text.contains("send over veth (TCP_NODELAY on)"), "{}", said[0].text);
     }
 
     #[test]

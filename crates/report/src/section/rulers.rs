@@ -22,10 +22,6 @@ const METHOD: &str = "The same messages between two processes of this machine, m
 pub fn section(m: &Material) -> Option<Section> {
     let held = &m.analysis.rulers;
     let mut blocks = vec![Block::Text(METHOD.into())];
-    let said = rulers::statements(m.run, held);
-    if !said.is_empty() {
-        blocks.push(Block::Statements(said));
-    }
     let tables: Vec<Block> = HEADLINES.iter().filter_map(|id| table(m, held, id)).map(Block::Table).collect();
     if tables.is_empty() {
         return None;

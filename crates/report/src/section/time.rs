@@ -26,7 +26,6 @@ pub fn section(m: &Material) -> Option<Section> {
         )));
     }
     blocks.extend(summary(m).map(Block::Statement));
-    blocks.extend(worst(m).map(Block::Statement));
     if !model.accounts.is_empty() {
         blocks.push(Block::Text(
             "Each account is a sum of counts times unit costs. The unit costs are those of the steps of the path and of \
@@ -60,23 +59,6 @@ fn summary(m: &Material) -> Option<Statement> {
         percent(accuracy.ninth_decile)
     );
     Some(Statement { text, cells: m.analysis.model.accounts.iter().filter_map(cell).collect() })
-}
-
-/// The case that the sum is farthest from.
-fn worst(m: &Material) -> Option<Statement> {
-    let far = |a: &&Account| a.error().map_or(0.0, |error| (1.0 + error).ln().abs());
-    let account = m.analysis.model.accounts.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?;
-    let words = Words::of(m.run);
-    let (measured, error) = (account.measured?, account.error()?);
-    let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
-    let text = format!(
-        "It is farthest off for {name} at {}: {} predicted, {} measured ({}).",
-        words.place(&account.point, &[RIVALS.id]),
-        Unit::Nanoseconds.format(account.predicted_ns()),
-        Unit::Nanoseconds.format(measured.total_ns),
-        Entry::share(error, true)
-    );
-    Some(Statement { text, cells: cell(account).into_iter().collect() })
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.
