@@ -83,7 +83,7 @@ const UNITS: &[(&str, f64, Unit)] = &[
 ];
 
 #[derive(Deserialize)]
-struct PublishedRow {
+struct BesideRow {
     operation: String,
     variant: String,
     unit: String,
@@ -99,7 +99,7 @@ impl Beside {
             csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(whole);
         let mut rows = Vec::new();
         let mut empty = true;
-        for (at, line) in reader.deserialize::<PublishedRow>().enumerate() {
+        for (at, line) in reader.deserialize::<BesideRow>().enumerate() {
             empty = false;
             let line = line.map_err(|e| TableError::Columns(e.to_string()))?;
             let Some((_, scale, unit)) = UNITS.iter().find(|u| u.0 == line.unit) else {
