@@ -264,7 +264,7 @@ mod tests {
             unavailable: vec![UnavailableValue { value: "there", why: why() }],
         };
         let (unit, better) = (Unit::Name, Better::Higher);
-        let metric = |id| Metric { id, title: "", unit, better, help: "", of: |_, _| None };
+        let metric = |id| Metric { id, title: "", unit, better, help: "", of: |_, _| None, counted: false };
         Listing {
             version: "0",
             experiments: vec![Experiment { name: "first".into(), title: "What moving costs".into() }],

@@ -24,6 +24,9 @@ pub struct Quantity {
     pub help: &'static str,
 }
 
+/// The mark of a sample whose round counted with hardware counters: its times are not those of the case.
+pub const COUNTING: &str = "counting";
+
 /// One timed batch of one case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
@@ -56,9 +59,19 @@ impl Sample {
         self.quantities.get(quantity)
     }
 
-    /// May estimates use this sample?
+    /// May estimates use this sample's times?
     pub fn usable(&self) -> bool {
         self.verified && self.marks.is_empty()
+    }
+
+    /// May estimates use this sample's hardware counters? Runs of before had them in their timed windows.
+    pub fn counts(&self) -> bool {
+        self.verified && self.marks.iter().all(|mark| mark == COUNTING)
+    }
+
+    /// Is there a reason to doubt it?
+    pub fn suspect(&self) -> bool {
+        self.marks.iter().any(|mark| mark != COUNTING)
     }
 }
 
@@ -151,6 +164,8 @@ pub struct Metric {
     /// The figure of one sample; `None` where a needed quantity is missing.
     #[serde(skip)]
     pub of: fn(&Sample, &Point) -> Option<f64>,
+    /// It comes from rounds that count and are not timed.
+    pub counted: bool,
 }
 
 impl Metric {
@@ -165,7 +180,7 @@ impl Metric {
 pub fn round_value(samples: &[&Sample], metric: &Metric, point: &Point) -> Option<f64> {
     let values: Vec<f64> = samples
         .iter()
-        .filter(|sample| sample.usable())
+        .filter(|sample| if metric.counted { sample.counts() } else { sample.usable() })
         .filter_map(|sample| (metric.of)(sample, point))
         .filter(|value| value.is_finite())
         .collect();

@@ -21,6 +21,7 @@ pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<(Vec<Failure>, Vec<Sk
         let options = RoundOptions {
             timing: TIMING,
             tsc_hz: None,
+            counting: None,
             verify_all: true,
             patience: PATIENCE,
             interrupted: &signals::caught,

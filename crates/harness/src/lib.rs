@@ -6,6 +6,7 @@
 pub mod audit;
 mod begin;
 mod check;
+mod counting;
 mod event;
 mod forecast;
 mod schedule;

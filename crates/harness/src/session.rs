@@ -1,6 +1,7 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
 use super::audit::{self, Auditor};
+use super::counting::CountingSchedule;
 use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
 use super::{Event, PATIENCE, forecast};
 use crate::worker::path::Paths;
@@ -8,8 +9,8 @@ use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use syscost_core::sample::Sample;
-use syscost_experiment::plan::{Plan, Skip};
+use syscost_core::sample::{COUNTING, Sample};
+use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Failure, MissingQuantities, Run, State, Warning, settings};
 use syscost_experiment::spec::Spec;
@@ -53,6 +54,7 @@ pub struct Session<'a> {
     plan: &'a Plan,
     spec: &'a Spec,
     schedule: RoundSchedule<'a>,
+    counting: CountingSchedule,
     watch: &'a mut dyn FnMut(&Event<'_>),
     dir: RunDir,
     run: Run,
@@ -82,6 +84,7 @@ impl<'a> Session<'a> {
             plan: schedule.plan,
             spec: schedule.spec,
             stages: forecast::stages(schedule.plan),
+            counting: CountingSchedule::new(schedule.plan, &run),
             schedule,
             watch,
             dir,
@@ -240,14 +243,7 @@ impl<'a> Session<'a> {
         let case = &self.plan.cases[index];
         self.forecast(index)?;
         let before = (Instant::now(), noise::Noise::now());
-        let terms = RoundOptions {
-            timing: self.spec.timing,
-            tsc_hz: self.tsc_hz,
-            verify_all: false,
-            patience: PATIENCE.min(self.end.saturating_duration_since(before.0) + GRACE),
-            interrupted: &signals::caught,
-        };
-        match worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples) {
+        match self.round(case, None) {
             Ok(done) => {
                 let took = before.0.elapsed();
                 let noise = noise::Noise::now().since(&before.1);
@@ -257,6 +253,9 @@ impl<'a> Session<'a> {
                 self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>(), took);
                 let (metric, estimate) = self.schedule.estimate(index);
                 (self.watch)(&Event::CaseDone { round, case, metric, estimate });
+                if self.counting.due(case) && Instant::now() + took * 2 < self.end {
+                    return self.count(case, round);
+                }
             }
             Err(RoundError::Interrupted) => return Ok(false),
             Err(RoundError::Unavailable(why)) if !self.schedule.has_rounds(index) => {
@@ -270,6 +269,37 @@ impl<'a> Session<'a> {
                 (self.watch)(&Event::CaseFailed { round, case, message: &message });
                 self.run.record.failures.push(Failure { case: index, round, message });
                 self.schedule.failed(index);
+            }
+        }
+        Ok(true)
+    }
+
+    fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
+        let terms = RoundOptions {
+            timing: self.spec.timing,
+            tsc_hz: self.tsc_hz,
+            counting,
+            verify_all: false,
+            patience: PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE),
+            interrupted: &signals::caught,
+        };
+        worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
+    }
+
+    /// Runs the round again with hardware counters; false when the user interrupted it. The case has its times
+    /// whatever becomes of it.
+    fn count(&mut self, case: &Case, round: u32) -> Result<bool> {
+        let began = Instant::now();
+        match self.round(case, Some(0)) {
+            Ok(done) if self.counting.counted(case, &done.samples, began.elapsed()) => {
+                let mut samples = done.samples;
+                samples.iter_mut().for_each(|sample| sample.index += self.spec.timing.windows);
+                self.keep(case.index, round, RoundResult { samples, ..done }, vec![COUNTING.into()])?;
+            }
+            Ok(done) => note_missing(&mut self.run.record.missing, done.missing),
+            Err(RoundError::Interrupted) => return Ok(false),
+            Err(_) => {
+                self.counting.counted(case, &[], began.elapsed());
             }
         }
         Ok(true)

@@ -87,7 +87,7 @@ impl Live {
             tick_invariant: counter.and_then(|counter| counter.invariant),
             tick_difference: counter.and_then(|counter| counter.difference),
             counters_wanted: counters::ids().count(),
-            counters_missing: Counters::open().1,
+            counters_missing: Counters::refused(),
             namespaces: namespaces::available(),
             zerocopy: tcp_zerocopy().map_err(|e| e.to_string()),
             debug_build: cfg!(debug_assertions),

@@ -70,6 +70,7 @@ fn a_worker_holds_what_its_probe_declares_and_no_more() {
         let terms = RoundOptions {
             timing: TIMING,
             tsc_hz: None,
+            counting: None,
             verify_all: false,
             patience: Duration::from_secs(30),
             interrupted: &|| false,

@@ -71,6 +71,7 @@ pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
             windows: 1,
         },
         tsc_hz: None,
+        counting: None,
         verify_all: false,
         patience: PATIENCE,
         interrupted: &|| visit.stop.load(Ordering::Relaxed),

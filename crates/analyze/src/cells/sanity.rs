@@ -11,7 +11,7 @@ use crate::cells::reference::CASE;
 use crate::words::{self, Words};
 use crate::{CellRef, Problem, Statement};
 use std::collections::BTreeMap;
-use syscost_core::sample::Sample;
+use syscost_core::sample::{COUNTING, Sample};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -156,7 +156,8 @@ impl Look {
         if let Some(fault) = fault.or_else(|| too_fast().then_some(Fault::Throughput)) {
             one_more(&mut self.faults, &fault);
         }
-        sample.marks.iter().for_each(|mark| one_more(&mut self.marked, mark));
+        let marks = sample.marks.iter().filter(|mark| *mark != COUNTING);
+        marks.for_each(|mark| one_more(&mut self.marked, mark));
     }
 }
 

@@ -61,7 +61,7 @@ impl OfCase {
         for sample in own.iter() {
             let fault = limits.fault(sample);
             look.count(sample, fault, bound);
-            if sample.usable() && fault.is_none() {
+            if sample.counts() && fault.is_none() {
                 sound.push(sample);
             }
         }

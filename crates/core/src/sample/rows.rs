@@ -30,7 +30,10 @@ pub const FIXED: &[CsvColumn] = &[
     column("ops", "operations completed: messages received, calls made"),
     column("bytes", "payload bytes moved; 0 where the operation moves none"),
     column("verified", "`true`: the work was checked (bytes, pattern, count) and was right"),
-    column("marks", "why the sample is suspect, ids separated by `;`; empty = nothing was seen"),
+    column(
+        "marks",
+        "why the sample is not used, ids separated by `;`; `counting`: its round was for the hardware counters, and only they are used; empty = nothing was seen",
+    ),
 ];
 
 /// Longest line that a reader accepts: far above any real row, far below memory.

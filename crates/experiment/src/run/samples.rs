@@ -31,7 +31,7 @@ impl SampleTally {
     fn count(&mut self, sample: &Sample) {
         self.samples += 1;
         self.verified += usize::from(sample.verified);
-        self.marked += usize::from(!sample.marks.is_empty());
+        self.marked += usize::from(sample.suspect());
     }
 }
 
@@ -196,7 +196,7 @@ impl Stored {
         }
         let pieces = &mut self.pieces[sample.case];
         let follows = |p: &&mut RoundRows| p.round == sample.round && p.offset + p.bytes == place.offset;
-        let (verified, marked) = (u32::from(sample.verified), u32::from(!sample.marks.is_empty()));
+        let (verified, marked) = (u32::from(sample.verified), u32::from(sample.suspect()));
         match pieces.last_mut().filter(follows) {
             Some(piece) => {
                 piece.bytes += place.bytes;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
 use syscost_host::scratch::Scratch;
-use syscost_host::{Unavailable, memory_limit, scarce};
+use syscost_host::{Unavailable, counters, memory_limit, scarce};
 use syscost_measure::probe::{self, Probe, RoleReport, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
@@ -52,6 +52,8 @@ pub struct ReadyRound<'a> {
 pub struct RoundOptions<'a> {
     pub timing: Timing,
     pub tsc_hz: Option<f64>,
+    /// Count instead of timing, from this group of hardware counters on.
+    pub counting: Option<u32>,
     pub verify_all: bool,
     /// A round that takes longer than its windows plus this is given up.
     pub patience: Duration,
@@ -81,7 +83,10 @@ pub fn observed_round(
 ) -> Result<RoundResult, RoundError> {
     let probe = probe::find(&case.probe)
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
-    let timing = probe.timing(&case.point, terms.timing);
+    let mut timing = probe.timing(&case.point, terms.timing);
+    if terms.counting.is_some() {
+        timing.windows = counters::GROUPS as u32;
+    }
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.needs(&case.point).files)?;
@@ -243,6 +248,7 @@ impl RoundDriver<'_> {
                 timing,
                 token: token.clone(),
                 tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
+                counting: self.terms.counting,
                 verify_all: self.terms.verify_all,
                 address: seat.address,
                 ports: seat.ports,

@@ -15,7 +15,7 @@ macro_rules! quantities {
 }
 
 /// Metrics as a table: `"id", unit, which direction is good, "title", "help", the function of a sample;`. Without
-/// a function: the quantity of this name, or of this name in nanoseconds.
+/// a function: the quantity of this name, or of this name in nanoseconds. `, true` behind the function: counting rounds give it.
 macro_rules! metrics {
     (@of $id:literal) => {
         |s, _| s.get($id).or_else(|| s.get(concat!($id, "_ns")))
@@ -23,7 +23,7 @@ macro_rules! metrics {
     (@of $id:literal, $of:expr) => {
         $of
     };
-    ($($id:literal, $unit:ident, $better:ident, $title:expr, $help:expr $(, $of:expr)?;)+) => {
+    ($($id:literal, $unit:ident, $better:ident, $title:expr, $help:expr $(, $of:expr $(, $counted:literal)?)?;)+) => {
         &[$(syscost_core::sample::Metric {
             id: $id,
             title: $title,
@@ -31,6 +31,7 @@ macro_rules! metrics {
             better: syscost_core::sample::Better::$better,
             help: $help,
             of: $crate::probe::metrics!(@of $id $(, $of)?),
+            counted: false $($(|| $counted)?)?,
         }),+]
     };
 }

@@ -29,6 +29,11 @@ pub const COUNT_IN_THE_KERNEL: Right = Right {
     why: "perf_event_open(2) counts what the kernel does for a thread only with it where kernel.perf_event_paranoid is above 1",
 };
 
+pub const COUNT_ON_DEBIAN: Right = Right {
+    capability: CapabilitySet::SYS_ADMIN,
+    why: "kernels with kernel.perf_event_paranoid above 2 (Debian, Ubuntu) let nobody else count",
+};
+
 pub const LARGE_PIPES: Right = Right {
     capability: CapabilitySet::SYS_RESOURCE,
     why: "pipes beyond fs.pipe-max-size and fs.pipe-user-pages-soft (fcntl(2), F_SETPIPE_SZ)",

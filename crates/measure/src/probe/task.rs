@@ -29,6 +29,9 @@ pub struct Task {
     pub token: String,
     /// Rate of the time-stamp counter, where it is constant and known.
     pub tsc_hz: Option<f64>,
+    /// The first group of hardware counters, in a round that counts and is not timed.
+    #[serde(default)]
+    pub counting: Option<u32>,
     /// Verify every byte (`check`): figures are then not to be used.
     pub verify_all: bool,
     /// Address of this role's side of the path.
@@ -54,6 +57,7 @@ impl Task {
             timing,
             token: String::new(),
             tsc_hz: None,
+            counting: None,
             verify_all: false,
             address: String::new(),
             ports: None,

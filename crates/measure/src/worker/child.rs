@@ -4,7 +4,7 @@
 //! parent, and its standard input closes.
 
 use super::protocol::{self, FromWorker, ToWorker};
-use crate::probe::rights::{LOW_PORTS, Rights};
+use crate::probe::rights::{COUNT_ON_DEBIAN, LOW_PORTS, Rights};
 use crate::probe::{self, Channel, RoleReport, Task};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::mpsc::{self, Receiver};
-use syscost_host::{Unavailable, scarce, topology};
+use syscost_host::{Unavailable, counters, scarce, topology};
 use syscost_sys::capability;
 use syscost_sys::{process, signals};
 
@@ -100,7 +100,8 @@ fn find_files(task: &mut Task) -> Vec<File> {
 /// Whatever the harness may do, a role may do what it declares. Before any other thread is started.
 fn give_up_rights(rights: Rights, task: &Task) -> Result<()> {
     let ports = task.ports.map(|_| LOW_PORTS);
-    let kept = rights.0.into_iter().chain(ports).map(|right| right.capability).collect();
+    let counting = (task.counting.is_some() && counters::needs_admin()).then_some(COUNT_ON_DEBIAN);
+    let kept = rights.0.into_iter().chain(ports).chain(counting).map(|right| right.capability).collect();
     capability::keep_only(kept).context("cannot give up rights that this role does not need")
 }
 

@@ -5,11 +5,14 @@ use super::{capital, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
 use crate::{Block, Notice, Scale, Section};
+use syscost_analyze::limits::counting::cost_of_counting;
 
 const POINTS: usize = 500;
 
 pub fn section(m: &Material) -> Option<Section> {
-    let blocks = m.layouts.iter().filter(|l| l.comparable()).flat_map(|l| blocks(m, l)).collect();
+    let cost = cost_of_counting(m.run, &m.analysis.cells).map(Block::Statement);
+    let of_layouts = m.layouts.iter().filter(|l| l.comparable()).flat_map(|l| blocks(m, l));
+    let blocks = cost.into_iter().chain(of_layouts).collect();
     unless_empty("cycles", "Cycles and cache misses", "Cycles", blocks)
 }
 

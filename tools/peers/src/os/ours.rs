@@ -49,6 +49,7 @@ impl Ours {
         let terms = RoundOptions {
             timing: TIMING,
             tsc_hz: self.tsc_hz,
+            counting: None,
             verify_all: false,
             patience: PATIENCE,
             interrupted: &|| stop.load(Ordering::Relaxed),

@@ -21,15 +21,10 @@ fn task(processes: u64, files: Vec<String>) -> Task {
     Task {
         probe: ID.into(),
         role: "readers".into(),
-        point,
-        timing: Timing { warmup_ns: 0, window_ns: 5_000_000, windows: 2 },
         token: "a seed".into(),
-        tsc_hz: None,
-        ports: None,
         verify_all: true,
-        address: String::new(),
-        peer: None,
         files,
+        ..Task::of(point, Timing { warmup_ns: 0, window_ns: 5_000_000, windows: 2 })
     }
 }
 

@@ -44,15 +44,10 @@ fn every_way_reads_every_byte_of_a_small_file() {
             let task = Task {
                 probe: ID.into(),
                 role: "reader".into(),
-                point: point.clone(),
-                timing,
                 token: "a seed".into(),
-                tsc_hz: None,
-                ports: None,
                 verify_all: true,
-                address: String::new(),
-                peer: None,
                 files,
+                ..Task::of(point.clone(), timing)
             };
             // One pass is enough to see the whole file.
             FileRead.play(&Task { timing: Timing { window_ns: 50_000_000, ..timing }, ..task }, &mut Alone)

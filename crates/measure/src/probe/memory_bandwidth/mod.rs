@@ -284,15 +284,7 @@ mod tests {
         Task {
             probe: ID.into(),
             role: "mover".into(),
-            point,
-            timing: Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 },
-            token: String::new(),
-            tsc_hz: None,
-            ports: None,
-            verify_all: false,
-            address: String::new(),
-            peer: None,
-            files: Vec::new(),
+            ..Task::of(point, Timing { warmup_ns: 0, window_ns: 200_000, windows: 2 })
         }
     }
 

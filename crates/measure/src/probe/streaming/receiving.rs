@@ -159,8 +159,8 @@ impl Source for MessageStream {
 /// Warm-up, the windows, and the rest of the stream.
 pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
-    let mut meter = Meter::open(task.tsc_hz);
-    let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut meter = Meter::of(task);
+    let mut done = Done::default();
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
     let mut open = true;
     while open && clock::monotonic_ns() < warm {
@@ -175,12 +175,12 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
         let (bytes, calls) = (source.bytes(), source.system_calls());
         let uncopied = source.uncopied_bytes();
         let from = meter.stamp();
-        let deadline = from.ns + task.timing.window_ns;
+        let deadline = from.ns() + task.timing.window_ns;
         while open && clock::monotonic_ns() < deadline {
             open = source.take_next()?;
         }
         let to = meter.stamp();
-        if !open && to.ns - from.ns < task.timing.window_ns / 2 {
+        if !open && to.ns() - from.ns() < task.timing.window_ns / 2 {
             // The stream ended: this piece of a window says little.
             break;
         }
@@ -204,6 +204,7 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
         (super::UNCOPIED, source.uncopied_bytes()),
         (super::CPU, clock::thread_cpu_ns() - began),
     ];
+    done.missing = meter.missing();
     Ok(done)
 }
 

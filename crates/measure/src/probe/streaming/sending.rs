@@ -35,10 +35,10 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
     let bytes = message_bytes(task)?;
     let Timing { warmup_ns, window_ns, windows } = task.timing;
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
-    let mut meter = Meter::open(task.tsc_hz);
+    let mut meter = Meter::of(task);
     let call = mechanism::per_call(&task.point);
     let mut pump = Pump { sender, call, chunk: call, messages: 0 };
-    let mut done = Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut done = Done::default();
 
     pump.until(clock::monotonic_ns() + warmup_ns)?;
     pump.at_least(call * connections(&task.point))?;
@@ -47,7 +47,7 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
     let mut from = meter.stamp();
     for _ in 0..windows {
         // From the window's own start: a thread that was held up must not squeeze the next window.
-        pump.until(from.ns + window_ns)?;
+        pump.until(from.ns() + window_ns)?;
         pump.sender.settle()?;
         let to = meter.stamp();
         let after = pump.reading(carried)?;
@@ -55,10 +55,10 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
         add_sending(&mut window, &before, &after);
         done.windows.push(window);
         // Reading the counts of many connections takes a while that belongs to no window.
-        from = if connections(&task.point) > 1 { meter.stamp() } else { to };
+        from = if connections(&task.point) > 1 { meter.restart(to) } else { to };
         before = after;
     }
-    pump.until(from.ns + TAIL_NS)?;
+    pump.until(from.ns() + TAIL_NS)?;
     pump.sender.settle()?;
     done.bytes = pump.messages * bytes;
     let tally = pump.sender.tally();
@@ -69,6 +69,7 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
         (super::COMPLETIONS_COPIED, tally.completions_copied),
         (super::CPU, clock::thread_cpu_ns() - began),
     ];
+    done.missing = meter.missing();
     Ok(done)
 }
 

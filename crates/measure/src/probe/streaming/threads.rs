@@ -75,6 +75,9 @@ pub fn run<'a, S: Sync>(
     }
     report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
     report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
+    if task.counting.is_some() && !report.windows.is_empty() {
+        report.windows = vec![meter::join_groups(&report.windows)];
+    }
     Ok(report)
 }
 

@@ -101,15 +101,15 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 
 fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
-    let mut meter = Meter::open(task.tsc_hz);
+    let mut meter = Meter::of(task);
     let mut times = HistogramRecorder::default();
-    let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut done = threads::Done::default();
     let warm = clock::monotonic_ns() + warmup_ns;
     while end.exchange()?.1 < warm {}
     end.stop_verifying();
     let before = end.reading()?;
     let from = meter.stamp();
-    let deadline = from.ns + window_ns;
+    let deadline = from.ns() + window_ns;
     loop {
         let (asked, answered) = end.exchange()?;
         times.record(answered - asked);
@@ -130,14 +130,15 @@ fn ask(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let stream = end.stream;
     drop(end);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
+    done.missing = meter.missing();
     Ok(done)
 }
 
 /// Answers until the stream ends; its own window is one of the same length, by its own clock.
 fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     let Timing { warmup_ns, window_ns, .. } = task.timing;
-    let mut meter = Meter::open(task.tsc_hz);
-    let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut meter = Meter::of(task);
+    let mut done = threads::Done::default();
     let warm = clock::monotonic_ns() + warmup_ns;
     let mut opened: Option<(Stamp, SideReading)> = None;
     loop {
@@ -153,7 +154,7 @@ fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
                 end.stop_verifying();
                 opened = Some((meter.stamp(), end.reading()?));
             }
-            Some((from, before)) if done.windows.is_empty() && (!open || now >= from.ns + window_ns) => {
+            Some((from, before)) if done.windows.is_empty() && (!open || now >= from.ns() + window_ns) => {
                 let (to, after) = (meter.stamp(), end.reading()?);
                 done.windows.push(side::window(&meter, (from, &to), (before, &after), end.bytes));
             }
@@ -166,5 +167,6 @@ fn answer(task: &Task, mut end: ClosedLoopEnd<'_>) -> Result<threads::Done> {
     end.sender.settle()?;
     done.bytes = end.arriving.bytes;
     done.totals = vec![(ANSWERED, end.messages * end.bytes)];
+    done.missing = meter.missing();
     Ok(done)
 }

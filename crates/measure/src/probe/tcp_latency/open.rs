@@ -58,9 +58,9 @@ fn send(
     let (warm, end) = schedule.span(task.timing);
     let behind_ns = (task.timing.window_ns as f64 * BEHIND_SHARE) as u64 + BEHIND_NS;
     let give_up_ns = schedule.due_ns(end) + behind_ns;
-    let mut meter = Meter::open(task.tsc_hz);
+    let mut meter = Meter::of(task);
     let mut lateness = HistogramRecorder::default();
-    let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut done = threads::Done::default();
     let mut opened: Option<(Stamp, SideReading)> = None;
     let mut messages = 0;
     while messages < end {
@@ -89,6 +89,7 @@ fn send(
     done.bytes = messages * bytes;
     drop(sender);
     stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
+    done.missing = meter.missing();
     Ok(done)
 }
 
@@ -112,8 +113,8 @@ fn receive(task: &Task, mut socket: &TcpStream) -> Result<threads::Done> {
 
 /// The whole stream, and the window in it.
 fn take(task: &Task, mut stream: MessageStream, mut arrivals: Arrivals) -> Result<threads::Done> {
-    let mut meter = Meter::open(task.tsc_hz);
-    let mut done = threads::Done { missing: meter.missing().to_vec(), ..Default::default() };
+    let mut meter = Meter::of(task);
+    let mut done = threads::Done::default();
     let mut opened: Option<(Stamp, SideReading)> = None;
     let mut closed: Option<(Stamp, SideReading)> = None;
     let mut late = false;
@@ -151,6 +152,7 @@ fn take(task: &Task, mut stream: MessageStream, mut arrivals: Arrivals) -> Resul
     }
     stream.whole()?;
     done.bytes = stream.bytes;
+    done.missing = meter.missing();
     Ok(done)
 }
 

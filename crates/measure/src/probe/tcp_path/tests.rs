@@ -28,15 +28,10 @@ fn task(step: &str, role: &str, peer: Option<serde_json::Value>) -> Task {
     Task {
         probe: ID.into(),
         role: role.into(),
-        point,
-        timing: Timing { warmup_ns: 1_000_000, window_ns: 1_000_000, windows: 2 },
         token: format!("a token of {step}"),
-        tsc_hz: None,
-        ports: None,
-        verify_all: false,
         address: "127.0.0.1".into(),
         peer,
-        files: Vec::new(),
+        ..Task::of(point, Timing { warmup_ns: 1_000_000, window_ns: 1_000_000, windows: 2 })
     }
 }
 

@@ -3,11 +3,10 @@
 use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{Metric, Quantity, Sample};
+use syscost_core::sample::{COUNTING, Metric, Quantity, Sample};
 
-/// Both sides' own quantities; `merge` prefixes them with the role. `*_multiplexing` is the share
-/// of the window in which the group really counted (1 = always); counts are already scaled by it. The hardware
-/// counters are those of [`syscost_host::counters::ids`].
+/// Both sides' own quantities; `merge` prefixes them with the role. The hardware counters are those of
+/// [`syscost_host::counters::ids`].
 macro_rules! sides {
     ($($role:literal),*) => {
         quantities! { $(
@@ -34,7 +33,7 @@ macro_rules! sides {
             concat!($role, "_llc_loads_kernel"), Count, "last-level cache loads in the kernel";
             concat!($role, "_llc_misses_user"), Count, "last-level cache load misses in user mode";
             concat!($role, "_llc_misses_kernel"), Count, "last-level cache load misses in the kernel";
-            concat!($role, "_multiplexing"), Ratio, "share of the window in which the least-scheduled counter group counted";
+            concat!($role, "_multiplexing"), Ratio, "share of the time in which the counters counted: the least of the groups";
         )*
             "sender_completions", Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)";
             "sender_completions_copied", Count, "of those, flagged copied by the kernel";
@@ -131,28 +130,31 @@ pub const METRICS: &[Metric] = metrics! {
         |s, p| Some((per(s, "sender_tsc_cycles", "sender_messages")? + per(s, "receiver_tsc_cycles", "receiver_messages")?) / message_bytes(p)?);
     "cycles_per_byte", CyclesPerByte, Lower, "cycles per byte",
         "core cycles of both sides, user and kernel, per payload byte",
-        |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?);
+        |s, p| Some(counted(s, &counter!("cycles"))? / message_bytes(p)?), true;
     "instructions_per_message", Count, Lower, "instructions per message",
         "instructions of both sides, user and kernel, per message",
-        |s, _| counted(s, &counter!("instructions"));
+        |s, _| counted(s, &counter!("instructions")), true;
     "cache_references_per_message", Count, Neither, "cache references per message",
         "cache references of both sides per message",
-        |s, _| counted(s, &counter!("cache_references"));
+        |s, _| counted(s, &counter!("cache_references")), true;
     "cache_misses_per_message", Count, Lower, "cache misses per message",
         "cache misses of both sides per message",
-        |s, _| counted(s, &counter!("cache_misses"));
+        |s, _| counted(s, &counter!("cache_misses")), true;
     "l1d_loads_per_message", Count, Neither, "L1d loads per message",
         "L1 data cache loads of both sides per message",
-        |s, _| counted(s, &counter!("l1d_loads"));
+        |s, _| counted(s, &counter!("l1d_loads")), true;
     "l1d_misses_per_message", Count, Lower, "L1d misses per message",
         "L1 data cache load misses of both sides per message",
-        |s, _| counted(s, &counter!("l1d_misses"));
+        |s, _| counted(s, &counter!("l1d_misses")), true;
     "llc_loads_per_message", Count, Neither, "LLC loads per message",
         "last-level cache loads of both sides per message",
-        |s, _| counted(s, &counter!("llc_loads"));
+        |s, _| counted(s, &counter!("llc_loads")), true;
     "llc_misses_per_message", Count, Lower, "LLC misses per message",
         "last-level cache load misses of both sides per message",
-        |s, _| counted(s, &counter!("llc_misses"));
+        |s, _| counted(s, &counter!("llc_misses")), true;
+    "counted_cpu_ns_per_message", Nanoseconds, Neither, "CPU per message while counting",
+        "sender plus receiver CPU time per message in the rounds that counted: beside CPU per message it shows what counting costs",
+        |s, p| s.marks.iter().any(|mark| mark == COUNTING).then(|| total_cpu(s, p))?, true;
     "sender_system_calls_per_message", Count, Lower, "sender system calls per message",
         "system calls of the sender that moved data or reaped completions, per message",
         |s, _| per(s, "sender_system_calls", "sender_messages");

@@ -1,0 +1,129 @@
+//! Which cases get a round for the hardware counters, and when.
+//!
+//! Counters slow down what they count, so they have rounds of their own, whose times are not used. Counts hardly vary:
+//! a few rounds are enough, and they may take a small share of the run.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use syscost_core::sample::Sample;
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::Run;
+use syscost_host::counters;
+use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::PATH;
+
+/// The share of the run's time that counting may take.
+const SHARE: f64 = 0.1;
+/// Rounds of a case.
+const ROUNDS: usize = 3;
+
+pub struct CountingSchedule {
+    /// Counted rounds of each case; `None`: nothing of it is counted.
+    rounds: Vec<Option<usize>>,
+    /// Paths on whose two ends nothing can be counted.
+    refused: BTreeSet<String>,
+    spent: Duration,
+    began: Instant,
+}
+
+impl CountingSchedule {
+    /// Of a run that may already have counted.
+    pub fn new(plan: &Plan, run: &Run) -> CountingSchedule {
+        let counted = |case: &Case| {
+            let probe = probe::find(&case.probe).filter(|_| case.twin_of.is_none())?;
+            let wanted = probe.metrics().iter().any(|metric| metric.counted);
+            wanted.then(|| run.samples.of_case(case.index).iter().filter(|sample| has_counts(sample)).count())
+        };
+        CountingSchedule {
+            rounds: plan.cases.iter().map(counted).collect(),
+            refused: BTreeSet::new(),
+            spent: Duration::ZERO,
+            began: Instant::now(),
+        }
+    }
+
+    /// Is it this case's turn? None gets a second round before the others had their first, on the average.
+    pub fn due(&self, case: &Case) -> bool {
+        let Some(Some(rounds)) = self.rounds.get(case.index) else { return false };
+        let all: Vec<usize> = self.rounds.iter().copied().flatten().collect();
+        let average = all.iter().sum::<usize>() / all.len();
+        *rounds < ROUNDS
+            && *rounds <= average
+            && self.spent <= self.began.elapsed().mul_f64(SHARE)
+            && !self.refused.contains(&path(case))
+    }
+
+    /// Takes in a counted round; false where it counted nothing.
+    pub fn counted(&mut self, case: &Case, samples: &[Sample], took: Duration) -> bool {
+        self.spent += took;
+        let any = samples.iter().any(has_counts);
+        match self.rounds.get_mut(case.index) {
+            Some(Some(rounds)) if any => *rounds += 1,
+            _ => {
+                self.refused.insert(path(case));
+            }
+        }
+        any
+    }
+}
+
+fn path(case: &Case) -> String {
+    case.point.text(PATH).unwrap_or_default().to_string()
+}
+
+fn has_counts(sample: &Sample) -> bool {
+    sample.quantities.iter().any(|(id, _)| counters::ids().any(|counter| id.ends_with(counter)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_experiment::spec::Spec;
+
+    fn sample(case: usize) -> Sample {
+        let quantities = std::iter::once(("sender_cycles_user".to_string(), Some(1.0))).collect();
+        Sample { case, verified: true, quantities, ..Sample::default() }
+    }
+
+    fn schedule(plan: &Plan) -> CountingSchedule {
+        let wanted = |case: &Case| (case.twin_of.is_none() && case.probe == "transfer").then_some(0);
+        CountingSchedule {
+            rounds: plan.cases.iter().map(wanted).collect(),
+            refused: BTreeSet::new(),
+            spent: Duration::ZERO,
+            began: Instant::now() - Duration::from_secs(1000),
+        }
+    }
+
+    #[test]
+    fn every_case_has_its_turn_and_no_more_than_its_rounds() {
+        let plan = Plan::make_within(&Spec::named("default").unwrap(), None).unwrap();
+        let mut schedule = schedule(&plan);
+        let first = plan.cases.iter().find(|case| case.probe == "transfer").unwrap();
+        assert!(schedule.due(first));
+        assert!(schedule.counted(first, &[sample(first.index)], Duration::from_millis(1)));
+        assert!(!schedule.due(first), "the others wait");
+        for _ in 0..2 * ROUNDS {
+            for case in &plan.cases {
+                if schedule.due(case) {
+                    schedule.counted(case, &[sample(case.index)], Duration::from_millis(1));
+                }
+            }
+        }
+        assert!(schedule.rounds.iter().flatten().all(|rounds| *rounds == ROUNDS));
+        let other = plan.cases.iter().find(|case| case.probe != "transfer").unwrap();
+        assert!(!schedule.due(other), "it has no metric that is counted");
+    }
+
+    #[test]
+    fn counting_ends_where_nothing_is_counted_and_keeps_to_its_share() {
+        let plan = Plan::make_within(&Spec::named("default").unwrap(), None).unwrap();
+        let case = plan.cases.iter().find(|case| case.probe == "transfer").unwrap();
+        let mut refused = schedule(&plan);
+        assert!(!refused.counted(case, &[Sample::default()], Duration::from_millis(1)));
+        assert!(!plan.cases.iter().any(|case| refused.due(case)));
+        let mut slow = schedule(&plan);
+        slow.counted(case, &[sample(case.index)], Duration::from_secs(500));
+        assert!(!plan.cases.iter().any(|case| slow.due(case)), "half of the time is gone");
+    }
+}
