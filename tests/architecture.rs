@@ -337,9 +337,6 @@ fn untested(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
 }
 
-/// Names that several types still share: each is to get one name for one meaning, and to leave this list.
-const SHARED_NAMES: &[&str] = &["About", "Table", "Text"];
-
 /// The types that a file declares, tests excluded; an associated type says what a trait's name stands for.
 fn declared_types(text: &str) -> impl Iterator<Item = &str> {
     untested(text).lines().filter_map(|line| {
@@ -372,10 +369,7 @@ fn a_type_name_means_one_thing() {
     }
     assert!(places.len() > 300, "the types were found");
     places.retain(|_, files| files.len() > 1);
-    let new: Vec<_> = places.iter().filter(|(name, _)| !SHARED_NAMES.contains(name)).collect();
-    assert!(new.is_empty(), "defined more than once: {new:#?}");
-    let solved: Vec<_> = SHARED_NAMES.iter().filter(|name| !places.contains_key(*name)).collect();
-    assert!(solved.is_empty(), "no longer shared, take them out of SHARED_NAMES: {solved:?}");
+    assert!(places.is_empty(), "defined more than once: {places:#?}");
 }
 
 #[test]

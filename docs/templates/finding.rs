@@ -6,7 +6,7 @@
 //! - `answer()`: from cells, claims and audits of this run alone. A sentence about figures names its cells.
 //!   That one figure is larger than another is read from a comparison, never decided here.
 
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::cells::Cell;
 use crate::words::{Words, count};
 use crate::{CellRef, Statement};
@@ -17,8 +17,8 @@ const METRIC: &str = "retransmits";
 pub struct Repeats;
 
 impl Finding for Repeats {
-    fn about(&self) -> About {
-        About { id: "repeats", question: "Did TCP have to send anything twice?" }
+    fn about(&self) -> Question {
+        Question { id: "repeats", question: "Did TCP have to send anything twice?" }
     }
 
     // From the data of this run alone: cells, claims and audits that others made. Nothing is measured here.

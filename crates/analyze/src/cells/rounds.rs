@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// A metric's value in each round that has one.
 #[derive(Clone)]
 pub struct Rounds {
-    table: Arc<Table>,
+    table: Arc<RoundTable>,
     row: usize,
 }
 
 /// Row by row, a row for each metric.
-struct Table {
+struct RoundTable {
     rounds: Box<[u32]>,
     /// Not a number where the round has none.
     values: Box<[f64]>,
@@ -24,13 +24,13 @@ impl Rounds {
     /// Those of several metrics; each has a value, or none, for each of the rounds.
     pub fn of_metrics(rounds: Vec<u32>, values: Vec<f64>) -> impl Iterator<Item = Rounds> {
         let rows = values.len().checked_div(rounds.len()).unwrap_or(0);
-        let table = Arc::new(Table { rounds: rounds.into(), values: values.into() });
+        let table = Arc::new(RoundTable { rounds: rounds.into(), values: values.into() });
         (0..rows).map(move |row| Rounds { table: table.clone(), row })
     }
 
     /// Round and value, rounds ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> {
-        let Table { rounds, values } = &*self.table;
+        let RoundTable { rounds, values } = &*self.table;
         let row = &values[self.row * rounds.len()..][..rounds.len()];
         rounds.iter().copied().zip(row.iter().copied()).filter(|(_, value)| !value.is_nan())
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Rounds {
 impl FromIterator<(u32, f64)> for Rounds {
     fn from_iter<T: IntoIterator<Item = (u32, f64)>>(pairs: T) -> Rounds {
         let (rounds, values): (Vec<u32>, Vec<f64>) = pairs.into_iter().unzip();
-        Rounds { table: Arc::new(Table { rounds: rounds.into(), values: values.into() }), row: 0 }
+        Rounds { table: Arc::new(RoundTable { rounds: rounds.into(), values: values.into() }), row: 0 }
     }
 }
 

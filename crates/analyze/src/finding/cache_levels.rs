@@ -4,7 +4,7 @@
 //! Needs hardware counters, which most virtual machines do not have: then there is no answer, and no guess.
 
 use super::pairs::known;
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
 use crate::words::{self, Words, and, count};
@@ -23,8 +23,8 @@ const LEVELS: [(&str, &str, &str); 3] = [
 ];
 
 impl Finding for CacheLevels {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> Question {
+        Question {
             id: "cache_levels",
             question: "Which cache level's misses fall most, and between which mechanisms?",
         }

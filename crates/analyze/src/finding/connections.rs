@@ -3,7 +3,7 @@
 
 use super::along::{Along, SPEED};
 use super::pairs::refs;
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
@@ -26,8 +26,8 @@ const METRICS: [&str; 7] = [
 ];
 
 impl Finding for Connections {
-    fn about(&self) -> About {
-        About { id: "connections", question: "What does it cost when a thread serves more connections?" }
+    fn about(&self) -> Question {
+        Question { id: "connections", question: "What does it cost when a thread serves more connections?" }
     }
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {

@@ -20,7 +20,7 @@ mod pairs;
 
 /// What a finding is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct Question {
     /// Anchor on the page: `trustworthy`.
     pub id: &'static str,
     /// As a reader would ask it.
@@ -64,7 +64,7 @@ pub enum Answer {
 }
 
 pub trait Finding: Sync {
-    fn about(&self) -> About;
+    fn about(&self) -> Question;
 
     /// Is the question one of this run at all? One that most runs have nothing to do with is not asked of them.
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
@@ -78,7 +78,7 @@ pub trait Finding: Sync {
 /// A question and what the run says to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    pub about: About,
+    pub about: Question,
     pub answer: Answer,
 }
 

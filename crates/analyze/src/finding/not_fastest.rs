@@ -5,7 +5,7 @@
 //! comparison at that place is not claimed. Two sizes make a straight line, which is said.
 
 use super::pairs::{self, Pair};
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::compare::crossover::CrossoverStep;
 use crate::compare::study::{ALONG, HEADLINES};
 use crate::copies;
@@ -21,8 +21,8 @@ pub struct NotFastest;
 const COST: &str = "total_cpu_ns_per_message";
 
 impl Finding for NotFastest {
-    fn about(&self) -> About {
-        About { id: "not_fastest", question: "Why is zero-copy not always fastest?" }
+    fn about(&self) -> Question {
+        Question { id: "not_fastest", question: "Why is zero-copy not always fastest?" }
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {

@@ -3,7 +3,7 @@
 
 use super::beside;
 use super::pairs::{self, Pair};
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::compare::study::{HEADLINES, RIVALS};
 use crate::copies::data_path::{self, DataPath};
 use crate::{CellRef, Statement};
@@ -16,8 +16,8 @@ pub struct ScatterGather;
 const CALLS: &str = "sender_system_calls_per_message";
 
 impl Finding for ScatterGather {
-    fn about(&self) -> About {
-        About { id: "scatter_gather", question: "Which copy did scatter-gather remove?" }
+    fn about(&self) -> Question {
+        Question { id: "scatter_gather", question: "Which copy did scatter-gather remove?" }
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {

@@ -6,7 +6,7 @@
 
 use super::along::{Along, SPEED};
 use super::pairs::refs;
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
@@ -34,8 +34,8 @@ const BESIDE: [&str; 7] = [
 ];
 
 impl Finding for Threads {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> Question {
+        Question {
             id: "threads",
             question: "How do threads interact with cache misses and context switches: where does scaling stop, and \
                        what is the limiter?",

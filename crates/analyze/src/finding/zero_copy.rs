@@ -5,7 +5,7 @@
 //! counted by anything here, and that is said.
 //! Source: Documentation/networking/msg_zerocopy.rst, on completions and on copying.
 
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use super::{beside, pairs};
 use crate::compare::study::{ALONG, RIVALS};
 use crate::copies;
@@ -32,8 +32,8 @@ const PER_MESSAGE: [(&str, (&str, &str)); 4] = [
 const SHOWN: f64 = 0.005;
 
 impl Finding for ZeroCopy {
-    fn about(&self) -> About {
-        About { id: "zero_copy", question: "What did zero-copy remove, and what did it add?" }
+    fn about(&self) -> Question {
+        Question { id: "zero_copy", question: "What did zero-copy remove, and what did it add?" }
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {

@@ -85,7 +85,7 @@ impl TermGroup {
 
 /// What a term is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct TermAbout {
     pub id: &'static str,
     pub title: &'static str,
     pub side: Side,
@@ -94,7 +94,7 @@ pub struct About {
 
 /// One kind of work.
 struct Term {
-    about: About,
+    about: TermAbout,
     /// How often it happens for one message; 0 where it does not.
     count: fn(&Subject) -> Count,
     /// What it costs once. `None`: the run lacks a step.
@@ -107,7 +107,7 @@ pub const NOT_EXPLAINED: &str = "not explained";
 /// A term of one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    pub about: About,
+    pub about: TermAbout,
     pub count: Count,
     pub unit: Figure,
 }

@@ -6,7 +6,7 @@
 use super::counts::{Count, Subject};
 use super::figure::Figure;
 use super::steps::Steps;
-use super::{About, Side, Term, TermGroup};
+use super::{Side, Term, TermAbout, TermGroup};
 use syscost_measure::probe::tcp_path::steps;
 
 /// Bytes of a turn of the largest step, on the receiver's side: two calls.
@@ -22,7 +22,7 @@ const fn sender(
     count: CountOf,
     unit: UnitOf,
 ) -> Term {
-    Term { about: About { id, title, side: Side::Sender, group }, count, unit }
+    Term { about: TermAbout { id, title, side: Side::Sender, group }, count, unit }
 }
 
 const fn receiver(
@@ -32,7 +32,7 @@ const fn receiver(
     count: CountOf,
     unit: UnitOf,
 ) -> Term {
-    Term { about: About { id, title, side: Side::Receiver, group }, count, unit }
+    Term { about: TermAbout { id, title, side: Side::Receiver, group }, count, unit }
 }
 
 pub static ALL: &[Term] = &[

@@ -47,7 +47,9 @@ impl<'de> Visitor<'de> for Shared {
         let mut all = ByCase::new();
         let mut known: HashSet<Settings> = HashSet::new();
         let mut last = Settings::default();
-        while let Some((case, texts)) = map.next_entry::<usize, BTreeMap<Text<'_>, Text<'_>>>()? {
+        while let Some((case, texts)) =
+            map.next_entry::<usize, BTreeMap<BorrowedText<'_>, BorrowedText<'_>>>()?
+        {
             let own = like(Some(&last), texts.into_iter().map(|(name, value)| (name.0, value.0)));
             last = known.get(&own).cloned().unwrap_or(own);
             known.insert(last.clone());
@@ -59,7 +61,7 @@ impl<'de> Visitor<'de> for Shared {
 
 /// As it stands in the file, where nothing in it is escaped.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

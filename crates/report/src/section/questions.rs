@@ -4,10 +4,10 @@
 use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, Entry, PageLink, Section, Table};
-use syscost_analyze::finding::{About, Answer};
+use syscost_analyze::finding::{Answer, Question};
 
 /// `question-copies`: its place on the page.
-fn link(about: &About) -> PageLink {
+fn link(about: &Question) -> PageLink {
     PageLink { id: format!("question-{}", about.id), text: about.question.into() }
 }
 

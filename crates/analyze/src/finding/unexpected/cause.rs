@@ -241,7 +241,9 @@ impl Marked {
     fn of(evidence: &Evidence<'_>, case: usize, wanted: impl Fn(u32) -> bool) -> Marked {
         let samples = evidence.run.samples.of_case(case);
         let mut found = Marked { all: 0, marked: 0, marks: BTreeSet::new() };
-        for sample in samples.iter().filter(|s| wanted(s.round) && !s.marks.iter().any(|mark| mark == COUNTING)) {
+        for sample in
+            samples.iter().filter(|s| wanted(s.round) && !s.marks.iter().any(|mark| mark == COUNTING))
+        {
             found.all += 1;
             found.marked += usize::from(!sample.marks.is_empty());
             found.marks.extend(sample.marks.iter().cloned());

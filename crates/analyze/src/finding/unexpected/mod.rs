@@ -4,7 +4,7 @@
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
 //! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
 
-use super::{About, Answer, Evidence, Finding};
+use super::{Answer, Evidence, Finding, Question};
 use crate::words::{and, count};
 use crate::{CellRef, Statement};
 
@@ -40,8 +40,8 @@ const TOLD: usize = 8;
 pub struct Unexpected;
 
 impl Finding for Unexpected {
-    fn about(&self) -> About {
-        About { id: "unexpected", question: "What is unexpected?" }
+    fn about(&self) -> Question {
+        Question { id: "unexpected", question: "What is unexpected?" }
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
