@@ -3,14 +3,16 @@
 //! Counters slow down what they count, so they have rounds of their own, whose times are not used. Counts hardly vary:
 //! a few rounds are enough, and they may take a small share of the run.
 
+use crate::worker::path::another_host;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::Run;
-use syscost_host::counters;
-use syscost_measure::probe;
+use syscost_host::Unavailable;
+use syscost_host::counters::{self, Counters};
 use syscost_measure::probe::transfer::axes::PATH;
+use syscost_measure::probe::{self, Missing};
 
 /// The share of the run's time that counting may take.
 const SHARE: f64 = 0.1;
@@ -22,24 +24,37 @@ pub struct CountingSchedule {
     rounds: Vec<Option<usize>>,
     /// Paths on whose two ends nothing can be counted.
     refused: BTreeSet<String>,
+    missing: Vec<Missing>,
     spent: Duration,
     began: Instant,
 }
 
 impl CountingSchedule {
-    /// Of a run that may already have counted.
+    /// Of a run that may already have counted. What this machine refuses altogether is not tried here.
     pub fn new(plan: &Plan, run: &Run) -> CountingSchedule {
         let counted = |case: &Case| {
             let probe = probe::find(&case.probe).filter(|_| case.twin_of.is_none())?;
             let wanted = probe.metrics().iter().any(|metric| metric.counted);
             wanted.then(|| run.samples.of_case(case.index).iter().filter(|sample| has_counts(sample)).count())
         };
+        let rounds: Vec<Option<usize>> = plan.cases.iter().map(counted).collect();
+        let wanted: BTreeSet<&str> =
+            plan.cases.iter().filter(|case| rounds[case.index].is_some()).map(|case| &*case.probe).collect();
+        let refused = if wanted.is_empty() { Vec::new() } else { Counters::refused() };
+        let nothing = refused.len() == counters::ids().count();
+        let here = plan.cases.iter().filter(|case| another_host(&case.point).is_none());
         CountingSchedule {
-            rounds: plan.cases.iter().map(counted).collect(),
-            refused: BTreeSet::new(),
+            rounds,
+            refused: here.filter(|_| nothing).map(path).collect(),
+            missing: of_roles(&wanted, &refused),
             spent: Duration::ZERO,
             began: Instant::now(),
         }
+    }
+
+    /// What cannot be counted on this machine.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 
     /// Is it this case's turn? None gets a second round before the others had their first, on the average.
@@ -67,6 +82,17 @@ impl CountingSchedule {
     }
 }
 
+/// What each role of these probes cannot count.
+fn of_roles(probes: &BTreeSet<&str>, refused: &[(String, Unavailable)]) -> Vec<Missing> {
+    let roles: BTreeSet<&str> =
+        probes.iter().filter_map(|id| probe::find(id)).flat_map(|probe| probe.roles()).copied().collect();
+    let missing = |role: &str, (id, why): &(String, Unavailable)| Missing {
+        quantity: format!("{role}_{id}"),
+        why: why.clone(),
+    };
+    roles.iter().flat_map(|role| refused.iter().map(|each| missing(role, each))).collect()
+}
+
 fn path(case: &Case) -> String {
     case.point.text(PATH).unwrap_or_default().to_string()
 }
@@ -90,6 +116,7 @@ mod tests {
         CountingSchedule {
             rounds: plan.cases.iter().map(wanted).collect(),
             refused: BTreeSet::new(),
+            missing: Vec::new(),
             spent: Duration::ZERO,
             began: Instant::now() - Duration::from_secs(1000),
         }

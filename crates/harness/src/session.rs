@@ -75,16 +75,18 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     pub fn new(
         schedule: RoundSchedule<'a>,
-        (dir, run): (RunDir, Run),
+        (dir, mut run): (RunDir, Run),
         paths: Paths,
         end: Instant,
         watch: &'a mut dyn FnMut(&Event<'_>),
     ) -> Session<'a> {
+        let counting = CountingSchedule::new(schedule.plan, &run);
+        note_missing(&mut run.record.missing, counting.missing().to_vec());
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
             stages: forecast::stages(schedule.plan),
-            counting: CountingSchedule::new(schedule.plan, &run),
+            counting,
             schedule,
             watch,
             dir,

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+use syscost_core::sample::COUNTING;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_sys::affinity;
@@ -71,8 +72,10 @@ impl Held {
         assert_eq!(run.record.failures, [], "{said}");
         assert!(output.status.success(), "{said}");
         let is_marked = |marks: &[String]| marks.iter().any(|m| m == mark);
-        let rounds_where = |marked: bool| -> BTreeSet<(usize, u32)> {
-            run.samples.iter().filter(|s| is_marked(&s.marks) == marked).map(|s| (s.case, s.round)).collect()
+        let rounds_where = |marked: bool| -> BTreeSet<(usize, u32, bool)> {
+            let those = run.samples.iter().filter(|s| is_marked(&s.marks) == marked);
+            // A round for counters has workers of its own.
+            those.map(|s| (s.case, s.round, s.marks.iter().any(|mark| mark == COUNTING))).collect()
         };
         let (marked, clean) = (rounds_where(true), rounds_where(false));
         assert!(!marked.is_empty(), "no sample is marked {mark}");
