@@ -64,9 +64,14 @@ impl Sample {
         self.verified && self.marks.is_empty()
     }
 
+    /// Was its round for the hardware counters?
+    pub fn is_counting(&self) -> bool {
+        self.marks.iter().any(|mark| mark == COUNTING)
+    }
+
     /// May estimates use this sample's hardware counters? Runs of before had them in their timed windows.
     pub fn counts(&self) -> bool {
-        self.verified && self.marks.iter().all(|mark| mark == COUNTING)
+        self.verified && !self.suspect()
     }
 
     /// Is there a reason to doubt it?

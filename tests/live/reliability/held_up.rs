@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-use syscost_core::sample::COUNTING;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_sys::affinity;
@@ -75,7 +74,7 @@ impl Held {
         let rounds_where = |marked: bool| -> BTreeSet<(usize, u32, bool)> {
             let those = run.samples.iter().filter(|s| is_marked(&s.marks) == marked);
             // A round for counters has workers of its own.
-            those.map(|s| (s.case, s.round, s.marks.iter().any(|mark| mark == COUNTING))).collect()
+            those.map(|s| (s.case, s.round, s.is_counting())).collect()
         };
         let (marked, clean) = (rounds_where(true), rounds_where(false));
         assert!(!marked.is_empty(), "no sample is marked {mark}");

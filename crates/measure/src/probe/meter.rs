@@ -173,7 +173,7 @@ fn join_one<'a>(windows: impl Iterator<Item = &'a Window>) -> Window {
 /// Where two groups saw cycles at rates that differ by more than this, one of them is wrong.
 const GROUPS_AGREE_WITHIN: f64 = 4.0;
 /// The mark of a counting round whose groups contradict each other.
-pub const GROUPS_DISAGREE: &str = "groups_disagree";
+const GROUPS_DISAGREE: &str = "groups_disagree";
 
 /// The windows of a counting round as one: what only some of them counted stands for as many messages as all of them
 /// moved. Every group counts cycles, so that groups check each other.

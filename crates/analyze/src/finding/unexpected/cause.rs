@@ -10,7 +10,6 @@ use crate::cells::{Cell, metric};
 use crate::finding::Evidence;
 use crate::words::{self, and};
 use std::collections::{BTreeMap, BTreeSet};
-use syscost_core::sample::COUNTING;
 use syscost_core::stats::{holm, median, rank_sum_p, signed_rank};
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
@@ -241,9 +240,7 @@ impl Marked {
     fn of(evidence: &Evidence<'_>, case: usize, wanted: impl Fn(u32) -> bool) -> Marked {
         let samples = evidence.run.samples.of_case(case);
         let mut found = Marked { all: 0, marked: 0, marks: BTreeSet::new() };
-        for sample in
-            samples.iter().filter(|s| wanted(s.round) && !s.marks.iter().any(|mark| mark == COUNTING))
-        {
+        for sample in samples.iter().filter(|s| wanted(s.round) && !s.is_counting()) {
             found.all += 1;
             found.marked += usize::from(!sample.marks.is_empty());
             found.marks.extend(sample.marks.iter().cloned());

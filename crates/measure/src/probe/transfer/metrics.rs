@@ -3,7 +3,7 @@
 use crate::probe::transfer::axes::MESSAGE_BYTES;
 use crate::probe::{metrics, quantities};
 use syscost_core::axis::Point;
-use syscost_core::sample::{COUNTING, Metric, Quantity, Sample};
+use syscost_core::sample::{Metric, Quantity, Sample};
 
 /// Both sides' own quantities; `merge` prefixes them with the role. The hardware counters are those of
 /// [`syscost_host::counters::ids`].
@@ -154,7 +154,7 @@ pub const METRICS: &[Metric] = metrics! {
         |s, _| counted(s, &counter!("llc_misses")), true;
     "counted_cpu_ns_per_message", Nanoseconds, Neither, "CPU per message while counting",
         "sender plus receiver CPU time per message in the rounds that counted: beside CPU per message it shows what counting costs",
-        |s, p| s.marks.iter().any(|mark| mark == COUNTING).then(|| total_cpu(s, p))?, true;
+        |s, p| s.is_counting().then(|| total_cpu(s, p))?, true;
     "sender_system_calls_per_message", Count, Lower, "sender system calls per message",
         "system calls of the sender that moved data or reaped completions, per message",
         |s, _| per(s, "sender_system_calls", "sender_messages");
