@@ -49,7 +49,7 @@ impl Along {
         groups.groups.iter().filter_map(line).collect()
     }
 
-    /// How these metrics change from the first to the last of each line, where that is claimed; then those in which
+    /// How these metrics change from the first to the last of each line, where that is significant; then those in which
     /// nothing is.
     pub fn changes<'l>(
         &self,
@@ -93,7 +93,7 @@ impl Along {
         statements
     }
 
-    /// Where it is claimed to be more with the most, and where less: the largest of each.
+    /// Where it is significantly more with the most, and where less: the largest of each.
     fn parts(
         &self,
         evidence: &Evidence<'_>,
@@ -121,7 +121,7 @@ impl Along {
         [part("more", true), part("less", false)].into_iter().flatten().collect()
     }
 
-    /// How many of its comparisons could not be claimed whatever they showed.
+    /// How many of its comparisons could not be significant whatever they showed.
     pub fn too_few_rounds(&self, all: &Comparisons) -> Option<String> {
         let short = |pair: &&Comparison| pair.verdict == Verdict::Tie(TieReason::TooFewRounds);
         let short = all.pairs.iter().filter(short).count();

@@ -1,6 +1,6 @@
 //! What to use: where along a line of sizes (or rates) each way of doing one thing is best.
 //!
-//! The tested places fall into ranges: a range takes the ways that nothing is claimed to beat at any of its
+//! The tested places fall into ranges: a range takes the ways that nothing is significantly better than at any of its
 //! places (a way that was not measured at a place is not beaten there), and it ends where no such way is left.
 //! One recommendation holds over every thread count; where no way does, each count has its own. The border between
 //! two ranges lies between two tested values, never finer. Pure: it reads claims (see
@@ -30,12 +30,12 @@ pub struct RegionStep<'s> {
     pub winner: &'s Winner,
     /// Ways with a figure here, best median first, each with its case.
     pub measured: Vec<(RegionWay, usize)>,
-    /// Those of them that nothing is claimed to beat.
+    /// Those of them that nothing is significantly better than.
     pub good: Vec<RegionWay>,
 }
 
 impl RegionStep<'_> {
-    /// The way that is claimed to be better than every other here.
+    /// The way that is significantly better than every other here.
     pub fn claimed(&self) -> Option<&RegionWay> {
         match self.winner.outcome {
             Outcome::Wins(_) => self.good.first(),
@@ -67,7 +67,7 @@ pub struct RegionLine<'s> {
 pub struct Range<'l> {
     pub from: u64,
     pub to: u64,
-    /// Those that nothing is claimed to beat in it, the one that wins most often first; none where it depends on
+    /// Those that nothing is significantly better than in it, the one that wins most often first; none where it depends on
     /// the line.
     pub ways: Vec<RegionWay>,
     steps: Vec<&'l RegionStep<'l>>,
@@ -141,7 +141,7 @@ pub fn ranges<'l>(lines: &[&'l RegionLine]) -> Vec<Range<'l>> {
 }
 
 impl Range<'_> {
-    /// Where its first way is claimed to be better by most: than another, or than the best that it beats.
+    /// Where its first way is significantly better by most: than another, or than the best that it beats.
     fn gain(&self, study: &Study, over: Option<&RegionWay>) -> Option<(&RegionStep<'_>, usize, Gain)> {
         let way = self.ways.first()?;
         let claimed = self.steps.iter().filter_map(|step| {
@@ -166,7 +166,7 @@ struct Recommendation<'l> {
     /// Does it hold for several thread counts?
     joint: bool,
     ranges: Vec<Range<'l>>,
-    /// Metrics by which nothing is claimed to be better than what it says, and their cells.
+    /// Metrics by which nothing is significantly better than what it says, and their cells.
     also: Vec<&'static str>,
     cells: Vec<CellRef>,
 }
@@ -221,7 +221,7 @@ impl Recommendation<'_> {
         self.ranges.iter().flat_map(|range| range.steps.iter().copied())
     }
 
-    /// Is nothing claimed to be better than these choices at the same places by another metric?
+    /// Is nothing significantly better than these choices at the same places by another metric?
     fn holds_for(&self, other: &Recommendation) -> bool {
         let chosen = |at: u64| self.ranges.iter().find(|r| r.from <= at && at <= r.to)?.ways.first();
         let open = |r: &Recommendation| r.steps().all(|step| step.good.len() == step.measured.len());
