@@ -32,20 +32,20 @@ pub struct CountingSchedule {
 impl CountingSchedule {
     /// Of a run that may already have counted. What this machine refuses altogether is not tried here.
     pub fn new(plan: &Plan, run: &Run) -> CountingSchedule {
-        let counted = |case: &Case| {
-            let probe = probe::find(&case.probe).filter(|_| case.twin_of.is_none())?;
-            let wanted = probe.metrics().iter().any(|metric| metric.counted);
-            wanted.then(|| run.samples.of_case(case.index).iter().filter(|sample| has_counts(sample)).count())
-        };
-        let rounds: Vec<Option<usize>> = plan.cases.iter().map(counted).collect();
-        let wanted: BTreeSet<&str> =
-            plan.cases.iter().filter(|case| rounds[case.index].is_some()).map(|case| &*case.probe).collect();
+        let planned: BTreeSet<&str> = plan.cases.iter().map(|case| &*case.probe).collect();
+        let has_metrics = |id: &&str| probe::find(id).is_some_and(|p| p.metrics().iter().any(|m| m.counted));
+        let wanted: BTreeSet<&str> = planned.into_iter().filter(has_metrics).collect();
         let refused = if wanted.is_empty() { Vec::new() } else { Counters::refused() };
         let nothing = refused.len() == counters::ids().count();
-        let here = plan.cases.iter().filter(|case| another_host(&case.point).is_none());
+        // A resumed run's samples are read only where something can be counted.
+        let counted = |case: &Case| {
+            let possible = !nothing || another_host(&case.point).is_some();
+            let asked = possible && case.twin_of.is_none() && wanted.contains(&*case.probe);
+            asked.then(|| run.samples.of_case(case.index).iter().filter(|s| s.is_counting()).count())
+        };
         CountingSchedule {
-            rounds,
-            refused: here.filter(|_| nothing).map(path).collect(),
+            rounds: plan.cases.iter().map(counted).collect(),
+            refused: BTreeSet::new(),
             missing: of_roles(&wanted, &refused),
             spent: Duration::ZERO,
             began: Instant::now(),
@@ -60,12 +60,15 @@ impl CountingSchedule {
     /// Is it this case's turn? None gets a second round before the others had their first, on the average.
     pub fn due(&self, case: &Case) -> bool {
         let Some(Some(rounds)) = self.rounds.get(case.index) else { return false };
-        let all: Vec<usize> = self.rounds.iter().copied().flatten().collect();
-        let average = all.iter().sum::<usize>() / all.len();
         *rounds < ROUNDS
-            && *rounds <= average
             && self.spent <= self.began.elapsed().mul_f64(SHARE)
             && !self.refused.contains(&path(case))
+            && *rounds <= self.average()
+    }
+
+    fn average(&self) -> usize {
+        let (sum, cases) = self.rounds.iter().flatten().fold((0, 0), |(sum, cases), n| (sum + n, cases + 1));
+        sum / cases
     }
 
     /// Takes in a counted round; false where it counted nothing.
