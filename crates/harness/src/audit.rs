@@ -73,14 +73,7 @@ impl Auditor {
         let copies = copies(case).ok_or_else(|| failed("nothing of this case can be audited"))?;
         let mut known = |observe: Observer<'_>| {
             let interrupted = &signals::caught;
-            let terms = RoundOptions {
-                timing: TIMING,
-                tsc_hz: None,
-                counting: None,
-                verify_all: false,
-                patience,
-                interrupted,
-            };
+            let terms = RoundOptions::of(TIMING, patience, interrupted);
             let round = worker::observed_round(case, &terms, paths, scratch, Some(observe))?;
             let marks: BTreeSet<String> =
                 round.samples.iter().flat_map(|s| s.marks.iter().cloned()).collect();

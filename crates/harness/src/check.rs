@@ -18,14 +18,8 @@ type Watch<'w> = dyn FnMut(&Event<'_>) + 'w;
 /// failures, and the cases that turned out to be impossible here.
 pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<(Vec<Failure>, Vec<Skip>)> {
     each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
-        let options = RoundOptions {
-            timing: TIMING,
-            tsc_hz: None,
-            counting: None,
-            verify_all: true,
-            patience: PATIENCE,
-            interrupted: &signals::caught,
-        };
+        let options = RoundOptions::of(TIMING, PATIENCE, &signals::caught);
+        let options = RoundOptions { verify_all: true, ..options };
         worker::round(case, &options, paths, scratch)?;
         watch(&Event::CaseDone { round: 0, case, metric: "", estimate: None });
         Ok(())

@@ -277,14 +277,9 @@ impl<'a> Session<'a> {
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
-        let terms = RoundOptions {
-            timing: self.spec.timing,
-            tsc_hz: self.tsc_hz,
-            counting,
-            verify_all: false,
-            patience: PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE),
-            interrupted: &signals::caught,
-        };
+        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
+        let options = RoundOptions::of(self.spec.timing, patience, &signals::caught);
+        let terms = RoundOptions { tsc_hz: self.tsc_hz, counting, ..options };
         worker::round(case, &terms, &mut self.paths, &mut self.scratch).and_then(with_samples)
     }
 

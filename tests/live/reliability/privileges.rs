@@ -67,14 +67,7 @@ fn a_worker_holds_what_its_probe_declares_and_no_more() {
             common::skipped(id, "no case of it can run here");
             continue;
         };
-        let terms = RoundOptions {
-            timing: TIMING,
-            tsc_hz: None,
-            counting: None,
-            verify_all: false,
-            patience: Duration::from_secs(30),
-            interrupted: &|| false,
-        };
+        let terms = RoundOptions::of(TIMING, Duration::from_secs(30), &|| false);
         let last = |far: bool| probe.roles().iter().rfind(|role| probe.far(role) == far);
         let mut observe = |standing: &syscost_harness::worker::ReadyRound<'_>| {
             for (role, pid) in [(last(false), standing.near_pid), (last(true), standing.far_pid)] {

@@ -64,18 +64,13 @@ pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
     let point = point(asked, visit)?;
     let (mut paths, _inside) = paths(visit.cell.path, visit.place, &point)?;
     let case = Case { index: 0, probe: asked.probe.into(), point, twin_of: None };
-    let terms = RoundOptions {
-        timing: Timing {
-            warmup_ns: WARM_UP.as_nanos() as u64,
-            window_ns: u64::from(visit.seconds) * 1_000_000_000,
-            windows: 1,
-        },
-        tsc_hz: None,
-        counting: None,
-        verify_all: false,
-        patience: PATIENCE,
-        interrupted: &|| visit.stop.load(Ordering::Relaxed),
+    let timing = Timing {
+        warmup_ns: WARM_UP.as_nanos() as u64,
+        window_ns: u64::from(visit.seconds) * 1_000_000_000,
+        windows: 1,
     };
+    let interrupted = || visit.stop.load(Ordering::Relaxed);
+    let terms = RoundOptions::of(timing, PATIENCE, &interrupted);
     let round =
         worker::round(&case, &terms, &mut paths, &mut Scratch::default()).map_err(|error| match error {
             RoundError::Interrupted => anyhow!(Interrupted),

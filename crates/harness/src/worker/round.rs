@@ -60,6 +60,13 @@ pub struct RoundOptions<'a> {
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
+impl<'a> RoundOptions<'a> {
+    /// A timed round, of which not every byte is verified.
+    pub fn of(timing: Timing, patience: Duration, interrupted: &'a dyn Fn() -> bool) -> RoundOptions<'a> {
+        RoundOptions { timing, tsc_hz: None, counting: None, verify_all: false, patience, interrupted }
+    }
+}
+
 /// Called between setting up and beginning; its error ends the round.
 pub type Observer<'a> = &'a mut dyn FnMut(&ReadyRound<'_>) -> Result<(), RoundError>;
 

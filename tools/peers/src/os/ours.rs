@@ -46,14 +46,8 @@ impl Ours {
         let probe = probe::find(row.probe).context("resolved above")?;
         probe.available(&point)?;
         let case = Case { index: 0, probe: row.probe.into(), point, twin_of: None };
-        let terms = RoundOptions {
-            timing: TIMING,
-            tsc_hz: self.tsc_hz,
-            counting: None,
-            verify_all: false,
-            patience: PATIENCE,
-            interrupted: &|| stop.load(Ordering::Relaxed),
-        };
+        let interrupted = || stop.load(Ordering::Relaxed);
+        let terms = RoundOptions { tsc_hz: self.tsc_hz, ..RoundOptions::of(TIMING, PATIENCE, &interrupted) };
         let mut values = Vec::new();
         for _ in 0..self.rounds {
             let round = worker::round(&case, &terms, &mut self.paths, &mut self.scratch).map_err(
