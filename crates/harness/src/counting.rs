@@ -83,6 +83,14 @@ impl CountingSchedule {
         }
         any
     }
+
+    /// A round that failed says nothing of the path: it is one of the case's, so that it is not tried for ever.
+    pub fn failed(&mut self, case: &Case, took: Duration) {
+        self.spent += took;
+        if let Some(Some(rounds)) = self.rounds.get_mut(case.index) {
+            *rounds += 1;
+        }
+    }
 }
 
 /// What each role of these probes cannot count.
@@ -143,6 +151,18 @@ mod tests {
         assert!(schedule.rounds.iter().flatten().all(|rounds| *rounds == ROUNDS));
         let other = plan.cases.iter().find(|case| case.probe != "transfer").unwrap();
         assert!(!schedule.due(other), "it has no metric that is counted");
+    }
+
+    #[test]
+    fn a_round_that_failed_ends_counting_of_no_other_case() {
+        let plan = Plan::make_within(&Spec::named("default").unwrap(), None).unwrap();
+        let mut of_transfer = plan.cases.iter().filter(|case| case.probe == "transfer");
+        let (first, second) = (of_transfer.next().unwrap(), of_transfer.next().unwrap());
+        let mut schedule = schedule(&plan);
+        schedule.failed(first, Duration::from_millis(1));
+        assert!(schedule.due(second) && !schedule.due(first));
+        (0..ROUNDS).for_each(|_| schedule.failed(second, Duration::from_millis(1)));
+        assert!(!schedule.due(second), "not for ever");
     }
 
     #[test]

@@ -295,9 +295,7 @@ impl<'a> Session<'a> {
             }
             Ok(done) => note_missing(&mut self.run.record.missing, done.missing),
             Err(RoundError::Interrupted) => return Ok(false),
-            Err(_) => {
-                self.counting.counted(case, &[], began.elapsed());
-            }
+            Err(_) => self.counting.failed(case, began.elapsed()),
         }
         Ok(true)
     }
