@@ -2,10 +2,11 @@
 //!
 //! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the
 //! rate it asked for, with its whole interval below it, is saturated: its latencies grow with the length of the test, so it competes with
-//! nothing. Claims are those of [`crate::compare`]: medians over rounds, paired, above the noise floor.
+//! nothing. The figures of a case are those of all its times together; claims are those of [`crate::compare`],
+//! which pairs the rounds' own quantiles.
 
-use crate::cells::Cells;
 use crate::cells::sanity::Limits;
+use crate::cells::{Cells, times_of_round};
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, RIVALS, Study};
@@ -15,9 +16,10 @@ use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
-use syscost_core::stats::Estimate;
+use syscost_core::sample::Sample;
 use syscost_core::stats::histogram::Histogram;
-use syscost_core::stats::pooled::pooled_quantiles;
+use syscost_core::stats::pooled::{TimesFigure, pooled_estimates};
+use syscost_core::stats::{Estimate, median};
 use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -45,9 +47,10 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Quantiles of all rounds together; see [`pooled_quantiles`].
+    /// Quantiles of all rounds together; see [`pooled_estimates`].
     pub fn quantiles(&self, quantiles: &[f64], level: f64) -> Vec<Option<Estimate>> {
-        pooled_quantiles(&self.rounds.iter().collect::<Vec<_>>(), quantiles, level)
+        let figures: Vec<TimesFigure> = quantiles.iter().map(|q| TimesFigure::Quantile(*q)).collect();
+        pooled_estimates(&self.rounds.iter().collect::<Vec<_>>(), &self.whole, &figures, level)
     }
 }
 
@@ -85,25 +88,24 @@ impl Latency {
 }
 
 fn distributions(run: &Run, cells: &Cells) -> BTreeMap<usize, Distribution> {
-    let mut rounds: BTreeMap<usize, BTreeMap<u32, Histogram>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
         if !run.samples.have_times(case.index) {
             continue;
         }
         let limits = Limits::of(case, run.record.spec.timing);
         let own = run.samples.of_case(case.index);
-        for sample in own.iter().filter(|s| s.usable() && s.histogram.is_some() && limits.fault(s).is_none())
-        {
-            let round = rounds.entry(case.index).or_default().entry(sample.round).or_default();
-            sample.histogram.iter().for_each(|times| round.merge(times));
+        let mut sound: Vec<&Sample> = own.iter().filter(|s| limits.fault(s).is_none()).collect();
+        sound.sort_by_key(|sample| sample.round);
+        let rounds: Vec<Histogram> =
+            sound.chunk_by(|a, b| a.round == b.round).filter_map(times_of_round).collect();
+        if !rounds.is_empty() {
+            let whole = Histogram::merged(&rounds);
+            let saturated = saturated(cells, case.index);
+            found.insert(case.index, Distribution { case: case.index, rounds, whole, saturated });
         }
     }
-    let distribution = |(case, rounds): (usize, BTreeMap<u32, Histogram>)| {
-        let rounds: Vec<Histogram> = rounds.into_values().collect();
-        let whole = Histogram::merged(&rounds);
-        (case, Distribution { case, rounds, whole, saturated: saturated(cells, case) })
-    };
-    rounds.into_iter().map(distribution).collect()
+    found
 }
 
 fn saturated(cells: &Cells, case: usize) -> Option<(Estimate, Estimate)> {
@@ -170,8 +172,9 @@ fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Ve
 fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<Statement> {
     let kept: Vec<usize> = cases.values().filter(|d| d.saturated.is_none()).map(|d| d.case).collect();
     let both = |case: &usize| {
-        let late = cells.cell(*case, LATENESS)?.estimate.value;
-        Some((*case, late, cells.cell(*case, RANKED[0])?.estimate.value))
+        // A lateness is known by round only, so it is held against the same rounds' latency.
+        let of_rounds = |metric: &str| median(&cells.cell(*case, metric)?.rounds.values());
+        Some((*case, of_rounds(LATENESS)?, of_rounds(RANKED[0])?))
     };
     let timed: Vec<(usize, f64, f64)> = kept.iter().filter_map(both).collect();
     let mostly: Vec<&(usize, f64, f64)> =
@@ -182,8 +185,8 @@ fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Opti
         .filter_map(|(case, ..)| run.case(*case)?.point.get(RIVALS.id).map(ToString::to_string))
         .collect();
     let text = format!(
-        "At {} of {} of the open loop that kept up, how late the sender itself was is more than half of the p99 latency \
-         ({}; at most {} of {}): there the figure is as much the machine's, which woke or ran the sender late, as the \
+        "At {} of {} of the open loop that kept up, how late the sender itself was is more than half of a round's p99 latency \
+         ({}; at most {} of {}, medians over rounds): there the figure is as much the machine's, which woke or ran the sender late, as the \
          mechanism's.",
         mostly.len(),
         count(timed.len(), "point"),
@@ -198,9 +201,9 @@ fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::Behind;
     use crate::synthetic;
     use syscost_core::axis::Value;
-    use syscost_core::sample::Sample;
     use syscost_experiment::plan::Plan;
     use syscost_measure::probe;
 
@@ -287,6 +290,23 @@ mod tests {
         let deep = first.quantiles(&[0.5, 0.999, 0.9999], 0.95);
         assert!(deep[0].unwrap().value >= 20_000.0 && deep[1].unwrap().value >= 200_000.0);
         assert_eq!(deep[2], None, "two lie beyond");
+    }
+
+    /// A stall that one round of ten saw: the median of rounds is 60 us, and 3 % of all messages took 9 ms.
+    #[test]
+    fn a_stall_of_one_round_is_in_the_figure_of_the_case() {
+        let mut run = run(10);
+        let stalled = run.samples.iter_mut().find(|s| (s.case, s.round) == (0, 4)).unwrap();
+        stalled.histogram = Some("20000:1300 60000:100 9000000:600".parse().unwrap());
+        stalled.quantities.insert("latency_p99_ns".into(), Some(9e6));
+        let cells = Cells::of(&run);
+        let p99 = cells.cell(0, "latency_p99").unwrap();
+        assert_eq!((p99.estimate.value, p99.estimate.n), (9e6, 10));
+        assert!(p99.estimate.low < 250_000.0 && p99.estimate.high == 9e6, "{:?}", p99.estimate);
+        assert_eq!(p99.behind, Some(Behind { times: 20_000, above: Some(200) }));
+        assert_eq!(median(&p99.rounds.values()).map(f64::round), Some(60_165.0), "what was shown before");
+        assert_eq!(cells.cell(0, "latency_max").unwrap().estimate.value, 9e6);
+        assert_eq!(cells.cell(0, "achieved_rate").unwrap().behind, None);
     }
 
     #[test]

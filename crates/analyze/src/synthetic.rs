@@ -296,7 +296,7 @@ pub fn drawn_cells(
             let rounds: Vec<(u32, f64)> = (0..rounds).map(|round| (round, value(round, random))).collect();
             let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
             let estimate = median_interval(&values, 0.95, Unit::BitsPerSecond).expect("there are rounds");
-            Cell { case: case.index, metric, estimate, rounds: rounds.into_iter().collect() }
+            Cell { case: case.index, metric, estimate, rounds: rounds.into_iter().collect(), behind: None }
         };
         metrics.iter().map(cell).collect()
     };

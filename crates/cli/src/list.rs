@@ -263,8 +263,10 @@ mod tests {
             names: vec!["here", "there"],
             unavailable: vec![UnavailableValue { value: "there", why: why() }],
         };
-        let (unit, better) = (Unit::Name, Better::Higher);
-        let metric = |id| Metric { id, title: "", unit, better, help: "", of: |_, _| None, counted: false };
+        let metric = |id| {
+            let (unit, better) = (Unit::Name, Better::Higher);
+            Metric { id, title: "", unit, better, help: "", of: |_, _| None, counted: false, of_times: None }
+        };
         Listing {
             version: "0",
             experiments: vec![Experiment { name: "first".into(), title: "What moving costs".into() }],

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use syscost_analyze::cells::Cells;
+use syscost_analyze::cells::{Behind, Cells};
 use syscost_analyze::{copies, operations};
 use syscost_core::axis::Axis;
 use syscost_experiment::run::rows::CsvColumn;
@@ -25,15 +25,18 @@ pub const BEFORE: &[CsvColumn] =
 pub const AFTER: &[CsvColumn] = &[
     column("metric", "id of the metric"),
     column("unit", "unit of `value`, `ci_low` and `ci_high`"),
-    column("value", "median over rounds of the round's median over its usable samples"),
+    column(
+        "value",
+        "median over rounds of the round's median over its usable samples; a figure of single times (a latency) is that of all times of all usable samples together",
+    ),
     column(
         "ci_low",
-        "lower end of the interval of the median; the smallest round where there are too few for the confidence asked",
+        "lower end of the interval of the median; the smallest round where there are too few for the confidence asked; of single times, a bootstrap that draws whole rounds",
     ),
     column("ci_high", "upper end of the interval of the median; the largest round where there are too few"),
     column(
         "ci_level",
-        "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round",
+        "confidence that the interval really has: at least the one asked, or less where there are too few rounds; 0 for one round, for fewer than six where whole rounds are drawn, and for the longest time",
     ),
     column("rounds", "rounds (independent replicates) behind the value"),
     column(
@@ -59,6 +62,11 @@ pub const AFTER: &[CsvColumn] = &[
         "ledger_balance",
         "bytes per byte of payload that the ledger leaves unexplained; beyond 0.001 either way it is an error",
     ),
+    column(
+        "times",
+        "single times behind the value, of all usable samples together; empty where it is not of single times",
+    ),
+    column("times_above", "how many of them lie above the value"),
 ];
 
 /// Every axis of the run's probes, in registry order, each once.
@@ -103,7 +111,8 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
             let foreseen = foreseen(predictions.get(&(case.index, cell.metric)).copied(), e.value);
             let fields = place.iter().map(String::as_str).chain([cell.metric, e.unit.symbol()]);
             let fields = fields.chain(figures.iter().map(String::as_str)).chain([rounds.as_str()]);
-            writer.write_record(fields.chain(foreseen.iter().chain(&copied).map(String::as_str)))?;
+            let fields = fields.chain(foreseen.iter().chain(&copied).map(String::as_str));
+            writer.write_record(fields.chain(behind(cell.behind).iter().map(String::as_str)))?;
         }
     }
     writer.flush()
@@ -129,6 +138,12 @@ fn copied(audit: Option<&Audit>) -> [String; 7] {
         audit.tier.letter().to_string(),
         audit.unexplained().map_or(String::new(), |share| share.to_string()),
     ]
+}
+
+/// The columns of single times.
+fn behind(behind: Option<Behind>) -> [String; 2] {
+    let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    [number(behind.map(|b| b.times)), number(behind.and_then(|b| b.above))]
 }
 
 /// The columns of a prediction.

@@ -3,12 +3,15 @@
 //! The value of a round is the median over its usable samples (those that [`crate::cells::sanity`] finds
 //! impossible are refused); the estimate is the median over
 //! rounds with its order-statistic interval, because rounds (fresh processes), not samples, are
-//! independent. A round without a usable sample has no value; a metric that no sample supports has
+//! independent. A figure of single times (a latency) is that of all times of all usable samples together, with an
+//! interval that draws whole rounds: see [`syscost_core::stats::pooled`]. A round without a usable sample has no value; a metric that no sample supports has
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
+use syscost_core::stats::histogram::Histogram;
+use syscost_core::stats::pooled::{TimesFigure, pooled_estimates};
 use syscost_core::stats::{Estimate, median_interval};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Record, Run};
@@ -23,6 +26,17 @@ pub struct Cell {
     pub estimate: Estimate,
     /// The metric's value in each round that has one: the median over its usable samples.
     pub rounds: Rounds,
+    /// Of a figure of single times.
+    pub behind: Option<Behind>,
+}
+
+/// What a figure of single times stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// Times, of all usable samples together.
+    pub times: u64,
+    /// How many of them lie above the figure.
+    pub above: Option<u64>,
 }
 
 /// All cells of a run, by case and in the order of the probe's metrics.
@@ -78,19 +92,61 @@ pub(super) fn cells_of_case(case: &Case, samples: &[&Sample], record: &Record) -
     let Some(probe) = probe::find(&case.probe) else { return Box::default() };
     let of_rounds: Vec<&[&Sample]> = samples.chunk_by(|a, b| a.round == b.round).collect();
     let counts_only = record.emulator().is_some();
-    let (mut estimates, mut table) = (Vec::new(), Vec::new());
-    for metric in probe.metrics().iter().filter(|metric| metric.is_count() || !counts_only) {
+    let all = probe.metrics();
+    let metrics: Vec<&Metric> = all.iter().filter(|metric| metric.is_count() || !counts_only).collect();
+    let pooled = PooledTimes::of(&of_rounds, &metrics, record.spec.confidence);
+    let (mut found, mut table) = (Vec::new(), Vec::new());
+    for metric in metrics {
         let values = of_rounds.iter().map(|round| round_value(round, metric, &case.point));
         let row: Vec<f64> = values.map(|value| value.unwrap_or(f64::NAN)).collect();
         let known: Vec<f64> = row.iter().copied().filter(|value| !value.is_nan()).collect();
-        if let Some(estimate) = median_interval(&known, record.spec.confidence, metric.unit) {
-            estimates.push((metric.id, estimate));
+        let of_rounds = || Some((median_interval(&known, record.spec.confidence, metric.unit)?, None));
+        if let Some((estimate, behind)) = pooled.figure(metric).or_else(of_rounds) {
+            found.push((metric.id, estimate, behind));
             table.extend(row);
         }
     }
     let rounds = Rounds::of_metrics(of_rounds.iter().map(|round| round[0].round).collect(), table);
-    let cell = |((metric, estimate), rounds)| Cell { case: case.index, metric, estimate, rounds };
-    estimates.into_iter().zip(rounds).map(cell).collect()
+    let cell =
+        |((metric, estimate, behind), rounds)| Cell { case: case.index, metric, estimate, rounds, behind };
+    found.into_iter().zip(rounds).map(cell).collect()
+}
+
+/// The single times of a case, and what its metrics make of them.
+#[derive(Default)]
+struct PooledTimes {
+    whole: Histogram,
+    figures: Vec<TimesFigure>,
+    estimates: Vec<Option<Estimate>>,
+}
+
+impl PooledTimes {
+    /// Empty where no metric is of single times, or no sample kept them.
+    fn of(of_rounds: &[&[&Sample]], metrics: &[&Metric], confidence: f64) -> PooledTimes {
+        let figures: Vec<TimesFigure> = metrics.iter().filter_map(|metric| metric.of_times).collect();
+        if figures.is_empty() {
+            return PooledTimes::default();
+        }
+        let rounds: Vec<Histogram> = of_rounds.iter().filter_map(|round| times_of_round(round)).collect();
+        let whole = Histogram::merged(&rounds);
+        let estimates = pooled_estimates(&rounds.iter().collect::<Vec<_>>(), &whole, &figures, confidence);
+        PooledTimes { whole, figures, estimates }
+    }
+
+    /// `None` where the rounds' own values have to do: the metric is not of single times, or a run kept none.
+    fn figure(&self, metric: &Metric) -> Option<(Estimate, Option<Behind>)> {
+        let figure = metric.of_times?;
+        let place = self.figures.iter().position(|known| *known == figure)?;
+        let behind = Behind { times: self.whole.count(), above: figure.above(&self.whole) };
+        Some(((*self.estimates.get(place)?)?, Some(behind)))
+    }
+}
+
+/// All times of a round's usable samples; `None` where none kept them.
+pub fn times_of_round(samples: &[&Sample]) -> Option<Histogram> {
+    let usable = samples.iter().filter(|sample| sample.usable());
+    let times: Vec<&Histogram> = usable.filter_map(|sample| sample.histogram.as_ref()).collect();
+    (!times.is_empty()).then(|| Histogram::merged(times))
 }
 
 #[cfg(test)]

@@ -7,4 +7,4 @@ pub mod sanity;
 pub mod quality;
 pub mod seen;
 
-pub use estimates::{Cell, Cells, metric};
+pub use estimates::{Behind, Cell, Cells, metric, times_of_round};

@@ -75,6 +75,10 @@ impl SuspectCell<'_> {
     fn wide(&self) -> Option<Problem> {
         let (spec, e) = (&self.run.record.spec, &self.cell.estimate);
         let rounds = words::count(e.n as usize, "round");
+        if e.level == 0.0 {
+            let text = format!("{} has {rounds}: too few for an interval.", self.subject());
+            return Some(self.problem("few_rounds", text));
+        }
         if !e.reaches(spec.confidence) {
             let text = format!(
                 "{} has {rounds}: too few for a {} interval; what is shown are the extremes, which have {}.",

@@ -32,6 +32,7 @@ macro_rules! metrics {
             help: $help,
             of: $crate::probe::metrics!(@of $id $(, $of)?),
             counted: false $($(|| $counted)?)?,
+            of_times: None,
         }),+]
     };
 }

@@ -24,8 +24,16 @@ pub const QUANTITIES: &[Quantity] = quantities! {
 /// Those of every rate of memory.
 pub fn figures(help: &'static str) -> Figures {
     let (unit, better) = (Unit::BytesPerSecond, Better::Higher);
-    let bandwidth =
-        Metric { id: "bandwidth", title: "bandwidth", unit, better, help, of: rate, counted: false };
+    let bandwidth = Metric {
+        id: "bandwidth",
+        title: "bandwidth",
+        unit,
+        better,
+        help,
+        of: rate,
+        counted: false,
+        of_times: None,
+    };
     Figures::of(QUANTITIES, &[bandwidth], &["bandwidth"])
 }
 

@@ -22,12 +22,13 @@ const PLOTS: usize = 4;
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
 ];
-/// The quantiles of the table that belong to all rounds together.
-const POOLED: [f64; 2] = [0.99, 0.999];
+/// The last column of the table says how many times lie beyond this.
+const DEEPEST: f64 = 0.999;
+const FIGURES: [&str; 5] = ["latency_p50", "latency_p90", "latency_p99", "latency_p999", "latency_max"];
 
-const METHOD: &str = "Every message, or round trip, was timed for itself. p50, p90 and p99 are medians over rounds with \
-    their intervals; \"all rounds\" is the quantile of all times of a case together, with an interval that draws whole rounds \
-    (bootstrap). A quantile is given only where at least ten times lie beyond it.";
+const METHOD: &str = "Every message, or round trip, was timed for itself. A figure is that of all times of a case together, \
+    so a stall that few windows saw counts. Its interval draws whole rounds (bootstrap) and needs six of them. A quantile is \
+    given only where at least ten times lie beyond it. Comparisons pair the rounds' own quantiles.";
 const OPEN: &str = "An open loop's latency runs from the moment at which a message was due by a schedule fixed in \
     advance to its last byte at the receiver, so that waiting behind a late sender counts. Sender and receiver are on one \
     host and read one clock (CLOCK_MONOTONIC), on every path of this run; between hosts only a round trip could be given. \
@@ -86,8 +87,7 @@ impl<'a> View<'a> {
         if of_open {
             columns.extend(["achieved", "kept up"].map(String::from));
         }
-        columns.extend(["timed", "p50", "p90", "p99"].map(String::from));
-        columns.extend(["p99, all rounds", "p99.9, all rounds", "beyond p99.9", "longest"].map(String::from));
+        columns.extend(["timed", "p50", "p90", "p99", "p99.9", "longest", "beyond p99.9"].map(String::from));
         let row = |(case, times): &&(&Case, &Distribution)| {
             let show = |id: &&str| {
                 let (axis, value) = self.layout.axis(id).zip(case.point.get(id))?;
@@ -100,12 +100,8 @@ impl<'a> View<'a> {
                 row.push(Entry::Text(if times.saturated.is_some() { "no: saturated" } else { "yes" }.into()));
             }
             row.push(Entry::Text(times.whole.count().to_string()));
-            row.extend(["latency_p50", "latency_p90", "latency_p99"].map(|id| self.entry(case.index, id)));
-            row.extend(times.quantiles(&POOLED, self.confidence).into_iter().map(pooled));
-            row.push(Entry::Text(times.whole.beyond(POOLED[1]).to_string()));
-            row.push(
-                times.whole.max().map_or(Entry::Missing, |ns| Entry::Number(ns as f64, Unit::Nanoseconds)),
-            );
+            row.extend(FIGURES.map(|id| self.entry(case.index, id)));
+            row.push(Entry::Text(times.whole.beyond(DEEPEST).to_string()));
             row
         };
         let title = if of_open { "Open loop: from due to arrived" } else { "Closed loop: round trips" };
@@ -262,13 +258,6 @@ impl<'a> View<'a> {
             Some((name.clone(), mine.filter_map(|(case, _)| case.point.int_at(axis)).min()?))
         };
         self.layout.series.iter().filter_map(end).collect()
-    }
-}
-
-fn pooled(estimate: Option<Estimate>) -> Entry {
-    match estimate {
-        Some(estimate) => Entry::estimate(estimate, None),
-        None => Entry::Text("not enough".into()),
     }
 }
 

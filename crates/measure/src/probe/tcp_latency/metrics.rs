@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Quantity, Sample};
 use syscost_core::stats::histogram::Histogram;
+use syscost_core::stats::pooled::TimesFigure;
 
 const OWN: &[Quantity] = quantities! {
     "latency_count", Count, "messages or round trips that were timed, each for itself";
@@ -63,6 +64,16 @@ fn asking_cpu(s: &Sample, p: &Point) -> Option<f64> {
     if axes::is_open(p) { None } else { per(s, "sender_cpu_ns", "sender_messages") }
 }
 
+/// What is asked of all times of a case together.
+const OF_TIMES: &[(&str, TimesFigure)] = &[
+    ("latency_p50", TimesFigure::Quantile(0.5)),
+    ("latency_p90", TimesFigure::Quantile(0.9)),
+    ("latency_p99", TimesFigure::Quantile(0.99)),
+    ("latency_p999", TimesFigure::Quantile(0.999)),
+    ("latency_max", TimesFigure::Longest),
+    ("latency_mean", TimesFigure::Mean),
+];
+
 /// In the order of `results.csv`. Closed loop: of a round trip; open loop: one way, from when the message
 /// was due.
 const TIMES: &[Metric] = metrics! {
@@ -73,11 +84,11 @@ const TIMES: &[Metric] = metrics! {
     "latency_p99", Nanoseconds, Lower, "p99 latency",
         "99 in a hundred took no longer";
     "latency_p999", Nanoseconds, Lower, "p99.9 latency",
-        "999 in a thousand took no longer; absent with fewer than ten beyond it in a sample";
+        "999 in a thousand took no longer; absent with fewer than ten beyond it";
     "latency_max", Nanoseconds, Neither, "longest latency",
-        "the longest of a sample: it grows with how many there are";
+        "the longest of all: it grows with how many there are";
     "latency_mean", Nanoseconds, Lower, "mean latency",
-        "the mean of a sample";
+        "the mean of all";
     "latency_count", Count, Neither, "timed messages",
         "messages or round trips of a sample, each timed for itself";
     "asked_rate", PerSecond, Neither, "asked rate",
@@ -114,7 +125,8 @@ const SHARED: &[&str] = &[
 
 pub fn metrics() -> Vec<Metric> {
     let shared = transfer::METRICS.iter().filter(|metric| SHARED.contains(&metric.id));
-    TIMES.iter().chain(shared).copied().collect()
+    let of_times = |id: &str| OF_TIMES.iter().find(|(of, _)| *of == id).map(|(_, figure)| *figure);
+    TIMES.iter().chain(shared).map(|metric| Metric { of_times: of_times(metric.id), ..*metric }).collect()
 }
 
 #[cfg(test)]
@@ -124,5 +136,6 @@ mod tests {
     #[test]
     fn shared_figures_exist() {
         assert_eq!(metrics().len(), TIMES.len() + SHARED.len());
+        assert_eq!(metrics().iter().filter(|m| m.of_times.is_some()).count(), OF_TIMES.len());
     }
 }
