@@ -232,6 +232,7 @@ fn sample(shape: &Shape, case: &Case, round: u32, index: u32, weather: f64, rand
         case: case.index,
         round,
         index,
+        start_ns: None,
         elapsed_ns: elapsed,
         ops: messages,
         bytes: messages * size,

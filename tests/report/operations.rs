@@ -70,6 +70,7 @@ fn sample(probe: &dyn Probe, case: &Case, round: u32, index: u32, random: &mut R
         case: case.index,
         round,
         index,
+        start_ns: None,
         elapsed_ns: 2e9,
         ops: 1e6,
         bytes: 1e6 * base,

@@ -4,7 +4,8 @@
 use crate::common;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use syscost_core::sample::Sample;
 use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError};
 
 fn made() -> (tempfile::TempDir, PathBuf, syscost_experiment::run::Run) {
@@ -211,4 +212,23 @@ fn an_impossible_sample_spoils_its_whole_batch_and_nothing_else() {
     let error = dir.append(&[run.samples[0].clone(), impossible]).unwrap_err();
     assert!(matches!(error, WriteError::Sample { .. }), "{error}");
     assert_eq!(fs::read(path.join("samples.csv")).unwrap(), before, "all rows of a batch, or none");
+}
+
+#[test]
+fn a_run_of_before_time_stamps_is_read_and_resumed_as_it_is() {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run");
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("older");
+    fs::create_dir(&path).unwrap();
+    for file in ["run.json", "samples.csv"] {
+        fs::copy(recorded.join(file), path.join(file)).unwrap();
+    }
+    let before = fs::read_to_string(path.join("samples.csv")).unwrap();
+    assert!(!before.contains("start_ns"));
+    let (mut dir, run) = RunDir::resume(&path).unwrap();
+    let last = run.samples.last().unwrap().clone();
+    assert!(run.samples.iter().all(|sample| sample.start_ns.is_none()));
+    dir.append(&[Sample { start_ns: Some(5), ..last.clone() }]).unwrap();
+    drop(dir);
+    assert_eq!(RunDir::load(&path).unwrap().samples.last(), Some(&last));
 }

@@ -150,6 +150,7 @@ pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
         case: case.index,
         round,
         index,
+        start_ns: None,
         elapsed_ns,
         ops: messages,
         bytes: messages * bytes,

@@ -36,6 +36,10 @@ pub struct Sample {
     pub round: u32,
     /// Position within the round, from 0.
     pub index: u32,
+    /// When the batch began, from the run's start on, on one clock that goes on when the run is resumed. `None`: a run of
+    /// before. Until the harness keeps the sample it is CLOCK_MONOTONIC of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
     /// Wall-clock length of the batch.
     pub elapsed_ns: f64,
     /// Operations completed (messages received, calls made).

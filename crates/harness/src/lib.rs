@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod begin;
+mod calendar;
 mod check;
 mod counting;
 mod event;

@@ -1,6 +1,7 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
 use super::audit::{self, Auditor};
+use super::calendar::Calendar;
 use super::counting::CountingSchedule;
 use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
 use super::{Event, PATIENCE, forecast};
@@ -17,7 +18,6 @@ use syscost_experiment::spec::Spec;
 use syscost_host::scratch::Scratch;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::Missing;
-use syscost_sys::clock::unix_ns;
 use syscost_sys::signals;
 use syscost_sys::sleep::sleep;
 
@@ -33,22 +33,6 @@ const STEAL_LIMIT: f64 = 0.10;
 
 /// A machine that slept did so for longer; two clocks are never read at one moment.
 const SUSPENDED_NS: u64 = 100_000_000;
-
-/// Time stamps that keep their order although somebody sets the clock: read once, then counted on.
-struct Calendar {
-    unix_ns: u64,
-    at: Instant,
-}
-
-impl Calendar {
-    fn begin() -> Calendar {
-        Calendar { unix_ns: unix_ns(), at: Instant::now() }
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.unix_ns + self.at.elapsed().as_nanos() as u64
-    }
-}
 
 pub struct Session<'a> {
     plan: &'a Plan,
@@ -91,11 +75,11 @@ impl<'a> Session<'a> {
             watch,
             dir,
             before_ns: run.record.elapsed_ns,
+            calendar: Calendar::of(&run),
             run,
             paths,
             scratch: Scratch::default(),
             tsc_hz: clock::constant_tick_rate(),
-            calendar: Calendar::begin(),
             started: Instant::now(),
             end,
             visits: 0,
@@ -311,6 +295,7 @@ impl<'a> Session<'a> {
         let mut samples = done.samples;
         for sample in &mut samples {
             (sample.case, sample.round) = (case, round);
+            sample.start_ns = sample.start_ns.map(|ns| self.calendar.since_start(ns));
             sample.marks.extend(marks.iter().cloned());
         }
         let written = self.dir.append(&samples)?;

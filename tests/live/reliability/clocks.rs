@@ -110,6 +110,11 @@ fn nothing_depends_on_the_day(run: &Run) {
         assert!(sample.usable() || !sample.marks.contains(&"suspended".to_string()), "{sample:?}");
     }
     assert!((run.record.elapsed_ns as f64) < hour_ns / 10.0, "{}", run.record.elapsed_ns);
+    let stamps: Vec<Option<u64>> = run.samples.iter().map(|sample| sample.start_ns).collect();
+    assert!(
+        stamps.iter().all(Option::is_some) && stamps.is_sorted(),
+        "one clock for the whole run: {stamps:?}"
+    );
     let first = |p: &syscost_measure::probe::prediction::Prediction| p.first_round_unix_ns;
     let predictions = &run.record.predictions;
     assert!(predictions.iter().any(|p| first(p).is_some()), "nothing was predicted");

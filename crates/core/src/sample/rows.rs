@@ -7,6 +7,7 @@
 use super::{Ids, Quantities, Sample};
 use std::collections::HashSet;
 use std::fmt::Write;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A column of every row, and what it means (for FORMAT.md).
@@ -20,7 +21,7 @@ pub const fn column(id: &'static str, help: &'static str) -> CsvColumn {
     CsvColumn { id, help }
 }
 
-/// The columns before the quantities of the run's probes.
+/// The columns before the quantities of the run's probes. Files of before lack the last.
 pub const FIXED: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("probe", "the probe's id; repeats the plan so that the file can be read alone"),
@@ -34,7 +35,35 @@ pub const FIXED: &[CsvColumn] = &[
         "marks",
         "why the sample is not used, ids separated by `;`; `counting`: its round was for the hardware counters, and only they are used; empty = nothing was seen",
     ),
+    column(
+        "start_ns",
+        "when the sample began: nanoseconds after `started_unix_ns` of `run.json`, on one clock that goes on when the run is resumed; files of older runs have no such column",
+    ),
 ];
+
+/// Which columns a file of samples has behind those that every file has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleColumns {
+    /// Has it [`Sample::start_ns`]?
+    pub stamped: bool,
+    pub quantities: Vec<String>,
+}
+
+impl SampleColumns {
+    /// Of a file that is begun now.
+    pub fn of(quantities: Vec<String>) -> SampleColumns {
+        SampleColumns { stamped: true, quantities }
+    }
+
+    fn fixed(&self) -> &'static [CsvColumn] {
+        &FIXED[..FIXED.len() - usize::from(!self.stamped)]
+    }
+
+    /// Of all columns, in order.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.fixed().iter().map(|c| c.id).chain(self.quantities.iter().map(String::as_str))
+    }
+}
 
 /// Longest line that a reader accepts: far above any real row, far below memory.
 pub const LONGEST_LINE: usize = 1 << 20;
@@ -47,24 +76,25 @@ pub struct BadField {
 }
 
 /// The first line, newline included.
-pub fn header(quantities: &[String]) -> String {
-    let fixed = FIXED.iter().map(|c| c.id);
-    let mut line = fixed.chain(quantities.iter().map(String::as_str)).collect::<Vec<_>>().join(",");
+pub fn header(columns: &SampleColumns) -> String {
+    let mut line = columns.names().collect::<Vec<_>>().join(",");
     line.push('\n');
     line
 }
 
-/// Reads the first line (without its newline) into the quantity columns that follow.
-pub fn parse_header(line: &str) -> Result<Vec<String>, BadField> {
-    let mut fields = line.split(',');
-    for wanted in FIXED {
+/// Reads the first line (without its newline).
+pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
+    let mut fields = line.split(',').peekable();
+    let (last, always) = FIXED.split_last().expect("there are fixed columns");
+    for wanted in always {
         let found = fields.next().unwrap_or("");
         if found != wanted.id {
             let reason = format!("the header has {:?} here", shorten(found));
             return Err(BadField { column: wanted.id.into(), reason });
         }
     }
-    let mut columns: Vec<String> = Vec::new();
+    let stamped = fields.next_if_eq(&last.id).is_some();
+    let mut quantities: Vec<String> = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
     for field in fields {
         let valid = !field.is_empty()
@@ -75,9 +105,9 @@ pub fn parse_header(line: &str) -> Result<Vec<String>, BadField> {
                 reason: "a quantity is a name of its own in lower case".into(),
             });
         }
-        columns.push(field.to_string());
+        quantities.push(field.to_string());
     }
-    Ok(columns)
+    Ok(SampleColumns { stamped, quantities })
 }
 
 /// Appends one row, newline included. Refuses what could not be read back: a number that is not
@@ -86,7 +116,7 @@ pub fn write_row(
     line: &mut String,
     sample: &Sample,
     probe: &str,
-    quantities: &[String],
+    SampleColumns { stamped, quantities }: &SampleColumns,
 ) -> Result<(), BadField> {
     let finite = |column: &str, n: f64| {
         let reason = format!("{n} is not a finite number");
@@ -109,6 +139,12 @@ pub fn write_row(
         sample.verified,
         marks(&sample.marks),
     );
+    if *stamped {
+        line.push(',');
+        if let Some(start) = sample.start_ns {
+            let _ = write!(line, "{start}");
+        }
+    }
     for id in quantities {
         line.push(',');
         if let Some(n) = sample.get(id) {
@@ -130,19 +166,18 @@ fn marks(marks: &[String]) -> String {
 /// The quantity columns of one file, which its rows share.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// In the order of the file.
-    names: Vec<String>,
-    /// The same, and where in it each of the file's columns is.
+    of_file: SampleColumns,
+    /// The quantities, and where in it each of the file's columns is.
     ids: Arc<Ids>,
     places: Vec<usize>,
 }
 
 impl Columns {
-    /// `names` as [`parse_header`] gives them: each once.
-    pub fn new(names: &[String]) -> Columns {
-        let ids = Ids::new(names.to_vec());
-        let places = names.iter().filter_map(|name| ids.place(name)).collect();
-        Columns { names: names.to_vec(), ids: Arc::new(ids), places }
+    /// As [`parse_header`] gives them: each quantity once.
+    pub fn new(of_file: SampleColumns) -> Columns {
+        let ids = Ids::new(of_file.quantities.clone());
+        let places = of_file.quantities.iter().filter_map(|name| ids.place(name)).collect();
+        Columns { of_file, ids: Arc::new(ids), places }
     }
 }
 
@@ -165,10 +200,10 @@ fn fields<'l>(
 ) -> Result<(Sample, &'l str), BadField> {
     let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
     let found = 1 + line.bytes().filter(|byte| *byte == b',').count();
-    let wanted = FIXED.len() + columns.names.len();
+    let SampleColumns { stamped, quantities } = &columns.of_file;
+    let wanted = columns.of_file.fixed().len() + quantities.len();
     if found != wanted {
-        let last = FIXED.iter().map(|c| c.id).chain(columns.names.iter().map(String::as_str));
-        let column = last.take(found.min(wanted)).last().unwrap_or("case").to_string();
+        let column = columns.of_file.names().take(found.min(wanted)).last().unwrap_or("case").to_string();
         return Err(bad(&column, format!("the row has {found} fields, the header {wanted}")));
     }
     let mut rest = line;
@@ -179,7 +214,7 @@ fn fields<'l>(
         rest = behind;
         field
     };
-    let mut sample = Sample { case: whole("case", next())? as usize, ..Sample::default() };
+    let mut sample = Sample { case: whole::<u32>("case", next())? as usize, ..Sample::default() };
     let probe = next();
     sample.round = whole("round", next())?;
     sample.index = whole("sample", next())?;
@@ -192,7 +227,11 @@ fn fields<'l>(
         other => return Err(bad("verified", format!("{:?} is neither true nor false", shorten(other)))),
     };
     sample.marks = next().split(';').filter(|m| !m.is_empty()).map(String::from).collect();
-    for (name, place) in columns.names.iter().zip(&columns.places) {
+    if *stamped {
+        let text = next();
+        sample.start_ns = if text.is_empty() { None } else { Some(whole("start_ns", text)?) };
+    }
+    for (name, place) in quantities.iter().zip(&columns.places) {
         let text = next();
         // Most runs lack dozens of counters in every row.
         if !text.is_empty() {
@@ -202,7 +241,7 @@ fn fields<'l>(
     Ok((sample, probe))
 }
 
-fn whole(column: &str, text: &str) -> Result<u32, BadField> {
+fn whole<N: FromStr>(column: &str, text: &str) -> Result<N, BadField> {
     let reason = || format!("{:?} is not a whole number", shorten(text));
     text.parse().map_err(|_| BadField { column: column.into(), reason: reason() })
 }
@@ -230,7 +269,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn columns(names: &[&str]) -> Columns {
-        Columns::new(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>())
+        let quantities = names.iter().map(|name| name.to_string()).collect();
+        Columns::new(SampleColumns { stamped: false, quantities })
     }
 
     fn finite() -> impl Strategy<Value = f64> {
@@ -242,10 +282,12 @@ mod tests {
         fn rows_read_back_exactly(
             numbers in proptest::collection::vec(finite(), 4),
             gap in any::<bool>(), verified in any::<bool>(), round in any::<u32>(), marked in any::<bool>(),
+            stamped in any::<bool>(), start_ns in any::<Option<u64>>(),
         ) {
-            let columns = vec!["a".to_string(), "b_ns".to_string()];
+            let columns = SampleColumns { stamped, quantities: vec!["a".to_string(), "b_ns".to_string()] };
+            prop_assert_eq!(parse_header(header(&columns).trim_end()), Ok(columns.clone()));
             let sample = Sample {
-                case: 1, round, index: 3,
+                case: 1, round, index: 3, start_ns: start_ns.filter(|_| stamped),
                 elapsed_ns: numbers[0], ops: numbers[1], bytes: numbers[2], verified,
                 marks: if marked { vec!["steal".into(), "stopped".into()] } else { vec![] },
                 quantities: if gap { Quantities::default() } else { BTreeMap::from([("a".into(), Some(numbers[3]))]).into() },
@@ -253,7 +295,7 @@ mod tests {
             };
             let mut line = String::new();
             write_row(&mut line, &sample, "transfer", &columns).unwrap();
-            let (read, probe) = parse_fields(line.trim_end_matches('\n'), &Columns::new(&columns)).unwrap();
+            let (read, probe) = parse_fields(line.trim_end_matches('\n'), &Columns::new(columns.clone())).unwrap();
             prop_assert_eq!(probe, "transfer");
             prop_assert_eq!(&read, &sample);
             let mut again = String::new();
@@ -283,9 +325,15 @@ mod tests {
     fn what_could_not_be_read_back_is_not_written() {
         let mut line = String::new();
         let sample = Sample { elapsed_ns: f64::NAN, ..Sample::default() };
-        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "elapsed_ns");
+        assert_eq!(
+            write_row(&mut line, &sample, "transfer", &SampleColumns::default()).unwrap_err().column,
+            "elapsed_ns"
+        );
         let quantities = BTreeMap::from([("stray".to_string(), Some(1.0))]).into();
         let sample = Sample { quantities, ..Sample::default() };
-        assert_eq!(write_row(&mut line, &sample, "transfer", &[]).unwrap_err().column, "stray");
+        assert_eq!(
+            write_row(&mut line, &sample, "transfer", &SampleColumns::default()).unwrap_err().column,
+            "stray"
+        );
     }
 }

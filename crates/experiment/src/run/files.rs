@@ -8,7 +8,7 @@
 use super::directory::{OpenDirectory, one_name};
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
-use super::rows::{self, BadField};
+use super::rows::{self, BadField, SampleColumns};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
@@ -42,7 +42,7 @@ pub struct RunDir {
     rows: usize,
     /// Does the lock keep other writers away?
     locked: bool,
-    quantities: Vec<String>,
+    columns: SampleColumns,
     probes: Vec<Name>,
 }
 
@@ -70,7 +70,7 @@ impl RunDir {
         let way = held.way.join(SAMPLES);
         // A start that was killed before it wrote a record left an empty file: it is used again.
         let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
-        let quantities = rows::quantity_columns(&record.plan);
+        let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
         let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
             path: path.into(),
@@ -79,12 +79,12 @@ impl RunDir {
             length: 0,
             rows: 0,
             locked,
-            quantities,
+            columns,
             probes: probes(record),
         };
         leftovers::sweep(&dir.held.way);
         dir.write_record(record)?;
-        let header = rows::header(&dir.quantities);
+        let header = rows::header(&dir.columns);
         dir.write_rows(header.as_bytes())?;
         Ok(dir)
     }
@@ -116,7 +116,7 @@ impl RunDir {
         }
         let run = Run { record, samples: read.samples };
         let wanted = rows::quantity_columns(&run.record.plan);
-        if let Some(column) = wanted.into_iter().find(|c| !read.quantities.contains(c)) {
+        if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
         }
         samples.set_len(read.whole).map_err(|e| write_error(&file, e))?;
@@ -127,12 +127,12 @@ impl RunDir {
             length: read.whole,
             rows: run.samples.tally().samples,
             locked,
-            quantities: read.quantities,
+            columns: read.columns,
             probes: probes(&run.record),
         };
         if read.whole == 0 {
             // The crash came before the header was out.
-            let header = rows::header(&dir.quantities);
+            let header = rows::header(&dir.columns);
             dir.write_rows(header.as_bytes())?;
         }
         Ok((dir, run))
@@ -153,7 +153,7 @@ impl RunDir {
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
     pub fn no_samples(&self) -> Result<Samples, LoadError> {
         let file = open_file(&self.held.way, SAMPLES)?;
-        Ok(Samples::none_of(&self.path, file, &self.quantities))
+        Ok(Samples::none_of(&self.path, file, self.columns.clone()))
     }
 
     pub fn path(&self) -> &Path {
@@ -206,7 +206,7 @@ impl RunDir {
                 })
             })?;
             let before = lines.len() as u64;
-            rows::write_row(&mut lines, sample, probe, &self.quantities).map_err(refuse)?;
+            rows::write_row(&mut lines, sample, probe, &self.columns).map_err(refuse)?;
             places.push(RowPlace { offset: self.length + before, bytes: lines.len() as u64 - before });
         }
         self.write_rows(lines.as_bytes())?;
@@ -413,7 +413,7 @@ mod tests {
             length: 0,
             rows: 0,
             locked: true,
-            quantities: Vec::new(),
+            columns: SampleColumns::default(),
             probes: vec!["transfer".into()],
         };
         let error = dir.append(&[Sample { elapsed_ns: 1.0, ..Sample::default() }]).unwrap_err().to_string();

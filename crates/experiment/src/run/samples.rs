@@ -8,7 +8,7 @@
 use super::errors::read_error;
 use super::files::{self, LoadError, SAMPLES};
 use super::histograms::{self, Histograms};
-use super::rows::{self, BadField, Columns};
+use super::rows::{self, BadField, Columns, SampleColumns};
 use super::{Record, Warning};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -63,6 +63,8 @@ struct Stored {
     /// By case, in the order of the file.
     pieces: Vec<Vec<RoundRows>>,
     histograms: Histograms,
+    /// The latest time stamp.
+    latest_ns: u64,
     /// The first thing that could not be read again.
     trouble: Arc<OnceLock<String>>,
 }
@@ -92,18 +94,19 @@ pub(super) struct ReadSamples {
     pub whole: u64,
     /// Half a row follows.
     pub torn: bool,
-    pub quantities: Vec<String>,
+    pub columns: SampleColumns,
 }
 
 impl Samples {
     /// None yet, of a file that is being written.
-    pub(super) fn none_of(dir: &Path, file: File, quantities: &[String]) -> Samples {
+    pub(super) fn none_of(dir: &Path, file: File, columns: SampleColumns) -> Samples {
         let stored = Stored {
             dir: dir.into(),
             file: Arc::new(file),
-            columns: Columns::new(quantities),
+            columns: Columns::new(columns),
             pieces: Vec::new(),
             histograms: Histograms::default(),
+            latest_ns: 0,
             trouble: Arc::default(),
         };
         Samples { stored: Some(stored), whole: OnceLock::new() }
@@ -128,6 +131,14 @@ impl Samples {
             None => self.iter().for_each(|sample| tally.count(sample)),
         }
         tally
+    }
+
+    /// When the last of them began, on the run's clock; 0 where none has a time stamp.
+    pub fn latest_start_ns(&self) -> u64 {
+        match &self.stored {
+            Some(stored) => stored.latest_ns,
+            None => self.iter().filter_map(|s| s.start_ns).max().unwrap_or(0),
+        }
     }
 
     /// Has the case any?
@@ -194,6 +205,7 @@ impl Stored {
         if self.pieces.len() <= sample.case {
             self.pieces.resize_with(sample.case + 1, Vec::new);
         }
+        self.latest_ns = self.latest_ns.max(sample.start_ns.unwrap_or(0));
         let pieces = &mut self.pieces[sample.case];
         let follows = |p: &&mut RoundRows| p.round == sample.round && p.offset + p.bytes == place.offset;
         let (verified, marked) = (u32::from(sample.verified), u32::from(sample.suspect()));
@@ -269,9 +281,9 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
     file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
     let again = file.try_clone().map_err(|e| read_error(dir, SAMPLES, e))?;
     let mut reader = BufReader::with_capacity(1 << 18, file);
-    let quantities = rows::quantity_columns(&record.plan);
-    let samples = Samples::none_of(dir, again, &quantities);
-    let mut found = ReadSamples { samples, whole: 0, torn: false, quantities };
+    let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
+    let samples = Samples::none_of(dir, again, columns.clone());
+    let mut found = ReadSamples { samples, whole: 0, torn: false, columns };
     let mut bytes = Vec::new();
     for line in 1u64.. {
         bytes.clear();
@@ -295,8 +307,8 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
             .map_err(|_| bad(BadField { column: "case".into(), reason: "the line is not text".into() }))?;
         let Some(stored) = &mut found.samples.stored else { break };
         if line == 1 {
-            found.quantities = rows::parse_header(text).map_err(bad)?;
-            stored.columns = Columns::new(&found.quantities);
+            found.columns = rows::parse_header(text).map_err(bad)?;
+            stored.columns = Columns::new(found.columns.clone());
         } else {
             let sample = rows::check_row(text, &record.plan, &stored.columns).map_err(bad)?;
             stored.saw(&sample, RowPlace { offset: found.whole, bytes: length as u64 });

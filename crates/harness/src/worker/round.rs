@@ -1,9 +1,10 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
 use super::launch::Worker;
-use super::path::Paths;
+use super::path::{Paths, another_host};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
 use syscost_host::scratch::Scratch;
@@ -11,6 +12,7 @@ use syscost_host::{Unavailable, counters, memory_limit, scarce};
 use syscost_measure::probe::{self, Probe, RoleReport, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
+use syscost_sys::clock::monotonic_ns;
 use syscost_sys::process;
 use syscost_sys::sleep::sleep;
 
@@ -27,6 +29,7 @@ pub enum RoundError {
 
 /// What a round brings: samples (case and round not yet filled in) and what the roles said.
 pub struct RoundResult {
+    /// Their time stamps are of CLOCK_MONOTONIC.
     pub samples: Vec<Sample>,
     /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
     pub settings: BTreeMap<String, String>,
@@ -102,10 +105,13 @@ pub fn observed_round(
     let oom_kills = memory_limit::oom_kills();
     let mut workers = stage.start(probe, paths)?;
     let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
-    let reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
+    let mut reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
+    let heard_ns = monotonic_ns();
+    forget_other_clocks(probe, &case.point, &mut reports);
     let mut samples = probe
         .merge(&case.point, &reports)
         .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+    stamp(&mut samples, heard_ns);
     let stood_still = (!stage.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
     let marks: BTreeSet<String> =
         reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
@@ -124,6 +130,22 @@ pub fn observed_round(
         }));
     }
     Ok(RoundResult { samples, settings, missing, totals })
+}
+
+/// The clock of another host is not this machine's.
+fn forget_other_clocks(probe: &dyn Probe, point: &Point, reports: &mut [RoleReport]) {
+    let elsewhere = another_host(point).is_some();
+    let far = probe.roles().iter().zip(reports).filter(|(role, _)| elsewhere && probe.far(role));
+    far.flat_map(|(_, report)| &mut report.windows).for_each(|window| window.start_ns = None);
+}
+
+/// Samples without a time stamp followed each other until the report was heard.
+fn stamp(samples: &mut [Sample], heard_ns: u64) {
+    let mut start_ns = heard_ns;
+    for sample in samples.iter_mut().rev() {
+        start_ns = start_ns.saturating_sub(sample.elapsed_ns as u64);
+        sample.start_ns.get_or_insert(start_ns);
+    }
 }
 
 /// A probe records what it declares: a file of samples has no column for anything else.
@@ -403,4 +425,37 @@ fn short(mut message: String) -> String {
         message.push_str(" ...");
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_whose_clock_is_elsewhere_ended_one_after_the_other_when_the_report_came() {
+        let sample = |start_ns| Sample { start_ns, elapsed_ns: 100.0, ..Sample::default() };
+        let mut samples = [sample(None), sample(None), sample(Some(1500))];
+        stamp(&mut samples, 2000);
+        assert_eq!(samples.map(|sample| sample.start_ns), [Some(1700), Some(1800), Some(1500)]);
+    }
+
+    #[test]
+    fn the_clock_of_a_far_worker_is_not_taken_for_ours() {
+        let probe = probe::find("transfer").expect("there is one");
+        let report = || RoleReport {
+            windows: vec![probe::Window { start_ns: Some(7), ..Default::default() }],
+            ..RoleReport::default()
+        };
+        let stamps = |path: &str| {
+            let mut point = Point::default();
+            point.set("path", syscost_core::axis::Value::text(path));
+            let mut reports: Vec<RoleReport> = probe.roles().iter().map(|_| report()).collect();
+            forget_other_clocks(probe, &point, &mut reports);
+            reports.iter().map(|r| r.windows[0].start_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(stamps("veth"), [Some(7), Some(7)]);
+        let far: Vec<_> = probe.roles().iter().map(|role| (!probe.far(role)).then_some(7)).collect();
+        assert_eq!(stamps("ssh://elsewhere"), far);
+        assert!(far.contains(&None) && far.contains(&Some(7)));
+    }
 }

@@ -171,7 +171,8 @@ impl BatchRecorder {
             ]
             .map(|(id, value)| (id.to_string(), value)),
         );
-        Window { elapsed_ns, ops: self.ops as f64, marks, quantities, ..Window::default() }
+        let start_ns = Some(self.started_ns);
+        Window { start_ns, elapsed_ns, ops: self.ops as f64, marks, quantities, ..Window::default() }
     }
 }
 

@@ -126,7 +126,7 @@ impl Meter {
         for (id, count) in &counts.values {
             put(id, Some(*count));
         }
-        Window { elapsed_ns, ops, bytes, quantities, ..Window::default() }
+        Window { start_ns: Some(from.ns), elapsed_ns, ops, bytes, quantities, ..Window::default() }
     }
 }
 
@@ -143,6 +143,7 @@ fn join_one<'a>(windows: impl Iterator<Item = &'a Window>) -> Window {
     let mut joined = Window::default();
     let (mut rate, mut elapsed, mut count) = (0.0, 0.0, 0.0);
     for window in windows {
+        joined.start_ns = joined.start_ns.into_iter().chain(window.start_ns).min();
         joined.ops += window.ops;
         joined.bytes += window.bytes;
         joined.marks.extend(window.marks.iter().cloned());
@@ -178,7 +179,7 @@ const GROUPS_DISAGREE: &str = "groups_disagree";
 /// The windows of a counting round as one: what only some of them counted stands for as many messages as all of them
 /// moved. Every group counts cycles, so that groups check each other.
 pub fn join_groups(windows: &[Window]) -> Window {
-    let mut joined = Window::default();
+    let mut joined = Window { start_ns: windows.first().and_then(|w| w.start_ns), ..Window::default() };
     let mut counts: BTreeMap<&str, (f64, f64, Vec<f64>)> = BTreeMap::new();
     for window in windows {
         joined.elapsed_ns += window.elapsed_ns;
@@ -220,6 +221,7 @@ mod tests {
         let quantities =
             [("multiplexing", multiplexing), ("cpu_ns", Some(10.0)), ("elapsed_ns", Some(elapsed_ns))];
         Window {
+            start_ns: Some(elapsed_ns as u64),
             elapsed_ns,
             ops,
             bytes: ops * 8.0,
@@ -233,6 +235,7 @@ mod tests {
     fn rates_of_threads_add_up() {
         let joined =
             join(vec![vec![window(100.0, 50.0, Some(1.0))], vec![window(200.0, 50.0, Some(0.5)); 2]]);
+        assert_eq!(joined[0].start_ns, Some(100), "that of the first thread");
         assert_eq!(joined.len(), 1, "only windows that every thread finished");
         assert!((joined[0].ops / joined[0].elapsed_ns - (0.5 + 0.25)).abs() < 1e-12);
         assert_eq!(joined[0].quantities["elapsed_ns"], Some(150.0));

@@ -78,6 +78,7 @@ fn window(task: &Task, stretch: u64, bytes_per_pass: u64, run: &mut impl FnMut(u
     let since = since.map(|(now, then)| now.involuntary_switches.saturating_sub(then) as f64);
     let quantities = [("passes", Some(passes as f64)), ("involuntary_switches", since)];
     Window {
+        start_ns: Some(start),
         elapsed_ns: elapsed as f64,
         ops: passes as f64,
         bytes: (passes * bytes_per_pass) as f64,

@@ -70,6 +70,9 @@ impl Task {
 /// One timed window of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Window {
+    /// When it began: CLOCK_MONOTONIC of the machine that the role is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
     pub elapsed_ns: f64,
     pub ops: f64,
     pub bytes: f64,
@@ -88,6 +91,7 @@ impl Window {
     pub fn sample(&self, index: usize) -> Sample {
         Sample {
             index: index as u32,
+            start_ns: self.start_ns,
             elapsed_ns: self.elapsed_ns,
             ops: self.ops,
             bytes: self.bytes,

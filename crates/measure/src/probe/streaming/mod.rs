@@ -63,7 +63,9 @@ pub fn sample((index, (received, sent)): (usize, (&Window, &Window))) -> Sample 
     }
     let mut marks: Vec<String> = received.marks.iter().chain(&sent.marks).cloned().collect();
     marks.dedup();
-    Sample { marks, quantities: quantities.into(), histogram: None, ..received.sample(index) }
+    // A far receiver's clock is not this machine's.
+    let start_ns = received.start_ns.or(sent.start_ns);
+    Sample { start_ns, marks, quantities: quantities.into(), histogram: None, ..received.sample(index) }
 }
 
 /// What the first turn of a connection takes, about: a call, and bytes that no cache holds.

@@ -138,8 +138,8 @@ fn sample(point: &Point, index: usize, (received, sent): (&Window, &Window)) -> 
     if times.count() as f64 != timed.ops {
         return Err(format!("{} messages in a window with {} times", timed.ops, times.count()));
     }
-    let Sample { marks, quantities, .. } = streaming::sample((index, (received, sent)));
-    let mut sample = Sample { marks, quantities, ..timed.sample(index) };
+    let Sample { start_ns, marks, quantities, .. } = streaming::sample((index, (received, sent)));
+    let mut sample = Sample { start_ns, marks, quantities, ..timed.sample(index) };
     let lateness = if open { sent.histogram.as_ref() } else { None };
     sample.quantities.extend(metrics::of_times(times, lateness));
     Ok(sample)

@@ -65,6 +65,7 @@ impl StepTurns {
         let turns = self.ns.len() as f64;
         let quantities = own.into_iter().chain([("turns", Some(turns))]);
         Window {
+            start_ns: Some(self.began),
             elapsed_ns: (monotonic_ns() - self.began) as f64,
             ops: turns,
             bytes: turns * bytes,
