@@ -53,11 +53,6 @@ impl Default for Synthetic {
     }
 }
 
-/// A standard normal value (Box-Muller).
-pub fn normal(random: &mut Random) -> f64 {
-    (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos()
-}
-
 pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
     let mut point = Point::default();
     point.set(MECHANISM.id, Value::text(mechanism));
@@ -80,11 +75,11 @@ impl Synthetic {
         let mut random = Random::new(self.seed);
         let mut samples = Vec::new();
         for round in 0..self.rounds {
-            let shared = 0.05 * normal(&mut random);
+            let shared = 0.05 * random.normal();
             for case in &cases {
-                let own = self.noise * normal(&mut random);
+                let own = self.noise * random.normal();
                 for index in 0..self.windows {
-                    let within = 0.01 * normal(&mut random);
+                    let within = 0.01 * random.normal();
                     let cost = (self.cost_ns)(&case.point) * (shared + own + within).exp();
                     samples.push(sample(case, round, index, cost));
                 }
@@ -217,7 +212,7 @@ pub fn clocks(rounds: u32, ghz: Option<f64>, cost_ns: f64) -> Run {
     for round in 0..rounds {
         for case in &cases {
             for index in 0..3 {
-                let ns = cost_ns * (0.01 * normal(&mut random)).exp() + 2.0;
+                let ns = cost_ns * (0.01 * random.normal()).exp() + 2.0;
                 let quantities = [
                     ("low_ns", ns),
                     ("median_ns", ns * 1.1),
@@ -287,12 +282,12 @@ pub fn drawn_cells(
     centre: impl Fn(&Case, &'static str, &mut Random) -> f64,
     noise: f64,
 ) -> Cells {
-    let shared: Vec<f64> = (0..rounds).map(|_| 0.05 * normal(random)).collect();
+    let shared: Vec<f64> = (0..rounds).map(|_| 0.05 * random.normal()).collect();
     let mut cells = |case: &Case| {
         let cell = |metric: &&'static str| {
             let centre = centre(case, metric, random);
             let value = |round: u32, random: &mut Random| {
-                (shared[round as usize] + centre + noise * normal(random)).exp()
+                (shared[round as usize] + centre + noise * random.normal()).exp()
             };
             let rounds: Vec<(u32, f64)> = (0..rounds).map(|round| (round, value(round, random))).collect();
             let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();

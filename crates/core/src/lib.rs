@@ -5,5 +5,6 @@
 pub mod registry;
 pub mod units;
 pub mod stats;
+pub mod decide;
 pub mod axis;
 pub mod sample;

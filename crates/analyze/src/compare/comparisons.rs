@@ -185,7 +185,7 @@ fn judge(ratio: &RatioEstimate, p_adjusted: f64, alpha: f64, floor: Option<&Nois
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{Synthetic, aa_cells, normal};
+    use crate::synthetic::{Synthetic, aa_cells};
     use syscost_core::axis::Point;
     use syscost_core::stats::random::Random;
 
@@ -199,7 +199,7 @@ mod tests {
     /// a bias per case that only the noise floor knows about.
     #[test]
     fn identical_mechanisms_are_rarely_told_apart() {
-        let biases: [fn(&mut Random) -> f64; 2] = [|_| 0.0, |r| 0.005 * normal(r)];
+        let biases: [fn(&mut Random) -> f64; 2] = [|_| 0.0, |r| 0.005 * r.normal()];
         for (rounds, bias) in [(8, biases[0]), (12, biases[0]), (8, biases[1])] {
             let run = Synthetic { twin_every: 6, rounds: 0, ..Default::default() }.run();
             let groups = Groups::of(&run, "mechanism");

@@ -53,7 +53,7 @@ pub fn noise_floor(run: &Run, cells: &Cells, metric: &str) -> Option<NoiseFloor>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{Synthetic, aa_cells, normal};
+    use crate::synthetic::{Synthetic, aa_cells};
     use syscost_core::stats::random::Random;
 
     #[test]
@@ -81,7 +81,7 @@ mod tests {
         let (mut beyond, mut pairs) = (0, 0);
         for _ in 0..400 {
             // Rounds scatter by 3 %, and every case keeps a bias of 1 % of its own.
-            let cells = aa_cells(&run, "throughput", 8, &mut random, |r| 0.01 * normal(r), 0.03);
+            let cells = aa_cells(&run, "throughput", 8, &mut random, |r| 0.01 * r.normal(), 0.03);
             let floor = noise_floor(&run, &cells, "throughput").unwrap();
             assert_eq!(floor.twins, 5);
             // Cases 1 and 2 have no twin and are identical too.

@@ -75,20 +75,14 @@ mod tests {
     use crate::stats::random::Random;
     use proptest::prelude::*;
 
-    /// A standard normal value (Box-Muller).
-    fn normal(random: &mut Random) -> f64 {
-        let radius = (-2.0 * (1.0 - random.unit()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * random.unit()).cos()
-    }
-
     /// A distribution by name, with its true median.
     type Source = (&'static str, fn(&mut Random) -> f64, f64);
 
     const SOURCES: &[Source] = &[
-        ("normal", |r| 100.0 + normal(r), 100.0),
-        ("lognormal", |r| normal(r).exp(), 1.0),
+        ("normal", |r| 100.0 + r.normal(), 100.0),
+        ("lognormal", |r| r.normal().exp(), 1.0),
         // Symmetric about 5: the median lies in the sparse middle, the hardest place.
-        ("bimodal", |r| if r.below(2) == 0 { normal(r) } else { 10.0 + normal(r) }, 5.0),
+        ("bimodal", |r| if r.below(2) == 0 { r.normal() } else { 10.0 + r.normal() }, 5.0),
         ("Cauchy", |r| (std::f64::consts::PI * (r.unit() - 0.5)).tan(), 0.0),
     ];
 
@@ -123,7 +117,7 @@ mod tests {
             for _ in 0..runs {
                 let mut values = Vec::new();
                 while needs_more(&values, 0.05, 0.95, 6, 40) {
-                    values.push(100.0 * (spread * normal(&mut random)).exp());
+                    values.push(100.0 * (spread * random.normal()).exp());
                 }
                 let e = median_interval(&values, 0.95, Unit::Ratio).unwrap();
                 hits += u32::from(e.low <= 100.0 && 100.0 <= e.high);

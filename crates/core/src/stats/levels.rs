@@ -130,10 +130,6 @@ mod tests {
 
     const KIB: f64 = 1024.0;
 
-    fn normal(random: &mut Random) -> f64 {
-        (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
-    }
-
     /// Two points for each doubling from 4 KiB to 512 MiB.
     fn sizes() -> Vec<f64> {
         (0..=34).map(|i| 4.0 * KIB * 2f64.powf(f64::from(i) / 2.0)).collect()
@@ -188,7 +184,7 @@ mod tests {
         for _ in 0..100 {
             let curve: Vec<(f64, f64)> = sizes()
                 .into_iter()
-                .map(|x| (x, machine(&caches, 110.0, x) * (0.03 * normal(&mut random)).exp()))
+                .map(|x| (x, machine(&caches, 110.0, x) * (0.03 * random.normal()).exp()))
                 .collect();
             right += usize::from(near(&levels(&curve), &[1.0, 4.0, 14.0, 110.0]));
         }
@@ -200,7 +196,7 @@ mod tests {
         let mut random = Random::new(4);
         for noise in [0.0, 0.02, 0.1] {
             let flat: Vec<(f64, f64)> =
-                sizes().into_iter().map(|x| (x, 5.0 * (noise * normal(&mut random)).exp())).collect();
+                sizes().into_iter().map(|x| (x, 5.0 * (noise * random.normal()).exp())).collect();
             let found = levels(&flat);
             assert!(near(&found, &[5.0]), "noise {noise}: {found:?}");
             assert_eq!((found[0].from_x, found[0].to_x), (sizes()[0], sizes()[34]));

@@ -5,6 +5,7 @@
 pub mod histogram;
 mod interval;
 mod levels;
+mod moderated;
 mod multiple;
 mod order;
 mod outlier;
@@ -14,10 +15,12 @@ mod rank_sum;
 mod ratio;
 mod signed_rank;
 mod steady;
+pub mod student;
 mod two_modes;
 
 pub use interval::{median_interval, needs_more};
 pub use levels::{Level, levels};
+pub use moderated::{Variance, moderated};
 pub use multiple::{benjamini_hochberg, holm};
 pub use order::{mad, median, quantile, ranks};
 pub use outlier::{Outlier, outliers};

@@ -5,7 +5,7 @@ use crate::cells::Cells;
 use crate::compare::groups::Groups;
 use crate::compare::study::HEADLINES;
 use crate::model::Model;
-use crate::synthetic::{Synthetic, drawn_cells, normal};
+use crate::synthetic::{Synthetic, drawn_cells};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -56,7 +56,7 @@ fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_claimed() {
     for i in 0..runs {
         let bias = if i % 2 == 0 { 0.0 } else { 0.005 };
         let rounds = if i % 4 < 2 { 8 } else { 12 };
-        let centre = |_: &Case, _: &'static str, random: &mut Random| bias * normal(random);
+        let centre = |_: &Case, _: &'static str, random: &mut Random| bias * random.normal();
         let cells = drawn_cells(&run, HEADLINES, rounds, &mut random, centre, 0.02);
         let told = told(&run, &groups, &cells);
         assert_eq!(told.len(), 4, "two pairs by two metrics: {told:#?}");
@@ -89,7 +89,7 @@ fn a_planted_crossover_is_found_at_the_stated_confidence() {
     let (mut answers, mut found, mut right) = (0, 0, 0);
     for _ in 0..50 {
         let centre =
-            |case: &Case, metric, random: &mut Random| crossing(case, metric) + 0.002 * normal(random);
+            |case: &Case, metric, random: &mut Random| crossing(case, metric) + 0.002 * random.normal();
         let cells = drawn_cells(&run, HEADLINES, 12, &mut random, centre, 0.02);
         for text in told(&run, &groups, &cells).iter().filter(|t| t.contains("one-copy (")) {
             answers += 1;

@@ -4,7 +4,7 @@ use super::*;
 use crate::cells::Cells;
 use crate::compare::groups::Groups;
 use crate::model::Model;
-use crate::synthetic::{Synthetic, drawn_cells, normal};
+use crate::synthetic::{Synthetic, drawn_cells};
 use crate::whole::Analysis;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
@@ -179,7 +179,7 @@ fn flat_data_have_hardly_any_surprise() {
     let runs = 400;
     let surprised = (0..runs)
         .filter(|_| {
-            let centre = |_: &Case, _: &'static str, random: &mut Random| 0.003 * normal(random);
+            let centre = |_: &Case, _: &'static str, random: &mut Random| 0.003 * random.normal();
             let cells: Cells = drawn_cells(&run, &metrics, 10, &mut random, centre, 0.02);
             let evidence = Evidence {
                 run: &run,

@@ -1,0 +1,116 @@
+//! What the rounds of a contrast tell, before any question is asked.
+
+use super::Contrast;
+use crate::stats::{Variance, moderated, student};
+
+/// An estimate on the log scale with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    pub mean: f64,
+    /// Infinite where nothing is known of the scatter.
+    pub error: f64,
+    pub freedom: f64,
+    pub rounds: u32,
+    /// The share of `error`² that more rounds make smaller.
+    pub by_rounds: f64,
+}
+
+impl Evidence {
+    /// The chance of a mean this far from 0, where the ratio is 1.
+    pub fn p_differs(&self) -> f64 {
+        match self.error {
+            0.0 if self.mean == 0.0 => 1.0,
+            error => student::two_sided(self.mean / error, self.freedom),
+        }
+    }
+
+    /// Twice the larger of two one-sided p-values: below it exactly where the two-sided interval lies inside the margin.
+    pub fn p_outside(&self, margin: f64) -> f64 {
+        let inside = margin - self.mean.abs();
+        if inside <= 0.0 || self.error.is_infinite() {
+            return 1.0;
+        }
+        (2.0 * student::upper(inside / self.error, self.freedom)).min(1.0)
+    }
+
+    /// Rounds in all until an interval of so many standard errors excludes 1, or lies inside the margin; `None` where
+    /// none would.
+    pub fn rounds_needed(&self, differs: f64, same: f64, margin: f64) -> Option<f64> {
+        let enough = |distance: f64, critical: f64| {
+            let fixed = self.error.powi(2) * (1.0 - self.by_rounds);
+            let falling = self.error.powi(2) * self.by_rounds * f64::from(self.rounds);
+            let room = (distance / critical).powi(2) - fixed;
+            (distance > 0.0 && room > 0.0).then(|| (falling / room).ceil())
+        };
+        let ways = [enough(self.mean.abs(), differs), enough(margin - self.mean.abs(), same)];
+        let fewest = ways.into_iter().flatten().fold(f64::INFINITY, f64::min);
+        fewest.is_finite().then(|| fewest.max(f64::from(self.rounds) + 1.0))
+    }
+}
+
+/// Each contrast by itself, with the scatter of its pool.
+pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
+    let variances: Vec<Variance> = contrasts.iter().map(|c| scatter(&c.logs, c.pool)).collect();
+    let of = |(c, v): (&Contrast, Variance)| {
+        let rounds = c.logs.len() as f64;
+        Evidence { rounds: c.logs.len() as u32, by_rounds: 1.0, ..known(mean(&c.logs), v, rounds) }
+    };
+    contrasts.iter().zip(moderated(&variances)).map(of).collect()
+}
+
+/// Contrasts that differ in threads alone, as one.
+///
+/// Numbers of threads are taken as replicates: what they disagree by is in the variance, moderated over the pool. It is
+/// never less than what the rounds of the points scatter by.
+pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<Evidence>> {
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (i, c) in contrasts.iter().enumerate().filter(|(_, c)| !c.logs.is_empty()) {
+        let Some(group) = c.over else { continue };
+        if members.len() <= group {
+            members.resize(group + 1, Vec::new());
+        }
+        members[group].push(i);
+    }
+    let means = |group: &[usize]| group.iter().map(|i| points[*i].mean).collect::<Vec<_>>();
+    let several: Vec<&Vec<usize>> = members.iter().filter(|m| m.len() > 1).collect();
+    let scatters: Vec<Variance> = several.iter().map(|m| scatter(&means(m), contrasts[m[0]].pool)).collect();
+    let mut between = moderated(&scatters).into_iter();
+    let mut one = |group: &Vec<usize>| {
+        let threads = group.len() as f64;
+        let within = group.iter().map(|i| points[*i].error.powi(2)).sum::<f64>() / threads;
+        let between = between.next()?;
+        let rounds = group.iter().map(|i| points[*i].rounds).min()?;
+        let mut all = known(mean(&means(group)), between, threads);
+        if within > between.value {
+            all.error = (within / threads).sqrt();
+            all.freedom =
+                all.freedom.max(group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min));
+        }
+        Some(Evidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
+    };
+    members.iter().map(|m| if m.len() > 1 { one(m) } else { None }).collect()
+}
+
+/// A mean of `n` values that scatter so.
+fn known(mean: f64, scatter: Variance, n: f64) -> Evidence {
+    let (error, freedom) = match scatter.freedom {
+        0.0 => (f64::INFINITY, 1.0),
+        freedom => ((scatter.value / n).sqrt(), freedom),
+    };
+    Evidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
+}
+
+fn scatter(values: &[f64], pool: usize) -> Variance {
+    let middle = mean(values);
+    let squares: f64 = values.iter().map(|v| (v - middle).powi(2)).sum();
+    let freedom = values.len() as f64 - 1.0;
+    if freedom > 0.0 {
+        Variance { value: squares / freedom, freedom, pool }
+    } else {
+        Variance { value: 0.0, freedom: 0.0, pool }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}

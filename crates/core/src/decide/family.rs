@@ -1,0 +1,77 @@
+//! The answers to one family of questions: Holm's correction, once for differences and once for equivalences.
+//!
+//! After K of m differences are found, the others are tested among m - K: Holm, Scandinavian Journal of Statistics 6, 1979, any dependence. Equivalences are
+//! counted for themselves: a pair that differs is no candidate, but which pairs are candidates is not known beforehand.
+//! All rows of a kind have the interval of the last step, so that interval and verdict always agree.
+
+use super::estimate::Evidence;
+use super::{Decision, Looks, MARGIN, Verdict};
+use crate::stats::{holm, student};
+use std::collections::HashMap;
+
+/// `families` share the error of the look.
+pub fn answers(evidence: &[Evidence], looks: &Looks, families: f64) -> Vec<Decision> {
+    let error = looks.now / families;
+    let differ = Step::last(evidence.iter().map(Evidence::p_differs).collect(), error);
+    let same = Step::last(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), error);
+    let mut critical = Critical::default();
+    let scale = looks.whole / error;
+    evidence
+        .iter()
+        .enumerate()
+        .map(|(i, e)| {
+            let step = if same.rejects(i) { &same } else { &differ };
+            let half = critical.of(step.error, e.freedom) * e.error;
+            let verdict = match () {
+                () if same.rejects(i) => Verdict::Same,
+                () if !differ.rejects(i) => Verdict::Undecided,
+                () if e.mean < 0.0 => Verdict::Less,
+                () => Verdict::More,
+            };
+            let rounds_needed = (verdict == Verdict::Undecided)
+                .then(|| [&differ, &same].map(|step| critical.of(step.error, e.freedom)))
+                .and_then(|[differs, same]| e.rounds_needed(differs, same, MARGIN.ln_1p()));
+            Decision {
+                ratio: e.mean.exp(),
+                low: (e.mean - half).exp(),
+                high: (e.mean + half).exp(),
+                level: if e.error.is_finite() { 1.0 - step.error } else { 0.0 },
+                rounds: e.rounds,
+                p_adjusted: (scale * step.adjusted[i]).min(1.0),
+                verdict,
+                rounds_needed,
+            }
+        })
+        .collect()
+}
+
+/// Where Holm's procedure ends.
+struct Step {
+    adjusted: Vec<f64>,
+    family: f64,
+    /// What each hypothesis that is left may err by.
+    error: f64,
+}
+
+impl Step {
+    fn last(p: Vec<f64>, family: f64) -> Step {
+        let adjusted = holm(&p);
+        let rejected = adjusted.iter().filter(|p| **p <= family).count();
+        Step { error: family / (adjusted.len() - rejected).max(1) as f64, adjusted, family }
+    }
+
+    fn rejects(&self, i: usize) -> bool {
+        self.adjusted[i] <= self.family
+    }
+}
+
+/// Quantiles of t: a family has few different degrees of freedom.
+#[derive(Default)]
+struct Critical(HashMap<(u64, u64), f64>);
+
+impl Critical {
+    fn of(&mut self, p: f64, freedom: f64) -> f64 {
+        let key = (p.to_bits(), freedom.to_bits());
+        *self.0.entry(key).or_insert_with(|| student::critical(p, freedom))
+    }
+}

@@ -1,0 +1,83 @@
+//! One inference for every comparison: which of two costs less, whether they are the same, or what would tell.
+//!
+//! A *contrast* is a pair of cases at one point: the log ratios of its rounds, which are the independent replicates.
+//! Its estimate is their mean; its interval is by t, with a variance moderated over its pool (`stats::moderated`).
+//! Contrasts that differ in the number of threads alone are also answered together: the mean over threads, whose interval holds
+//! the disagreement of threads.
+//!
+//! Three answers, in this order: *the same* within [`MARGIN`] (the interval lies inside), *less* or *more* (it
+//! excludes 1), *undecided*. Everything is on log ratios, so that a / b and b / a say the same.
+//! The chance of any false answer of a kind is held over the family of questions and over every look ([`Looks`]).
+//! Pure numbers; simulated with the noise of real machines in `tests/deciding.rs`.
+
+mod estimate;
+mod family;
+mod looks;
+
+pub use looks::Looks;
+
+use estimate::Evidence;
+
+/// Two costs whose ratio is within 1 / 1.03 to 1.03 are the same.
+pub const MARGIN: f64 = 0.03;
+
+/// One question: a / b at one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contrast {
+    /// ln(a / b), round by round.
+    pub logs: Vec<f64>,
+    /// Contrasts of one pool (the same pair of mechanisms) scatter alike.
+    pub pool: usize,
+    /// Contrasts that differ in threads alone have the same number here, counted from 0.
+    pub over: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// a / b is below 1.
+    Less,
+    More,
+    Same,
+    Undecided,
+}
+
+/// What is known of one contrast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// a / b.
+    pub ratio: f64,
+    /// The interval that the verdict stands on; 0 and infinity where nothing is known of the scatter.
+    pub low: f64,
+    pub high: f64,
+    /// Its confidence.
+    pub level: f64,
+    pub rounds: u32,
+    /// Of the test that the verdict stands on (of a difference, where undecided), adjusted for all looks and questions:
+    /// to be compared with 1 - confidence.
+    pub p_adjusted: f64,
+    pub verdict: Verdict,
+    /// Rounds in all that would decide, at what is seen now; `None` where none would, or where it is decided.
+    pub rounds_needed: Option<f64>,
+}
+
+/// The answers of one metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decisions {
+    /// One for each contrast, in their order.
+    pub points: Vec<Decision>,
+    /// Over threads, by [`Contrast::over`]; `None` where fewer than two numbers of threads have a round.
+    pub over: Vec<Option<Decision>>,
+}
+
+/// Answers every contrast of a metric. Where threads vary, half of the error goes to the answers over threads.
+pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
+    let points = estimate::points(contrasts);
+    let over = estimate::over_threads(contrasts, &points);
+    let families = if over.iter().any(Option::is_some) { 2.0 } else { 1.0 };
+    let known: Vec<Evidence> = over.iter().copied().flatten().collect();
+    let mut answers = family::answers(&known, looks, families).into_iter();
+    Decisions {
+        over: over.iter().map(|one| one.and_then(|_| answers.next())).collect(),
+        points: family::answers(&points, looks, families),
+    }
+}
