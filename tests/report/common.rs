@@ -115,7 +115,7 @@ pub fn run(shape: &Shape) -> Run {
             }
         }
     }
-    Run { record: record(shape, plan), samples: samples.into() }
+    Run { record: record(shape, plan), samples: samples.into(), slices: Default::default() }
 }
 
 fn plan(shape: &Shape) -> Plan {

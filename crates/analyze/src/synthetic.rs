@@ -190,7 +190,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         predictions: Vec::new(),
         audits: Vec::new(),
     };
-    Run { record, samples: samples.into() }
+    Run { record, samples: samples.into(), slices: Default::default() }
 }
 
 /// A run of the rows of the clocks: every reading costs about `cost_ns`; predicted from a frequency

@@ -12,7 +12,9 @@ use syscost_sys::cpuid::{self, Declared};
 use syscost_sys::sleep::sleep;
 use syscost_sys::{clock, timer};
 
-pub use syscost_sys::clock::{ThreadUsage, monotonic_ns, thread_cpu_ns, thread_usage};
+pub use syscost_sys::clock::{
+    ThreadUsage, gettime, monotonic_ns, own_cpu_clock, thread_cpu_ns, thread_usage,
+};
 
 /// Long enough that reading both clocks (below 100 ns apart) costs the rate less than 10 ppm.
 const CALIBRATION: Duration = Duration::from_millis(10);

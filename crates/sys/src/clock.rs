@@ -48,6 +48,16 @@ pub fn thread_cpu_ns() -> u64 {
     gettime(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// The clock of the calling thread's CPU time, which other threads of the process can read ([`gettime`]).
+pub fn own_cpu_clock() -> io::Result<libc::clockid_t> {
+    let mut clock = 0;
+    // SAFETY: the thread is the calling one, and the pointer is to a live clock id.
+    match unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) } {
+        0 => Ok(clock),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// What the kernel counts for one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {

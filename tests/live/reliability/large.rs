@@ -120,7 +120,7 @@ pub fn surprising(case: &Case, round: u32) -> f64 {
 
 /// Writes a run of a spec's whole plan, every case measured in so many rounds of so many samples.
 pub fn run_of(spec: &Spec, rounds: u32, windows: u32, cost: Cost, directory: &Path) -> PathBuf {
-    let Run { mut record, samples } = template(directory);
+    let Run { mut record, samples, .. } = template(directory);
     record.spec = spec.clone();
     record.plan = Plan::make_within(spec, None).expect("a plan");
     record.state = State::Complete;

@@ -3,11 +3,13 @@
 //! A plan is made from a spec and what this machine allows, before anything is measured. It
 //! measures nothing itself.
 
+mod blocks;
 mod expand;
 mod refine;
 mod thin;
 mod twins;
 
+pub use blocks::Block;
 pub use refine::Refinement;
 pub use thin::Thinned;
 

@@ -58,19 +58,28 @@ fn the_same_case_asked_twice_is_planned_once() {
 }
 
 #[test]
-fn corners_of_one_mechanism_are_measured_twice() {
+fn the_control_of_every_block_is_measured_twice() {
     let plan = make(&[("path", "loopback"), ("size", "64,1K,4K"), ("threads", "1,2,8")]);
     let twins: Vec<&Case> = plan.cases.iter().filter(|c| c.twin_of.is_some()).collect();
-    let first = &plan.cases[0];
-    let mut corners = Vec::new();
+    let mut points = Vec::new();
     for twin in &twins {
         let of = &plan.cases[twin.twin_of.unwrap()];
         assert_eq!((&twin.probe, &twin.point, of.twin_of), (&of.probe, &of.point, None));
-        assert_eq!(twin.point.text_at("mechanism"), first.point.text_at("mechanism"));
-        corners.push((twin.point.int_at("message_bytes").unwrap(), twin.point.int_at("threads").unwrap()));
+        assert_eq!(twin.point.text_at("mechanism"), Some("send"));
+        points.push(&twin.point);
     }
-    assert_eq!(corners, [(64, 1), (64, 8), (4096, 1), (4096, 8)]);
-    assert!(plan.cases[..plan.cases.len() - 4].iter().all(|c| c.twin_of.is_none()), "twins come last");
+    points.sort();
+    points.dedup();
+    assert_eq!((points.len(), twins.len()), (9, 9));
+    assert!(plan.cases[..plan.cases.len() - 9].iter().all(|c| c.twin_of.is_none()), "twins come last");
+}
+
+#[test]
+fn cases_without_rivals_have_a_few_twins_spread_over_the_plan() {
+    let plan = make(&[("path", "loopback"), ("threads", "1,2,4,8"), ("mechanism", "send")]);
+    let of: Vec<usize> = plan.cases.iter().filter_map(|case| case.twin_of).collect();
+    let first_twin = plan.cases.iter().position(|case| case.twin_of.is_some()).unwrap();
+    assert_eq!((of.len(), of[0], of[3]), (4, 0, first_twin - 1), "{of:?}");
 }
 
 #[test]

@@ -1,71 +1,38 @@
-//! Which cases are measured twice, so that a run knows its own noise floor (A/A).
+//! Which cases are measured twice, so that a run shows how far identical cases differ (A/A).
 //!
-//! The corners of the grid, because noise differs with size and with load; of one mechanism (the
-//! first planned), because the floor is the machine's.
+//! The control of every block whose rivals take turns. Of a probe whose cases do not, a few spread over the plan.
 
 use super::Case;
-use syscost_core::axis::{Name, Value};
+use super::blocks::{control, given};
+use std::collections::BTreeMap;
+use syscost_core::axis::Point;
 use syscost_measure::probe;
 
-/// Twins per probe: the corners of two numeric axes.
-const MOST_PER_PROBE: usize = 4;
+/// Twins of a probe whose cases take no turns.
+const MOST_APART: usize = 4;
 
 /// Indices of the cases to repeat, in plan order.
 pub fn choose(cases: &[Case]) -> Vec<usize> {
     let mut chosen = Vec::new();
-    for group in cases.chunk_by(|a, b| a.probe == b.probe) {
-        if !probe::find(&group[0].probe).is_some_and(|p| p.compared()) {
-            continue;
-        }
-        chosen.extend(corners(group));
+    for of_probe in cases.chunk_by(|a, b| a.probe == b.probe) {
+        let Some(probe) = probe::find(&of_probe[0].probe).filter(|p| p.compared()) else { continue };
+        let mut groups: BTreeMap<Point, Vec<&Case>> = BTreeMap::new();
+        of_probe.iter().for_each(|case| groups.entry(given(case)).or_default().push(case));
+        let takes_turns =
+            |group: &Vec<&Case>| group.len() > 1 && group.iter().all(|c| probe.takes_turns(&c.point));
+        let controls = |turns: bool| {
+            let groups = groups.values().filter(move |group| takes_turns(group) == turns);
+            let mut found: Vec<usize> =
+                groups.filter_map(|group| control(group)).map(|case| case.index).collect();
+            found.sort_unstable();
+            found
+        };
+        let apart = controls(false);
+        let last = apart.len().saturating_sub(1);
+        let spread = (0..MOST_APART).filter_map(|n| apart.get(n * last / (MOST_APART - 1)));
+        chosen.extend(controls(true).iter().chain(spread));
     }
+    chosen.sort_unstable();
+    chosen.dedup();
     chosen
-}
-
-fn corners(group: &[Case]) -> Vec<usize> {
-    let Some(first) = group.first() else { return Vec::new() };
-    let same_words = |case: &&Case| words(case).eq(words(first));
-    let alike: Vec<&Case> = group.iter().filter(same_words).collect();
-    let varying = varying_numbers(&alike);
-    let mut picked: Vec<usize> = (0..MOST_PER_PROBE)
-        .filter_map(|corner| {
-            // Bit 0 of the corner: which end of the first axis; bit 1: of the second; any further
-            // axis stays at its low end.
-            let distance = |case: &&&Case| -> Vec<u64> {
-                let ends = varying.iter().enumerate().map(|(i, axis)| {
-                    let value = case.point.int_at(axis).unwrap_or(0);
-                    if corner >> i & 1 == 1 { u64::MAX - value } else { value }
-                });
-                ends.collect()
-            };
-            alike.iter().min_by_key(distance).map(|case| case.index)
-        })
-        .collect();
-    picked.sort_unstable();
-    picked.dedup();
-    picked
-}
-
-/// The coordinates that are not numbers.
-fn words(case: &Case) -> impl Iterator<Item = (&Name, &Value)> {
-    case.point.iter().filter(|(_, value)| value.as_text().is_some())
-}
-
-/// Axes of numbers with more than one value among these cases: the most varied first.
-fn varying_numbers(cases: &[&Case]) -> Vec<Name> {
-    let Some(first) = cases.first() else { return Vec::new() };
-    let mut axes: Vec<(usize, Name)> = Vec::new();
-    for (axis, value) in first.point.iter() {
-        if value.as_int().is_none() {
-            continue;
-        }
-        let mut values: Vec<u64> = cases.iter().filter_map(|case| case.point.int_at(axis)).collect();
-        values.sort_unstable();
-        values.dedup();
-        if values.len() > 1 {
-            axes.push((values.len(), axis.clone()));
-        }
-    }
-    axes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    axes.into_iter().map(|(_, axis)| axis).collect()
 }

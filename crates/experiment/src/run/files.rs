@@ -10,6 +10,7 @@ pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
 use super::rows::{self, BadField, SampleColumns};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
+use super::slices::{self, SliceRow};
 use super::{Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
 use rustix::fs::{FlockOperation, flock};
@@ -114,7 +115,8 @@ impl RunDir {
         {
             read.whole = start;
         }
-        let run = Run { record, samples: read.samples };
+        let slices = slices::read(&held.way, record.plan.cases.len())?;
+        let run = Run { record, samples: read.samples, slices };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
@@ -147,7 +149,8 @@ impl RunDir {
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
-        Ok(Run { record, samples })
+        let slices = slices::read(path, record.plan.cases.len())?;
+        Ok(Run { record, samples, slices })
     }
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
@@ -188,6 +191,12 @@ impl RunDir {
             file.write_all(b"\n")
         };
         replace_with(&self.held.way, RECORD, json).map_err(|error| self.held.named(error, &self.path))
+    }
+
+    /// Appends the slices of a round of a block; its samples follow.
+    pub fn append_slices(&mut self, rows: &[SliceRow]) -> Result<(), WriteError> {
+        self.in_place()?;
+        slices::append(&self.held.way, rows).map_err(|error| self.held.named(error, &self.path))
     }
 
     /// Appends whole rows with one write; all of them, or none.

@@ -4,14 +4,13 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
-use super::directory::one_name;
+use super::appended::{LONGEST_APPENDED, append_rows, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
-use super::files::{open_file, options};
+use super::files::open_file;
 use super::rows::{BadField, CsvColumn, column};
 use super::samples::RowPlace;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use syscost_core::sample::Sample;
@@ -30,9 +29,6 @@ pub const COLUMNS: &[CsvColumn] = &[
     ),
 ];
 
-/// Largest row that is read: 30,000 buckets, which is all that a minute has, take less.
-const LONGEST_ROW: u64 = 2 << 20;
-
 /// Appends the rows of those samples that have a histogram, with one write.
 pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> {
     let mut rows = String::new();
@@ -49,50 +45,13 @@ pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> 
         return Ok(written);
     }
     let path = dir.join(HISTOGRAMS);
-    let start = append_rows(&path, rows).map_err(|error| write_error(&path, error))?;
+    let start = append_rows(&path, &header(), rows).map_err(|error| write_error(&path, error))?;
     places.into_iter().for_each(|(key, at)| written.saw(key, RowPlace { offset: start + at.offset, ..at }));
     Ok(written)
 }
 
-/// Returns where the first of the rows stands.
-fn append_rows(path: &Path, mut rows: String) -> io::Result<u64> {
-    let mut file = options(true).create(true).open(path)?;
-    one_name(&file)?;
-    let length = whole_rows(&file)?;
-    file.set_len(length)?;
-    let mut start = length;
-    if length == 0 {
-        rows.insert_str(0, &header());
-        start = header().len() as u64;
-    }
-    let written = file.write_all(rows.as_bytes());
-    if written.is_err() {
-        // A full disk may have taken half a row: leave the file as it was.
-        let _ = file.set_len(length);
-    }
-    written.map(|()| start)
-}
-
-/// Bytes up to the end of the last whole row: a crash may have left half of one behind it.
-fn whole_rows(file: &File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
-    let from = length.saturating_sub(LONGEST_ROW);
-    let last = length.checked_sub(1).map_or(Ok(b'\n'), |at| {
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, at).map(|()| byte[0])
-    })?;
-    if last == b'\n' {
-        return Ok(length);
-    }
-    let mut end = vec![0; (length - from) as usize];
-    file.read_exact_at(&mut end, from)?;
-    Ok(end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| from + at as u64 + 1))
-}
-
 fn header() -> String {
-    let mut line = COLUMNS.iter().map(|c| c.id).collect::<Vec<_>>().join(",");
-    line.push('\n');
-    line
+    header_of(COLUMNS)
 }
 
 /// Which sample: case, round, position within it.
@@ -153,13 +112,13 @@ pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
     let (mut bytes, mut offset) = (Vec::new(), 0);
     for line in 1u64.. {
         bytes.clear();
-        let mut limited = (&mut reader).take(LONGEST_ROW);
+        let mut limited = (&mut reader).take(LONGEST_APPENDED);
         let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
         let bad =
             |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
         if bytes.pop_if(|b| *b == b'\n').is_none() {
-            if length as u64 == LONGEST_ROW {
-                let reason = format!("the line is longer than {LONGEST_ROW} bytes");
+            if length as u64 == LONGEST_APPENDED {
+                let reason = format!("the line is longer than {LONGEST_APPENDED} bytes");
                 return Err(bad(BadField { column: "histogram".into(), reason }));
             }
             // The end, or half a row that a crash left.
@@ -193,6 +152,7 @@ fn parts(line: &str) -> Option<(HistogramKey, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::options;
     use super::*;
     use std::io::Write;
 

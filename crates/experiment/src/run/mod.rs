@@ -8,11 +8,13 @@ pub mod audit;
 mod errors;
 pub mod files;
 mod directory;
+mod appended;
 pub mod histograms;
 pub mod leftovers;
 pub mod rows;
 pub mod samples;
 pub mod settings;
+pub mod slices;
 
 use crate::plan::{Case, Plan};
 use crate::spec::Spec;
@@ -23,6 +25,7 @@ use syscost_measure::probe::prediction::Prediction;
 pub use audit::{Audit, CpuTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use samples::{SampleTally, Samples};
+pub use slices::{SliceRow, Slices};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
@@ -124,6 +127,8 @@ impl Record {
 pub struct Run {
     pub record: Record,
     pub samples: Samples,
+    /// What rivals cost that took turns; none of probes that do not, and in runs of before.
+    pub slices: Slices,
 }
 
 impl Run {

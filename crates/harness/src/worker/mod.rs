@@ -9,4 +9,7 @@ pub mod launch;
 pub mod path;
 mod round;
 
-pub use round::{Observer, ReadyRound, RoundError, RoundOptions, RoundResult, observed_round, round};
+pub use round::{
+    BlockResult, Observer, ReadyRound, RoundError, RoundOptions, RoundResult, block_round, observed_round,
+    round,
+};

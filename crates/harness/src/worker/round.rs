@@ -9,7 +9,7 @@ use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, counters, memory_limit, scarce};
-use syscost_measure::probe::{self, Probe, RoleReport, Task, Timing};
+use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Slice, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
 use syscost_sys::clock::monotonic_ns;
@@ -36,6 +36,13 @@ pub struct RoundResult {
     pub missing: Vec<probe::Missing>,
     /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
     pub totals: BTreeMap<String, f64>,
+}
+
+/// What a round of a block brings: the slices, and of each rival its windows.
+pub struct BlockResult {
+    pub slices: Vec<Slice>,
+    /// In the order of the block.
+    pub rivals: Vec<RoundResult>,
 }
 
 /// The moment when every role is set up and none has begun: what an observer may want to know.
@@ -91,8 +98,7 @@ pub fn observed_round(
     scratch: &mut Scratch,
     observe: Option<Observer<'_>>,
 ) -> Result<RoundResult, RoundError> {
-    let probe = probe::find(&case.probe)
-        .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))?;
+    let probe = find_probe(case)?;
     let mut timing = probe.timing(&case.point, terms.timing);
     if terms.counting.is_some() {
         timing.windows = counters::GROUPS as u32;
@@ -100,36 +106,43 @@ pub fn observed_round(
     let measuring = Duration::from_nanos(timing.warmup_ns + timing.window_ns * u64::from(timing.windows));
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.needs(&case.point).files)?;
-    let mut stage =
-        RoundDriver { case, terms, deadline: Deadline::at(Instant::now() + measuring * 2 + terms.patience) };
-    let oom_kills = memory_limit::oom_kills();
-    let mut workers = stage.start(probe, paths)?;
-    let played = stage.play(probe, timing, &mut workers, paths, &files, observe);
-    let mut reports = played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))?;
-    let heard_ns = monotonic_ns();
-    forget_other_clocks(probe, &case.point, &mut reports);
-    let mut samples = probe
-        .merge(&case.point, &reports)
-        .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
-    stamp(&mut samples, heard_ns);
-    let stood_still = (!stage.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
-    let marks: BTreeSet<String> =
-        reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
-    samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
-    declared(probe, &samples)?;
-    possible(&samples)?;
-    let mut settings = paths.facts(&case.point);
-    let mut missing = Vec::new();
-    let mut totals = BTreeMap::new();
-    for (role, report) in probe.roles().iter().zip(reports) {
-        totals.extend(report.totals.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
-        settings.extend(report.facts.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
-        missing.extend(report.missing.into_iter().map(|m| probe::Missing {
-            quantity: if probe.roles().len() > 1 { format!("{role}_{}", m.quantity) } else { m.quantity },
-            why: m.why,
-        }));
+    let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
+    let mut stage = RoundDriver { case, terms, block: None, deadline };
+    let reports = stage.reports(probe, timing, paths, &files, observe)?;
+    stage.result(probe, &case.point, reports, paths.facts(&case.point))
+}
+
+/// Runs one round of a block, whose rivals are those of `block` in their order; `case` is the first of them.
+pub fn block_round(
+    case: &Case,
+    block: &BlockTask,
+    terms: &RoundOptions<'_>,
+    paths: &mut Paths,
+) -> Result<BlockResult, RoundError> {
+    let probe = find_probe(case)?;
+    let timing = probe.timing(&case.point, terms.timing);
+    let windows = timing.warmup_ns + timing.window_ns * u64::from(timing.windows);
+    let slices = block.slice_ns.iter().max().copied().unwrap_or(0) * u64::from(block.passes);
+    let measuring = Duration::from_nanos((block.warmup_ns + slices + windows) * block.rivals.len() as u64);
+    let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
+    let mut stage = RoundDriver { case, terms, block: Some(block), deadline };
+    let reports = stage.reports(probe, timing, paths, &[], None)?;
+    let slices = reports.iter().flat_map(|report| report.slices.iter().copied()).collect();
+    let mut rivals = Vec::with_capacity(block.rivals.len());
+    for (place, point) in block.rivals.iter().enumerate() {
+        let own = reports.iter().map(|report| RoleReport {
+            marks: report.marks.clone(),
+            missing: report.missing.clone(),
+            ..report.rivals.get(place).cloned().unwrap_or_default()
+        });
+        rivals.push(stage.result(probe, point, own.collect(), paths.facts(point))?);
     }
-    Ok(RoundResult { samples, settings, missing, totals })
+    Ok(BlockResult { slices, rivals })
+}
+
+fn find_probe(case: &Case) -> Result<&'static dyn Probe, RoundError> {
+    probe::find(&case.probe)
+        .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))
 }
 
 /// The clock of another host is not this machine's.
@@ -210,10 +223,59 @@ fn possible(samples: &[Sample]) -> Result<(), RoundError> {
 struct RoundDriver<'a> {
     case: &'a Case,
     terms: &'a RoundOptions<'a>,
+    block: Option<&'a BlockTask>,
     deadline: Deadline,
 }
 
 impl RoundDriver<'_> {
+    /// Fresh workers play their roles.
+    fn reports(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        paths: &mut Paths,
+        files: &[String],
+        observe: Option<Observer<'_>>,
+    ) -> Result<Vec<RoleReport>, RoundError> {
+        let oom_kills = memory_limit::oom_kills();
+        let mut workers = self.start(probe, paths)?;
+        let played = self.play(probe, timing, &mut workers, paths, files, observe);
+        played.map_err(|error| blame(error, probe.roles(), &workers, oom_kills))
+    }
+
+    /// What the roles report of one case, joined and verified.
+    fn result(
+        &self,
+        probe: &dyn Probe,
+        point: &Point,
+        mut reports: Vec<RoleReport>,
+        mut settings: BTreeMap<String, String>,
+    ) -> Result<RoundResult, RoundError> {
+        let heard_ns = monotonic_ns();
+        forget_other_clocks(probe, point, &mut reports);
+        let mut samples = probe
+            .merge(point, &reports)
+            .map_err(|why| RoundError::Failed(format!("the work was not done right: {why}")))?;
+        stamp(&mut samples, heard_ns);
+        let stood_still = (!self.deadline.stood_still.is_zero()).then(|| STOPPED.to_string());
+        let marks: BTreeSet<String> =
+            reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
+        samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
+        declared(probe, &samples)?;
+        possible(&samples)?;
+        let mut missing = Vec::new();
+        let mut totals = BTreeMap::new();
+        for (role, report) in probe.roles().iter().zip(reports) {
+            totals.extend(report.totals.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
+            settings.extend(report.facts.into_iter().map(|(id, value)| (format!("{role}.{id}"), value)));
+            missing.extend(report.missing.into_iter().map(|m| probe::Missing {
+                quantity: if probe.roles().len() > 1 { format!("{role}_{}", m.quantity) } else { m.quantity },
+                why: m.why,
+            }));
+        }
+        Ok(RoundResult { samples, settings, missing, totals })
+    }
+
     /// Starts every role's process first: their start-up overlaps.
     fn start(&mut self, probe: &dyn Probe, paths: &mut Paths) -> Result<Vec<Worker>, RoundError> {
         let mut workers = Vec::new();
@@ -278,6 +340,7 @@ impl RoundDriver<'_> {
                 token: token.clone(),
                 tsc_hz: seat.place.tsc_hz(self.terms.tsc_hz),
                 counting: self.terms.counting,
+                block: self.block.cloned(),
                 verify_all: self.terms.verify_all,
                 address: seat.address,
                 ports: seat.ports,

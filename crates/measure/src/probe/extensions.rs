@@ -79,6 +79,18 @@ pub trait Alternatives: Sync {
         true
     }
 
+    /// Can one pair of workers play this case in turns with others (see [`BlockTask`](super::BlockTask))?
+    fn takes_turns(&self, point: &Point) -> bool {
+        let _ = point;
+        false
+    }
+
+    /// Does this way do nothing beside what all of them do? Others are held against it.
+    fn is_control(&self, point: &Point) -> bool {
+        let _ = point;
+        false
+    }
+
     /// How copies of its cases are counted; `None`: it moves no data over TCP, or none that is audited.
     fn copies(&self) -> Option<&'static dyn Copies> {
         None
@@ -200,6 +212,14 @@ impl dyn Probe + '_ {
 
     pub fn whole(&self, point: &Point) -> bool {
         self.about().alternatives.is_none_or(|alternatives| alternatives.whole(point))
+    }
+
+    pub fn takes_turns(&self, point: &Point) -> bool {
+        self.about().alternatives.is_some_and(|alternatives| alternatives.takes_turns(point))
+    }
+
+    pub fn is_control(&self, point: &Point) -> bool {
+        self.about().alternatives.is_some_and(|alternatives| alternatives.is_control(point))
     }
 
     pub fn copies(&self) -> Option<&'static dyn Copies> {

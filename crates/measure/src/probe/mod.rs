@@ -31,7 +31,7 @@ mod task;
 pub use extensions::{Alternatives, AxisRules, Copies, CopyTotals, OsOperation, Ruler};
 pub use figures::Figures;
 pub(crate) use figures::{metrics, quantities};
-pub use task::{Channel, Missing, RoleReport, Task, Timing, Window, samples_of_one_role};
+pub use task::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Timing, Window, samples_of_one_role};
 
 use rights::Rights;
 

@@ -18,6 +18,39 @@ pub struct Timing {
     pub windows: u32,
 }
 
+/// Rivals that one pair of workers plays in turns, instead of the task's point alone. After the slices each has its
+/// windows, by the task's timing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockTask {
+    /// In the order of the block; the control may be there twice.
+    pub rivals: Vec<Point>,
+    /// Length of each rival's slice in the first, untimed pass.
+    pub warmup_ns: u64,
+    /// Of the slices of a pass; several lengths take turns.
+    pub slice_ns: Vec<u64>,
+    /// Timed passes: each rival has one slice in each.
+    pub passes: u32,
+    /// Of the order of every pass.
+    pub seed: u64,
+}
+
+/// One slice of one rival.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Its place in the block.
+    pub rival: u32,
+    pub pass: u32,
+    /// Its place in the pass.
+    pub position: u32,
+    /// CLOCK_MONOTONIC of the sender's host.
+    pub start_ns: u64,
+    pub wall_ns: u64,
+    pub messages: u64,
+    pub sender_cpu_ns: u64,
+    /// Until everything of the slice had arrived.
+    pub receiver_cpu_ns: u64,
+}
+
 /// What the harness tells one role to do: one case, one round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
@@ -32,6 +65,9 @@ pub struct Task {
     /// The first group of hardware counters, in a round that counts and is not timed.
     #[serde(default)]
     pub counting: Option<u32>,
+    /// A round of a block; the point is then that of its first rival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<BlockTask>,
     /// Verify every byte (`check`): figures are then not to be used.
     pub verify_all: bool,
     /// Address of this role's side of the path.
@@ -58,6 +94,7 @@ impl Task {
             token: String::new(),
             tsc_hz: None,
             counting: None,
+            block: None,
             verify_all: false,
             address: String::new(),
             ports: None,
@@ -120,6 +157,12 @@ impl Window {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleReport {
     pub windows: Vec<Window>,
+    /// Of a round of a block: the slices, as the sender timed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slice>,
+    /// Of a round of a block: the rest of each rival's report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rivals: Vec<RoleReport>,
     /// Totals of the whole round, warm-up included, for cross-checks between roles.
     pub totals: BTreeMap<String, f64>,
     /// Settings as the kernel reported them back (`send_buffer_bytes`, `congestion_control`, `cpus`).

@@ -4,8 +4,8 @@
 //! at every window's edge, outside the timed part, and the last bytes at the end. The totals of
 //! both sides are compared when the round is merged.
 
-use super::super::Task;
 use super::super::meter::Meter;
+use super::super::{Task, Window};
 use super::threads::Done;
 use crate::message;
 use crate::receiver::Receiver;
@@ -156,19 +156,21 @@ impl Source for MessageStream {
     }
 }
 
-/// Warm-up, the windows, and the rest of the stream.
-pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
-    let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
-    let mut meter = Meter::of(task);
-    let mut done = Done::default();
+/// Warm-up and windows, as the task's timing has them. `open` turns false where the stream ends meanwhile.
+pub fn windows(
+    task: &Task,
+    source: &mut dyn Source,
+    meter: &mut Meter,
+    open: &mut bool,
+) -> Result<Vec<Window>> {
+    let mut timed = Vec::new();
     let warm = clock::monotonic_ns() + task.timing.warmup_ns;
-    let mut open = true;
-    while open && clock::monotonic_ns() < warm {
-        open = source.take_next()?;
+    while *open && clock::monotonic_ns() < warm {
+        *open = source.take_next()?;
     }
     source.warmed_up();
     for _ in 0..task.timing.windows {
-        if !open {
+        if !*open {
             break;
         }
         source.verify(PIECE_BYTES)?;
@@ -176,11 +178,11 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
         let uncopied = source.uncopied_bytes();
         let from = meter.stamp();
         let deadline = from.ns() + task.timing.window_ns;
-        while open && clock::monotonic_ns() < deadline {
-            open = source.take_next()?;
+        while *open && clock::monotonic_ns() < deadline {
+            *open = source.take_next()?;
         }
         let to = meter.stamp();
-        if !open && to.ns() - from.ns() < task.timing.window_ns / 2 {
+        if !*open && to.ns() - from.ns() < task.timing.window_ns / 2 {
             // The stream ended: this piece of a window says little.
             break;
         }
@@ -191,21 +193,28 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
         put("messages", messages);
         put("system_calls", (source.system_calls() - calls) as f64);
         put("uncopied_bytes", (source.uncopied_bytes() - uncopied) as f64);
-        done.windows.push(window);
+        timed.push(window);
     }
+    Ok(timed)
+}
+
+/// Warm-up, the windows, and the rest of the stream.
+pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
+    let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
+    let mut meter = Meter::of(task);
+    let mut open = true;
+    let windows = windows(task, &mut source, &mut meter, &mut open)?;
     source.wound_up();
     while open {
         open = source.take_next()?;
     }
     source.whole()?;
-    done.bytes = source.bytes();
-    done.totals = vec![
+    let totals = vec![
         (super::USER_COPIED, message::user_copied_bytes() - copied),
         (super::UNCOPIED, source.uncopied_bytes()),
         (super::CPU, clock::thread_cpu_ns() - began),
     ];
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(Done { windows, bytes: source.bytes(), totals, missing: meter.missing() })
 }
 
 #[cfg(test)]

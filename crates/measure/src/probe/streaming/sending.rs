@@ -32,54 +32,31 @@ pub fn message(task: &Task) -> Result<Message> {
 /// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;
 /// ending the stream is the caller's.
 pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_>) -> Result<Done> {
-    let bytes = message_bytes(task)?;
-    let Timing { warmup_ns, window_ns, windows } = task.timing;
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::of(task);
-    let call = mechanism::per_call(&task.point);
-    let mut pump = Pump { sender, call, chunk: call, messages: 0 };
-    let mut done = Done::default();
-
-    pump.until(clock::monotonic_ns() + warmup_ns)?;
-    pump.at_least(call * connections(&task.point))?;
+    let mut pump = Pump::of(sender, task)?;
+    let windows = pump.windows(task, &mut meter, carried)?;
+    pump.until(clock::monotonic_ns() + TAIL_NS)?;
     pump.sender.settle()?;
-    let mut before = pump.reading(carried)?;
-    let mut from = meter.stamp();
-    for _ in 0..windows {
-        // From the window's own start: a thread that was held up must not squeeze the next window.
-        pump.until(from.ns() + window_ns)?;
-        pump.sender.settle()?;
-        let to = meter.stamp();
-        let after = pump.reading(carried)?;
-        let mut window = window(&meter, (&from, &to), (&before, &after), bytes);
-        add_sending(&mut window, &before, &after);
-        done.windows.push(window);
-        // Reading the counts of many connections takes a while that belongs to no window.
-        from = if connections(&task.point) > 1 { meter.restart(to) } else { to };
-        before = after;
-    }
-    pump.until(from.ns() + TAIL_NS)?;
-    pump.sender.settle()?;
-    done.bytes = pump.messages * bytes;
     let tally = pump.sender.tally();
-    done.totals = vec![
+    let totals = vec![
         (super::USER_COPIED, message::user_copied_bytes() - copied),
         (super::FRAMING, tally.framing_bytes),
         (super::COMPLETIONS, tally.completions),
         (super::COMPLETIONS_COPIED, tally.completions_copied),
         (super::CPU, clock::thread_cpu_ns() - began),
     ];
-    done.missing = meter.missing();
-    Ok(done)
+    Ok(Done { windows, bytes: pump.bytes(), totals, missing: meter.missing() })
 }
 
 /// A mechanism and how many messages it is given at a time.
-struct Pump {
-    sender: Box<dyn Sender>,
+pub struct Pump {
+    pub sender: Box<dyn Sender>,
     /// Messages per call: a chunk is so many, or a multiple.
     call: u64,
     chunk: u64,
-    messages: u64,
+    pub messages: u64,
+    message_bytes: u64,
 }
 
 /// Counts of a side at one moment.
@@ -93,8 +70,42 @@ pub struct SideReading {
 }
 
 impl Pump {
+    pub fn of(sender: Box<dyn Sender>, task: &Task) -> Result<Pump> {
+        let call = mechanism::per_call(&task.point);
+        Ok(Pump { sender, call, chunk: call, messages: 0, message_bytes: message_bytes(task)? })
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.messages * self.message_bytes
+    }
+
+    /// Warm-up and windows, as the task's timing has them.
+    pub fn windows(&mut self, task: &Task, meter: &mut Meter, carried: Carried<'_>) -> Result<Vec<Window>> {
+        let Timing { warmup_ns, window_ns, windows } = task.timing;
+        let mut timed = Vec::new();
+        self.until(clock::monotonic_ns() + warmup_ns)?;
+        self.at_least(self.call * connections(&task.point))?;
+        self.sender.settle()?;
+        let mut before = self.reading(carried)?;
+        let mut from = meter.stamp();
+        for _ in 0..windows {
+            // From the window's own start: a thread that was held up must not squeeze the next window.
+            self.until(from.ns() + window_ns)?;
+            self.sender.settle()?;
+            let to = meter.stamp();
+            let after = self.reading(carried)?;
+            let mut window = window(meter, (&from, &to), (&before, &after), self.message_bytes);
+            add_sending(&mut window, &before, &after);
+            timed.push(window);
+            // Reading the counts of many connections takes a while that belongs to no window.
+            from = if connections(&task.point) > 1 { meter.restart(to) } else { to };
+            before = after;
+        }
+        Ok(timed)
+    }
+
     /// Sends until the deadline has passed, looking at the clock about every [`CHUNK_NS`].
-    fn until(&mut self, deadline: u64) -> Result<()> {
+    pub fn until(&mut self, deadline: u64) -> Result<()> {
         let mut now = clock::monotonic_ns();
         while now < deadline {
             self.sender.send(self.chunk).map_err(|error| anyhow!(error).context("cannot send"))?;
@@ -110,7 +121,7 @@ impl Pump {
     }
 
     /// Every connection has had a turn before anything is timed, however slow this machine is.
-    fn at_least(&mut self, messages: u64) -> Result<()> {
+    pub fn at_least(&mut self, messages: u64) -> Result<()> {
         while self.messages < messages {
             self.sender.send(self.call).map_err(|error| anyhow!(error).context("cannot send"))?;
             self.messages += self.call;

@@ -56,13 +56,7 @@ pub fn run<'a, S: Sync>(
     channel: &mut dyn Channel,
     prepare: impl Fn(&'a S) -> Result<Ready<'a, Done>> + Sync,
 ) -> Result<RoleReport> {
-    let placement = Placement::parse(task.point.text(PLACEMENT).unwrap_or("none")).map_err(|e| anyhow!(e))?;
-    let pins = Topology::read()
-        .place(&placement, streams.len())
-        .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
-    let receives = task.role == RECEIVER;
-    let cpus: Vec<Option<usize>> =
-        pins.iter().map(|pin| if receives { pin.receiver } else { pin.sender }).collect();
+    let cpus = cpus(task, streams.len())?;
     let done = together(&cpus, channel, |number| prepare(&streams[number]))?;
     let mut report = RoleReport::default();
     report.facts.insert("cpus".into(), describe(&cpus));
@@ -79,6 +73,16 @@ pub fn run<'a, S: Sync>(
         report.windows = vec![meter::join_groups(&report.windows)];
     }
     Ok(report)
+}
+
+/// Where each of this role's threads is to run.
+pub fn cpus(task: &Task, threads: usize) -> Result<Vec<Option<usize>>> {
+    let placement = Placement::parse(task.point.text(PLACEMENT).unwrap_or("none")).map_err(|e| anyhow!(e))?;
+    let pins = Topology::read()
+        .place(&placement, threads)
+        .map_err(|why| anyhow!("{} ({})", why.reason, why.remedy))?;
+    let receives = task.role == RECEIVER;
+    Ok(pins.iter().map(|pin| if receives { pin.receiver } else { pin.sender }).collect())
 }
 
 /// Runs a thread on each of these CPUs. They begin when every one is set up by `prepare`, which is given its
@@ -133,7 +137,7 @@ pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
     }
 }
 
-fn describe(cpus: &[Option<usize>]) -> String {
+pub fn describe(cpus: &[Option<usize>]) -> String {
     let names: Vec<String> = cpus.iter().map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
     names.join(",")
 }

@@ -88,8 +88,13 @@ pub fn offered_address(task: &Task) -> Result<SocketAddr> {
 
 /// The sender's side of every connection of a case, in the order of their numbers.
 pub fn connect_all(task: &Task) -> Result<Vec<TcpStream>> {
+    connect_numbers(task, 0..all_connections(&task.point) as u32)
+}
+
+/// The sender's side of connections of these numbers.
+pub fn connect_numbers(task: &Task, numbers: std::ops::Range<u32>) -> Result<Vec<TcpStream>> {
     let address = offered_address(task)?;
-    let numbers: Vec<u32> = (0..all_connections(&task.point) as u32).collect();
+    let numbers: Vec<u32> = numbers.collect();
     room_for(numbers.len())?;
     let mut streams = Vec::with_capacity(numbers.len());
     for numbers in numbers.chunks(AT_ONCE) {

@@ -1,6 +1,7 @@
 //! `transfer`: what it costs to move a message over TCP, by mechanism, receiver, size and threads.
 
 mod audit;
+mod block;
 pub mod available;
 pub mod axes;
 pub mod connection;
@@ -14,7 +15,7 @@ use super::streaming;
 use super::{
     Alternatives, AxisRules, Channel, Copies, Figures, Needs, Probe, ProbeAbout, RoleReport, Task, Timing,
 };
-use crate::mechanism::{CONNECTIONS, all_connections, connections};
+use crate::mechanism::{CONNECTIONS, Handover, Packing, all_connections, connections};
 use crate::probe::transfer::axes::{
     CONGESTION_CONTROL, MECHANISM, MESSAGE_BYTES, MTU, OFFLOADS, PATH, PLACEMENT, RECEIVER,
 };
@@ -106,10 +107,11 @@ impl Probe for Transfer {
     }
 
     fn play(&self, task: &Task, channel: &mut dyn Channel) -> anyhow::Result<RoleReport> {
-        if task.role == streaming::RECEIVER {
-            receiver::play(task, channel)
-        } else {
-            sender::play(task, channel)
+        match (&task.block, task.role == streaming::RECEIVER) {
+            (Some(block), true) => block::play_receiver(task, block, channel),
+            (Some(block), false) => block::play_sender(task, block, channel),
+            (None, true) => receiver::play(task, channel),
+            (None, false) => sender::play(task, channel),
         }
     }
 
@@ -167,10 +169,24 @@ impl Alternatives for Transfer {
         point.text(RECEIVER).and_then(receivers::find).is_none_or(|receiver| receiver.delivers())
     }
 
+    /// Every rival keeps its connections open beside those of the others.
+    fn takes_turns(&self, point: &Point) -> bool {
+        all_connections(point) <= MOST_CONNECTIONS_OF_A_RIVAL
+    }
+
+    /// A message that lies in one piece, copied by the kernel.
+    fn is_control(&self, point: &Point) -> bool {
+        let facts = point.text(MECHANISM).and_then(mechanism::find).map(|m| m.about().facts);
+        facts.is_some_and(|f| (f.packing, f.handover) == (Packing::Beforehand, Handover::Copied))
+    }
+
     fn copies(&self) -> Option<&'static dyn Copies> {
         Some(&audit::TransferCopies)
     }
 }
+
+/// Above, rivals are measured one after the other: each thread of each has a socket, a thread and its buffers.
+const MOST_CONNECTIONS_OF_A_RIVAL: u64 = 64;
 
 /// What each of many connections takes until it is made, welcomed, and gone again: 0.2 ms of CPU time here.
 const CONNECTING_NS: u64 = 200_000;

@@ -1,7 +1,7 @@
 //! The receiver's side of a transfer: accepts the connections and starts the case's receiver on each.
 
 use super::super::streaming::many::Crowd;
-use super::super::streaming::receiving::{self, MessageStream};
+use super::super::streaming::receiving::{self, MessageStream, Source};
 use super::super::streaming::threads;
 use super::super::{Channel, RoleReport, Task};
 use super::connection;
@@ -29,6 +29,16 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     report.facts.extend(connection::facts(first));
     report.facts.extend(receiver::options::facts(first.as_raw_fd(), &task.point));
     Ok(report)
+}
+
+/// Of one thread's connections, whatever their number.
+pub fn source(task: &Task, streams: &[TcpStream]) -> Result<Box<dyn Source>> {
+    Ok(match streams {
+        [stream] => Box::new(MessageStream::of(task, start(task, stream)?)?),
+        streams => Box::new(Crowd::of(
+            streams.iter().map(|stream| one_of_many(task, stream)).collect::<Result<_>>()?,
+        )?),
+    })
 }
 
 /// One connection of several: a call on it that finds nothing comes back at once.

@@ -30,15 +30,17 @@ pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
     mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
 }
 
+/// What these connections have carried so far.
+pub fn segments(streams: &[TcpStream]) -> Result<Option<Segments>> {
+    let mut all = Segments::default();
+    for stream in streams {
+        all.add(socket::segments(stream.as_raw_fd()).context("cannot read TCP_INFO")?);
+    }
+    Ok(Some(all))
+}
+
 fn stream_messages(task: &Task, streams: &[TcpStream], sender: Box<dyn Sender>) -> Result<threads::Done> {
-    let segments = || -> Result<Option<Segments>> {
-        let mut all = Segments::default();
-        for stream in streams {
-            all.add(socket::segments(stream.as_raw_fd()).context("cannot read TCP_INFO")?);
-        }
-        Ok(Some(all))
-    };
-    let done = sending::stream_messages(task, sender, &segments)?;
+    let done = sending::stream_messages(task, sender, &|| segments(streams))?;
     for stream in streams {
         stream.shutdown(Shutdown::Write).context("cannot close the stream")?;
     }

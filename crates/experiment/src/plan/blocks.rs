@@ -1,0 +1,143 @@
+//! Which cases are compared with one another, and so are measured close in time.
+//!
+//! Cases of one probe that differ only in what their user chooses (mechanism, receiver, messages a call) are rivals. Where
+//! the probe can, one pair of workers plays a block of them in turns, with the control twice (A/A); where it cannot, they
+//! are visited one after the other.
+
+use super::{Case, Plan};
+use std::collections::BTreeMap;
+use syscost_core::axis::{Name, Point};
+use syscost_measure::probe;
+
+/// Rivals of a block beside the control: each keeps threads and warm connections.
+const MOST_RIVALS: usize = 6;
+
+/// Cases that a round visits together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The control first and its twin after it, where it has one; all others once.
+    pub cases: Vec<usize>,
+    /// How many of them are the control.
+    pub controls: usize,
+    /// Those of `cases` whose windows this block measures; the control's are measured by the first of its blocks.
+    pub own: Vec<usize>,
+    /// One pair of workers plays them in turns.
+    pub in_turns: bool,
+}
+
+impl Block {
+    /// What rows of `slices.csv` call it.
+    pub fn id(&self) -> usize {
+        *self.cases.get(self.controls).unwrap_or(&self.cases[0])
+    }
+}
+
+impl Plan {
+    /// Every case of the plan, in blocks; a case that is compared with none is one by itself.
+    pub fn blocks(&self) -> Vec<Block> {
+        let mut groups: BTreeMap<(&Name, Point), Vec<&Case>> = BTreeMap::new();
+        let mut order: Vec<(&Name, Point)> = Vec::new();
+        for case in self.cases.iter().filter(|case| case.twin_of.is_none()) {
+            let key = (&case.probe, given(case));
+            let group = groups.entry(key.clone()).or_default();
+            if group.is_empty() {
+                order.push(key);
+            }
+            group.push(case);
+        }
+        let twins: BTreeMap<usize, usize> =
+            self.cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
+        order.iter().flat_map(|key| blocks_of(&groups[key], &twins)).collect()
+    }
+}
+
+/// The point without what its user chooses.
+pub(super) fn given(case: &Case) -> Point {
+    let mut given = case.point.clone();
+    if let Some(probe) = probe::find(&case.probe) {
+        given.retain(|axis| !probe.chosen(axis));
+    }
+    given
+}
+
+/// The case that its rivals are held against.
+pub(super) fn control<'a>(group: &[&'a Case]) -> Option<&'a Case> {
+    let is_control = |case: &&&Case| probe::find(&case.probe).is_some_and(|p| p.is_control(&case.point));
+    group.iter().find(is_control).or(group.first()).copied()
+}
+
+fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<Block> {
+    let takes_turns = |case: &Case| probe::find(&case.probe).is_some_and(|p| p.takes_turns(&case.point));
+    let Some(control) = control(group) else { return Vec::new() };
+    let with_twin = |case: &Case| [Some(case.index), twins.get(&case.index).copied()].into_iter().flatten();
+    if group.len() == 1 || !group.iter().all(|case| takes_turns(case)) {
+        let others = group.iter().filter(|case| case.index != control.index);
+        let cases: Vec<usize> =
+            [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
+        let controls = with_twin(control).count();
+        return vec![Block { own: cases.clone(), cases, controls, in_turns: false }];
+    }
+    let others: Vec<usize> = group.iter().map(|c| c.index).filter(|case| *case != control.index).collect();
+    let block = |(number, others): (usize, &[usize])| {
+        let controls: Vec<usize> = with_twin(control).collect();
+        let cases: Vec<usize> = controls.iter().chain(others).copied().collect();
+        let own = if number == 0 { cases.clone() } else { others.to_vec() };
+        Block { cases, own, controls: controls.len(), in_turns: true }
+    };
+    // As even as possible: eight are four and four, not six and two.
+    let pieces = others.len().div_ceil(MOST_RIVALS);
+    others.chunks(others.len().div_ceil(pieces)).enumerate().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Spec;
+
+    fn plan(named: &[(&str, &str)]) -> Plan {
+        let mut spec = Spec::named("default").unwrap();
+        spec.probes.truncate(1);
+        named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).unwrap());
+        Plan::make_within(&spec, None).unwrap()
+    }
+
+    #[test]
+    fn rivals_of_a_point_are_one_block_with_the_control_twice() {
+        let plan = plan(&[("path", "loopback"), ("size", "64,1M"), ("threads", "1,2")]);
+        let blocks = plan.blocks();
+        assert_eq!(blocks.len(), 4);
+        for block in &blocks {
+            let of = |case: usize| &plan.cases[case];
+            assert!(block.in_turns && block.own == block.cases);
+            assert_eq!(of(block.cases[0]).point.text_at("mechanism"), Some("send"));
+            assert_eq!(of(block.cases[1]).twin_of, Some(block.cases[0]));
+            assert!(block.cases.iter().all(|case| given(of(*case)) == given(of(block.cases[0]))));
+        }
+        let mut all: Vec<usize> = blocks.iter().flat_map(|block| block.own.clone()).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..plan.cases.len()).collect::<Vec<_>>(), "each case once");
+    }
+
+    #[test]
+    fn many_rivals_are_several_blocks_that_share_the_control() {
+        let plan = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("mechanism", "all")]);
+        let blocks = plan.blocks();
+        assert!(blocks.len() >= 2, "{blocks:?}");
+        assert!(blocks.iter().all(|block| block.cases.len() <= MOST_RIVALS + 2));
+        assert!(blocks.iter().all(|block| block.cases[..2] == blocks[0].cases[..2]), "{blocks:?}");
+        let mut ids: Vec<usize> = blocks.iter().map(Block::id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), blocks.len());
+        let own: usize = blocks.iter().map(|block| block.own.len()).sum();
+        assert_eq!(own, plan.cases.len());
+    }
+
+    #[test]
+    fn what_has_no_rival_or_cannot_take_turns_stays_by_itself() {
+        let alone = plan(&[("path", "loopback"), ("size", "64,4K"), ("threads", "1"), ("mechanism", "send")]);
+        assert!(alone.blocks().iter().all(|block| !block.in_turns));
+        let many = plan(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("connections", "1000")]);
+        let blocks = many.blocks();
+        assert!(blocks.len() == 1 && !blocks[0].in_turns && blocks[0].cases.len() > 2, "{blocks:?}");
+    }
+}

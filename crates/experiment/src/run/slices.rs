@@ -1,0 +1,298 @@
+//! `slices.csv`: what each short turn of each rival of a block cost, one row a slice.
+//!
+//! The rows of a round of a block are appended together, before its samples. Where a round was measured again
+//! after a crash, its later rows count. Ratios of rivals come from here: both had a slice in the same pass,
+//! milliseconds apart, so that the machine's drift cancels.
+
+use super::appended::{LONGEST_APPENDED, append_rows, header_of};
+use super::errors::{LoadError, WriteError, read_error, write_error};
+use super::files::open_file;
+use super::rows::{CsvColumn, column};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use syscost_core::stats;
+
+pub const SLICES: &str = "slices.csv";
+
+pub const COLUMNS: &[CsvColumn] = &[
+    column("block", "which rivals took turns: the index of the first case that no other block has"),
+    column("round", "that of the block's samples in `samples.csv`: a fresh pair of workers"),
+    column("case", "index of the case in `plan.cases` of `run.json`"),
+    column("pass", "each rival has one slice in a pass, in random order"),
+    column("position", "the slice's place in its pass"),
+    column("start_ns", "when it began, in nanoseconds since the run's start"),
+    column("wall_ns", "from its beginning until the last sender thread had ended it, completions included"),
+    column("messages", "messages sent in it"),
+    column("sender_cpu_ns", "CPU time of the sender's threads"),
+    column("receiver_cpu_ns", "CPU time of the receiver's threads until all of it had arrived"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SliceRow {
+    pub block: usize,
+    pub round: u32,
+    pub case: usize,
+    pub pass: u32,
+    pub position: u32,
+    pub start_ns: u64,
+    pub wall_ns: u64,
+    pub messages: u64,
+    pub sender_cpu_ns: u64,
+    pub receiver_cpu_ns: u64,
+}
+
+impl SliceRow {
+    fn fields(&self) -> [u64; 10] {
+        let SliceRow { block, round, case, pass, position, .. } = *self;
+        let SliceRow { start_ns, wall_ns, messages, sender_cpu_ns, receiver_cpu_ns, .. } = *self;
+        [
+            block as u64,
+            round.into(),
+            case as u64,
+            pass.into(),
+            position.into(),
+            start_ns,
+            wall_ns,
+            messages,
+            sender_cpu_ns,
+            receiver_cpu_ns,
+        ]
+    }
+
+    /// The column that is wrong, and why.
+    fn parse(line: &str, cases: usize) -> Result<SliceRow, (&'static str, String)> {
+        let mut fields = line.split(',');
+        let mut n = [0u64; 10];
+        for (value, column) in n.iter_mut().zip(COLUMNS) {
+            let text = fields.next().ok_or((column.id, "the row ends before it".to_string()))?;
+            *value = text.parse().map_err(|_| (column.id, format!("{text:?} is not a whole number")))?;
+        }
+        if fields.next().is_some() {
+            return Err((COLUMNS[9].id, "more fields follow it".into()));
+        }
+        let small =
+            |at: usize| u32::try_from(n[at]).map_err(|_| (COLUMNS[at].id, format!("{} is too large", n[at])));
+        for at in [0, 2] {
+            if n[at] >= cases as u64 {
+                return Err((COLUMNS[at].id, format!("the plan has no case {}", n[at])));
+            }
+        }
+        let (round, pass, position) = (small(1)?, small(3)?, small(4)?);
+        Ok(SliceRow {
+            block: n[0] as usize,
+            round,
+            case: n[2] as usize,
+            pass,
+            position,
+            start_ns: n[5],
+            wall_ns: n[6],
+            messages: n[7],
+            sender_cpu_ns: n[8],
+            receiver_cpu_ns: n[9],
+        })
+    }
+
+    /// CPU time of both sides per message; `None`: nothing was sent.
+    pub fn cost(&self) -> Option<f64> {
+        let spent = (self.sender_cpu_ns + self.receiver_cpu_ns) as f64;
+        (self.messages > 0 && spent > 0.0).then(|| spent / self.messages as f64)
+    }
+}
+
+/// All slices of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Slices {
+    /// By block and round.
+    rounds: BTreeMap<(usize, u32), Vec<SliceRow>>,
+    /// The rounds of each case.
+    of_case: HashMap<usize, Vec<(usize, u32)>>,
+}
+
+impl Slices {
+    pub fn is_empty(&self) -> bool {
+        self.rounds.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &SliceRow> {
+        self.rounds.values().flatten()
+    }
+
+    /// Takes in a round of a block, and forgets what it had measured before.
+    pub fn saw(&mut self, rows: &[SliceRow]) {
+        let Some(first) = rows.first() else { return };
+        let key = (first.block, first.round);
+        for row in rows {
+            let known = self.of_case.entry(row.case).or_default();
+            if !known.contains(&key) {
+                known.push(key);
+            }
+        }
+        self.rounds.insert(key, rows.to_vec());
+    }
+
+    /// ln(cost of a / cost of b) of every round in which both took turns: the median over its passes. Where one of
+    /// them is there twice (the control has a twin), it stands for the mean of both.
+    pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<(u32, f64)> {
+        let rounds = a.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
+        let mut found: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for key in rounds {
+            let passes = by_pass(&self.rounds[key]);
+            let logs = passes.iter().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
+            found.entry(key.1).or_default().extend(stats::median(&logs.collect::<Vec<f64>>()));
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        found.into_iter().filter(|(_, v)| !v.is_empty()).map(|(round, v)| (round, mean(&v))).collect()
+    }
+}
+
+/// The cost of each case in each pass.
+fn by_pass(rows: &[SliceRow]) -> Vec<Vec<(usize, f64)>> {
+    let mut passes: Vec<Vec<(usize, f64)>> = Vec::new();
+    for row in rows {
+        let pass = row.pass as usize;
+        // Written by us, so dense; what else stands there is not believed.
+        if pass <= passes.len() {
+            passes.resize_with(passes.len().max(pass + 1), Vec::new);
+            passes[pass].extend(row.cost().map(|cost| (row.case, cost)));
+        }
+    }
+    passes
+}
+
+/// `None`: not all of them had a slice.
+fn mean_log(pass: &[(usize, f64)], cases: &[usize]) -> Option<f64> {
+    let log = |case: &usize| pass.iter().find(|(other, _)| other == case).map(|(_, cost)| cost.ln());
+    let logs: Option<Vec<f64>> = cases.iter().map(log).collect();
+    logs.filter(|logs| !logs.is_empty()).map(|logs| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
+/// Appends the rows of a round of a block with one write.
+pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut text = String::new();
+    for row in rows {
+        let fields: Vec<String> = row.fields().iter().map(u64::to_string).collect();
+        text.push_str(&fields.join(","));
+        text.push('\n');
+    }
+    let path = dir.join(SLICES);
+    append_rows(&path, &header_of(COLUMNS), text).map(drop).map_err(|error| write_error(&path, error))
+}
+
+/// Reads every row: what is wrong in one is told with its place. Half a row at the end is a crash's.
+pub(super) fn read(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
+    let path = dir.join(SLICES);
+    let mut slices = Slices::default();
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(slices),
+        _ => {}
+    }
+    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, SLICES)?);
+    let mut round: Vec<SliceRow> = Vec::new();
+    let mut text = Vec::new();
+    for line in 1u64.. {
+        text.clear();
+        let mut limited = (&mut reader).take(LONGEST_APPENDED);
+        limited.read_until(b'\n', &mut text).map_err(|e| read_error(dir, SLICES, e))?;
+        let bad = |column: &str, reason: String| LoadError::Row {
+            path: path.clone(),
+            line,
+            column: column.into(),
+            reason,
+        };
+        if text.pop_if(|b| *b == b'\n').is_none() {
+            if text.len() as u64 == LONGEST_APPENDED {
+                return Err(bad("block", format!("the line is longer than {LONGEST_APPENDED} bytes")));
+            }
+            break;
+        }
+        let text = std::str::from_utf8(&text).map_err(|_| bad("block", "the line is not text".into()))?;
+        if line == 1 {
+            if text != header_of(COLUMNS).trim_end() {
+                return Err(bad("block", "the file does not begin with the names of its columns".into()));
+            }
+            continue;
+        }
+        let row = SliceRow::parse(text, cases).map_err(|(column, reason)| bad(column, reason))?;
+        if round.first().is_some_and(|first| (first.block, first.round) != (row.block, row.round)) {
+            slices.saw(&round);
+            round.clear();
+        }
+        round.push(row);
+    }
+    slices.saw(&round);
+    Ok(slices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::options;
+    use super::*;
+    use std::io::Write;
+
+    fn row(round: u32, case: usize, pass: u32, cost: u64) -> SliceRow {
+        SliceRow {
+            block: 1,
+            round,
+            case,
+            pass,
+            position: 0,
+            start_ns: 7,
+            wall_ns: 1_000_000,
+            messages: 10,
+            sender_cpu_ns: 4 * cost,
+            receiver_cpu_ns: 6 * cost,
+        }
+    }
+
+    #[test]
+    fn rows_come_back_and_a_round_measured_again_replaces_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read(dir.path(), 4).unwrap().is_empty());
+        append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 200)]).unwrap();
+        let mut file = options(true).open(dir.path().join(SLICES)).unwrap();
+        file.write_all(b"1,1,0,0,0").unwrap();
+        assert_eq!(read(dir.path(), 4).unwrap().iter().count(), 2, "half a row is nobody's");
+        append(dir.path(), &[row(1, 0, 0, 100), row(1, 1, 0, 300)]).unwrap();
+        append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 400)]).unwrap();
+        let slices = read(dir.path(), 4).unwrap();
+        let ratios = slices.log_ratios(&[1], &[0]);
+        assert!(
+            matches!(ratios[..], [(0, four), (1, three)] if (four - 4f64.ln()).abs() + (three - 3f64.ln()).abs() < 1e-9)
+        );
+        let mut kept = Slices::default();
+        kept.saw(&[row(0, 0, 0, 100), row(0, 1, 0, 400)]);
+        kept.saw(&[row(1, 0, 0, 100), row(1, 1, 0, 300)]);
+        assert_eq!(kept, slices, "in memory as in the file");
+    }
+
+    #[test]
+    fn a_strange_row_is_refused_by_line_and_column() {
+        let dir = tempfile::tempdir().unwrap();
+        append(dir.path(), &[row(0, 3, 0, 100)]).unwrap();
+        let error = read(dir.path(), 3).unwrap_err().to_string();
+        assert!(error.contains("line 2, column case: the plan has no case 3"), "{error}");
+        append(dir.path(), &[row(0, 2, 0, 100)]).unwrap();
+        std::fs::write(dir.path().join(SLICES), "nothing\n").unwrap();
+        assert!(read(dir.path(), 4).is_err());
+    }
+
+    #[test]
+    fn a_ratio_is_the_median_of_passes_against_the_mean_of_the_control_and_its_twin() {
+        let mut slices = Slices::default();
+        let pass = |pass, drift: u64, rival: u64| {
+            [row(0, 0, pass, 100 * drift), row(0, 2, pass, 400 * drift), row(0, 1, pass, rival * drift)]
+        };
+        let rows: Vec<SliceRow> = [pass(0, 1, 300), pass(1, 7, 300), pass(2, 3, 9000)].concat();
+        slices.saw(&rows);
+        let [(0, ratio)] = slices.log_ratios(&[1], &[0, 2])[..] else { panic!() };
+        assert!((ratio - 1.5f64.ln()).abs() < 1e-12, "drift cancels and one odd pass does nothing: {ratio}");
+        assert_eq!(slices.log_ratios(&[1], &[3]), [], "never side by side");
+        assert_eq!(slices.log_ratios(&[9], &[0]), []);
+        let idle = SliceRow { messages: 0, ..row(0, 1, 0, 1) };
+        assert_eq!(idle.cost(), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! The line between the leader and the receiver: a question after each slice, answered when all of it has arrived.
+
+use super::Phase;
+use anyhow::{Context, Result};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// What the leader asks. Numbers are little-endian: rival, what is waited for, the phase of the next turn, and of each
+/// thread the bytes that it has sent for this rival.
+#[derive(Debug, PartialEq)]
+pub struct Question {
+    pub rival: usize,
+    /// Wait for the rival's windows, rather than for its bytes.
+    pub windows: bool,
+    pub next: Phase,
+    pub bytes: Vec<u64>,
+}
+
+impl Question {
+    fn length(threads: usize) -> usize {
+        12 + 8 * threads
+    }
+
+    pub fn ask(&self, mut line: &TcpStream) -> Result<()> {
+        let mut frame = Vec::with_capacity(Question::length(self.bytes.len()));
+        for word in [self.rival as u32, u32::from(self.windows), self.next as u32] {
+            frame.extend(word.to_le_bytes());
+        }
+        self.bytes.iter().for_each(|bytes| frame.extend(bytes.to_le_bytes()));
+        line.write_all(&frame).context("cannot tell the receiver that a slice is over")
+    }
+
+    /// The next question; `None`: the leader has no more.
+    pub fn hear(mut line: &TcpStream, threads: usize) -> Result<Option<Question>> {
+        let mut frame = vec![0; Question::length(threads)];
+        let first = line.read(&mut frame).context("cannot hear the leader")?;
+        if first == 0 {
+            return Ok(None);
+        }
+        line.read_exact(&mut frame[first..]).context("the leader stopped in the middle of a question")?;
+        let word = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().expect("four bytes"));
+        let bytes =
+            frame[12..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
+        Ok(Some(Question {
+            rival: word(0) as usize,
+            windows: word(4) != 0,
+            next: Phase::of(word(8)),
+            bytes: bytes.collect(),
+        }))
+    }
+}
+
+/// CPU time that the rival's receiving threads spent since the last answer about it.
+pub fn answer(mut line: &TcpStream, cpu_ns: u64) -> Result<()> {
+    line.write_all(&cpu_ns.to_le_bytes()).context("cannot say that a slice has arrived")
+}
+
+pub fn wait_for_answer(mut line: &TcpStream) -> Result<u64> {
+    let mut answer = [0; 8];
+    line.read_exact(&mut answer).context("the receiver did not say that a slice had arrived")?;
+    Ok(u64::from_le_bytes(answer))
+}
+
+/// Has the receiver answered? Asked of a line that does not wait.
+pub fn is_answered(line: &TcpStream) -> Result<bool> {
+    match line.peek(&mut [0; 8]) {
+        Ok(bytes) => Ok(bytes == 8 || bytes == 0),
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error).context("cannot hear the receiver"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn what_is_asked_is_heard_and_the_end_of_the_line_is_no_question() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, _) = listener.accept().unwrap();
+        let question = Question { rival: 3, windows: true, next: Phase::WindDown, bytes: vec![1 << 40, 7] };
+        question.ask(&near).unwrap();
+        assert_eq!(Question::hear(&far, 2).unwrap(), Some(question));
+        near.set_nonblocking(true).unwrap();
+        assert!(!is_answered(&near).unwrap());
+        answer(&far, 12345).unwrap();
+        while !is_answered(&near).unwrap() {}
+        near.set_nonblocking(false).unwrap();
+        assert_eq!(wait_for_answer(&near).unwrap(), 12345);
+        drop(near);
+        assert_eq!(Question::hear(&far, 2).unwrap(), None);
+    }
+}

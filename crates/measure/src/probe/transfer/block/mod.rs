@@ -1,0 +1,112 @@
+//! A block: all rivals of one point, each on warm connections of one pair of processes, alternating in short slices.
+//!
+//! The machine's level drifts over seconds. Rivals that alternate within milliseconds share it, so that their ratio does
+//! not. Sender thread 0 leads: it draws the order of each pass from the round's seed, starts each slice on all threads, and
+//! asks the receiver over a connection of its own to say when every byte has arrived; what the receiver's threads spent
+//! until then is the slice's. A slice begins with empty queues: throughput and sleeps come from windows of the usual
+//! length, one rival after the other, at the end. Sources: Abedi and Brecht, ICPE 2017 (randomised multiple interleaved
+//! trials); Bulej et al., ICPE 2020 (duet benchmarking).
+
+mod leader;
+mod receiving;
+mod sending;
+
+pub use receiving::play as play_receiver;
+pub use sending::play as play_sender;
+
+use super::super::{BlockTask, Task};
+use syscost_core::stats::random::Random;
+
+/// The number of the leader's own connection; those of the rivals follow, one rival after the other.
+const CONTROL: u32 = 0;
+
+/// What a rival is to a role that plays it: the task of its case.
+fn rival_tasks(task: &Task, block: &BlockTask) -> Vec<Task> {
+    block.rivals.iter().map(|point| Task { point: point.clone(), block: None, ..task.clone() }).collect()
+}
+
+/// What all rivals do in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Connections reach their rate, and the head of every stream is verified.
+    WarmUp,
+    /// One slice each.
+    Slices,
+    /// The windows of each.
+    Windows,
+    /// A chunk each: the end of every stream is verified.
+    WindDown,
+}
+
+impl Phase {
+    fn of(number: u32) -> Phase {
+        match number {
+            0 => Phase::WarmUp,
+            1 => Phase::Slices,
+            2 => Phase::Windows,
+            _ => Phase::WindDown,
+        }
+    }
+}
+
+/// One turn of one rival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    phase: Phase,
+    rival: usize,
+    /// Timed passes, from 0.
+    pass: u32,
+    position: u32,
+    slice_ns: u64,
+}
+
+/// Every turn of a round; every thread draws the same.
+fn turns(block: &BlockTask, windows: u32) -> Vec<Turn> {
+    let mut random = Random::new(block.seed);
+    let mut passes = vec![(Phase::WarmUp, 0, block.warmup_ns)];
+    let mut lengths: Vec<u64> = block.slice_ns.iter().copied().cycle().take(block.passes as usize).collect();
+    random.shuffle(&mut lengths);
+    passes.extend(lengths.into_iter().enumerate().map(|(pass, length)| (Phase::Slices, pass as u32, length)));
+    passes.extend((windows > 0).then_some((Phase::Windows, 0, 0)));
+    passes.push((Phase::WindDown, 0, 0));
+    let mut turns = Vec::new();
+    for (phase, pass, slice_ns) in passes {
+        let mut order: Vec<usize> = (0..block.rivals.len()).collect();
+        random.shuffle(&mut order);
+        let turn = |(position, rival)| Turn { phase, rival, pass, position: position as u32, slice_ns };
+        turns.extend(order.into_iter().enumerate().map(turn));
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::Point;
+
+    #[test]
+    fn every_rival_has_one_slice_a_pass_and_no_pass_is_like_the_other() {
+        let block = BlockTask {
+            rivals: vec![Point::default(); 5],
+            warmup_ns: 7,
+            slice_ns: vec![1, 2],
+            passes: 40,
+            seed: 3,
+        };
+        let all = turns(&block, 1);
+        assert_eq!(all, turns(&block, 1), "every thread draws the same");
+        assert_ne!(all, turns(&BlockTask { seed: 4, ..block.clone() }, 1));
+        assert_eq!(all.len(), 5 * (1 + 40 + 1 + 1));
+        let slices: Vec<_> = all.iter().filter(|turn| turn.phase == Phase::Slices).collect();
+        for pass in slices.chunks(5) {
+            let mut rivals: Vec<_> = pass.iter().map(|turn| turn.rival).collect();
+            rivals.sort_unstable();
+            assert_eq!(rivals, [0, 1, 2, 3, 4]);
+            assert!(pass.iter().all(|turn| turn.slice_ns == pass[0].slice_ns), "rivals have the same length");
+        }
+        assert_eq!(slices.iter().filter(|turn| turn.slice_ns == 1).count(), 100, "lengths take turns");
+        let first_of = |rival| slices.iter().filter(|t| t.rival == rival && t.position == 0).count();
+        assert!((0..5).all(|rival| (2..=16).contains(&first_of(rival))), "nobody is always first");
+        assert!(!turns(&block, 0).iter().any(|turn| turn.phase == Phase::Windows));
+    }
+}

@@ -1,0 +1,243 @@
+//! The sender's side of a block: all threads take each turn together, thread 0 leads.
+
+use super::super::super::meter::{self, Meter};
+use super::super::super::streaming::many;
+use super::super::super::streaming::sending::Pump;
+use super::super::super::streaming::threads::{self, Ready};
+use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
+use super::super::{connection, sender};
+use super::leader::{self, Question};
+use super::{CONTROL, Phase, Turn};
+use crate::mechanism::{self, all_connections};
+use anyhow::{Context, Result, ensure};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use syscost_host::clock;
+use syscost_sys::process;
+
+/// How often the leader looks whether the receiver has its windows.
+const LOOK_NS: u64 = 100_000;
+const WHOLE: &str = "no thread panics while it holds its share";
+
+/// What one sender thread did in a turn.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    start_ns: u64,
+    end_ns: u64,
+    cpu_ns: u64,
+    messages: u64,
+    /// Of this rival on this thread since the round began.
+    bytes: u64,
+}
+
+/// The sender's threads in step.
+struct Step<'a> {
+    rivals: &'a [Task],
+    turns: Vec<Turn>,
+    gate: Barrier,
+    /// When the slice ends, for all threads: those that share a CPU take turns in it.
+    deadline_ns: AtomicU64,
+    /// An error of one thread ends all at their next meeting.
+    failed: AtomicBool,
+    shares: Vec<Mutex<Share>>,
+    /// The leader's line.
+    line: TcpStream,
+    /// Of how many rivals both sides have their windows.
+    windows_over: AtomicUsize,
+}
+
+/// What a thread brings home.
+struct Played {
+    slices: Vec<Slice>,
+    /// By rival.
+    windows: Vec<Vec<Window>>,
+    bytes: Vec<u64>,
+    missing: Vec<Missing>,
+}
+
+pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result<RoleReport> {
+    let rivals = super::rival_tasks(task, block);
+    let address = connection::offered_address(task)?;
+    let line = connection::connect(address, &task.token, &task.point, CONTROL)?;
+    let mut streams = Vec::with_capacity(rivals.len());
+    let mut first = CONTROL + 1;
+    for rival in &rivals {
+        let end = first + all_connections(&rival.point) as u32;
+        streams.push(connection::by_thread(rival, connection::connect_numbers(rival, first..end)?));
+        first = end;
+    }
+    let count = streams.first().context("a block has rivals")?.len();
+    ensure!(streams.iter().all(|own| own.len() == count), "rivals of a block have as many threads each");
+    let step = Step {
+        rivals: &rivals,
+        turns: super::turns(block, task.timing.windows),
+        gate: Barrier::new(count),
+        deadline_ns: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        shares: (0..count).map(|_| Mutex::default()).collect(),
+        line,
+        windows_over: AtomicUsize::new(0),
+    };
+    let cpus = threads::cpus(task, count)?;
+    let (shared, streams) = (&step, &streams);
+    let done = threads::together(&cpus, channel, |number| {
+        let start = |(rival, own): (&Task, &Vec<Vec<TcpStream>>)| {
+            let senders = own[number].iter().map(|s| sender::start(rival, s)).collect::<Result<Vec<_>>>()?;
+            Pump::of(many::InTurn::of(senders, mechanism::per_call(&rival.point))?, rival)
+        };
+        let pumps = rivals.iter().zip(streams).map(start).collect::<Result<Vec<_>>>()?;
+        let own = streams.iter().map(|own| own[number].as_slice()).collect();
+        let ready: Ready<'_, Played> = Box::new(move || Thread::new(shared, number, pumps, own).play());
+        Ok(ready)
+    })?;
+    for stream in streams.iter().flatten().flatten() {
+        stream.shutdown(Shutdown::Write).context("cannot close a stream")?;
+    }
+    Ok(joined(done, |rival| {
+        let mut facts = connection::facts(&streams[rival][0][0]);
+        facts.insert("cpus".into(), threads::describe(&cpus));
+        facts
+    }))
+}
+
+/// The threads' windows and bytes as a report of each rival.
+fn joined(
+    mut done: Vec<Played>,
+    facts: impl Fn(usize) -> std::collections::BTreeMap<String, String>,
+) -> RoleReport {
+    let memory = process::peak_resident_bytes();
+    let rivals = done.first().map_or(0, |played| played.bytes.len());
+    let mut report = RoleReport::default();
+    for rival in 0..rivals {
+        let windows = done.iter_mut().map(|played| std::mem::take(&mut played.windows[rival])).collect();
+        let bytes = done.iter().map(|played| played.bytes[rival] as f64).sum();
+        let mut own =
+            RoleReport { windows: meter::join(windows), facts: facts(rival), ..RoleReport::default() };
+        own.totals.insert("bytes".into(), bytes);
+        own.facts.extend(memory.map(|bytes| ("peak_resident_bytes".to_string(), bytes.to_string())));
+        report.rivals.push(own);
+    }
+    if let Some(leader) = done.first_mut() {
+        report.slices = std::mem::take(&mut leader.slices);
+        report.missing = std::mem::take(&mut leader.missing);
+    }
+    report
+}
+
+struct Thread<'a> {
+    step: &'a Step<'a>,
+    number: usize,
+    pumps: Vec<Pump>,
+    /// The connections of each rival.
+    streams: Vec<&'a [TcpStream]>,
+    meter: Meter,
+    played: Played,
+}
+
+impl<'a> Thread<'a> {
+    fn new(step: &'a Step<'a>, number: usize, pumps: Vec<Pump>, streams: Vec<&'a [TcpStream]>) -> Thread<'a> {
+        let windows = pumps.iter().map(|_| Vec::new()).collect();
+        let played = Played { slices: Vec::new(), windows, bytes: Vec::new(), missing: Vec::new() };
+        Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played }
+    }
+
+    /// Every turn, until one thread is in trouble.
+    fn play(mut self) -> Result<Played> {
+        let step = self.step;
+        let mut trouble = None;
+        let mut note = |result: Result<()>| {
+            if let Err(error) = result {
+                step.failed.store(true, Ordering::SeqCst);
+                trouble.get_or_insert(error);
+            }
+        };
+        for (at, turn) in step.turns.iter().enumerate() {
+            if self.number == 0 {
+                step.deadline_ns.store(clock::monotonic_ns() + turn.slice_ns, Ordering::SeqCst);
+            }
+            step.gate.wait();
+            if step.failed.load(Ordering::SeqCst) {
+                break;
+            }
+            note(self.take(turn));
+            step.gate.wait();
+            if self.number == 0 && !step.failed.load(Ordering::SeqCst) {
+                let next = step.turns.get(at + 1).map_or(Phase::WindDown, |turn| turn.phase);
+                note(self.close(turn, next));
+            }
+        }
+        if let Some(error) = trouble {
+            return Err(error);
+        }
+        self.played.bytes = self.pumps.iter().map(Pump::bytes).collect();
+        self.played.missing = self.meter.missing();
+        Ok(self.played)
+    }
+
+    /// This thread's part of a turn.
+    fn take(&mut self, turn: &Turn) -> Result<()> {
+        let pump = &mut self.pumps[turn.rival];
+        let (before, cpu, start_ns) = (pump.messages, clock::thread_cpu_ns(), clock::monotonic_ns());
+        match turn.phase {
+            Phase::WarmUp | Phase::Slices => pump.until(self.step.deadline_ns.load(Ordering::SeqCst))?,
+            Phase::WindDown => pump.at_least(before + 1)?,
+            Phase::Windows => self.windows(turn.rival)?,
+        }
+        let pump = &mut self.pumps[turn.rival];
+        pump.sender.settle()?;
+        let cpu_ns = clock::thread_cpu_ns() - cpu;
+        let end_ns = clock::monotonic_ns();
+        let share = Share { start_ns, end_ns, cpu_ns, messages: pump.messages - before, bytes: pump.bytes() };
+        *self.step.shares[self.number].lock().expect(WHOLE) = share;
+        Ok(())
+    }
+
+    /// The windows of a rival; its stream goes on until the receiver has its own.
+    fn windows(&mut self, rival: usize) -> Result<()> {
+        let (step, streams) = (self.step, self.streams[rival]);
+        let over = step.windows_over.load(Ordering::SeqCst) + 1;
+        let pump = &mut self.pumps[rival];
+        let carried = || sender::segments(streams);
+        self.played.windows[rival] = pump.windows(&step.rivals[rival], &mut self.meter, &carried)?;
+        if self.number > 0 {
+            while step.windows_over.load(Ordering::SeqCst) < over && !step.failed.load(Ordering::SeqCst) {
+                pump.until(clock::monotonic_ns() + LOOK_NS)?;
+            }
+            return Ok(());
+        }
+        let bytes = vec![0; step.shares.len()];
+        Question { rival, windows: true, next: Phase::Windows, bytes }.ask(&step.line)?;
+        step.line.set_nonblocking(true).context("cannot look at the leader's line")?;
+        while !leader::is_answered(&step.line)? && !step.failed.load(Ordering::SeqCst) {
+            pump.until(clock::monotonic_ns() + LOOK_NS)?;
+        }
+        step.windows_over.store(over, Ordering::SeqCst);
+        step.line.set_nonblocking(false).context("cannot look at the leader's line")?;
+        leader::wait_for_answer(&step.line).map(drop)
+    }
+
+    /// Waits until everything of the turn has arrived, and writes down a slice.
+    fn close(&mut self, turn: &Turn, next: Phase) -> Result<()> {
+        let shares: Vec<Share> = self.step.shares.iter().map(|share| *share.lock().expect(WHOLE)).collect();
+        let bytes = shares.iter().map(|share| share.bytes).collect();
+        Question { rival: turn.rival, windows: false, next, bytes }.ask(&self.step.line)?;
+        let receiver_cpu_ns = leader::wait_for_answer(&self.step.line)?;
+        if turn.phase != Phase::Slices {
+            return Ok(());
+        }
+        let start_ns = shares.iter().map(|share| share.start_ns).min().unwrap_or(0);
+        let end_ns = shares.iter().map(|share| share.end_ns).max().unwrap_or(0);
+        self.played.slices.push(Slice {
+            rival: turn.rival as u32,
+            pass: turn.pass,
+            position: turn.position,
+            start_ns,
+            wall_ns: end_ns - start_ns,
+            messages: shares.iter().map(|share| share.messages).sum(),
+            sender_cpu_ns: shares.iter().map(|share| share.cpu_ns).sum(),
+            receiver_cpu_ns,
+        });
+        Ok(())
+    }
+}
