@@ -26,6 +26,7 @@ mod record;
 mod recorded;
 mod session;
 mod sink;
+mod stamped;
 #[cfg(test)]
 mod tests;
 mod ways;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Some(What::Os(options)) => os::run(options),
         Some(What::Ways(options)) => ways::run(options),
         Some(What::Sink(options)) => sink::run(options),
+        Some(What::Stamped(options)) => stamped::run(options),
         None => run(&asked.transfers),
     };
     match done {

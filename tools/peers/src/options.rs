@@ -1,7 +1,7 @@
 //! The command line of the comparison.
 
 use crate::cell::{Nodelay, Path};
-use crate::{os, sink, ways};
+use crate::{os, sink, stamped, ways};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub enum What {
     Ways(ways::Options),
     #[command(hide = true)]
     Sink(sink::Options),
+    #[command(hide = true)]
+    Stamped(stamped::Options),
 }
 
 /// The comparison of transfers.

@@ -64,11 +64,7 @@ pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
     let point = point(asked, visit)?;
     let (mut paths, _inside) = paths(visit.cell.path, visit.place, &point)?;
     let case = Case { index: 0, probe: asked.probe.into(), point, twin_of: None };
-    let timing = Timing {
-        warmup_ns: WARM_UP.as_nanos() as u64,
-        window_ns: u64::from(visit.seconds) * 1_000_000_000,
-        windows: 1,
-    };
+    let timing = timing(&case, visit.seconds)?;
     let interrupted = || visit.stop.load(Ordering::Relaxed);
     let terms = RoundOptions::of(timing, PATIENCE, &interrupted);
     let round =
@@ -77,6 +73,15 @@ pub fn figure(asked: &Asked<'_>, visit: &Visit<'_>) -> Result<f64> {
             other => anyhow!(other),
         })?;
     metric(asked, &case.point, &round.samples)
+}
+
+/// What makes the probe's own window as long as a visit: a probe may stretch what it is asked for.
+fn timing(case: &Case, seconds: u32) -> Result<Timing> {
+    let window_ns = u64::from(seconds) * 1_000_000_000;
+    let plain = Timing { warmup_ns: WARM_UP.as_nanos() as u64, window_ns, windows: 1 };
+    let probe = probe::find(&case.probe).with_context(|| format!("no probe {}", case.probe))?;
+    let stretched = probe.timing(&case.point, plain).window_ns as f64 / window_ns as f64;
+    Ok(Timing { window_ns: (window_ns as f64 / stretched) as u64, ..plain })
 }
 
 /// The coordinates: what was asked, the place and the cell, else what the probe wants, else the

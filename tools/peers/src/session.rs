@@ -270,7 +270,7 @@ fn failures(done: &[Visited]) -> Vec<(&'static str, usize, String)> {
 
 /// The command line as a user would type it.
 pub fn command_line() -> String {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     format!("cargo run --release -p syscost-peers -- {}", arguments.join(" "))
         .trim_end_matches(" -- ")
         .trim()

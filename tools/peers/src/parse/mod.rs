@@ -17,6 +17,7 @@ pub mod ping;
 pub mod qperf;
 pub mod sink;
 pub mod sockperf;
+pub mod stamped;
 pub mod stress_ng;
 pub mod sysbench;
 pub mod tcp_mmap;

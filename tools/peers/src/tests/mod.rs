@@ -75,6 +75,12 @@ const RECORDED: &[(&str, Reader, &str, f64)] = &[
         11_977.0,
     ),
     ("neper tcp_rr", parse::neper::round_trip_ns, include_str!("../../fixtures/neper-rr.txt"), 455_670.0),
+    (
+        "stamps in the message",
+        |output| parse::stamped::nanoseconds("p999", output),
+        include_str!("../../fixtures/stamped.txt"),
+        5523325.0,
+    ),
 ];
 
 #[test]

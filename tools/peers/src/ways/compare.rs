@@ -33,7 +33,7 @@ impl Row {
     pub fn best(&self) -> Option<&Against> {
         let speed = |against: &Against| match self.contest.measure {
             Measure::Throughput => against.median,
-            Measure::RoundTrip => -against.median,
+            Measure::Latency => -against.median,
         };
         self.against.iter().max_by(|a, b| speed(a).total_cmp(&speed(b)))
     }
@@ -64,7 +64,7 @@ fn row(contest: &'static Contest, cell: Cell, visits: &[&Visited]) -> Row {
         let theirs = series(visits, cell, tool);
         let ratio = match contest.measure {
             Measure::Throughput => stats::paired_ratio(&own, &theirs, LEVEL),
-            Measure::RoundTrip => stats::paired_ratio(&theirs, &own, LEVEL),
+            Measure::Latency => stats::paired_ratio(&theirs, &own, LEVEL),
         };
         Some(Against { tool: tool.into(), median: median(&theirs)?, times_as_fast: ratio?.estimate })
     });

@@ -4,8 +4,8 @@
 //! program cannot be told (its buffers, its missing TCP_NODELAY) ours is told.
 
 use super::rival::{
-    LARGEST_BYTES, msg_zerocopy, neper_rr, netperf_rr, netperf_sendfile, sockperf_ping_pong, tcp_mmap,
-    uring_example, uring_selftest,
+    LARGEST_BYTES, msg_zerocopy, neper_rr, netperf_rr, netperf_sendfile, sockperf_ping_pong, stamped,
+    tcp_mmap, uring_example, uring_selftest,
 };
 use crate::cell::{Cell, Path};
 use crate::peer::{Peer, fio, iperf3, neper, netperf, nuttcp};
@@ -16,15 +16,15 @@ use syscost_core::units::Unit;
 pub enum Measure {
     /// Payload bits per second: more is better.
     Throughput,
-    /// Nanoseconds of a round trip: less is better.
-    RoundTrip,
+    /// Nanoseconds of a message or a round trip: less is better.
+    Latency,
 }
 
 impl Measure {
     pub fn unit(self) -> Unit {
         match self {
             Measure::Throughput => Unit::BitsPerSecond,
-            Measure::RoundTrip => Unit::Nanoseconds,
+            Measure::Latency => Unit::Nanoseconds,
         }
     }
 }
@@ -79,6 +79,36 @@ const URING_TERMS: &str = "eight requests are submitted together on both sides; 
 const COMPLETIONS: &str = "both send one buffer a message with sendmsg(2); theirs reads completions every 32 messages and calls \
     poll(2) after each, with one buffer for all messages; ours reads them every 32 too, has 4 MiB of buffers (32 to 256 messages) and never sends \
     from memory that the kernel still reads. SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off. One receiver of ours for both";
+
+const OPEN_TERMS: &str = "messages one way at a fixed rate, timed from when each was due; TCP_NODELAY on; both receivers read 128 KiB a call. \
+    Theirs has due and sent times in every message, and its sender looks at the clock all the time where ours sleeps while there is time";
+
+/// A quantile of the open loop at a rate, beside a sender and a receiver that share no code with ours.
+const fn open(
+    id: &'static str,
+    metric: &'static str,
+    at: &'static [(&'static str, &'static str)],
+    rivals: &'static [&'static dyn Peer],
+) -> Contest {
+    Contest {
+        id,
+        probe: "tcp_latency",
+        metric,
+        measure: Measure::Latency,
+        at,
+        bytes: (64, 16 << 10),
+        rivals,
+        terms: OPEN_TERMS,
+        ..USUAL
+    }
+}
+
+const OPEN_10K: &[(&str, &str)] =
+    &[("loop", "open"), ("rate", "10000"), ("mechanism", "send"), ("receiver", "recv")];
+const OPEN_50K: &[(&str, &str)] =
+    &[("loop", "open"), ("rate", "50000"), ("mechanism", "send"), ("receiver", "recv")];
+const OPEN_100K: &[(&str, &str)] =
+    &[("loop", "open"), ("rate", "100000"), ("mechanism", "send"), ("receiver", "recv")];
 
 /// Every contest, in the order of the page.
 pub static ALL: &[Contest] = &[
@@ -216,12 +246,21 @@ pub static ALL: &[Contest] = &[
         id: "tcp_latency",
         probe: "tcp_latency",
         metric: "latency_p50",
-        measure: Measure::RoundTrip,
+        measure: Measure::Latency,
         at: &[("loop", "closed"), ("mechanism", "send"), ("receiver", "recv")],
         rivals: &[&sockperf_ping_pong::SockperfPingPong, &netperf_rr::NetperfRr, &neper_rr::NeperRr],
         terms: "a message there and one of the same size back, one after another; TCP_NODELAY on. Medians, netperf's a mean",
         ..USUAL
     },
+    open("open_10k_p50", "latency_p50", OPEN_10K, &[&stamped::AT_10K[0]]),
+    open("open_10k_p99", "latency_p99", OPEN_10K, &[&stamped::AT_10K[1]]),
+    open("open_10k_p999", "latency_p999", OPEN_10K, &[&stamped::AT_10K[2]]),
+    open("open_50k_p50", "latency_p50", OPEN_50K, &[&stamped::AT_50K[0]]),
+    open("open_50k_p99", "latency_p99", OPEN_50K, &[&stamped::AT_50K[1]]),
+    open("open_50k_p999", "latency_p999", OPEN_50K, &[&stamped::AT_50K[2]]),
+    open("open_100k_p50", "latency_p50", OPEN_100K, &[&stamped::AT_100K[0]]),
+    open("open_100k_p99", "latency_p99", OPEN_100K, &[&stamped::AT_100K[1]]),
+    open("open_100k_p999", "latency_p999", OPEN_100K, &[&stamped::AT_100K[2]]),
 ];
 
 impl Contest {

@@ -109,7 +109,7 @@ fn intervals(rows: &[Row], compared: &[(&Row, &Against)]) -> String {
     }
     let note = if level < LEVEL { ": too few rounds for 95 %, the extremes are shown" } else { "" };
     format!(
-        "Times as fast: of throughputs ours over the program's, of round trips the program's over ours. Medians over {rounds} \
+        "Times as fast: of throughputs ours over the program's, of times the program's over ours. Medians over {rounds} \
          rounds, paired by round; in brackets their interval at {} %{note}. In bold the fastest program.",
         significant(level * 100.0)
     )

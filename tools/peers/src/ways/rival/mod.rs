@@ -12,6 +12,7 @@ pub mod neper_rr;
 pub mod netperf_rr;
 pub mod netperf_sendfile;
 pub mod sockperf_ping_pong;
+pub mod stamped;
 pub mod tcp_mmap;
 pub mod uring_example;
 pub mod uring_selftest;
@@ -27,7 +28,7 @@ pub const LARGEST_BYTES: u64 = 65_435;
 fn into_sink(call: &Calling<'_>, receiver: &str, client: impl FnOnce(u16) -> String) -> Lane {
     let port = fresh_ports();
     let sink = format!(
-        "sink --bench --port {port} --receiver {receiver} --message-bytes {} --buffer-bytes {BUFFER_BYTES} --seconds {}",
+        "sink --port {port} --receiver {receiver} --message-bytes {} --buffer-bytes {BUFFER_BYTES} --seconds {}",
         call.cell.message_bytes, call.seconds
     );
     Lane {
