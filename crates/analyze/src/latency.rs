@@ -2,7 +2,7 @@
 //!
 //! Made for every case whose samples keep their times. An open loop that stays more than 1 % below the
 //! rate it asked for, with its whole interval below it, is saturated: its latencies grow with the length of the test, so it competes with
-//! nothing. The figures of a case are those of all its times together; claims are those of [`crate::compare`],
+//! nothing. The figures of a case are those of all its times together; comparisons are those of [`crate::compare`],
 //! which pairs the rounds' own quantiles.
 
 use crate::cells::sanity::Limits;
@@ -25,7 +25,7 @@ use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 
-/// What may be claimed about, the most telling first.
+/// What is compared, the most telling first.
 pub const RANKED: [&str; 2] = ["latency_p99", "latency_p50"];
 pub const ASKED: &str = "asked_rate";
 pub const ACHIEVED: &str = "achieved_rate";
@@ -57,7 +57,7 @@ impl Distribution {
 /// Everything about latency in a run; empty where no sample keeps its times.
 #[derive(Clone, Debug, Default)]
 pub struct Latency {
-    /// By case; no repeats that measure the noise floor.
+    /// By case; no twins.
     pub cases: BTreeMap<usize, Distribution>,
     /// The ranked metrics, among the cases that kept up.
     pub studies: Vec<Study>,

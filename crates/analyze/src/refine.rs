@@ -1,9 +1,9 @@
 //! Which places would narrow the borders between regions: the next stage of a run that refines its grid.
 //!
-//! Two neighbouring places of a line differ where different ways are claimed to be best, or where one is
-//! claimed at one of them and nothing is at the other. Between them a new value is wanted: half way on
+//! Two neighbouring places of a line differ where different ways are significantly best, or where one is
+//! at one of them and nothing is at the other. Between them a new value is wanted: half way on
 //! the log scale, rounded so that a person would type it. Only ways that could be best there by what was
-//! measured on either side are measured. Pure: it reads claims and plans nothing.
+//! measured on either side are measured. Pure: it reads comparisons and plans nothing.
 
 use crate::compare::study::Study;
 use crate::recommend::regions::{RegionLine, RegionStep, RegionWay, lines};
@@ -13,7 +13,7 @@ use syscost_core::axis::{Kind, Name, Point, Value};
 use syscost_experiment::run::Run;
 use syscost_measure::probe;
 
-/// Sizes nearer to one another than this factor are not told apart any further.
+/// Sizes nearer to one another than this factor are near enough.
 const NEAREST: f64 = 1.3;
 /// Significant binary digits of a new size: 12 KiB, not 11,585 bytes.
 const DIGITS: u32 = 3;
@@ -24,7 +24,7 @@ pub struct Wanted {
     pub probe: Name,
     /// The cases: one for each way that may be best there.
     pub points: Vec<Point>,
-    /// A change of the claimed best is worth more than a tie beside a claim.
+    /// A change of the best is worth more than a best beside a place without one.
     urgency: Urgency,
     /// How far apart the neighbours are, as a ratio.
     gap: f64,
@@ -32,7 +32,7 @@ pub struct Wanted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
-    TieBesideClaim,
+    OpenBesideBest,
     BestChanges,
 }
 
@@ -96,12 +96,12 @@ fn add(
 /// Does the answer change from one place to the next?
 fn urgency(a: &RegionStep, b: &RegionStep) -> Option<Urgency> {
     let common = |way: &RegionWay| b.good.contains(way);
-    match (a.claimed(), b.claimed()) {
+    match (a.significant(), b.significant()) {
         (Some(x), Some(y)) if x == y => None,
         (Some(_), Some(_)) => Some(Urgency::BestChanges),
         _ if !a.good.iter().any(common) => Some(Urgency::BestChanges),
         (None, None) => None,
-        _ => Some(Urgency::TieBesideClaim),
+        _ => Some(Urgency::OpenBesideBest),
     }
 }
 
@@ -112,11 +112,7 @@ fn contenders(studies: &[Study], step: &RegionStep) -> BTreeSet<usize> {
         .flat_map(|s| s.winners.iter())
         .filter(|w| w.probe == step.winner.probe && w.shared == step.winner.shared);
     here.flat_map(|winner| {
-        let tied: &[usize] = match &winner.outcome {
-            crate::compare::winners::Outcome::Tied(cases) => cases,
-            _ => &[],
-        };
-        winner.candidates.iter().take(2).chain(tied).copied().collect::<Vec<_>>()
+        winner.candidates.iter().take(2).chain(winner.outcome.unbeaten()).copied().collect::<Vec<_>>()
     })
     .collect()
 }

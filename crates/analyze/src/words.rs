@@ -151,6 +151,9 @@ impl Words {
     /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,
     /// else what there is.
     pub fn interval(&self, ratio: &Estimate) -> String {
+        if ratio.level == 0.0 {
+            return format!("no interval, {}", count(ratio.n as usize, "round"));
+        }
         format!(
             "{} interval of the ratio {} to {}, {}",
             self.level(ratio),
@@ -216,6 +219,15 @@ pub fn percent(share: f64) -> String {
         "{} %",
         if share.abs() >= 0.1 { format!("{:.0}", share * 100.0) } else { significant2(share * 100.0) }
     )
+}
+
+/// `40 s`, `5 minutes`, `3 hours`.
+pub fn minutes(minutes: f64) -> String {
+    match minutes {
+        m if m < 1.5 => count((60.0 * m).ceil() as usize, "second"),
+        m if m < 90.0 => count(m.ceil() as usize, "minute"),
+        m => count((m / 60.0).ceil() as usize, "hour"),
+    }
 }
 
 fn significant2(value: f64) -> String {

@@ -35,7 +35,7 @@ pub struct Layout<'a> {
     pub probe: &'static dyn Probe,
     pub cells: &'a Cells,
     pub axes: Vec<Axis>,
-    /// Without the repeats that measure the noise floor.
+    /// Without twins.
     pub cases: Vec<&'a Case>,
     /// Ids of axes with several values, in column order.
     pub varying: Vec<&'static str>,

@@ -1,6 +1,6 @@
 //! `results.csv`: one row per case and metric, bare SI numbers; the same bytes at every rebuild.
 //!
-//! A case that repeats another to measure the noise floor has no row: it would count twice in
+//! A twin has no row: it would count twice in
 //! every group. FORMAT.md documents the columns.
 
 use std::collections::BTreeMap;

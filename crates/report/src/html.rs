@@ -75,7 +75,7 @@ fn verdict(report: &Report, targets: &Targets) -> Markup {
                     div.card.glance.wide[wordy(t)] { h3 { (visible(&t.title)) } (table(t, false)) }
                 } }
                 @if report.glance.iter().any(ranked) {
-                    p.note { "Green: claimed better than every other. Bold: not told apart from the best. Intervals on hover and in the case table." }
+                    p.note { "Green: significantly better than every other. Bold: the same within 3 % as the best. Bold with ?: undecided. Intervals on hover and in the case table." }
                 }
             }
         }
@@ -92,7 +92,9 @@ fn wordy(table: &Table) -> bool {
 
 /// Does a table say who is best?
 fn ranked(table: &Table) -> bool {
-    let best = |e: &Entry| matches!(e, Entry::Estimate { standing: Standing::Best | Standing::Tied, .. });
+    let best = |e: &Entry| {
+        matches!(e, Entry::Estimate { standing: Standing::Best | Standing::Same | Standing::Undecided, .. })
+    };
     table.rows.iter().flatten().any(best)
 }
 
@@ -237,7 +239,7 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
             let id = cell.as_ref().filter(|_| ids).map(sentence::id);
             let (value, range) = figures(estimate, table);
             html! {
-                td.n.best[*standing == Standing::Best].tied[*standing == Standing::Tied].off[*standing == Standing::Off]
+                td.n.best[*standing == Standing::Best].same[*standing == Standing::Same].undecided[*standing == Standing::Undecided].off[*standing == Standing::Off]
                     id=[id] title=(svg::interval(estimate)) { (value) @if ids { small { (range) } } }
             }
         }
@@ -263,8 +265,8 @@ fn figures(e: &Estimate, table: &Table) -> (String, String) {
     }
 }
 
-const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: claimed better than every other. \
-    Hatched: not told apart, in the colours of the first two. Hover a place for its figures.";
+const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: significantly better than every other. \
+    Hatched: the same within 3 % or undecided, in the colours of the first two. Hover a place for its figures.";
 
 /// A drawing under its title, with what stands above and below it.
 fn figure(drawing: &dyn SvgDrawing, wide: bool, above: &Markup, below: &Markup) -> Markup {

@@ -44,10 +44,12 @@ const MANY: f64 = 4.0;
 pub enum Standing {
     #[default]
     None,
-    /// Better than every other, by a claimed difference.
+    /// Significantly better than every other.
     Best,
-    /// Not told apart from the best.
-    Tied,
+    /// Among the best, which are the same within the margin.
+    Same,
+    /// Nothing is significantly better, and more rounds may tell.
+    Undecided,
     /// A ratio whose whole interval lies outside what was foreseen.
     Off,
 }
@@ -232,9 +234,9 @@ pub struct RegionPlace {
     pub x: f64,
     /// As people write it.
     pub label: String,
-    /// Indices in the names: one is claimed to be the best, several cannot be told apart.
+    /// Indices in the names: those that nothing is significantly better than.
     pub best: Vec<usize>,
-    pub claimed: bool,
+    pub significant: bool,
     /// The figures, on hover and read aloud.
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! Maps of regions as SVG: a band for each row, coloured by what is best there; ties are hatched.
+//! Maps of regions as SVG: a band for each row, coloured by what is best there; hatched where several are.
 //!
 //! A tested place colours its band half way to its neighbours, on the log scale; between two places with
 //! different answers the band is pale, because the border lies somewhere in it. Layout only.
@@ -86,7 +86,7 @@ fn fill(canvas: &mut Canvas, map: &RegionMap, place: &RegionPlace, (left, right)
     let names = place.best.iter().filter_map(|i| map.names.get(*i));
     let styles: Vec<String> = names.map(|(_, style)| svg::style_class(*style)).collect();
     let size = (right - left, BAND);
-    if let ([one], true) = (&styles[..], place.claimed) {
+    if let ([one], true) = (&styles[..], place.significant) {
         return canvas.group(one, "", |canvas| canvas.rect("fill", (left, top), size));
     }
     for (style, offset) in styles.iter().zip([0.0, STRIPE]) {
@@ -119,13 +119,13 @@ fn stripes(left: f64, right: f64, top: f64, offset: f64) -> String {
 mod tests {
     use super::*;
 
-    fn place(x: f64, best: &[usize], claimed: bool) -> RegionPlace {
+    fn place(x: f64, best: &[usize], significant: bool) -> RegionPlace {
         let (label, detail) = (format!("{x}"), format!("detail of {x} <&>"));
-        RegionPlace { x, label, best: best.to_vec(), claimed, detail }
+        RegionPlace { x, label, best: best.to_vec(), significant, detail }
     }
 
     #[test]
-    fn claims_are_filled_ties_hatched_and_borders_drawn_at_their_places() {
+    fn the_best_is_filled_several_hatched_and_borders_drawn_at_their_places() {
         let places =
             vec![place(1024.0, &[0], true), place(4096.0, &[0, 1], false), place(65536.0, &[1], true)];
         let row = RegionRow { label: "1".into(), places, borders: vec![(1024.0, 65536.0)] };
@@ -138,7 +138,7 @@ mod tests {
             rows: vec![row],
         };
         let drawn = map.standalone();
-        // One in the legend for each name, one for each claim.
+        // One in the legend for each name, one for each best.
         assert_eq!(drawn.matches("class=\"fill\"").count(), 4);
         assert_eq!(drawn.matches("class=\"stripe\"").count(), 2);
         assert_eq!(drawn.matches("class=\"dot\"").count(), 3);

@@ -121,7 +121,8 @@ fn shown(entry: &Entry, table: &Table) -> String {
 fn mark(standing: Standing) -> &'static str {
     match standing {
         Standing::Best => "*",
-        Standing::Tied => "=",
+        Standing::Same => "=",
+        Standing::Undecided => "?",
         Standing::Off | Standing::None => " ",
     }
 }
@@ -131,12 +132,14 @@ fn legend(tables: &[&Table]) -> String {
         let mut entries = tables.iter().flat_map(|t| t.rows.iter().flatten());
         entries.any(|e| matches!(e, Entry::Estimate { standing, .. } if *standing == wanted))
     };
-    match (has(Standing::Best), has(Standing::Tied)) {
-        (true, true) => "* best   = not told apart from the best\n".into(),
-        (true, false) => "* best\n".into(),
-        (false, true) => "= not told apart from the best\n".into(),
-        (false, false) => String::new(),
-    }
+    let known = [
+        (Standing::Best, "* best"),
+        (Standing::Same, "= the same within 3 % as the best"),
+        (Standing::Undecided, "? undecided"),
+    ];
+    let shown: Vec<&str> =
+        known.into_iter().filter(|(standing, _)| has(*standing)).map(|(_, text)| text).collect();
+    if shown.is_empty() { String::new() } else { format!("{}\n", shown.join("   ")) }
 }
 
 /// A line for each diagram, under the names of what takes that way.

@@ -29,7 +29,7 @@ pub type WarmUps = HashMap<(usize, &'static str), RatioEstimate>;
 /// Everything to say about the cells of one metric of a probe.
 pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &Judged) -> Vec<Problem> {
     let words = Words::of(run);
-    // A twin is the same place again; its own troubles are the noise floor's.
+    // A twin is the same place again; its own troubles are no other's.
     let original =
         |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.probe == *probe && c.twin_of.is_none());
     let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();

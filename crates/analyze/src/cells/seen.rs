@@ -66,7 +66,7 @@ impl OfCase {
             }
         }
         sound.sort_by_key(|s| (s.round, s.index));
-        // A twin is the same place again; its own troubles are the noise floor's.
+        // A twin is the same place again; its own troubles are no other's.
         let judged = judged.iter().filter(|(probe, _)| case.probe == *probe && case.twin_of.is_none());
         let confidence = run.record.spec.confidence;
         let warm_up = |(_, metric): &Judged| {

@@ -1,74 +1,78 @@
-//! Which of two cases costs less, and whether that may be said.
+//! Which of two cases costs less, whether they are the same, or that it is open.
 //!
-//! Every pair of a group is compared by its ratio, paired by round. A difference is claimed only
-//! when all three agree: the p-value, adjusted over every pair of the metric in the run (Benjamini
-//! and Hochberg), is below 1 - confidence; the interval of the ratio lies on that side of 1; and the
-//! ratio exceeds the noise floor. Everything else is a tie, with the reason.
+//! Every pair of a group is a contrast: the log ratios of the rounds that both have. All pairs of a metric in the run are
+//! answered at once ([`syscost_core::decide`]), by point and over threads.
 
 use crate::cells::{Cells, metric};
 use crate::compare::groups::{Group, Groups};
-use crate::compare::noise_floor::{NoiseFloor, noise_floor};
+use crate::compare::identical::Identical;
 use crate::parallel::in_parallel;
 use std::collections::HashMap;
+use std::hash::Hash;
+use syscost_core::axis::{Name, Point};
+use syscost_core::decide::{Contrast, Decision, Decisions, Looks, Verdict, decide};
 use syscost_core::sample::{Better, Metric};
-use syscost_core::stats::{Estimate, RatioEstimate, benjamini_hochberg, paired_ratio, smallest_p};
+use syscost_core::stats::{self, Estimate};
+use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TieReason {
-    /// All rounds may agree, but no outcome of so few is significant among so many pairs.
-    TooFewRounds,
-    /// What was seen happens by chance too often, given how many pairs were compared.
-    NotSignificant,
-    /// The interval of the ratio includes 1.
-    IntervalIncludesOne,
-    /// Identical cases differ as much.
-    BelowNoiseFloor,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The metric of case `a` is smaller.
-    ALess,
-    BLess,
-    Tie(TieReason),
-}
-
+/// A pair of cases at one point, answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub a: usize,
     pub b: usize,
     pub metric: &'static str,
-    /// a / b.
-    pub ratio: RatioEstimate,
-    pub p_adjusted: f64,
-    pub verdict: Verdict,
+    /// Of a / b.
+    pub decision: Decision,
+    /// Its place in [`Comparisons::over_threads`].
+    pub over: Option<usize>,
 }
 
 impl Comparison {
-    /// The case that is claimed to be better, if one is.
+    /// The case that is significantly better, if one is.
     pub fn better(&self, better: Better) -> Option<usize> {
-        match (self.verdict, better) {
-            (Verdict::ALess, Better::Lower) | (Verdict::BLess, Better::Higher) => Some(self.a),
-            (Verdict::BLess, Better::Lower) | (Verdict::ALess, Better::Higher) => Some(self.b),
-            _ => None,
-        }
+        let a_is_better = better_side(&self.decision, better)?;
+        Some(if a_is_better { self.a } else { self.b })
     }
 
     /// The ratio with this case above the line.
     pub fn seen_from(&self, case: usize) -> Estimate {
-        let e = self.ratio.estimate;
-        if self.a == case {
-            e
-        } else {
-            Estimate { value: 1.0 / e.value, low: 1.0 / e.high, high: 1.0 / e.low, ..e }
-        }
+        estimate(&self.decision, self.a != case)
     }
 
     /// How far the ratio is from 1, on the log scale: the same for a / b and b / a.
     pub fn strength(&self) -> f64 {
-        self.ratio.estimate.value.ln().abs()
+        self.decision.ratio.ln().abs()
     }
+
+    pub fn is_open(&self) -> bool {
+        self.decision.verdict == Verdict::Undecided
+    }
+}
+
+/// Is a better than b? `None` where neither is.
+pub fn better_side(decision: &Decision, better: Better) -> Option<bool> {
+    match (decision.verdict, better) {
+        (Verdict::Less, Better::Lower) | (Verdict::More, Better::Higher) => Some(true),
+        (Verdict::More, Better::Lower) | (Verdict::Less, Better::Higher) => Some(false),
+        _ => None,
+    }
+}
+
+/// The ratio of a decision, or its inverse.
+pub fn estimate(decision: &Decision, inverse: bool) -> Estimate {
+    let Decision { ratio, low, high, level, rounds, .. } = *decision;
+    let (value, low, high) = if inverse { (1.0 / ratio, 1.0 / high, 1.0 / low) } else { (ratio, low, high) };
+    Estimate { value, low, high, level, n: rounds, unit: Unit::Ratio }
+}
+
+/// The same pair at several numbers of threads, answered as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverThreads {
+    /// Places in [`Comparisons::pairs`].
+    pub pairs: Vec<usize>,
+    pub decision: Decision,
 }
 
 /// Every comparison of one metric along one axis.
@@ -76,9 +80,10 @@ impl Comparison {
 pub struct Comparisons {
     pub axis: String,
     pub metric: Metric,
-    /// `None`: the run has no twins, so nothing is known about differences without a cause.
-    pub floor: Option<NoiseFloor>,
+    /// What identical cases differ by; `None`: the run has no twins.
+    pub identical: Option<Identical>,
     pub pairs: Vec<Comparison>,
+    pub over_threads: Vec<OverThreads>,
     place: HashMap<(usize, usize), usize>,
 }
 
@@ -86,11 +91,14 @@ impl Comparisons {
     /// Compares along the groups' axis; `None` where the run has no such metric.
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
-        let floor = noise_floor(run, cells, metric.id);
-        let of_groups = in_parallel(&groups.groups, |g| pairs_of(run, cells, (groups, g), metric.id));
-        let pairs = judged(run, of_groups.into_iter().flatten().collect(), |_| floor);
+        let of_groups = in_parallel(&groups.groups, |g| questions(run, cells, (groups, g), metric.id));
+        let mut asked: Vec<Asked> = of_groups.into_iter().flatten().collect();
+        number_over_threads(run, &mut asked);
+        let (mut pairs, over) = answered(run, asked);
+        let over_threads = over_threads(&mut pairs, over);
         let place = pairs.iter().enumerate().map(|(i, c)| ((c.a, c.b), i)).collect();
-        Some(Comparisons { axis: groups.axis.clone(), metric, floor, pairs, place })
+        let identical = Identical::of(run, cells, metric.id);
+        Some(Comparisons { axis: groups.axis.clone(), metric, identical, pairs, over_threads, place })
     }
 
     /// The comparison of two cases, whichever comes first in it.
@@ -99,94 +107,147 @@ impl Comparisons {
         Some(&self.pairs[*place])
     }
 
-    /// Is `case` claimed to be better than `other`?
+    /// Is `case` significantly better than `other`?
     pub fn beats(&self, case: usize, other: usize) -> bool {
         self.between(case, other).and_then(|c| c.better(self.metric.better)) == Some(case)
     }
+
+    pub fn same(&self, a: usize, b: usize) -> bool {
+        self.between(a, b).is_some_and(|c| c.decision.verdict == Verdict::Same)
+    }
+
+    /// Minutes of more measuring that would decide, at the pace of the run; `None` where no day would.
+    pub fn minutes_needed(&self, run: &Run, decision: &Decision) -> Option<f64> {
+        let more = decision.rounds_needed? - f64::from(decision.rounds);
+        let rounds = self.pairs.iter().map(|pair| pair.decision.rounds).max().filter(|rounds| *rounds > 0)?;
+        let minutes = more * run.record.elapsed_ns as f64 / f64::from(rounds) / 6e10;
+        (minutes <= DAY_MINUTES).then_some(minutes)
+    }
 }
 
-/// The pairs of a group that have a ratio, not judged yet.
-fn pairs_of(
+const DAY_MINUTES: f64 = 24.0 * 60.0;
+
+/// A pair before it is answered.
+struct Asked {
+    a: usize,
+    b: usize,
+    metric: &'static str,
+    contrast: Contrast,
+}
+
+/// The rounds' log ratios of a / b: what every comparison stands on. Empty where a round has no ratio.
+pub fn log_ratios(cells: &Cells, metric: &str, a: usize, b: usize) -> Vec<f64> {
+    let cells = cells.cell(a, metric).zip(cells.cell(b, metric));
+    let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
+    logs.unwrap_or_default().into_iter().map(|(_, log)| log).collect()
+}
+
+fn ask(cells: &Cells, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Asked> {
+    let logs = log_ratios(cells, metric, a, b);
+    (!logs.is_empty()).then(|| Asked { a, b, metric, contrast: Contrast { logs, pool, over: None } })
+}
+
+/// The pairs of a group that have a ratio.
+fn questions(
     run: &Run,
     cells: &Cells,
     (groups, group): (&Groups, &Group),
     metric: &'static str,
-) -> Vec<Comparison> {
-    let mut pairs = Vec::new();
+) -> Vec<Asked> {
+    let mut asked = Vec::new();
     for (i, a) in group.members.iter().enumerate() {
         for b in &group.members[i + 1..] {
             let points = run.case(*a).zip(run.case(*b)).map(|(a, b)| (&a.point, &b.point));
-            if !points.is_some_and(|(a, b)| groups.rivals(a, b)) {
-                continue;
+            if points.is_some_and(|(a, b)| groups.rivals(a, b)) {
+                asked.extend(ask(cells, metric, (*a, *b), 0));
             }
-            pairs.extend(unjudged(run, cells, metric, (*a, *b)));
         }
     }
-    pairs
+    asked
 }
 
-/// Pairs of cases that somebody else chose, as one family: every claim is corrected for all of them,
+/// Gives each different thing a number, in the order of their coming.
+struct Numbers<T>(HashMap<T, usize>);
+
+impl<T: Hash + Eq> Numbers<T> {
+    fn of(&mut self, thing: T) -> usize {
+        let next = self.0.len();
+        *self.0.entry(thing).or_insert(next)
+    }
+}
+
+/// Which contrasts scatter alike (what the two cases differ in is the same), and which differ in threads alone.
+fn number_over_threads(run: &Run, asked: &mut [Asked]) {
+    let (mut differences, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
+    let (mut pools, mut groups) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
+    let apart = |point: &Point, other: &Point| -> Point {
+        let own = point.iter().filter(|(id, value)| other.get(id) != Some(value));
+        own.map(|(id, value)| (id.clone(), value.clone())).collect()
+    };
+    let mut without_threads: HashMap<usize, usize> = HashMap::new();
+    for Asked { a, b, contrast, .. } in asked {
+        let Some((x, y)) = run.case(*a).zip(run.case(*b)) else { continue };
+        let sides = [apart(&x.point, &y.point), apart(&y.point, &x.point)].map(|side| differences.of(side));
+        contrast.pool = pools.of(sides);
+        let threads = x.point.int(THREADS);
+        if threads.is_none() || y.point.int(THREADS) != threads {
+            continue;
+        }
+        let mut place = |case: usize, probe: &Name, point: &Point| {
+            *without_threads
+                .entry(case)
+                .or_insert_with(|| places.of((probe.clone(), point.without(THREADS.id))))
+        };
+        let group = [place(*a, &x.probe, &x.point), place(*b, &y.probe, &y.point)];
+        contrast.over = Some(groups.of(group));
+    }
+}
+
+/// The answers to one family of questions.
+fn answered(run: &Run, asked: Vec<Asked>) -> (Vec<Comparison>, Vec<Option<Decision>>) {
+    let (pairs, contrasts): (Vec<_>, Vec<Contrast>) =
+        asked.into_iter().map(|q| ((q.a, q.b, q.metric), q.contrast)).unzip();
+    let Decisions { points, over } = decide(&contrasts, &Looks::end(run.record.spec.confidence, 1));
+    let pair =
+        |(((a, b, metric), decision), contrast): (((usize, usize, &'static str), Decision), &Contrast)| {
+            Comparison { a, b, metric, decision, over: contrast.over }
+        };
+    (pairs.into_iter().zip(points).zip(&contrasts).map(pair).collect(), over)
+}
+
+/// Those that have an answer; the pairs' places follow.
+fn over_threads(pairs: &mut [Comparison], over: Vec<Option<Decision>>) -> Vec<OverThreads> {
+    let mut places = vec![None; over.len()];
+    let mut all: Vec<OverThreads> = Vec::new();
+    for (group, decision) in over.into_iter().enumerate() {
+        places[group] = decision.map(|decision| {
+            all.push(OverThreads { pairs: Vec::new(), decision });
+            all.len() - 1
+        });
+    }
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        pair.over = pair.over.and_then(|group| places[group]);
+        if let Some(over) = pair.over {
+            all[over].pairs.push(i);
+        }
+    }
+    all
+}
+
+/// Pairs of cases that somebody else chose, as one family: every answer is corrected for all of them,
 /// whatever their metrics. A pair without a ratio is left out.
 pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) -> Vec<Comparison> {
-    let mut floors: HashMap<&'static str, Option<NoiseFloor>> = HashMap::new();
-    for (metric, _, _) in asked {
-        floors.entry(metric).or_insert_with(|| noise_floor(run, cells, metric));
-    }
-    let pairs = in_parallel(asked, |(metric, a, b)| unjudged(run, cells, metric, (*a, *b)));
-    judged(run, pairs.into_iter().flatten().collect(), |metric| floors.get(metric).copied().flatten())
-}
-
-fn unjudged(run: &Run, cells: &Cells, metric: &'static str, (a, b): (usize, usize)) -> Option<Comparison> {
-    let (x, y) = cells.cell(a, metric).zip(cells.cell(b, metric))?;
-    let ratio = paired_ratio(&x.rounds.pairs(), &y.rounds.pairs(), run.record.spec.confidence)?;
-    Some(Comparison {
-        a,
-        b,
-        metric,
-        ratio,
-        p_adjusted: 1.0,
-        verdict: Verdict::Tie(TieReason::NotSignificant),
-    })
-}
-
-/// The verdicts of one family of pairs.
-fn judged(
-    run: &Run,
-    mut pairs: Vec<Comparison>,
-    floor: impl Fn(&'static str) -> Option<NoiseFloor>,
-) -> Vec<Comparison> {
-    let p: Vec<f64> = pairs.iter().map(|c| c.ratio.p).collect();
-    let alpha = 1.0 - run.record.spec.confidence;
-    for (pair, adjusted) in pairs.iter_mut().zip(benjamini_hochberg(&p)) {
-        pair.p_adjusted = adjusted;
-        pair.verdict = judge(&pair.ratio, adjusted, alpha, floor(pair.metric).as_ref());
-    }
-    pairs
-}
-
-fn judge(ratio: &RatioEstimate, p_adjusted: f64, alpha: f64, floor: Option<&NoiseFloor>) -> Verdict {
-    let e = &ratio.estimate;
-    let best_possible = smallest_p(e.n);
-    if best_possible >= alpha || (p_adjusted >= alpha && ratio.p <= best_possible) {
-        Verdict::Tie(TieReason::TooFewRounds)
-    } else if p_adjusted >= alpha {
-        Verdict::Tie(TieReason::NotSignificant)
-    } else if e.low <= 1.0 && e.high >= 1.0 {
-        Verdict::Tie(TieReason::IntervalIncludesOne)
-    } else if floor.is_some_and(|f| !f.exceeded_by(e.value)) {
-        Verdict::Tie(TieReason::BelowNoiseFloor)
-    } else if e.value < 1.0 {
-        Verdict::ALess
-    } else {
-        Verdict::BLess
-    }
+    let mut metrics = Numbers(HashMap::new());
+    let pools: Vec<usize> = asked.iter().map(|(metric, _, _)| metrics.of(*metric)).collect();
+    let asked: Vec<_> = asked.iter().copied().zip(pools).collect();
+    let asked = in_parallel(&asked, |((metric, a, b), pool)| ask(cells, metric, (*a, *b), *pool));
+    answered(run, asked.into_iter().flatten().collect()).0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::synthetic::{Synthetic, aa_cells};
-    use syscost_core::axis::Point;
     use syscost_core::stats::random::Random;
 
     const CPU: &str = "total_cpu_ns_per_byte";
@@ -195,25 +256,25 @@ mod tests {
         Comparisons::of(run, &Cells::of(run), &Groups::of(run, "mechanism"), CPU).unwrap()
     }
 
-    /// Nothing differs in these runs, so a run with any claim is a false alarm. Half of them have
-    /// a bias per case that only the noise floor knows about.
+    /// Nothing differs in these runs, so a run with any difference errs. Half of them have little noise, and few rounds.
     #[test]
     fn identical_mechanisms_are_rarely_told_apart() {
-        let biases: [fn(&mut Random) -> f64; 2] = [|_| 0.0, |r| 0.005 * r.normal()];
-        for (rounds, bias) in [(8, biases[0]), (12, biases[0]), (8, biases[1])] {
-            let run = Synthetic { twin_every: 6, rounds: 0, ..Default::default() }.run();
+        for (rounds, noise) in [(4, 0.005), (8, 0.02), (12, 0.05)] {
+            let run = Synthetic { rounds: 0, ..Default::default() }.run();
             let groups = Groups::of(&run, "mechanism");
             let mut random = Random::new(2024);
             let runs = 300;
-            let alarms = (0..runs)
+            let erred = (0..runs)
                 .filter(|_| {
-                    let cells = aa_cells(&run, CPU, rounds, &mut random, bias, 0.02);
+                    let cells = aa_cells(&run, CPU, rounds, &mut random, |_| 0.0, noise);
                     let all = Comparisons::of(&run, &cells, &groups, CPU).unwrap();
-                    assert_eq!(all.pairs.len(), 30);
-                    all.pairs.iter().any(|c| c.better(Better::Lower).is_some())
+                    assert_eq!((all.pairs.len(), all.over_threads.len()), (30, 15));
+                    let over =
+                        all.over_threads.iter().any(|o| better_side(&o.decision, Better::Lower).is_some());
+                    over || all.pairs.iter().any(|c| c.better(Better::Lower).is_some())
                 })
                 .count();
-            assert!(alarms * 100 < runs * 5, "{alarms} of {runs} runs of {rounds} rounds");
+            assert!(erred * 100 <= runs * 5, "{erred} of {runs} runs of {rounds} rounds");
         }
     }
 
@@ -223,63 +284,37 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_difference_is_claimed_with_its_size_and_only_that() {
-        let run = Synthetic { cost_ns: planted, rounds: 10, noise: 0.02, ..Default::default() }.run();
+    fn a_planted_difference_is_found_with_its_size_and_the_others_are_the_same() {
+        let run = Synthetic { cost_ns: planted, rounds: 10, noise: 0.005, ..Default::default() }.run();
         let all = compare(&run);
-        assert_eq!(all.floor.unwrap().twins, 5);
         for pair in &all.pairs {
             let name = |case: usize| run.case(case).unwrap().point.text_at("mechanism").unwrap();
             if name(pair.a) == "sendmsg" || name(pair.b) == "sendmsg" {
-                let winner = pair.better(Better::Lower).expect("20 % in 10 rounds of 2 % noise");
+                let winner = pair.better(Better::Lower).expect("20 % in 10 rounds of 0.5 % noise");
                 assert_eq!(name(winner), "sendmsg");
                 let loser = if winner == pair.a { pair.b } else { pair.a };
                 assert!(all.beats(winner, loser) && !all.beats(loser, winner));
                 assert!((pair.strength() - 0.223).abs() < 0.06);
+                let seen = pair.seen_from(winner);
+                assert!(seen.low < seen.value && seen.value < seen.high && seen.high < 1.0, "{seen:?}");
             } else {
-                assert!(matches!(pair.verdict, Verdict::Tie(_)), "{pair:?}");
+                assert!(all.same(pair.a, pair.b), "{pair:?}");
             }
+            assert!(all.over_threads[pair.over.unwrap()].pairs.len() == 2);
         }
     }
 
-    /// One pair of thirty differs: six rounds that agree have p = 0.03, which is not enough.
+    /// Two rounds of 3 % noise decide nothing, and how long it would take is said at the run's own pace.
     #[test]
-    fn agreement_that_rounds_cannot_prove_is_told_apart_from_noise() {
-        let one = |p: &Point| match (
-            p.text_at("mechanism").unwrap(),
-            p.int_at("message_bytes"),
-            p.int_at("threads"),
-        ) {
-            ("sendmsg", Some(64), Some(1)) => 500.0,
-            _ => 1000.0,
-        };
-        let run = Synthetic { cost_ns: one, rounds: 6, noise: 0.02, ..Default::default() }.run();
+    fn what_is_open_says_how_long_it_would_take() {
+        let small = |p: &Point| if p.text_at("mechanism") == Some("sendmsg") { 950.0 } else { 1000.0 };
+        let mut run = Synthetic { cost_ns: small, rounds: 3, ..Default::default() }.run();
+        run.record.elapsed_ns = 60_000_000_000;
         let all = compare(&run);
-        let pair = all.pairs.iter().max_by(|a, b| a.strength().total_cmp(&b.strength())).unwrap();
-        assert_eq!(pair.verdict, Verdict::Tie(TieReason::TooFewRounds), "{pair:?}");
-        assert!(all.pairs.iter().any(|c| c.verdict == Verdict::Tie(TieReason::NotSignificant)));
-    }
-
-    #[test]
-    fn few_rounds_claim_nothing() {
-        let run = Synthetic { cost_ns: planted, rounds: 5, noise: 0.001, ..Default::default() }.run();
-        assert!(compare(&run).pairs.iter().all(|c| c.verdict == Verdict::Tie(TieReason::TooFewRounds)));
-    }
-
-    #[test]
-    fn a_difference_below_the_floor_is_a_tie() {
-        let mut run = Synthetic { cost_ns: planted, rounds: 10, noise: 0.005, ..Default::default() }.run();
-        let twins: Vec<usize> =
-            run.record.plan.cases.iter().filter(|c| c.twin_of.is_some()).map(|c| c.index).collect();
-        for sample in run.samples.iter_mut().filter(|s| twins.contains(&s.case)) {
-            for side in ["sender_cpu_ns", "receiver_cpu_ns"] {
-                sample.quantities.insert(side.into(), sample.get(side).map(|ns| 1.4 * ns));
-            }
-        }
-        let all = compare(&run);
-        assert!(all.floor.unwrap().relative > 0.35);
-        let reasons: Vec<_> = all.pairs.iter().map(|c| c.verdict).collect();
-        assert!(reasons.contains(&Verdict::Tie(TieReason::BelowNoiseFloor)));
-        assert!(all.pairs.iter().all(|c| c.better(Better::Lower).is_none()));
+        let open: Vec<&Comparison> = all.pairs.iter().filter(|c| c.is_open()).collect();
+        assert!(open.len() > 20, "{}", open.len());
+        let minutes: Vec<f64> = open.iter().filter_map(|c| all.minutes_needed(&run, &c.decision)).collect();
+        assert!(minutes.len() > 20 && minutes.iter().all(|m| *m > 0.3), "{minutes:?}");
     }
 
     #[test]

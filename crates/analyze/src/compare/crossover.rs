@@ -1,9 +1,9 @@
 //! Where one value of an axis overtakes another along a second axis: the crossover.
 //!
 //! A crossover is an interval between two points that were measured, from the last place where one
-//! side is claimed to be better to the first where the other is; ties between them widen it. It is
-//! never finer than the grid, there may be several, and where none is found the reason is said.
-//! Pure: it reads claims, it makes none.
+//! side is significantly better to the first where the other is; places between that are the same or undecided widen it.
+//! It is never finer than the grid, there may be several, and where none is found the reason is said.
+//! Pure: it reads comparisons, it makes none.
 
 use crate::compare::Comparisons;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct CrossoverStep {
     pub at: u64,
     /// The two cases, in the order of the pair.
     pub cases: (usize, usize),
-    /// Who is claimed to be better there; `None` is a tie.
+    /// Who is significantly better there; `None`: neither.
     pub better: Option<PairSide>,
 }
 
@@ -100,9 +100,9 @@ fn outcome(steps: &[CrossoverStep]) -> CrossoverOutcome {
     if steps.len() < 2 {
         return CrossoverOutcome::TooFewPlaces;
     }
-    let claimed: Vec<(u64, PairSide)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
-    let Some((_, first)) = claimed.first().copied() else { return CrossoverOutcome::NeverDiffer };
-    let flips: Vec<Interval> = claimed
+    let differing: Vec<(u64, PairSide)> = steps.iter().filter_map(|s| Some((s.at, s.better?))).collect();
+    let Some((_, first)) = differing.first().copied() else { return CrossoverOutcome::NeverDiffer };
+    let flips: Vec<Interval> = differing
         .windows(2)
         .filter(|w| w[0].1 != w[1].1)
         .map(|w| Interval { low: w[0].0, high: w[1].0, below: w[0].1 })

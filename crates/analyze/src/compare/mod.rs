@@ -1,10 +1,10 @@
 //! Which of two cases costs less, who wins at a place, and where one overtakes another.
 
 pub mod groups;
-pub mod noise_floor;
 pub mod comparisons;
+pub mod identical;
 pub mod winners;
 pub mod crossover;
 pub mod study;
 
-pub use comparisons::{Comparison, Comparisons, TieReason, Verdict};
+pub use comparisons::{Comparison, Comparisons};

@@ -1,7 +1,7 @@
-//! Who is best at each point: the winner, or those that cannot be told apart.
+//! Who is best at each point: the winner, or those that nothing is significantly better than.
 //!
-//! A case wins when it is claimed to be better than every case that it may be compared with
-//! (see [`crate::compare`]). Otherwise the tie is the set of cases that none is claimed to beat.
+//! A case wins when it is significantly better than every case that it may be compared with (see [`crate::compare`]).
+//! Otherwise several are unbeaten: the same within the margin as the first of them, or undecided.
 //! What was skipped or failed is never a candidate: it is listed, not beaten.
 
 use crate::cells::Cells;
@@ -14,14 +14,27 @@ use syscost_experiment::run::Run;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Better than every other candidate, claimed.
+    /// Significantly better than every other candidate.
     Wins(usize),
-    /// Nothing is claimed to beat these.
-    Tied(Vec<usize>),
+    /// Nothing is significantly better than these, and all are the same within the margin as the first.
+    Same(Vec<usize>),
+    /// Nothing is significantly better than these, and more rounds may tell them apart.
+    Undecided(Vec<usize>),
     /// The only value of the axis that was measured here: best of one is no win.
     Alone(usize),
     /// Nothing was measured here.
     Nothing,
+}
+
+impl Outcome {
+    /// Those that something competes with and nothing is significantly better than, best median first.
+    pub fn unbeaten(&self) -> &[usize] {
+        match self {
+            Outcome::Wins(case) => std::slice::from_ref(case),
+            Outcome::Same(cases) | Outcome::Undecided(cases) => cases,
+            Outcome::Alone(_) | Outcome::Nothing => &[],
+        }
+    }
 }
 
 /// The best of one group of comparable cases.
@@ -99,10 +112,14 @@ fn outcome(
     if let Some(winner) = candidates.iter().find(wins) {
         return Outcome::Wins(*winner);
     }
-    let unbeaten = |case: &usize| !candidates.iter().any(|o| comparisons.beats(*o, *case));
-    let tied: Vec<usize> = candidates.iter().copied().filter(unbeaten).collect();
-    // Medians of paired ratios need not be transitive: in a circle nothing is unbeaten.
-    Outcome::Tied(if tied.is_empty() { candidates.to_vec() } else { tied })
+    let beaten = |case: &usize| candidates.iter().any(|o| comparisons.beats(*o, *case));
+    let mut unbeaten: Vec<usize> = candidates.iter().copied().filter(|case| !beaten(case)).collect();
+    // Paired ratios need not be transitive: in a circle nothing is unbeaten.
+    if unbeaten.is_empty() {
+        unbeaten = candidates.to_vec();
+    }
+    let same = unbeaten[1..].iter().all(|other| comparisons.same(unbeaten[0], *other));
+    if same && unbeaten.len() > 1 { Outcome::Same(unbeaten) } else { Outcome::Undecided(unbeaten) }
 }
 
 #[cfg(test)]
@@ -138,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn winners_and_ties_are_where_they_were_planted() {
+    fn winners_are_where_they_were_planted() {
         let run = planted().run();
         for metric in ["total_cpu_ns_per_byte", "throughput"] {
             let winners = best(&run, metric);
@@ -149,7 +166,7 @@ mod tests {
                         assert_eq!(name(&run, *case), "sendmsg");
                         assert!(w.shared.int_at("message_bytes").unwrap() >= 16384);
                     }
-                    Outcome::Tied(cases) => {
+                    Outcome::Same(cases) | Outcome::Undecided(cases) => {
                         assert!(w.shared.int_at("message_bytes").unwrap() < 16384, "{metric} {w:?}");
                         let mut names: Vec<_> = cases.iter().map(|c| name(&run, *c)).collect();
                         names.sort();
@@ -159,7 +176,10 @@ mod tests {
                 }
             }
         }
-        assert!(best(&run, "retransmits").iter().all(|w| matches!(w.outcome, Outcome::Tied(_))));
+        assert!(
+            best(&run, "retransmits").iter().all(|w| matches!(w.outcome, Outcome::Same(_))),
+            "none at all"
+        );
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! How a metric changes from the least to the most of something that is counted (threads, connections): for
 //! findings that ask what more of it does.
 //!
-//! It claims nothing: every comparison is one that [`crate::compare`] judged.
+//! Every comparison is one that [`crate::compare`] answered.
 
 use super::Evidence;
 use super::pairs::refs;
 use crate::Statement;
 use crate::compare::groups::{Group, Groups};
-use crate::compare::{Comparison, Comparisons, TieReason, Verdict};
+use crate::compare::{Comparison, Comparisons};
 use crate::words::{Words, and, count};
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
@@ -70,7 +70,7 @@ impl Along {
             let parts = self.parts(evidence, &words, &compared);
             if !parts.is_empty() {
                 let text = format!(
-                    "With the most {} instead of the fewest, {}: of {}, {}; no difference is claimed at the others.",
+                    "With the most {} instead of the fewest, {}: of {}, {}; no significant difference at the others.",
                     self.plural,
                     all.metric.title,
                     count(compared.len(), "combination"),
@@ -84,7 +84,7 @@ impl Along {
         }
         if !still.is_empty() {
             let text = format!(
-                "No difference between the fewest and the most {} is claimed in {}.",
+                "Between the fewest and the most {} no difference is significant in {}.",
                 self.plural,
                 and(&still)
             );
@@ -121,13 +121,12 @@ impl Along {
         [part("more", true), part("less", false)].into_iter().flatten().collect()
     }
 
-    /// How many of its comparisons could not be significant whatever they showed.
-    pub fn too_few_rounds(&self, all: &Comparisons) -> Option<String> {
-        let short = |pair: &&Comparison| pair.verdict == Verdict::Tie(TieReason::TooFewRounds);
-        let short = all.pairs.iter().filter(short).count();
-        (short > 0).then(|| {
+    /// How many of its comparisons more rounds may decide.
+    pub fn undecided(&self, all: &Comparisons) -> Option<String> {
+        let open = all.pairs.iter().filter(|pair| pair.is_open()).count();
+        (open > 0).then(|| {
             format!(
-                "of {} of numbers of {} {short} could not be claimed whatever they showed, for want of rounds",
+                "{open} of {} of numbers of {} are undecided",
                 count(all.pairs.len(), "comparison"),
                 self.plural
             )

@@ -1,5 +1,5 @@
 //! Which cache level's misses fall most, and between which mechanisms? Misses per message of ways on the
-//! same place, compared like every other metric; of what is claimed, the largest ratio of each level.
+//! same place, compared like every other metric; of what is significant, the largest ratio of each level.
 //!
 //! Needs hardware counters, which most virtual machines do not have: then there is no answer, and no guess.
 
@@ -72,10 +72,10 @@ fn uncounted(evidence: &Evidence<'_>) -> Answer {
     }
 }
 
-/// The claimed difference with the largest ratio.
+/// The significant difference with the largest ratio.
 fn most(all: &Comparisons) -> Option<&Comparison> {
-    let claimed = all.pairs.iter().filter(|pair| pair.better(Better::Lower).is_some());
-    claimed.max_by(|a, b| a.strength().total_cmp(&b.strength()))
+    let differing = all.pairs.iter().filter(|pair| pair.better(Better::Lower).is_some());
+    differing.max_by(|a, b| a.strength().total_cmp(&b.strength()))
 }
 
 /// From whom to whom misses fall, at which place, and how much.
@@ -115,7 +115,7 @@ fn none(level: &str, all: &Comparisons) -> Statement {
         .map(|case| CellRef { case, metric: all.metric.id })
         .collect();
     let text = format!(
-        "In misses of {level} no difference is claimed between any of {}.",
+        "In misses of {level} no difference is significant between any of {}.",
         count(all.pairs.len(), "compared pair")
     );
     Statement { text, cells: cells.into_iter().collect() }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(statements[0].cells.len(), 2);
         assert_eq!(
             statements[1].text,
-            "In misses of the last-level cache no difference is claimed between any of 30 compared pairs."
+            "In misses of the last-level cache no difference is significant between any of 30 compared pairs."
         );
         assert!(caveats[1].contains("the processor's general event were not counted"), "{caveats:?}");
     }

@@ -51,7 +51,7 @@ impl Finding for Connections {
                 .to_string(),
         ];
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
-        caveats.extend(speed.and_then(|all| ALONG.too_few_rounds(&all)));
+        caveats.extend(speed.and_then(|all| ALONG.undecided(&all)));
         Answer::Found { statements, caveats }
     }
 }

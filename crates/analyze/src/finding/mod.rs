@@ -2,8 +2,8 @@
 //!
 //! A finding has a question that a reader would ask and an answer made of statements, each with the
 //! cells it stands on; or it says why this run cannot answer it, and which command's run could. It
-//! computes from cells, claims and audits that others made ([`Evidence`]); it measures nothing, and
-//! it claims a difference only where [`crate::compare`] does.
+//! computes from cells, comparisons and audits that others made ([`Evidence`]); it measures nothing, and
+//! it tells of a difference only where [`crate::compare`] does.
 
 use crate::cells::Cells;
 use crate::compare::groups::Groups;

@@ -2,7 +2,7 @@
 //! nothing to copy, and what every further byte saves or costs against a way that copies.
 //!
 //! Both are differences of CPU time, paired by round, with their interval; neither is told where the
-//! comparison at that place is not claimed. Two sizes make a straight line, which is said.
+//! comparison at that place is not significant. Two sizes make a straight line, which is said.
 
 use super::pairs::{self, Pair};
 use super::{Answer, Evidence, Finding, Question};
@@ -68,7 +68,7 @@ impl PriceTeller<'_> {
         told.into_iter().chain(per_byte).collect()
     }
 
-    /// What it costs more per message at the smallest size, where that is claimed.
+    /// What it costs more per message at the smallest size, where that is significant.
     fn fixed(&self, pair: &Pair<'_>, step: &CrossoverStep) -> Option<(Statement, Estimate)> {
         if pair.better(step) != Some(false) {
             return None;
@@ -104,14 +104,14 @@ impl PriceTeller<'_> {
         let mut cells: Vec<CellRef> =
             parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
         let interval = self.interval(&more);
-        let claimed = pair.better(large).is_some();
+        let differs = pair.better(large).is_some();
         let with = format!("with {our} than with {their} ({interval})");
-        let says = if more.low > 0.0 && claimed {
+        let says = if more.low > 0.0 && differs {
             format!("grows by {} more {with}: the more bytes, the worse it is", more.unit.format(more.value))
-        } else if more.high < 0.0 && claimed {
+        } else if more.high < 0.0 && differs {
             format!("grows by {} less {with}{}", more.unit.format(-more.value), self.covered(fixed, &more))
         } else {
-            format!("grows neither more nor less {with}, as far as can be claimed")
+            format!("grows neither more nor less {with}, as far as rounds show")
         };
         let (why, audit) = self.why(our_large);
         cells.extend(audit);

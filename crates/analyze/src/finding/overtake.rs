@@ -1,6 +1,6 @@
 //! From which size does one class of mechanisms beat two-copy? What the two questions that ask so share.
 //!
-//! It reads the crossovers that [`crate::compare::crossover`] made of claims, and claims nothing itself: an
+//! It reads the crossovers that [`crate::compare::crossover`] made, and compares nothing itself: an
 //! answer is an interval between two tested sizes, a set of them, or none, for every pair of mechanisms
 //! that differ in nothing else, by every headline metric. Places with the same answer are told together.
 
@@ -50,7 +50,7 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
     }
     statements.extend(copied_after_all(evidence, &lines));
     let caveats = vec![
-        "a crossover is no finer than the sizes that were run, and is only claimed where one is better on each side."
+        "a crossover is no finer than the sizes that were run, and is only told where one is significantly better on each side."
             .to_string(),
     ];
     Answer::Found { statements, caveats }
@@ -118,7 +118,7 @@ impl ChallengerLine<'_> {
         }
     }
 
-    /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is claimed at 1 KiB`
+    /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is significant at 1 KiB`
     fn detail(&self, words: &Words) -> String {
         let theirs = words.name(self.pair.theirs(), RIVALS.id, &self.pair.line.held());
         let at = |who: Option<bool>| {
@@ -130,7 +130,7 @@ impl ChallengerLine<'_> {
         };
         let own = at(Some(true)).map(|sizes| format!("it is better at {sizes}"));
         let other = at(Some(false)).map(|sizes| format!("{theirs} is better at {sizes}"));
-        let none = at(None).map(|sizes| format!("no difference is claimed at {sizes}"));
+        let none = at(None).map(|sizes| format!("no difference is significant at {sizes}"));
         and(&[own, other, none].into_iter().flatten().collect::<Vec<_>>())
     }
 

@@ -1,7 +1,7 @@
 //! Two ways beside each other over the tested places, for findings that ask what one of them changed:
-//! where a difference is claimed, how large it is, and what the counts of both are.
+//! where a difference is significant, how large it is, and what the counts of both are.
 //!
-//! It claims nothing: every comparison is one that [`crate::compare`] judged.
+//! Every comparison is one that [`crate::compare`] answered.
 
 use crate::CellRef;
 use crate::compare::crossover::{Crossover, CrossoverStep, PairSide};
@@ -42,7 +42,7 @@ impl<'a> Pair<'a> {
         if self.side == PairSide::A { step.cases } else { (step.cases.1, step.cases.0) }
     }
 
-    /// Is ours claimed to be better there? `None`: neither.
+    /// Is ours significantly better there? `None`: neither.
     pub fn better(&self, step: &CrossoverStep) -> Option<bool> {
         step.better.map(|side| side == self.side)
     }

@@ -1,8 +1,8 @@
 //! How do threads interact with cache misses and context switches: where does scaling stop, and what is
-//! the limiter? Thread counts of the same case are compared like mechanisms are: paired by round, beyond
-//! the noise floor, corrected over every pair of the metric.
+//! the limiter? Thread counts of the same case are compared like mechanisms are: paired by round, corrected over every
+//! pair of the metric.
 //!
-//! Scaling stops at the smallest tested count that no larger one is claimed to beat in throughput.
+//! Scaling stops at the smallest tested count that no larger one significantly beats in throughput.
 
 use super::along::{Along, SPEED};
 use super::pairs::refs;
@@ -62,7 +62,7 @@ impl Finding for Threads {
         statements.extend(limiters(evidence, &lines));
         let cases = lines.iter().map(|line| line.cases.as_slice());
         statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
-        Answer::Found { statements, caveats: ALONG.too_few_rounds(&speed).into_iter().collect() }
+        Answer::Found { statements, caveats: ALONG.undecided(&speed).into_iter().collect() }
     }
 }
 
@@ -72,7 +72,7 @@ struct ThreadLine {
     threads: Vec<u64>,
     /// Where scaling stops, in those.
     stop: usize,
-    /// The first larger count that is claimed to be slower than there.
+    /// The first larger count that is significantly slower than there.
     slower: Option<usize>,
 }
 
@@ -98,14 +98,14 @@ fn stops(lines: &[ThreadLine]) -> Vec<Statement> {
         let more = if falls == 0 {
             String::new()
         } else {
-            format!("; in {falls} of them more threads are claimed to be slower")
+            format!("; in {falls} of them more threads are significantly slower")
         };
         let text = match last {
             true => {
                 format!("In {} of {of} throughput rises up to {at}, the most that was tested.", found.len())
             }
             false => format!(
-                "In {} of {of} scaling stops at {at}: no larger count is claimed to have more throughput{more}.",
+                "In {} of {of} scaling stops at {at}: no larger count has significantly more throughput{more}.",
                 found.len()
             ),
         };
@@ -115,7 +115,7 @@ fn stops(lines: &[ThreadLine]) -> Vec<Statement> {
     by_count.iter().map(tell).collect()
 }
 
-/// The largest claimed gain up to where scaling stops, and the largest claimed loss beyond.
+/// The largest significant gain up to where scaling stops, and the largest loss beyond.
 fn largest(
     evidence: &Evidence<'_>,
     words: &Words,
@@ -244,7 +244,7 @@ mod tests {
         let told = told(&run);
         let stop =
             with(&told, "In 4 of 4 combinations of mechanism, size and path scaling stops at 4 threads");
-        assert!(stop.text.ends_with("in 2 of them more threads are claimed to be slower."), "{}", stop.text);
+        assert!(stop.text.ends_with("in 2 of them more threads are significantly slower."), "{}", stop.text);
         assert_eq!(stop.cells.len(), 16);
         let gain = with(&told, "The largest gain of more threads is that of ");
         assert!(gain.text.contains("as much throughput with 4 threads as with 1 thread ("), "{}", gain.text);
@@ -267,7 +267,7 @@ mod tests {
             &all,
             "In 4 of 4 combinations of mechanism, size and path throughput rises up to 8 threads, the most",
         );
-        with(&all, "No difference between the fewest and the most threads is claimed in CPU per byte.");
+        with(&all, "Between the fewest and the most threads no difference is significant in CPU per byte.");
         let shared = told(&planted(|p| 1000.0 * p.int_at("threads").unwrap() as f64));
         with(
             &shared,

@@ -18,7 +18,7 @@ pub struct CurveLine {
     pub points: Vec<(f64, Estimate, CellRef)>,
 }
 
-/// The cases of a drawing; a case that repeats another for the noise floor is none of them.
+/// The cases of a drawing; a twin is none of them.
 pub fn cases<'a>(cases: impl Iterator<Item = &'a Case>, probe: &str, drawing: &Drawing) -> Vec<&'a Case> {
     let belongs = |c: &&Case| c.probe == probe && c.twin_of.is_none() && (drawing.includes)(&c.point);
     cases.filter(belongs).collect()

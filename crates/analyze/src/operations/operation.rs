@@ -77,7 +77,7 @@ pub fn headline(probe: &dyn Probe) -> Option<Metric> {
     probe.metrics().into_iter().find(|m| m.id == id)
 }
 
-/// Every case that its probe calls a row, in plan order; no repeats that measure the noise floor.
+/// Every case that its probe calls a row, in plan order; no twins.
 pub fn operations(run: &Run, cells: &Cells) -> Vec<Operation> {
     let predictions: BTreeMap<usize, &Prediction> =
         run.record.predictions.iter().rev().map(|p| (p.case, p)).collect();

@@ -3,7 +3,7 @@
 //! At each place the best way that hands several messages to the kernel in a call is held against the
 //! best that hands it one, and that against plain send (or, where it is plain send, the next best
 //! mechanism): what batching changes beside what choosing a mechanism changes. Pure: it reads the
-//! claims of the ways' comparisons (see [`crate::compare`]), it makes none.
+//! the ways' comparisons (see [`crate::compare`]), it makes none.
 
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::Winner;
@@ -23,7 +23,7 @@ pub struct Batching {
     /// The best way with several messages per call, and its gain over the best with one.
     pub batched: usize,
     pub gain: Gain,
-    /// Is the best with one message per call claimed to be better?
+    /// Is the best with one message per call significantly better?
     pub costs: bool,
     /// What choosing among mechanisms with one message per call changes: the best of them, over plain
     /// send or the next best; `None` where there is one only.
@@ -31,10 +31,10 @@ pub struct Batching {
 }
 
 impl Batching {
-    /// Is batching claimed to help, by more than choosing a mechanism does?
+    /// Does batching help significantly, by more than choosing a mechanism does?
     pub fn is_the_answer(&self) -> bool {
         let chosen = self.mechanisms.as_ref().map_or(1.0, |gain| gain.ratio.value);
-        self.gain.claimed && self.gain.ratio.value > chosen
+        self.gain.significant && self.gain.ratio.value > chosen
     }
 
     fn cases(&self) -> Vec<usize> {
@@ -91,7 +91,7 @@ fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching
             tell(namer, strongest)
         ));
     }
-    let (helps, rest): (Vec<&Batching>, Vec<&Batching>) = rest.into_iter().partition(|b| b.gain.claimed);
+    let (helps, rest): (Vec<&Batching>, Vec<&Batching>) = rest.into_iter().partition(|b| b.gain.significant);
     if let Some(strongest) = strongest(&helps) {
         parts.push(format!(
             "At {}{with} batching helps {title}, and choosing the mechanism changes more: {}.",
@@ -102,12 +102,15 @@ fn statement(namer: &Namer, study: &Study, line: &Point, mut found: Vec<Batching
     let (costs, open): (Vec<&Batching>, Vec<&Batching>) = rest.into_iter().partition(|b| b.costs);
     if !costs.is_empty() {
         parts.push(format!(
-            "At {}{with} one message per call is claimed to be better in {title} than any batch.",
+            "At {}{with} one message per call is significantly better in {title} than any batch.",
             sizes(namer, &costs)
         ));
     }
     if !open.is_empty() {
-        parts.push(format!("At {}{with} batching is not claimed to change {title}.", sizes(namer, &open)));
+        parts.push(format!(
+            "At {}{with} batching does not change {title} significantly.",
+            sizes(namer, &open)
+        ));
     }
     if !answer.is_empty() || !helps.is_empty() {
         parts.push(
@@ -150,7 +153,7 @@ fn tell(namer: &Namer, b: &Batching) -> String {
             "{text}; choosing that one rather than {} changes {}{}",
             namer.name(gain.over),
             namer.words.factor(&gain.ratio),
-            if gain.claimed { "" } else { ", which is not claimed to be a difference" }
+            if gain.significant { "" } else { ", which is not significant" }
         ),
         None => text,
     }
@@ -198,7 +201,7 @@ mod tests {
             )
         );
         assert!(
-            text.contains("At 1 MiB with 1 thread batching is not claimed to change CPU per byte."),
+            text.contains("At 1 MiB with 1 thread batching does not change CPU per byte significantly."),
             "{text}"
         );
         assert_eq!(told[0].cells.len(), 9);
@@ -209,7 +212,7 @@ mod tests {
         let (run, same) = found(|_| 1000.0);
         assert!(same.iter().all(|b| !b.is_the_answer() && !b.costs), "{same:?}");
         let told = statements(&run, &Analysis::of(&run).ways[0]);
-        assert!(told.iter().all(|s| s.text.contains("is not claimed to change")), "{told:?}");
+        assert!(told.iter().all(|s| s.text.contains("does not change")), "{told:?}");
         let single = Synthetic { rounds: 8, ..Default::default() }.run();
         assert!(batching(&single, &Analysis::of(&single).ways[0]).is_empty());
     }
@@ -219,6 +222,6 @@ mod tests {
         let (run, worse) = found(|p| if mechanism::per_call(p) > 1 { 2000.0 } else { 1000.0 });
         assert!(worse.iter().all(|b| b.costs));
         let told = statements(&run, &Analysis::of(&run).ways[0]);
-        assert!(told[0].text.contains("one message per call is claimed to be better"), "{told:?}");
+        assert!(told[0].text.contains("one message per call is significantly better"), "{told:?}");
     }
 }

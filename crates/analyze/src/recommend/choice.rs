@@ -1,12 +1,12 @@
 //! What to use at a few sizes, how much better it is, and how sure that is.
 //!
 //! The ways of doing one thing (see [`crate::compare::groups`]) that were measured at a place compete: the one
-//! that is claimed to be better than every other is the answer; else those that nothing is claimed to
-//! beat are, the best median first. Nothing here compares: it reads claims.
+//! that is significantly better than every other is the answer; else those that nothing is significantly better
+//! than are, the best median first. Nothing here compares.
 
+use crate::compare::Comparisons;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::{Outcome, Winner};
-use crate::compare::{Comparisons, TieReason, Verdict};
 use crate::words::{Words, and};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
@@ -19,25 +19,25 @@ use syscost_measure::probe::transfer::axes::THREADS;
 
 /// The sizes that an engineer asks about; the nearest measured ones are answered.
 pub const TYPICAL: [u64; 3] = [1 << 10, 16 << 10, 1 << 20];
-/// Names of ways that cannot be told apart, in one sentence.
+/// Ways named in one sentence.
 const NAMES: usize = 3;
 
-/// How many times better one way is than another, which is claimed or not.
+/// How many times better one way is than another, significantly or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
     pub over: usize,
     pub ratio: Estimate,
-    pub claimed: bool,
+    pub significant: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sure {
-    /// Better than every other way here, beyond chance and the noise floor.
-    Claimed,
-    /// Not told apart from the ways that tie with it.
-    Tied,
-    /// No difference could be claimed after so few rounds, whatever its size.
-    TooFewRounds,
+    /// Significantly better than every other way here.
+    Best,
+    /// The same within the margin as the other unbeaten ways.
+    Same,
+    /// More rounds may tell it apart from the other unbeaten ways.
+    Undecided,
     /// Nothing to compare it with.
     Alone,
 }
@@ -50,10 +50,10 @@ pub struct Choice {
     /// What was given: size, threads, path.
     pub place: Point,
     pub best: usize,
-    /// Those that cannot be told apart from it.
-    pub tied: Vec<usize>,
+    /// Those that nothing is significantly better than either.
+    pub unbeaten: Vec<usize>,
     pub sure: Sure,
-    /// The best of those that are neither.
+    /// The best of those that are beaten.
     pub next: Option<Gain>,
     /// One contiguous buffer by one plain call; `None` where that is the best itself, or was not measured.
     pub plain: Option<Gain>,
@@ -67,32 +67,26 @@ pub struct Choice {
 pub fn gain(comparisons: &Comparisons, case: usize, other: usize) -> Option<Gain> {
     let pair = comparisons.between(case, other)?;
     let seen_from = if comparisons.metric.better == Better::Higher { case } else { other };
-    let claimed = comparisons.beats(case, other);
-    Some(Gain { over: other, ratio: pair.seen_from(seen_from), claimed })
+    let significant = comparisons.beats(case, other);
+    Some(Gain { over: other, ratio: pair.seen_from(seen_from), significant })
 }
 
 /// The answer at the place of a winner; `None` where nothing was measured.
 pub fn choice(run: &Run, study: &Study, winner: &Winner) -> Option<Choice> {
     let comparisons = &study.comparisons;
     let best = *winner.candidates.first()?;
-    let (best, tied) = match &winner.outcome {
-        Outcome::Wins(case) | Outcome::Alone(case) => (*case, Vec::new()),
-        Outcome::Tied(cases) => (*cases.first()?, cases[1..].to_vec()),
-        Outcome::Nothing => (best, Vec::new()),
+    let (best, sure) = match &winner.outcome {
+        Outcome::Wins(case) => (*case, Sure::Best),
+        Outcome::Same(cases) => (*cases.first()?, Sure::Same),
+        Outcome::Undecided(cases) => (*cases.first()?, Sure::Undecided),
+        Outcome::Alone(case) => (*case, Sure::Alone),
+        Outcome::Nothing => (best, Sure::Alone),
     };
     let others: Vec<usize> = winner.candidates.iter().copied().filter(|c| *c != best).collect();
     let pairs = || others.iter().filter_map(|other| comparisons.between(best, *other));
-    let few = |other: &usize| {
-        let pair = comparisons.between(best, *other);
-        pair.is_none_or(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds))
-    };
-    let sure = match &winner.outcome {
-        Outcome::Alone(_) | Outcome::Nothing => Sure::Alone,
-        Outcome::Wins(_) => Sure::Claimed,
-        Outcome::Tied(_) if tied.iter().all(few) => Sure::TooFewRounds,
-        Outcome::Tied(_) => Sure::Tied,
-    };
-    let next = others.iter().find(|c| !tied.contains(c));
+    let unbeaten: Vec<usize> =
+        winner.outcome.unbeaten().iter().copied().filter(|case| *case != best).collect();
+    let next = others.iter().find(|c| !unbeaten.contains(c));
     let plain = plainest(run, &winner.probe, &winner.candidates).filter(|case| *case != best);
     Some(Choice {
         metric: comparisons.metric.id,
@@ -103,8 +97,8 @@ pub fn choice(run: &Run, study: &Study, winner: &Winner) -> Option<Choice> {
         next: next.and_then(|other| gain(comparisons, best, *other)),
         plain: plain.and_then(|other| gain(comparisons, best, other)),
         ways: winner.candidates.len(),
-        rounds: pairs().map(|p| p.ratio.estimate.n).max().unwrap_or(0),
-        tied,
+        rounds: pairs().map(|p| p.decision.rounds).max().unwrap_or(0),
+        unbeaten,
     })
 }
 
@@ -209,25 +203,26 @@ mod tests {
         let name = |case: usize| run.case(case).unwrap().point.text_at("mechanism").unwrap();
         for choice in &choices {
             if choice.place.int_at("message_bytes") == Some(2048) {
-                assert_eq!((choice.sure, choice.tied.len()), (Sure::Tied, 1), "{choice:?}");
+                assert!(choice.unbeaten.len() == 1 && choice.sure != Sure::Best, "{choice:?}");
                 let next = choice.next.as_ref().unwrap();
-                assert_eq!((name(next.over), next.claimed), ("pack_send", true));
+                assert_eq!((name(next.over), next.significant), ("pack_send", true));
                 assert!((next.ratio.value - 1.5).abs() < 0.1, "{next:?}");
             } else {
-                assert_eq!((choice.sure, name(choice.best)), (Sure::Claimed, "sendmsg"));
+                assert_eq!((choice.sure, name(choice.best)), (Sure::Best, "sendmsg"));
                 let plain = choice.plain.as_ref().unwrap();
-                assert!(plain.claimed && name(plain.over) == "send");
+                assert!(plain.significant && name(plain.over) == "send");
                 assert!((plain.ratio.value - 2.0).abs() < 0.1 && plain.ratio.low > 1.8, "{plain:?}");
             }
         }
     }
 
     #[test]
-    fn identical_ways_and_few_rounds_give_no_claim() {
+    fn identical_ways_and_single_rounds_have_no_best() {
         let (_, same) = answers(Synthetic { rounds: 12, cost_ns: |_| 1000.0, ..Default::default() });
-        assert!(same.iter().all(|c| c.sure == Sure::Tied && c.next.as_ref().is_none_or(|n| !n.claimed)));
-        let (_, few) = answers(Synthetic { rounds: 4, cost_ns: cost, ..Default::default() });
-        assert!(few.iter().all(|c| c.sure == Sure::TooFewRounds), "{few:?}");
+        assert!(same.iter().all(|c| matches!(c.sure, Sure::Same | Sure::Undecided)
+            && c.next.as_ref().is_none_or(|n| !n.significant)));
+        let (_, one) = answers(Synthetic { rounds: 1, cost_ns: cost, ..Default::default() });
+        assert!(one.iter().all(|c| c.sure == Sure::Undecided), "{one:?}");
         let (_, none) = answers(Synthetic { rounds: 0, ..Default::default() });
         assert!(none.is_empty());
     }

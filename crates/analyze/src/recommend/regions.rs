@@ -3,12 +3,11 @@
 //! The tested places fall into ranges: a range takes the ways that nothing is significantly better than at any of its
 //! places (a way that was not measured at a place is not beaten there), and it ends where no such way is left.
 //! One recommendation holds over every thread count; where no way does, each count has its own. The border between
-//! two ranges lies between two tested values, never finer. Pure: it reads claims (see
+//! two ranges lies between two tested values, never finer. Pure: it reads comparisons (see
 //! [`crate::compare::winners`]), it makes none.
 
 use crate::compare::study::Study;
 use crate::compare::winners::{Outcome, Winner};
-use crate::compare::{TieReason, Verdict};
 use crate::recommend::choice::{Gain, Namer, gain};
 use crate::words::{Words, count};
 use crate::{CellRef, Statement};
@@ -36,7 +35,7 @@ pub struct RegionStep<'s> {
 
 impl RegionStep<'_> {
     /// The way that is significantly better than every other here.
-    pub fn claimed(&self) -> Option<&RegionWay> {
+    pub fn significant(&self) -> Option<&RegionWay> {
         match self.winner.outcome {
             Outcome::Wins(_) => self.good.first(),
             _ => None,
@@ -78,11 +77,10 @@ pub fn lines<'s>(run: &Run, study: &'s Study, along: &str) -> Vec<RegionLine<'s>
     let mut lines: BTreeMap<(&str, Point), Vec<RegionStep>> = BTreeMap::new();
     for winner in &study.winners {
         let Some(at) = winner.shared.int_at(along) else { continue };
-        let good: &[usize] = match &winner.outcome {
-            Outcome::Wins(case) => std::slice::from_ref(case),
-            Outcome::Tied(cases) => cases,
-            Outcome::Alone(_) | Outcome::Nothing => continue,
-        };
+        let good = winner.outcome.unbeaten();
+        if good.is_empty() {
+            continue;
+        }
         let way = |case: &usize| way(run, winner, *case);
         let step = RegionStep {
             at,
@@ -132,7 +130,7 @@ pub fn ranges<'l>(lines: &[&'l RegionLine]) -> Vec<Range<'l>> {
         ranges.push(Range { from: at, to: at, ways, steps });
     }
     for Range { ways, steps, .. } in &mut ranges {
-        let wins = |way: &RegionWay| steps.iter().filter(|s| s.claimed() == Some(way)).count();
+        let wins = |way: &RegionWay| steps.iter().filter(|s| s.significant() == Some(way)).count();
         let leads =
             |way: &RegionWay| steps.iter().filter(|s| s.measured.first().map(|m| &m.0) == Some(way)).count();
         ways.sort_by_key(|way| std::cmp::Reverse((wins(way), leads(way))));
@@ -151,7 +149,7 @@ impl Range<'_> {
                 None => !step.good.contains(other),
             };
             let (_, other) = step.measured.iter().find(beaten)?;
-            let gain = gain(&study.comparisons, case, *other).filter(|gain| gain.claimed)?;
+            let gain = gain(&study.comparisons, case, *other).filter(|gain| gain.significant)?;
             Some((*step, case, gain))
         });
         claimed.max_by(|a, b| a.2.ratio.value.total_cmp(&b.2.ratio.value))
@@ -241,15 +239,10 @@ impl Recommendation<'_> {
             scope = format!("{scope} at every thread count").trim_start().to_string();
         }
         let places = count(self.steps().count(), "point");
-        let wins = self.steps().filter(|step| step.claimed().is_some()).count();
+        let wins = self.steps().filter(|step| step.significant().is_some()).count();
         let mut text = if self.steps().all(|step| step.good.len() == step.measured.len()) {
-            let few = comparisons.pairs.iter().all(|p| p.verdict == Verdict::Tie(TieReason::TooFewRounds));
-            let rounds = comparisons.pairs.iter().map(|pair| pair.ratio.estimate.n).max().unwrap_or(0);
-            let why = format!(
-                ": with {} no difference could be significant; give the run more time",
-                count(rounds as usize, "round")
-            );
-            let why = if few { why } else { String::new() };
+            let same = self.steps().all(|step| matches!(step.winner.outcome, Outcome::Same(_)));
+            let why = if same { ": all are the same within 3 %" } else { "; give the run more time" };
             format!("For {title} {scope}, nothing was significantly better at any of {places}{why}.")
         } else {
             let parts: Vec<String> = (0..self.ranges.len()).map(|at| self.part(namer, along, at)).collect();
@@ -279,11 +272,16 @@ impl Recommendation<'_> {
         };
         let cases = range.ways.iter().filter_map(|way| range.steps.iter().find_map(|step| step.case(way)));
         let mut names: Vec<String> = cases.take(NAMES).map(|case| namer.name(case)).collect();
-        let undecided = if names.len() > 1 { " (undecided)" } else { "" };
+        let same = range.steps.iter().all(|step| matches!(step.winner.outcome, Outcome::Same(_)));
+        let open = match (names.len() > 1, same) {
+            (false, _) => "",
+            (true, true) => " (the same within 3 %)",
+            (true, false) => " (undecided)",
+        };
         if range.ways.len() > NAMES {
             names.push(format!("{} more", range.ways.len() - NAMES));
         }
-        let text = format!("{place} use {}{undecided}", names.join(" or "));
+        let text = format!("{place} use {}{open}", names.join(" or "));
         let next = before.and_then(|before| range.gain(self.study, before.ways.first()));
         let Some((step, case, gain)) = next.or_else(|| range.gain(self.study, None)) else { return text };
         let metric = self.study.comparisons.metric.id;

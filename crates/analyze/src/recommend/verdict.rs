@@ -1,19 +1,22 @@
-//! What stands behind a recommendation ([`super::regions`]): how many differences are claimed and how large they
-//! are, what the kernel said of zero-copy, and what limits it.
+//! What stands behind a recommendation ([`super::regions`]): how many pairs differ, by how much, how many are the same
+//! or open, what the kernel said of zero-copy, and what limits it.
 //!
-//! Sentences are made from claims (see [`crate::compare`]), never from medians alone, and each names
+//! Sentences are made from comparisons (see [`crate::compare`]), never from medians alone, and each names
 //! the cells it stands on.
 
 use crate::cells::Cells;
+use crate::compare::identical::Identical;
 use crate::compare::study::Study;
 use crate::compare::winners::{Outcome, Winner};
-use crate::compare::{Comparison, Comparisons, TieReason, Verdict};
+use crate::compare::{Comparison, Comparisons};
 use crate::copies::zero_copy;
 use crate::limits::limiter::{self, Limiter};
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::axis::Value;
+use syscost_core::decide::{Decision, Verdict};
+use syscost_core::units::significant;
 use syscost_experiment::run::Run;
 
 /// The statements of the verdict, most important first.
@@ -32,10 +35,10 @@ pub fn verdict(run: &Run, cells: &Cells, studies: &[Study], limiters: &[Limiter]
     statements
 }
 
-/// What is claimed in one metric: the largest difference, and how many there are.
+/// What is known in one metric: the largest difference, and how many there are.
 pub fn of_study(run: &Run, cells: &Cells, words: &Words, study: &Study) -> Vec<Statement> {
     let teller = StudyTeller { run, cells, words, study };
-    [teller.alone(), teller.largest_effect(), teller.claims()].into_iter().flatten().collect()
+    [teller.alone(), teller.largest_effect(), teller.answers()].into_iter().flatten().collect()
 }
 
 struct StudyTeller<'a> {
@@ -87,15 +90,16 @@ impl StudyTeller<'_> {
         Some(Statement { text, cells: cases.iter().map(|c| self.cell(*c)).collect() })
     }
 
-    /// The largest difference that is claimed, where several are.
+    /// The largest significant difference, where there are several.
     fn largest_effect(&self) -> Option<Statement> {
         let better = self.comparisons().metric.better;
-        let claimed: Vec<(&Comparison, usize)> =
+        let differing: Vec<(&Comparison, usize)> =
             self.comparisons().pairs.iter().filter_map(|c| Some((c, c.better(better)?))).collect();
-        if claimed.len() < 2 {
+        if differing.len() < 2 {
             return None;
         }
-        let (pair, winner) = claimed.into_iter().max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
+        let (pair, winner) =
+            differing.into_iter().max_by(|a, b| a.0.strength().total_cmp(&b.0.strength()))?;
         let loser = if winner == pair.a { pair.b } else { pair.a };
         let estimate = &self.cells.cell(winner, pair.metric)?.estimate;
         let ratio = pair.seen_from(winner);
@@ -113,36 +117,67 @@ impl StudyTeller<'_> {
         Some(Statement { text, cells: vec![self.cell(winner), self.cell(loser)] })
     }
 
-    /// How many of the pairs differ, and the noise floor that was asked of them.
-    fn claims(&self) -> Option<Statement> {
-        let all = &self.comparisons().pairs;
-        let first = all.first()?;
-        let better = self.comparisons().metric.better;
-        let claimed: Vec<&Comparison> = all.iter().filter(|c| c.better(better).is_some()).collect();
-        let floor = match self.comparisons().floor {
-            Some(floor) => format!(
-                "identical cases differ by up to {} here: {}, {} each",
-                words::percent(floor.relative),
-                count(floor.twins as usize, "twin"),
-                count(floor.rounds as usize, "round")
-            ),
-            None => "the noise floor was not measured".into(),
-        };
-        let short = all.iter().filter(|c| c.verdict == Verdict::Tie(TieReason::TooFewRounds)).count();
-        let more = match short {
+    /// How many pairs differ, are the same or are open: over threads where threads vary, and by point.
+    fn answers(&self) -> Option<Statement> {
+        let all = self.comparisons();
+        let first = all.pairs.first()?;
+        let by_point: Vec<&Decision> = all.pairs.iter().map(|pair| &pair.decision).collect();
+        let over: Vec<&Decision> = all.over_threads.iter().map(|over| &over.decision).collect();
+        let over_threads = match over.len() {
             0 => String::new(),
-            n => format!(", {n} of them for want of rounds"),
+            _ => format!(" Over thread counts: {}.", self.tally(&over)),
         };
-        let text = format!(
-            "In {}, {} of {} differ by more than chance and the noise floor; the others are ties{more} ({floor}).",
-            self.title(),
-            claimed.len(),
-            count(all.len(), "compared pair"),
-        );
-        let shown = if claimed.is_empty() { vec![first] } else { claimed };
+        let identical = all.identical.as_ref().map_or(String::new(), |i| format!(" {}", identical(i)));
+        let by_point = self.tally(&by_point);
+        let text = format!("In {}, of {by_point}.{over_threads}{identical}", self.title());
+        let decided: Vec<&Comparison> = all.pairs.iter().filter(|pair| !pair.is_open()).collect();
+        let shown = if decided.is_empty() { vec![first] } else { decided };
         let cells: BTreeSet<CellRef> = shown.iter().flat_map(|c| [self.cell(c.a), self.cell(c.b)]).collect();
         Some(Statement { text, cells: cells.into_iter().collect() })
     }
+
+    /// `30 compared pairs, 20 differ, 4 are the same within 3 % and 6 are undecided; half of these need about ..`
+    fn tally(&self, decisions: &[&Decision]) -> String {
+        let number = |wanted: fn(Verdict) -> bool| decisions.iter().filter(|d| wanted(d.verdict)).count();
+        let differ = number(|v| matches!(v, Verdict::Less | Verdict::More));
+        let same = number(|v| v == Verdict::Same);
+        let open: Vec<&Decision> =
+            decisions.iter().copied().filter(|d| d.verdict == Verdict::Undecided).collect();
+        let time = if open.is_empty() { String::new() } else { self.time(&open) };
+        format!(
+            "{}, {differ} differ, {same} are the same within 3 % and {} are undecided{time}",
+            count(decisions.len(), "compared pair"),
+            open.len()
+        )
+    }
+
+    /// What half of what is open would take.
+    fn time(&self, open: &[&Decision]) -> String {
+        // A single round says nothing of its scatter, and a run of unknown length nothing of its pace.
+        if self.run.record.elapsed_ns == 0 || open.iter().all(|d| d.level == 0.0) {
+            return String::new();
+        }
+        let needed = |d: &&Decision| self.comparisons().minutes_needed(self.run, d).unwrap_or(f64::INFINITY);
+        let mut minutes: Vec<f64> = open.iter().map(needed).collect();
+        minutes.sort_by(f64::total_cmp);
+        match minutes[(minutes.len() - 1) / 2] {
+            half if half.is_finite() => format!(" (half of these need about {} more)", words::minutes(half)),
+            _ => " (most of these need more than a day)".into(),
+        }
+    }
+}
+
+/// `Identical cases differed by 0.4 % [-0.2 %, 1 %] on average, by 3 % at most (8 pairs).`
+pub fn identical(found: &Identical) -> String {
+    let percent = |ratio: f64| format!("{} %", significant(100.0 * (ratio - 1.0)));
+    format!(
+        "Identical cases differed by {} [{}, {}] on average and by {} % at most ({}).",
+        percent(found.ratio),
+        percent(found.low),
+        percent(found.high),
+        significant(100.0 * found.farthest),
+        count(found.twins as usize, "pair")
+    )
 }
 
 #[cfg(test)]
@@ -186,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wins_throughout_is_told_with_its_gain_the_largest_effect_and_the_claims() {
+    fn what_wins_throughout_is_told_with_its_gain_the_largest_effect_and_how_many_differ() {
         let all = told(planted(from_16k));
         let advice = with(&all, "For CPU per byte over veth (TCP_NODELAY on) at every thread count: ");
         assert!(advice.text.contains("from 64 B to 256 KiB use sendmsg: 1.4"), "{}", advice.text);
@@ -206,7 +241,12 @@ mod tests {
             "{}",
             largest.text
         );
-        with(&all, "In CPU per byte, 12 of 30 compared pairs differ by more than chance");
+        let counted = with(&all, "In CPU per byte, of 30 compared pairs, 12 differ, ").text;
+        assert!(counted.contains("Over thread counts: 15 compared pairs, 6 differ, "), "{counted}");
+        assert!(
+            counted.contains("Identical cases differed by ") && counted.ends_with("(5 pairs)."),
+            "{counted}"
+        );
         with(&all, "Of 30 cases, 30 are waiting part of the time");
         assert!(all.iter().all(|s| !s.cells.is_empty()), "{all:?}");
     }
@@ -265,16 +305,24 @@ mod tests {
         let one = with(&told, "For CPU per byte with 1 thread over veth").text;
         assert!(one.contains("use send: "), "{one}");
         let two = with(&told, "For CPU per byte with 2 threads over veth").text;
-        assert!(two.contains("(undecided): ") && two.contains("better than send at "), "{two}");
+        assert!(
+            two.contains("use sendmsg or pack_send (the same within 3 %): ")
+                && two.contains("better than send at "),
+            "{two}"
+        );
     }
 
     #[test]
-    fn nothing_is_claimed_where_nothing_differs() {
+    fn nothing_is_told_where_nothing_differs() {
         let all = told(Synthetic { noise: 0.03, rounds: 12, ..Default::default() });
         let none =
             with(&all, "For CPU per byte over veth (TCP_NODELAY on) at every thread count, nothing was");
-        assert!(none.text.contains("nothing was significantly better at any of 10 points."), "{}", none.text);
-        with(&all, "In CPU per byte, 0 of 30 compared pairs");
+        assert!(
+            none.text.contains("significantly better at any of 10 points; give the run more time"),
+            "{}",
+            none.text
+        );
+        with(&all, "In CPU per byte, of 30 compared pairs, 0 differ");
         assert!(!all.iter().any(|s| s.text.contains("largest difference")), "{all:#?}");
     }
 
@@ -284,12 +332,14 @@ mod tests {
         with(&alone, "At 10 points only send was measured, so no CPU per byte is compared there; at 64 B");
         assert!(!alone.iter().any(|s| s.text.contains(" use ")), "no advice without a rival: {alone:#?}");
         let blind = told(Synthetic { twin_every: 0, ..planted(from_16k) });
-        assert!(with(&blind, "In CPU per byte").text.contains("the noise floor was not measured"));
-        let short = told(Synthetic { rounds: 5, ..planted(from_16k) });
-        assert!(
-            with(&short, "In CPU per byte, 0 of 30").text.contains("ties, 30 of them for want of rounds")
+        assert!(!with(&blind, "In CPU per byte").text.contains("Identical"));
+        let mut short = Synthetic { rounds: 1, ..planted(from_16k) }.run();
+        short.record.elapsed_ns = 60_000_000_000;
+        let short = Analysis::of(&short).verdict;
+        with(
+            &short,
+            "In CPU per byte, of 30 compared pairs, 0 differ, 0 are the same within 3 % and 30 are undecided",
         );
-        assert!(short[0].text.contains("with 5 rounds no difference could be significant"), "{short:?}");
         let empty = told(Synthetic { rounds: 0, ..planted(from_16k) });
         assert_eq!(empty.len(), 1);
         assert!(empty[0].cells.is_empty() && empty[0].text.starts_with("No usable sample"));

@@ -26,13 +26,19 @@ pub struct RatioEstimate {
 /// `None` without a common round, and where the ratio of a common round does not exist because a
 /// value is negative or exactly one of the two is zero: leaving such rounds out would favour a side.
 pub fn paired_ratio(a: &[(u32, f64)], b: &[(u32, f64)], level: f64) -> Option<RatioEstimate> {
-    let (logs, unpaired) = log_ratios(a, b)?;
+    let (rounds, unpaired) = paired_logs(a, b)?;
+    let logs: Vec<f64> = rounds.iter().map(|(_, log)| *log).collect();
     let log = median_interval(&logs, level, Unit::Ratio)?;
     let estimate = Estimate { value: log.value.exp(), low: log.low.exp(), high: log.high.exp(), ..log };
     Some(RatioEstimate { estimate, p: signed_rank(&logs).p, unpaired })
 }
 
-fn log_ratios(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<(Vec<f64>, u32)> {
+/// ln(a / b) by round; `None` where the ratio of a common round does not exist.
+pub fn log_ratios(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<Vec<(u32, f64)>> {
+    paired_logs(a, b).map(|(logs, _)| logs)
+}
+
+fn paired_logs(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<(Vec<(u32, f64)>, u32)> {
     let (mut i, mut j, mut unpaired) = (0, 0, 0);
     let mut logs = Vec::with_capacity(a.len().min(b.len()));
     while i < a.len() && j < b.len() {
@@ -40,7 +46,7 @@ fn log_ratios(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<(Vec<f64>, u32)> {
             std::cmp::Ordering::Less => (i, unpaired) = (i + 1, unpaired + 1),
             std::cmp::Ordering::Greater => (j, unpaired) = (j + 1, unpaired + 1),
             std::cmp::Ordering::Equal => {
-                logs.push(log_ratio(a[i].1, b[j].1)?);
+                logs.push((a[i].0, log_ratio(a[i].1, b[j].1)?));
                 (i, j) = (i + 1, j + 1);
             }
         }

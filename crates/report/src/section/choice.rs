@@ -34,8 +34,9 @@ fn table(m: &Material, study: &Study) -> Option<Table> {
             estimate,
             cell: Some(CellRef { case: choice.best, metric: metric.id }),
             standing: match choice.sure {
-                Sure::Claimed => Standing::Best,
-                Sure::Tied | Sure::TooFewRounds => Standing::Tied,
+                Sure::Best => Standing::Best,
+                Sure::Same => Standing::Same,
+                Sure::Undecided => Standing::Undecided,
                 Sure::Alone => Standing::None,
             },
         });
@@ -77,14 +78,15 @@ fn over(namer: &Namer, gain: Option<&Gain>, named: bool) -> String {
 
 fn sure(namer: &Namer, choice: &Choice) -> String {
     let rounds = words::count(choice.rounds as usize, "round");
+    let others = || match choice.unbeaten.len() {
+        1 => namer.names(&choice.unbeaten),
+        // Named in the sentence above the table.
+        others => format!("{others} others"),
+    };
     match choice.sure {
-        Sure::Claimed => format!("claimed, {rounds}, {}", words::count(choice.ways, "way")),
-        Sure::Tied => match choice.tied.len() {
-            1 => format!("tie with {}, {rounds}", namer.names(&choice.tied)),
-            // Named in the sentence above the table.
-            others => format!("tie with {others} others, {rounds}"),
-        },
-        Sure::TooFewRounds => format!("too few rounds ({})", choice.rounds),
+        Sure::Best => format!("significant, {rounds}, {}", words::count(choice.ways, "way")),
+        Sure::Same => format!("the same within 3 % as {}, {rounds}", others()),
+        Sure::Undecided => format!("undecided with {}, {rounds}", others()),
         Sure::Alone => "nothing to compare with".into(),
     }
 }

@@ -32,8 +32,8 @@ pub fn section(m: &Material) -> Option<Section> {
         }
     }
     if !blocks.is_empty() {
-        let text = "A crossover lies between two tested sizes, never finer; it is claimed only where a difference is \
-                    claimed on both sides. Refine the sizes there to narrow it.";
+        let text = "A crossover lies between two tested sizes, never finer; it is told only where a difference is \
+                    significant on both sides. Refine the sizes there to narrow it.";
         blocks.insert(0, Block::Text(text.into()));
     }
     unless_empty("crossovers", "Crossovers", "Crossovers", blocks)
@@ -97,7 +97,7 @@ fn says(pair: &(String, String), outcome: &CrossoverOutcome) -> String {
         CrossoverOutcome::Always(side) => {
             format!("none found: {} is better wherever they differ", name(*side))
         }
-        CrossoverOutcome::NeverDiffer => "none found: no claimed difference".into(),
+        CrossoverOutcome::NeverDiffer => "none found: no significant difference".into(),
         CrossoverOutcome::TooFewPlaces => "too few sizes".into(),
     }
 }

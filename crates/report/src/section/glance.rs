@@ -92,7 +92,8 @@ pub fn standing(study: &Study, case: usize) -> Standing {
     for winner in &study.winners {
         match &winner.outcome {
             Outcome::Wins(best) if *best == case => return Standing::Best,
-            Outcome::Tied(cases) if cases.contains(&case) => return Standing::Tied,
+            Outcome::Same(cases) if cases.contains(&case) => return Standing::Same,
+            Outcome::Undecided(cases) if cases.contains(&case) => return Standing::Undecided,
             _ => {}
         }
     }

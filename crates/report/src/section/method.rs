@@ -6,6 +6,7 @@ use crate::context::Layout;
 use crate::material::{Material, state};
 use crate::{Block, Section};
 use std::time::Duration;
+use syscost_analyze::recommend::verdict;
 use syscost_core::units;
 use syscost_experiment::run::SampleTally;
 
@@ -20,7 +21,8 @@ pub fn section(m: &Material) -> Section {
     }
     blocks.push(Block::Heading("Rules kept".into()));
     blocks.extend(
-        [replication(m), order(m), estimates(m), floor(m), precision(m), verification(m)].map(Block::Text),
+        [replication(m), order(m), estimates(m), comparisons(m), precision(m), verification(m)]
+            .map(Block::Text),
     );
     Section { id: "method".into(), title: "Method".into(), short: "Method".into(), blocks }
 }
@@ -60,7 +62,8 @@ fn order(m: &Material) -> String {
 }
 
 fn estimates(m: &Material) -> String {
-    let ratios = if m.compared() { " Ratios are paired by round." } else { "" };
+    let ratios =
+        if m.compared() { " Ratios are means of the rounds' log ratios, with intervals by t." } else { "" };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
          statistics at {} % or the level that its rounds allow.{ratios} Outliers are kept.",
@@ -68,35 +71,26 @@ fn estimates(m: &Material) -> String {
     )
 }
 
-/// How far identical cases lie apart.
-fn floor(m: &Material) -> String {
-    let floors =
-        m.analysis.studies.iter().filter_map(|s| Some((s.comparisons.metric.title, s.comparisons.floor?)));
-    let said: Vec<String> = floors
-        .map(|(title, f)| {
-            format!(
-                "{} % in {title} ({})",
-                units::significant(f.relative * 100.0),
-                plural(f.twins as usize, "pair")
-            )
-        })
-        .collect();
+/// How comparisons are decided, and what identical cases differ by.
+fn comparisons(m: &Material) -> String {
     if !m.compared() {
-        return "Rows are compared with their predictions, not with one another, so the noise floor (how far \
-                identical cases lie apart) was not measured: a difference between two rows is no finding of this \
-                run."
+        return "Rows are compared with their predictions, not with one another: a difference between two rows is no \
+                finding of this run."
             .into();
     }
-    if said.is_empty() {
-        return "No case was measured twice, so the noise floor (how far identical cases lie apart) is not known; \
-                differences rest on their intervals and on tests adjusted for the number of comparisons."
-            .into();
+    let confidence = m.run.record.spec.confidence;
+    let mut text = format!(
+        "A comparison is the same within 3 % (its interval lies inside), faster or slower (it excludes 1), or undecided. \
+         At most {} % of runs contain any false difference in a metric: Holm's correction over its pairs, and a share of \
+         the error for each look. comparisons.csv has a row for each.",
+        units::significant((1.0 - confidence) * 100.0)
+    );
+    for all in m.analysis.studies.iter().map(|study| &study.comparisons) {
+        if let Some(found) = &all.identical {
+            text.push_str(&format!(" {}: {}", capital(all.metric.title), verdict::identical(found)));
+        }
     }
-    format!(
-        "Noise floor: identical cases (A/A) lie up to {} apart. No smaller difference is claimed, and every claim \
-         also holds a Wilcoxon signed-rank test adjusted for the number of comparisons.",
-        said.join(", ")
-    )
+    text
 }
 
 fn precision(m: &Material) -> String {

@@ -7,6 +7,7 @@ use crate::material::Material;
 use crate::{Block, RegionMap, RegionPlace, RegionRow, Section, Statement};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{ALONG, Study};
+use syscost_analyze::compare::winners::Outcome;
 use syscost_analyze::recommend::choice::Namer;
 use syscost_analyze::recommend::regions::{self, RegionLine, RegionStep};
 use syscost_analyze::words::{Words, and};
@@ -118,7 +119,7 @@ fn legible(places: Vec<RegionPlace>) -> Vec<RegionPlace> {
     if places.len() <= ROW_PLACES {
         return places;
     }
-    let alike = |a: &RegionPlace, b: &RegionPlace| (&a.best, a.claimed) == (&b.best, b.claimed);
+    let alike = |a: &RegionPlace, b: &RegionPlace| (&a.best, a.significant) == (&b.best, b.significant);
     let ends = |run: &[RegionPlace]| match run {
         [first, .., last] => vec![first.clone(), last.clone()],
         alone => alone.to_vec(),
@@ -135,21 +136,26 @@ fn place(
     let case_of = |way| step.case(way);
     let best: Vec<usize> = step.good.iter().filter_map(case_of).map(|case| index(namer.name(case))).collect();
     let good: Vec<String> = step.good.iter().filter_map(case_of).map(|case| namer.name(case)).collect();
-    let claimed = step.claimed().is_some();
+    let significant = step.significant().is_some();
     let size = units::short_bytes(step.at);
     let title = study.comparisons.metric.title;
-    let detail = match claimed {
-        true => format!(
-            "{size}: {} is claimed to have the best {title} of {} ways",
-            and(&good),
-            step.measured.len()
-        ),
-        false => format!(
-            "{size}: {} of {} ways cannot be told apart in {title}: {}",
+    let ways = step.measured.len();
+    let detail = match step.winner.outcome {
+        Outcome::Wins(_) => {
+            format!("{size}: {} has significantly the best {title} of {ways} ways", and(&good))
+        }
+        Outcome::Same(_) => {
+            format!(
+                "{size}: {} of {ways} ways are the best and the same within 3 % in {title}: {}",
+                good.len(),
+                and(&good)
+            )
+        }
+        _ => format!(
+            "{size}: undecided which of {} of {ways} ways is best in {title}: {}",
             good.len(),
-            step.measured.len(),
             and(&good)
         ),
     };
-    RegionPlace { x: step.at as f64, label: size, best, claimed, detail }
+    RegionPlace { x: step.at as f64, label: size, best, significant, detail }
 }

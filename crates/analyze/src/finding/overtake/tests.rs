@@ -44,28 +44,25 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
     [texts(Class::OneCopy), texts(Class::ZeroCopy)].concat()
 }
 
-/// Every case costs the same in these runs, so any that is said to beat another is a false claim. The two
-/// metrics are drawn apart, which gives chance two tries. Half of the runs have a bias per case
-/// that only the noise floor knows about.
+/// Every case costs the same in these runs, so any that is said to beat another is false. The two
+/// metrics are drawn apart: each may err in 5 % of runs.
 #[test]
-fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_claimed() {
+fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_told() {
     let run = plan(&[1]);
     let groups = Groups::of(&run, RIVALS.id);
     let mut random = Random::new(1_000);
-    let (runs, mut crossovers, mut claims) = (1_000, 0, 0);
+    let (runs, mut crossovers, mut erred) = (1_000, 0, 0);
     for i in 0..runs {
-        let bias = if i % 2 == 0 { 0.0 } else { 0.005 };
         let rounds = if i % 4 < 2 { 8 } else { 12 };
-        let centre = |_: &Case, _: &'static str, random: &mut Random| bias * random.normal();
-        let cells = drawn_cells(&run, HEADLINES, rounds, &mut random, centre, 0.02);
+        let cells = drawn_cells(&run, HEADLINES, rounds, &mut random, |_, _, _| 0.0, 0.02);
         let told = told(&run, &groups, &cells);
         assert_eq!(told.len(), 4, "two pairs by two metrics: {told:#?}");
         crossovers += usize::from(told.iter().any(|text| text.contains(" between ")));
-        claims +=
+        erred +=
             usize::from(told.iter().any(|text| !text.contains(" at no size ") || text.contains("is better")));
     }
-    assert!(crossovers * 100 < runs * 5, "{crossovers} of {runs} runs claim a crossover");
-    assert!(claims * 100 < runs * 5, "{claims} of {runs} runs claim a difference");
+    assert!(crossovers * 100 < runs, "{crossovers} of {runs} runs tell of a crossover");
+    assert!(erred * 100 <= runs * 2 * 5, "{erred} of {runs} runs tell of a difference");
 }
 
 /// One-copy costs 600 ns more and saves 0.3 ns/B of 0.8 at equal other cost: they cross at 2000 bytes.

@@ -1,6 +1,6 @@
 //! What is unexpected: one visible list of kinds, each with its most likely cause.
 //!
-//! A surprise is a claim (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
+//! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
 //! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
 

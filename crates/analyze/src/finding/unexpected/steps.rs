@@ -1,7 +1,7 @@
 //! Steps between neighbours: two cases that differ in one axis of numbers, by the next value that was run.
 //!
-//! A figure that gets worse where more should not make it so is claimed as any other difference: over all steps
-//! together, beyond the noise floor. Kinds read the claims and choose what they call a surprise.
+//! A figure that gets worse where more should not make it so is compared as anything else: over all steps
+//! together. Kinds read the comparisons and choose what they call a surprise.
 
 use super::cause::{self, Of};
 use super::{Looked, SurpriseKind};
@@ -118,7 +118,7 @@ fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
     steps
 }
 
-/// The figures that were looked at, and the steps that are claimed to be odd, strongest first; so are the figures of
+/// The figures that were looked at, and the steps that are significantly odd, strongest first; so are the figures of
 /// each.
 fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
     let (run, cells) = (evidence.run, evidence.cells);
@@ -263,11 +263,11 @@ impl Odd {
     }
 }
 
-/// The caveat that goes with claims about steps.
+/// The caveat that goes with steps.
 fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
     (!looked.is_empty()).then(|| {
         format!(
-            "a step between neighbours is claimed only beyond the noise floor, corrected for all steps of its kind at {}; a \
+            "a step between neighbours is told only where it is significant among all steps of its kind at {}; a \
              cause is a counter of the same cells that changes with it by enough to make the difference, which is no \
              proof.",
             Words::of(evidence.run).asked()

@@ -1,0 +1,94 @@
+//! What identical cases differ by (A/A): a check of the run, which forbids no answer.
+//!
+//! A twin is a second, independent set of rounds of a case. Each pair of twins is one replicate: its mean log ratio is
+//! 0 but for noise, and for what rounds do not average out (memory layout, placement).
+
+use crate::cells::Cells;
+use crate::compare::comparisons::log_ratios;
+use syscost_core::stats::student;
+use syscost_experiment::run::Run;
+
+/// Of all twins together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Identical {
+    /// The mean ratio of twin and original.
+    pub ratio: f64,
+    /// Its 95 % interval; the ends of all where there is one pair of twins.
+    pub low: f64,
+    pub high: f64,
+    /// How far the farthest pair is apart: 0.02 = 2 %.
+    pub farthest: f64,
+    pub twins: u32,
+}
+
+impl Identical {
+    /// `None` where no twin has a round in common with its original.
+    pub fn of(run: &Run, cells: &Cells, metric: &str) -> Option<Identical> {
+        let twins = run.record.plan.cases.iter().filter_map(|c| Some((c.index, c.twin_of?)));
+        let by_pair: Vec<Vec<f64>> = twins
+            .map(|(twin, of)| log_ratios(cells, metric, twin, of))
+            .filter(|logs| !logs.is_empty())
+            .collect();
+        let means: Vec<f64> = by_pair.iter().map(|logs| mean(logs)).collect();
+        // One pair has only its own rounds.
+        let replicates = if let [only] = &by_pair[..] { only } else { &means };
+        let (middle, half) = interval(replicates)?;
+        let farthest = means.iter().map(|m| m.abs()).fold(0.0, f64::max).exp_m1();
+        Some(Identical {
+            ratio: middle.exp(),
+            low: (middle - half).exp(),
+            high: (middle + half).exp(),
+            farthest,
+            twins: means.len() as u32,
+        })
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean and the half width of its 95 % interval by t; `None` below two values.
+fn interval(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let middle = mean(values);
+    let variance = values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (n - 1.0);
+    (values.len() > 1).then(|| (middle, student::critical(0.05, n - 1.0) * (variance / n).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{Synthetic, aa_cells};
+    use syscost_core::stats::random::Random;
+
+    #[test]
+    fn without_twins_or_rounds_nothing_is_known() {
+        for synthetic in [
+            Synthetic { twin_every: 0, ..Default::default() },
+            Synthetic { rounds: 0, ..Default::default() },
+            Synthetic { twin_every: 100, rounds: 1, ..Default::default() },
+        ] {
+            let run = synthetic.run();
+            assert_eq!(Identical::of(&run, &Cells::of(&run), "throughput"), None);
+        }
+    }
+
+    #[test]
+    fn its_interval_holds_what_is_true_mostly() {
+        for twin_every in [6, 100] {
+            let run = Synthetic { twin_every, rounds: 0, ..Default::default() }.run();
+            let mut random = Random::new(12);
+            let runs = 400;
+            let held = (0..runs).filter(|_| {
+                let cells = aa_cells(&run, "throughput", 8, &mut random, |_| 0.0, 0.03);
+                let found = Identical::of(&run, &cells, "throughput").unwrap();
+                assert_eq!(found.twins, if twin_every == 6 { 5 } else { 1 });
+                assert!(found.farthest < 0.2 && found.low < found.ratio && found.ratio < found.high);
+                found.low <= 1.0 && 1.0 <= found.high
+            });
+            let held = held.count();
+            assert!(held * 100 >= runs * 92, "{held} of {runs}");
+        }
+    }
+}
