@@ -15,6 +15,7 @@ pub mod recommend;
 pub mod latency;
 pub mod finding;
 pub mod whole;
+pub mod families;
 pub mod refine;
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod build;
 pub mod context;
 pub mod material;
 mod regions;
+pub mod comparisons;
 pub mod csv;
 pub mod diagram;
 pub mod escape;

@@ -6,7 +6,7 @@ use syscost_course::{cse221, pa02};
 use syscost_experiment::run::histograms;
 use syscost_experiment::run::rows::{CsvColumn, FIXED};
 use syscost_measure::probe::{self, Probe};
-use syscost_report::csv;
+use syscost_report::{comparisons, csv};
 
 /// The table of a name; `None`: there is no such table.
 pub fn of(name: &str) -> Option<String> {
@@ -15,6 +15,7 @@ pub fn of(name: &str) -> Option<String> {
         "histograms columns" => columns(histograms::COLUMNS),
         "results columns before" => columns(csv::BEFORE),
         "results columns after" => columns(csv::AFTER),
+        "comparisons columns" => columns(comparisons::COLUMNS),
         "axes" => axes(),
         "quantities" => quantities(),
         "metrics" => metrics(),

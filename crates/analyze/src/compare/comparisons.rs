@@ -116,16 +116,33 @@ impl Comparisons {
         self.between(a, b).is_some_and(|c| c.decision.verdict == Verdict::Same)
     }
 
-    /// Minutes of more measuring that would decide, at the pace of the run; `None` where no day would.
-    pub fn minutes_needed(&self, run: &Run, decision: &Decision) -> Option<f64> {
-        let more = decision.rounds_needed? - f64::from(decision.rounds);
-        let rounds = self.pairs.iter().map(|pair| pair.decision.rounds).max().filter(|rounds| *rounds > 0)?;
-        let minutes = more * run.record.elapsed_ns as f64 / f64::from(rounds) / 6e10;
-        (minutes <= DAY_MINUTES).then_some(minutes)
+    pub fn pace(&self, run: &Run) -> Pace {
+        Pace::of(run, &self.pairs)
     }
 }
 
+/// How long a round of a run took, of everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// `None` where nothing was measured, or nobody wrote down for how long.
+    round_minutes: Option<f64>,
+}
+
 const DAY_MINUTES: f64 = 24.0 * 60.0;
+
+impl Pace {
+    pub fn of(run: &Run, pairs: &[Comparison]) -> Pace {
+        let rounds = pairs.iter().map(|pair| pair.decision.rounds).max().filter(|rounds| *rounds > 0);
+        let minutes = run.record.elapsed_ns as f64 / 6e10;
+        Pace { round_minutes: rounds.filter(|_| minutes > 0.0).map(|rounds| minutes / f64::from(rounds)) }
+    }
+
+    /// More of them that would decide; `None` where no day would, or nothing is known.
+    pub fn minutes_needed(&self, decision: &Decision) -> Option<f64> {
+        let more = decision.rounds_needed? - f64::from(decision.rounds);
+        Some(more * self.round_minutes?).filter(|minutes| *minutes <= DAY_MINUTES)
+    }
+}
 
 /// A pair before it is answered.
 struct Asked {
@@ -313,7 +330,8 @@ mod tests {
         let all = compare(&run);
         let open: Vec<&Comparison> = all.pairs.iter().filter(|c| c.is_open()).collect();
         assert!(open.len() > 20, "{}", open.len());
-        let minutes: Vec<f64> = open.iter().filter_map(|c| all.minutes_needed(&run, &c.decision)).collect();
+        let minutes: Vec<f64> =
+            open.iter().filter_map(|c| all.pace(&run).minutes_needed(&c.decision)).collect();
         assert!(minutes.len() > 20 && minutes.iter().all(|m| *m > 0.3), "{minutes:?}");
     }
 

@@ -6,5 +6,6 @@ pub mod identical;
 pub mod winners;
 pub mod crossover;
 pub mod study;
+pub mod family;
 
 pub use comparisons::{Comparison, Comparisons};

@@ -6,6 +6,7 @@
 use super::Evidence;
 use super::pairs::refs;
 use crate::Statement;
+use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::{Comparison, Comparisons};
 use crate::words::{Words, and, count};
@@ -47,6 +48,13 @@ impl Along {
             (cases.len() > 1).then_some(cases)
         };
         groups.groups.iter().filter_map(line).collect()
+    }
+
+    /// Every comparison of these metrics.
+    pub fn compared(&self, evidence: &Evidence<'_>, metrics: &[&str]) -> Vec<Family<'static>> {
+        let groups = Groups::of(evidence.run, self.axis);
+        let all = metrics.iter().filter_map(|id| Comparisons::of(evidence.run, evidence.cells, &groups, id));
+        all.map(Family::made).collect()
     }
 
     /// How these metrics change from the first to the last of each line, where that is significant; then those in which

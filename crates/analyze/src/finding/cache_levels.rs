@@ -5,6 +5,7 @@
 
 use super::pairs::known;
 use super::{Answer, Evidence, Finding, Question};
+use crate::compare::family::Family;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
 use crate::words::{self, Words, and, count};
@@ -31,11 +32,7 @@ impl Finding for CacheLevels {
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
-        let compare = |level: &(&'static str, &'static str, &'static str)| {
-            let found = Comparisons::of(evidence.run, evidence.cells, evidence.groups, level.0)?;
-            (!found.pairs.is_empty()).then_some((level.2, found))
-        };
-        let levels: Vec<(&str, Comparisons)> = LEVELS.iter().filter_map(compare).collect();
+        let levels = levels(evidence);
         if levels.is_empty() {
             return uncounted(evidence);
         }
@@ -55,6 +52,19 @@ impl Finding for CacheLevels {
         }
         Answer::Found { statements, caveats: caveats(&levels) }
     }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        levels(evidence).into_iter().map(|(_, all)| Family::made(all)).collect()
+    }
+}
+
+/// The levels that were counted, by name.
+fn levels(evidence: &Evidence<'_>) -> Vec<(&'static str, Comparisons)> {
+    let compare = |(metric, _, name): &(&'static str, &'static str, &'static str)| {
+        let found = Comparisons::of(evidence.run, evidence.cells, evidence.groups, metric)?;
+        (!found.pairs.is_empty()).then_some((*name, found))
+    };
+    LEVELS.iter().filter_map(compare).collect()
 }
 
 fn uncounted(evidence: &Evidence<'_>) -> Answer {

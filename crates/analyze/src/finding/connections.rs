@@ -6,6 +6,7 @@ use super::pairs::refs;
 use super::{Answer, Evidence, Finding, Question};
 use crate::Statement;
 use crate::compare::Comparisons;
+use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::words::{Words, and, capital, count};
 use std::collections::BTreeSet;
@@ -53,6 +54,10 @@ impl Finding for Connections {
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         caveats.extend(speed.and_then(|all| ALONG.undecided(&all)));
         Answer::Found { statements, caveats }
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        ALONG.compared(evidence, &METRICS)
     }
 }
 

@@ -6,6 +6,7 @@
 //! it tells of a difference only where [`crate::compare`] does.
 
 use crate::cells::Cells;
+use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::compare::study::Study;
 use crate::limits::limiter::Limiter;
@@ -73,6 +74,12 @@ pub trait Finding: Sync {
     }
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer;
+
+    /// What it compares by itself, beside the studies.
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        let _ = evidence;
+        Vec::new()
+    }
 }
 
 /// A question and what the run says to it.

@@ -9,6 +9,7 @@ use super::pairs::refs;
 use super::{Answer, Evidence, Finding, Question};
 use crate::Statement;
 use crate::compare::Comparisons;
+use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::limits::limiter::Limit;
 use crate::model::what_if::allowed_cpus;
@@ -63,6 +64,10 @@ impl Finding for Threads {
         let cases = lines.iter().map(|line| line.cases.as_slice());
         statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
         Answer::Found { statements, caveats: ALONG.undecided(&speed).into_iter().collect() }
+    }
+
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        [vec![SPEED], BESIDE.to_vec()].iter().flat_map(|metrics| ALONG.compared(evidence, metrics)).collect()
     }
 }
 

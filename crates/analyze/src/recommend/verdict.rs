@@ -157,7 +157,8 @@ impl StudyTeller<'_> {
         if self.run.record.elapsed_ns == 0 || open.iter().all(|d| d.level == 0.0) {
             return String::new();
         }
-        let needed = |d: &&Decision| self.comparisons().minutes_needed(self.run, d).unwrap_or(f64::INFINITY);
+        let pace = self.comparisons().pace(self.run);
+        let needed = |d: &&Decision| pace.minutes_needed(d).unwrap_or(f64::INFINITY);
         let mut minutes: Vec<f64> = open.iter().map(needed).collect();
         minutes.sort_by(f64::total_cmp);
         match minutes[(minutes.len() - 1) / 2] {

@@ -5,6 +5,7 @@
 //! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
 
 use super::{Answer, Evidence, Finding, Question};
+use crate::compare::family::Family;
 use crate::words::{and, count};
 use crate::{CellRef, Statement};
 
@@ -62,6 +63,11 @@ impl Finding for Unexpected {
         }
         statements.extend(nothing(&looked));
         Answer::Found { statements, caveats }
+    }
+
+    /// Cliffs and turns are told from the same steps.
+    fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
+        [steps::CLIFFS, steps::SCALING].iter().map(|steps| steps.compared(evidence)).collect()
     }
 }
 

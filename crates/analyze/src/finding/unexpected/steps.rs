@@ -7,6 +7,7 @@ use super::cause::{self, Of};
 use super::{Looked, SurpriseKind};
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
+use crate::compare::family::Family;
 use crate::compare::study::{ALONG, RIVALS};
 use crate::finding::Evidence;
 use crate::words::{self, Words, count};
@@ -73,6 +74,14 @@ pub const SCALING: SurprisingSteps = SurprisingSteps {
     factors: (1.0, f64::INFINITY),
 };
 
+impl SurprisingSteps {
+    /// Every step that it looks at.
+    pub fn compared(&self, evidence: &Evidence<'_>) -> Family<'static> {
+        let asked = asked(evidence, self.axis, &known(evidence, self.expected));
+        Family::of_pairs(&format!("steps of {}", self.axis), claims(evidence.run, evidence.cells, &asked))
+    }
+}
+
 impl SurpriseKind for SurprisingSteps {
     fn none(&self) -> &'static str {
         self.none
@@ -118,15 +127,26 @@ fn steps(evidence: &Evidence<'_>, axis: &str) -> Vec<(usize, usize)> {
     steps
 }
 
+fn known(evidence: &Evidence<'_>, expected: &[Expected]) -> Vec<(Expected, Metric)> {
+    expected.iter().filter_map(|e| Some((*e, metric(evidence.run, e.metric)?))).collect()
+}
+
+/// Every step in every metric.
+fn asked(
+    evidence: &Evidence<'_>,
+    axis: &str,
+    known: &[(Expected, Metric)],
+) -> Vec<(&'static str, usize, usize)> {
+    let steps = steps(evidence, axis);
+    known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect()
+}
+
 /// The figures that were looked at, and the steps that are significantly odd, strongest first; so are the figures of
 /// each.
 fn odd(evidence: &Evidence<'_>, axis: &str, expected: &[Expected]) -> (Vec<CellRef>, Vec<Vec<Odd>>) {
     let (run, cells) = (evidence.run, evidence.cells);
-    let known: Vec<(Expected, Metric)> =
-        expected.iter().filter_map(|e| Some((*e, metric(run, e.metric)?))).collect();
-    let steps = steps(evidence, axis);
-    let asked: Vec<(&'static str, usize, usize)> =
-        known.iter().flat_map(|(_, m)| steps.iter().map(|(a, b)| (m.id, *a, *b))).collect();
+    let known = known(evidence, expected);
+    let asked = asked(evidence, axis, &known);
     let mut looked: Vec<CellRef> = asked
         .iter()
         .flat_map(|(metric, a, b)| [(*a, *metric), (*b, *metric)])
