@@ -221,6 +221,22 @@ fn where_nothing_differs_few_studies_claim_a_difference() {
     }
 }
 
+/// Threads that disagree at random about a pair that is the same over all of them.
+#[test]
+fn threads_that_disagree_are_no_difference_over_threads() {
+    for (disagreement, design) in [(0.01, Design::Blocks), (0.03, Design::Blocks), (0.03, Design::Shuffled)] {
+        let simulated = Simulated { disagreement, design, rounds: 8, ..Default::default() };
+        let mut random = Random::new(2);
+        let studies = 400;
+        let erred = |_: &u32| {
+            let (contrasts, truths) = simulated.contrasts(&mut random);
+            answers(decide(&contrasts, &last()), &contrasts, &truths).1.iter().any(false_difference)
+        };
+        let erred = (0..studies).filter(erred).count();
+        assert!(erred * 20 <= studies as usize, "{erred} of {studies}: {simulated:?}");
+    }
+}
+
 /// The promise stands on the correction: with each question asked by itself nearly every study errs, and this
 /// simulation sees it.
 #[test]

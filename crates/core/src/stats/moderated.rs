@@ -20,8 +20,8 @@ const OWN_LEVEL: usize = 6;
 /// Each variance with what the others tell of it.
 ///
 /// The level of a pool is its own. How far variances agree with the level of their pool is estimated from all pools
-/// together: a handful of variances cannot tell.
-pub fn moderated(variances: &[Variance]) -> Vec<Variance> {
+/// together: a handful of variances cannot tell. It is taken lower by `caution` of its standard errors.
+pub fn moderated(variances: &[Variance], caution: f64) -> Vec<Variance> {
     let pools = variances.iter().map(|v| v.pool + 1).max().unwrap_or(0);
     let usable: Vec<&Variance> = variances.iter().filter(|v| v.value > 0.0 && v.freedom > 0.0).collect();
     let mut members = vec![0; pools];
@@ -33,7 +33,7 @@ pub fn moderated(variances: &[Variance]) -> Vec<Variance> {
     let few = members.iter().filter(|n| (1..OWN_LEVEL).contains(*n)).count();
     // Pairs of r rivals are r (r - 1) / 2, and r - 1 of them are independent.
     levels[pools].independent = 4.0 / (1.0 + (1.0 + 8.0 * few as f64).sqrt());
-    let Some(freedom) = prior_freedom(&levels) else { return variances.to_vec() };
+    let Some(freedom) = prior_freedom(&levels, caution) else { return variances.to_vec() };
     if levels[pools].of.len() < OWN_LEVEL {
         levels[pools].of = levels.iter().flat_map(|level| level.of.clone()).collect();
     }
@@ -61,10 +61,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// The degrees of freedom that a level is worth beside a variance's own; infinite where variances differ from their
 /// level by no more than chance. `None` where no level has two variances.
-///
-/// How much they differ is itself known badly from few points: half its standard error is added, without which 8 points
-/// of 5 rounds err twice as often as stated (simulated).
-fn prior_freedom(levels: &[Level]) -> Option<f64> {
+fn prior_freedom(levels: &[Level], caution: f64) -> Option<f64> {
     let (mut squares, mut chance, mut left, mut points) = (0.0, 0.0, 0.0, 1.0f64);
     for level in levels.iter().filter(|level| level.of.len() > 1) {
         let n = level.of.len() as f64;
@@ -77,7 +74,7 @@ fn prior_freedom(levels: &[Level]) -> Option<f64> {
     if left == 0.0 {
         return None;
     }
-    let excess = (squares * (1.0 + 0.5 * (2.0 / points).sqrt()) - chance) / left;
+    let excess = (squares * (1.0 + caution * (2.0 / points).sqrt()) - chance) / left;
     Some(if excess > 0.0 { 2.0 * inverse_trigamma(excess) } else { f64::INFINITY })
 }
 
@@ -156,14 +153,14 @@ mod tests {
 
     #[test]
     fn like_variances_become_one() {
-        let all = moderated(&drawn(200, 0, |_| 2.0));
+        let all = moderated(&drawn(200, 0, |_| 2.0), 0.5);
         assert!(all.iter().all(|v| (v.value - 2.0).abs() < 1.0 && v.freedom > 12.0), "{:?}", all[0]);
     }
 
     #[test]
     fn unlike_variances_keep_their_own() {
         let scattered = drawn(400, 0, |r| (2.0 * r.normal()).exp());
-        let all = moderated(&scattered);
+        let all = moderated(&scattered, 0.5);
         assert!(all.iter().all(|v| v.freedom < 7.0), "{:?}", all[0]);
         let kept = all.iter().zip(&scattered).filter(|(m, own)| (m.value / own.value).ln().abs() < 1.0);
         assert!(kept.count() > 300);
@@ -174,7 +171,7 @@ mod tests {
         let mut all = drawn(20, 0, |_| 1.0);
         all.extend(drawn(20, 1, |_| 100.0));
         all.extend(drawn(3, 2, |_| 100.0));
-        let moderated = moderated(&all);
+        let moderated = moderated(&all, 0.5);
         assert!(moderated[..20].iter().all(|v| v.value < 3.0));
         assert!(moderated[20..40].iter().all(|v| v.value > 30.0));
         assert!(moderated[40..].iter().all(|v| v.value > 3.0 && v.freedom > 4.0), "{:?}", &moderated[40..]);
@@ -183,13 +180,13 @@ mod tests {
     #[test]
     fn a_single_variance_stays_and_none_is_known_better_than_all_together() {
         let one = [Variance { value: 2.0, freedom: 4.0, pool: 0 }];
-        assert_eq!(moderated(&one), one);
-        assert_eq!(moderated(&[]), []);
+        assert_eq!(moderated(&one, 0.5), one);
+        assert_eq!(moderated(&[], 0.5), []);
         let two = [one[0], Variance { value: 2.1, freedom: 4.0, pool: 0 }];
-        assert_eq!(moderated(&two)[0].freedom, 8.0);
+        assert_eq!(moderated(&two, 0.5)[0].freedom, 8.0);
         // One round has no variance: the others' stands in.
         let none = Variance { value: 0.0, freedom: 0.0, pool: 0 };
-        let three = moderated(&[two[0], two[1], none]);
+        let three = moderated(&[two[0], two[1], none], 0.5);
         assert!((three[2].value - 2.05).abs() < 0.5 && three[2].freedom == 8.0, "{three:?}");
     }
 }
