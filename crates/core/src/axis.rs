@@ -133,6 +133,9 @@ pub struct Axis {
     pub unit: Unit,
     #[serde(skip)]
     pub kind: Kind,
+    /// Numbers that have a name.
+    #[serde(skip)]
+    words: &'static [(&'static str, u64)],
     #[serde(skip)]
     default: DefaultValues,
     #[serde(skip)]
@@ -167,7 +170,22 @@ impl Axis {
             Kind::Int { .. } => Unit::Count,
             Kind::Switch | Kind::Name { .. } | Kind::NameOr { .. } | Kind::Text { .. } => Unit::Name,
         };
-        Axis { id, flag: id, title: id, help: "", unit, kind, default: DefaultValues::All, quick: None }
+        Axis {
+            id,
+            flag: id,
+            title: id,
+            help: "",
+            unit,
+            kind,
+            words: &[],
+            default: DefaultValues::All,
+            quick: None,
+        }
+    }
+
+    /// These numbers are written and shown by name.
+    pub const fn words(self, words: &'static [(&'static str, u64)]) -> Axis {
+        Axis { words, ..self }
     }
 
     pub const fn flag(self, flag: &'static str, title: &'static str) -> Axis {
@@ -206,6 +224,9 @@ impl Axis {
     pub fn parse(&self, text: &str) -> Result<Value, BadValue> {
         let text = text.trim();
         let bad = |reason: String| BadValue { flag: self.flag, text: text.to_string(), reason };
+        if let Some((_, number)) = self.words.iter().find(|(word, _)| *word == text) {
+            return Ok(Value::Int(*number));
+        }
         match self.kind {
             Kind::Bytes { min, max } => {
                 let bytes = units::parse_bytes(text).map_err(|e| bad(e.to_string()))?;
@@ -269,6 +290,9 @@ impl Axis {
 
     /// A value for people, in the axis's unit: `64 KiB`, `1500 B`, `4`, `sendmsg`; exact.
     pub fn show(&self, value: &Value) -> String {
+        if let Some((word, _)) = self.words.iter().find(|(_, number)| value.as_int() == Some(*number)) {
+            return word.to_string();
+        }
         match value {
             Value::Int(n) if self.unit == Unit::Bytes => {
                 let rounded = Unit::Bytes.format(*n as f64);

@@ -1,5 +1,5 @@
-//! Axes that receivers share: when the kernel wakes them, whether it polls the device for them, and
-//! whether they sleep at all.
+//! Axes that receivers share: how much they ask for, when the kernel wakes them, whether it polls the device for
+//! them, and whether they sleep at all.
 //!
 //! A receiver names those that it has in its own list of axes; [`apply`] sets every socket option that
 //! the point has a value for, and [`ReceiveWait`] is how a receiver waits. Nothing here reads a byte.
@@ -46,8 +46,29 @@ pub const WAITING: Axis = NameAxis::new("waiting")
 const SLEEP: &str = "sleep";
 const SPIN: &str = "spin";
 
-/// Axes of a receiver that waits inside recv(2) or recvmsg(2).
-pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING];
+/// What one call asks for. A receiver that takes everything at once empties the queue and sleeps again, and
+/// whoever sends pays for waking it; one that reads message by message stays awake at a price of its own.
+pub const READ_BYTES: Axis = IntAxis::new("read_bytes")
+    .bytes(WHOLE_BUFFER, 1 << 26)
+    .words(&[("buffer", WHOLE_BUFFER), ("message", ONE_MESSAGE)])
+    .flag("read-bytes", "read size")
+    .help("bytes that one receive call asks for at most; buffer (or 0): the whole buffer of 128 KiB; message (or 1): one message")
+    .default_on(Ints(&[WHOLE_BUFFER]));
+
+const WHOLE_BUFFER: u64 = 0;
+const ONE_MESSAGE: u64 = 1;
+
+/// Bytes of the buffer that a receiver reads into.
+pub fn read_bytes(point: &Point, message_bytes: usize, buffer_bytes: usize) -> usize {
+    match point.int_at(READ_BYTES.id).unwrap_or(WHOLE_BUFFER) {
+        WHOLE_BUFFER => buffer_bytes,
+        ONE_MESSAGE => message_bytes,
+        bytes => bytes as usize,
+    }
+}
+
+/// Axes of a receiver that waits inside recv(2) with one buffer.
+pub const OF_RECV: &[Axis] = &[LOW_WATER, BUSY_POLL, WAITING, READ_BYTES];
 
 /// Sets what the point asks of a receiver's socket. An error that is an [`Unavailable`] says that this
 /// machine, or this user, cannot have it.
@@ -164,6 +185,19 @@ mod tests {
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
         assert_eq!(ReceiveWait::of(&Point::default()), ReceiveWait::Sleep);
         assert_eq!(ReceiveWait::Sleep.receive(|_| Ok(5)).unwrap(), Received { bytes: 5, system_calls: 1 });
+    }
+
+    #[test]
+    fn a_read_is_of_the_buffer_a_message_or_a_size() {
+        let asked = |text: &str| {
+            let point = point(&READ_BYTES, READ_BYTES.parse(text).unwrap());
+            (read_bytes(&point, 700, 131_072), READ_BYTES.show(point.get(READ_BYTES.id).unwrap()))
+        };
+        assert_eq!(asked("0"), (131_072, "buffer".to_string()));
+        assert_eq!(asked("buffer"), (131_072, "buffer".to_string()));
+        assert_eq!(asked("message"), (700, "message".to_string()));
+        assert_eq!(asked("4K"), (4096, "4 KiB".to_string()));
+        assert_eq!(read_bytes(&Point::default(), 700, 131_072), 131_072, "a run from before the axis");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `recv`: recv(2) into one large reused buffer. Source: recv(2).
+//! `recv`: recv(2) into one reused buffer, large unless asked otherwise. Source: recv(2).
 
 use super::options::{self, ReceiveWait};
 use super::{About, Delivery, MemoryOwner, Receive, Received, Receiver, ReceiverSetup, Receiving};
@@ -46,7 +46,10 @@ impl Receive for BufferReceive {
             waiting: ReceiveWait::of(setup.point),
             flags: self.flags,
             // With MSG_TRUNC never written, so no page of it is ever there; a kernel that did copy would be safe.
-            buffer: Buffer::zeroed(BUFFER_BYTES, PAGE),
+            buffer: Buffer::zeroed(
+                options::read_bytes(setup.point, setup.message_bytes, BUFFER_BYTES),
+                PAGE,
+            ),
             filled: 0,
             dropped: 0,
         }))

@@ -142,9 +142,12 @@ impl AxisRules for Transfer {
         axis == CONNECTIONS.id || axis == receivers::options::BUSY_POLL.id
     }
 
-    /// Each thread had one connection.
+    /// Each thread had one connection, and every read was of the whole buffer.
     fn before(&self, axis: &str) -> Option<Value> {
-        (axis == CONNECTIONS.id).then_some(Value::Int(1))
+        let read = || receivers::options::READ_BYTES.default().pop();
+        (axis == CONNECTIONS.id)
+            .then_some(Value::Int(1))
+            .or_else(|| (axis == receivers::options::READ_BYTES.id).then(read).flatten())
     }
 
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
