@@ -5,6 +5,7 @@
 
 pub mod words;
 pub mod parallel;
+pub mod level;
 pub mod cells;
 pub mod compare;
 pub mod copies;

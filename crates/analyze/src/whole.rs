@@ -9,6 +9,7 @@ use crate::compare::study::{HEADLINES, RIVALS, Study};
 use crate::copies::received;
 use crate::finding::{self, Answered, Evidence};
 use crate::latency::Latency;
+use crate::level::{self, MachineLevel};
 use crate::limits::limiter::{Limiter, limiters};
 use crate::limits::rulers::{self, Held};
 use crate::model::Model;
@@ -28,6 +29,8 @@ use syscost_measure::probe;
 #[derive(Clone, Debug)]
 pub struct Analysis {
     pub cells: Cells,
+    /// How fast the machine was over time.
+    pub level: Option<MachineLevel>,
     /// Groups of cases that compete.
     pub groups: Groups,
     /// The headline metrics that the run has.
@@ -60,7 +63,7 @@ pub struct Analysis {
 impl Analysis {
     pub fn of(run: &Run) -> Analysis {
         let judged = judged(run);
-        let Seen { cells, looks, warm_ups } = Seen::of(run, &judged, None);
+        let Seen { cells, looks, warm_ups, visits } = Seen::of(run, &judged, None);
         let groups = Groups::of(run, RIVALS.id);
         let studies: Vec<Study> =
             HEADLINES.iter().filter_map(|metric| Study::of(run, &cells, &groups, metric)).collect();
@@ -74,6 +77,8 @@ impl Analysis {
         let mut problems = sanity::problems(run, &looks, None);
         problems.extend(operations::problems(run));
         problems.extend(judged.iter().flat_map(|judged| quality::problems(run, &cells, &warm_ups, judged)));
+        let level = MachineLevel::of(&visits);
+        problems.extend(level::problems(run, level.as_ref(), &visits));
         let confidence = run.record.spec.confidence;
         let operations = operations::operations(run, &cells);
         let unmeasured = operations.iter().all(|o| o.measured.is_none());
@@ -94,6 +99,7 @@ impl Analysis {
         let rulers = rulers::held(run, &cells);
         let mut analysis = Analysis {
             cells,
+            level,
             groups,
             studies,
             ways,

@@ -6,7 +6,7 @@ use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::row::Row;
-use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, NODELAY, PATH, THREADS};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
 use syscost_measure::probe::{self, Probe};
 
 use std::collections::BTreeSet;
@@ -139,6 +139,18 @@ impl Words {
     }
 
     /// Does the axis have several values in the run?
+    /// `The CPU per byte of sendmsg at 64 KiB and 1 thread over veth`.
+    pub fn subject(&self, case: &Case, metric: &str) -> String {
+        if let Some(name) = operation_name(case) {
+            return format!("The {metric} of {name}");
+        }
+        let who = case.point.text(MECHANISM).map(|m| format!(" of {m}")).unwrap_or_default();
+        let place = self.place(&case.point, &[MECHANISM.id]);
+        // A place without a size or threads begins with its path.
+        let at = if place.starts_with("over ") { "" } else { "at " };
+        format!("The {metric}{who} {at}{place}")
+    }
+
     pub fn varies(&self, axis: &str) -> bool {
         self.varied.contains(axis)
     }

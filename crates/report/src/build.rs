@@ -21,6 +21,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let mut sections: Vec<Section> = [
         section::questions::section(&material),
         section::machine::section(&material),
+        section::during::section(&material),
         section::operations::section(&material),
         section::copies::section(&material),
         section::time::section(&material),
@@ -52,6 +53,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         verdict,
         glance: section::glance::tables(&material),
         errors: section::copies::errors(&material),
+        during: section::during::sentences(&material),
         notices: section::problems::notices(&material),
         sections,
     }

@@ -163,6 +163,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         }
         Block::Regions(map) => figure(map, false, &legend(&map.names), &note(REGIONS)),
         Block::Bars(bars) => figure(bars, true, &legend(&bars.legend()), &html! {}),
+        Block::Level(line) => figure(line, false, &html! {}, &note(LEVEL)),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }
@@ -267,6 +268,9 @@ fn figures(e: &Estimate, table: &Table) -> (String, String) {
 
 const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: significantly better than every other. \
     Hatched: the same within 3 % or undecided, in the colours of the first two. Hover a place for its figures.";
+
+const LEVEL: &str = "Up is slower. Band: what chance makes of a machine that does not change. The second colour: samples that are \
+    marked as measured on a slow machine; they are kept and used.";
 
 /// A drawing under its title, with what stands above and below it.
 fn figure(drawing: &dyn SvgDrawing, wide: bool, above: &Markup, below: &Markup) -> Markup {

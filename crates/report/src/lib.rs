@@ -23,6 +23,7 @@ pub mod escape;
 mod canvas;
 mod heat;
 pub mod html;
+mod level_line;
 mod marks;
 mod policy;
 pub mod section;
@@ -326,6 +327,28 @@ pub struct StackedBar {
     pub cell: CellRef,
 }
 
+/// How fast the machine was, over the time of measuring.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelLine {
+    /// File name of the SVG without ending.
+    pub id: String,
+    pub title: String,
+    /// Changes up to this share can be chance.
+    pub chance: f64,
+    /// In the order of time.
+    pub steps: Vec<LevelStep>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct LevelStep {
+    pub from_s: f64,
+    pub to_s: f64,
+    /// Costs over the usual, as a share.
+    pub level: f64,
+    /// Are its samples marked?
+    pub slow: bool,
+}
+
 /// Something that weakens figures or is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Notice {
@@ -371,6 +394,7 @@ pub enum Block {
     Diagram(Diagram),
     Regions(RegionMap),
     Bars(StackedBars),
+    Level(LevelLine),
     /// What few readers want, folded away under a title.
     Folded {
         title: String,
@@ -411,6 +435,7 @@ impl Block {
             Block::Diagram(diagram) => diagram,
             Block::Regions(map) => map,
             Block::Bars(bars) => bars,
+            Block::Level(line) => line,
             _ => return None,
         })
     }
@@ -435,6 +460,8 @@ pub struct Report {
     pub glance: Vec<Table>,
     /// What is wrong, rather than weak: shown before anything else.
     pub errors: Vec<Notice>,
+    /// What the machine and the run did during the measurement, in a line each.
+    pub during: Vec<String>,
     pub notices: Vec<Notice>,
     pub sections: Vec<Section>,
 }

@@ -56,6 +56,12 @@ pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String 
         out.push('\n');
         notice(&mut out, ("warning", "33"), warning, width, look);
     }
+    if !report.during.is_empty() {
+        out.push('\n');
+    }
+    for line in &report.during {
+        wrap(&mut out, line, width, "", "  ");
+    }
     if let Some(page) = page {
         out.push_str(&format!("\nReport: {}\n", visible(&page.display().to_string())));
     }

@@ -40,7 +40,7 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
         }
         Block::Diagram(d) => writeln!(out, "{}: `{}`\n", plain(&d.title), diagram::line(d)),
         // Each is a file of its own, or too wide for text.
-        Block::Plot(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) => Ok(()),
+        Block::Plot(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) | Block::Level(_) => Ok(()),
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "{}:\n", plain(title));
             out.push_str(&self::blocks(blocks, level + 1));

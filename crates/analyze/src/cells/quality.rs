@@ -15,7 +15,6 @@ use syscost_core::stats::{
     two_modes,
 };
 use syscost_experiment::run::Run;
-use syscost_measure::probe::transfer::axes::MECHANISM;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
 const FINEST_ALPHA: f64 = 0.002;
@@ -59,17 +58,9 @@ impl SuspectCell<'_> {
         Problem { id, case: self.cell.case, statement: Statement { text, cells } }
     }
 
-    /// `The CPU per byte of sendmsg at 64 KiB and 1 thread over veth`.
     fn subject(&self) -> String {
-        let Some(case) = self.run.case(self.cell.case) else { return String::new() };
-        if let Some(name) = words::operation_name(case) {
-            return format!("The {} of {name}", self.metric.title);
-        }
-        let who = case.point.text(MECHANISM).map(|m| format!(" of {m}")).unwrap_or_default();
-        let place = self.words.place(&case.point, &["mechanism"]);
-        // A place without a size or threads begins with its path.
-        let at = if place.starts_with("over ") { "" } else { "at " };
-        format!("The {}{who} {at}{place}", self.metric.title)
+        let case = self.run.case(self.cell.case);
+        case.map_or(String::new(), |case| self.words.subject(case, self.metric.title))
     }
 
     fn wide(&self) -> Option<Problem> {

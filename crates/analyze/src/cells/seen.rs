@@ -7,6 +7,7 @@
 use crate::cells::estimates::{Cell, Cells, cells_of_case};
 use crate::cells::quality::{self, Judged, WarmUps};
 use crate::cells::sanity::{Limits, Look};
+use crate::level::{self, Visit};
 use crate::parallel::in_parallel;
 use syscost_core::sample::Sample;
 use syscost_core::stats::RatioEstimate;
@@ -20,6 +21,8 @@ pub struct Seen {
     /// In the order of the plan.
     pub looks: Vec<Look>,
     pub warm_ups: WarmUps,
+    /// When each round of each case was measured, and what it cost.
+    pub visits: Vec<Visit>,
 }
 
 impl Cells {
@@ -35,14 +38,16 @@ impl Seen {
         let slots = plan.iter().map(|c| c.index + 1).max().unwrap_or(0);
         let mut per_case = vec![Box::default(); slots];
         let (mut looks, mut warm_ups) = (Vec::with_capacity(plan.len()), WarmUps::new());
+        let mut visits = Vec::new();
         for (case, of_case) in plan.iter().zip(in_parallel(plan, |case| OfCase::of(run, case, judged, bound)))
         {
             per_case[case.index] = of_case.cells;
             looks.push(of_case.look);
+            visits.extend(of_case.visits);
             let ratios = of_case.warm_ups.into_iter();
             warm_ups.extend(ratios.map(|(metric, ratio)| ((case.index, metric), ratio)));
         }
-        Seen { cells: Cells::from_cases(per_case), looks, warm_ups }
+        Seen { cells: Cells::from_cases(per_case), looks, warm_ups, visits }
     }
 }
 
@@ -50,6 +55,7 @@ struct OfCase {
     cells: Box<[Cell]>,
     look: Look,
     warm_ups: Vec<(&'static str, RatioEstimate)>,
+    visits: Vec<Visit>,
 }
 
 impl OfCase {
@@ -75,6 +81,7 @@ impl OfCase {
         OfCase {
             cells: cells_of_case(case, &sound, &run.record),
             look,
+            visits: level::visits(case, &sound),
             warm_ups: judged.filter_map(warm_up).collect(),
         }
     }

@@ -5,6 +5,7 @@
 pub mod histogram;
 mod interval;
 mod levels;
+pub mod local;
 mod moderated;
 mod multiple;
 mod order;

@@ -6,6 +6,7 @@ pub mod choice;
 pub mod copies;
 pub mod crossovers;
 pub mod drawings;
+pub mod during;
 pub mod glance;
 pub mod hardware;
 pub mod latency;

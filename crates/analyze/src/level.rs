@@ -1,0 +1,241 @@
+//! The machine's level over time: what a visit cost over what its case usually costs, estimated from all visits.
+//!
+//! Noise drifts: visits that are close in time share it. The level is the median of neighbouring visits, as a
+//! share of the usual; whether it is more than chance is a permutation test. No estimate of a case is changed by it:
+//! it says how busy the machine was, and which samples were measured in a slow stretch.
+
+use crate::words::{Words, count, percent};
+use crate::{CellRef, Problem, Statement};
+use std::collections::BTreeMap;
+use syscost_core::axis::Point;
+use syscost_core::sample::{Better, Metric, Sample};
+use syscost_core::stats::local::{self, ShuffledMedians};
+use syscost_core::stats::median;
+use syscost_experiment::plan::Case;
+use syscost_experiment::run::Run;
+use syscost_measure::probe;
+
+/// Visits of a case from which on it has a usual cost.
+const FEWEST_VISITS: usize = 3;
+/// A median of so many scatters by a third of what one visit does.
+const PER_STRETCH: usize = 12;
+/// With fewer a level cannot be told from chance; more cannot be drawn.
+const STRETCHES: (usize, usize) = (4, 120);
+/// The level of the test for a change.
+const ALPHA: f64 = 0.01;
+/// The case's cost and the level are found in turns.
+const TURNS: usize = 3;
+/// Samples of a stretch that is slower than usual by more than this are marked: the limit that stolen time has.
+pub const SLOW: f64 = 0.10;
+
+/// One round of one case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit {
+    pub case: usize,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Log of what an operation cost.
+    pub log_cost: f64,
+    pub samples: usize,
+}
+
+/// A stretch of time in which visits were neighbours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelStretch {
+    /// On the run's clock.
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Costs over the usual, as a share: 0.12 is 12 % slower.
+    pub level: f64,
+    pub samples: usize,
+}
+
+/// How fast the machine was from stretch to stretch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineLevel {
+    /// In the order of time.
+    pub stretches: Vec<LevelStretch>,
+    /// Did it change by more than chance makes?
+    pub changed: bool,
+    /// Changes up to this share can be chance.
+    pub chance: f64,
+}
+
+/// The rounds of a case that have time stamps, from samples in their order.
+pub fn visits(case: &Case, samples: &[&Sample]) -> Vec<Visit> {
+    let Some(metric) = cost(case) else { return Vec::new() };
+    let timed: Vec<&Sample> = samples.iter().filter(|sample| !sample.is_counting()).copied().collect();
+    timed.chunk_by(|a, b| a.round == b.round).filter_map(|round| visit(case, &metric, round)).collect()
+}
+
+/// What is judged of the probe first, of those that are better when lower if there is one.
+fn cost(case: &Case) -> Option<Metric> {
+    let probe = probe::find(&case.probe)?;
+    let metrics = probe.metrics();
+    let decisive: Vec<Metric> =
+        probe.decisive().iter().filter_map(|id| metrics.iter().find(|m| m.id == *id).copied()).collect();
+    decisive.iter().find(|m| m.better == Better::Lower).or(decisive.first()).copied()
+}
+
+fn visit(case: &Case, metric: &Metric, round: &[&Sample]) -> Option<Visit> {
+    let cost = |sample: &&Sample| log_cost(sample, metric, &case.point);
+    let costs: Vec<f64> = round.iter().filter_map(cost).collect();
+    let start_ns = round.iter().filter_map(|s| s.start_ns).min()?;
+    let end_ns = round.iter().filter_map(|s| Some(s.start_ns? + s.elapsed_ns as u64)).max()?;
+    Some(Visit { case: case.index, start_ns, end_ns, log_cost: median(&costs)?, samples: round.len() })
+}
+
+fn log_cost(sample: &Sample, metric: &Metric, point: &Point) -> Option<f64> {
+    let log = (metric.of)(sample, point).filter(|value| *value > 0.0)?.ln();
+    let cost = if metric.better == Better::Higher { -log } else { log };
+    cost.is_finite().then_some(cost)
+}
+
+impl MachineLevel {
+    /// `None`: too few visits have time stamps.
+    pub fn of(visits: &[Visit]) -> Option<MachineLevel> {
+        let visits = of_known_cases(visits);
+        let units = units(&visits);
+        let count = (units.len() / PER_STRETCH).min(STRETCHES.1);
+        if count < STRETCHES.0 {
+            return None;
+        }
+        let parts: Vec<Vec<usize>> =
+            local::stretches(units.len(), count).map(|stretch| units[stretch].concat()).collect();
+        let residuals = residuals(&visits, &vec![0.0; visits.len()]);
+        let values: Vec<f64> = units.iter().filter_map(|unit| median_of(unit, &residuals)).collect();
+        let chance = ShuffledMedians::of(&values, count);
+        let logs = levels(&visits, &units, &parts, chance.mean_square);
+        let usual = median(&logs)?;
+        let stretch = |(part, log): (&Vec<usize>, &f64)| {
+            let of_part = || part.iter().map(|i| &visits[*i]);
+            Some(LevelStretch {
+                start_ns: of_part().map(|v| v.start_ns).min()?,
+                end_ns: of_part().map(|v| v.end_ns).max()?,
+                level: (log - usual).exp() - 1.0,
+                samples: of_part().map(|v| v.samples).sum(),
+            })
+        };
+        Some(MachineLevel {
+            stretches: parts.iter().zip(&logs).filter_map(stretch).collect(),
+            changed: chance.p <= ALPHA,
+            chance: chance.largest.exp() - 1.0,
+        })
+    }
+
+    /// The lowest and the highest level.
+    pub fn range(&self) -> (f64, f64) {
+        let levels = self.stretches.iter().map(|stretch| stretch.level);
+        levels.fold((0.0, 0.0), |(low, high): (f64, f64), level| (low.min(level), high.max(level)))
+    }
+
+    /// `Costs ran -5 to +12 % around their usual level; ...`
+    pub fn sentence(&self) -> String {
+        if !self.changed {
+            let chance = percent(self.chance);
+            return format!("The machine's level did not change beyond chance (±{chance}).");
+        }
+        let (low, high) = self.range();
+        let mut text =
+            format!("The machine ran {:+.0} to {:+.0} % around its usual level", 100.0 * low, 100.0 * high);
+        let all: usize = self.stretches.iter().map(|stretch| stretch.samples).sum();
+        let slow: usize = self.slow().map(|stretch| stretch.samples).sum();
+        if slow > 0 {
+            let (share, limit) = (percent(slow as f64 / all as f64), percent(SLOW));
+            text += &format!("; {share} of the samples were taken while it was more than {limit} slower");
+        }
+        text + "."
+    }
+
+    /// The stretches whose samples are marked as slow.
+    pub fn slow(&self) -> impl Iterator<Item = &LevelStretch> {
+        self.stretches.iter().filter(|stretch| self.changed && stretch.level > SLOW)
+    }
+}
+
+/// Cases most of whose rounds were measured while the machine was slow: their figures bear it.
+pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[Visit]) -> Vec<Problem> {
+    let Some(level) = level else { return Vec::new() };
+    let is_slow = |visit: &Visit| level.slow().any(|s| (s.start_ns..s.end_ns).contains(&visit.start_ns));
+    let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for visit in visits {
+        let (slow, all) = counts.entry(visit.case).or_default();
+        (*slow, *all) = (*slow + usize::from(is_slow(visit)), *all + 1);
+    }
+    let words = Words::of(run);
+    let problem = |(index, (slow, all)): (usize, (usize, usize))| {
+        let case = run.case(index).filter(|case| case.twin_of.is_none() && 2 * slow > all)?;
+        let metric = cost(case)?;
+        let text = format!(
+            "{} rests on {slow} of {} that were measured while the machine was more than {} slower than usual.",
+            words.subject(case, metric.title),
+            count(all, "round"),
+            percent(SLOW)
+        );
+        let cells = vec![CellRef { case: index, metric: metric.id }];
+        Some(Problem { id: "slow_machine", case: index, statement: Statement { text, cells } })
+    };
+    counts.into_iter().filter_map(problem).collect()
+}
+
+/// In the order of time, those of cases with a usual cost.
+fn of_known_cases(visits: &[Visit]) -> Vec<Visit> {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    visits.iter().for_each(|visit| *counts.entry(visit.case).or_default() += 1);
+    let mut known: Vec<Visit> =
+        visits.iter().filter(|visit| counts[&visit.case] >= FEWEST_VISITS).copied().collect();
+    known.sort_by_key(|visit| (visit.start_ns, visit.case));
+    known
+}
+
+/// Visits that overlap in time (rivals that took turns) are one: they may share more than the machine.
+fn units(visits: &[Visit]) -> Vec<Vec<usize>> {
+    let mut units: Vec<Vec<usize>> = Vec::new();
+    let mut until = 0;
+    for (i, visit) in visits.iter().enumerate() {
+        match units.last_mut().filter(|_| visit.start_ns < until) {
+            Some(unit) => unit.push(i),
+            None => units.push(vec![i]),
+        }
+        until = until.max(visit.end_ns);
+    }
+    units
+}
+
+/// What each visit cost over its case's median, once the level of its time is taken out of the latter.
+fn residuals(visits: &[Visit], level: &[f64]) -> Vec<f64> {
+    let mut of_case: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (visit, level) in visits.iter().zip(level) {
+        of_case.entry(visit.case).or_default().push(visit.log_cost - level);
+    }
+    let usual: BTreeMap<usize, f64> =
+        of_case.into_iter().filter_map(|(case, costs)| Some((case, median(&costs)?))).collect();
+    visits.iter().map(|visit| visit.log_cost - usual[&visit.case]).collect()
+}
+
+fn median_of(unit: &[usize], values: &[f64]) -> Option<f64> {
+    median(&unit.iter().map(|i| values[*i]).collect::<Vec<_>>())
+}
+
+/// The log level of each part. Rounds of a case may lie close together (those that are still undecided go on), so that
+/// its median has the level of that time in it: both are found in turns.
+fn levels(visits: &[Visit], units: &[Vec<usize>], parts: &[Vec<usize>], by_chance: f64) -> Vec<f64> {
+    let mut level = vec![0.0; visits.len()];
+    let mut logs = Vec::new();
+    for _ in 0..TURNS {
+        let residuals = residuals(visits, &level);
+        let values: Vec<f64> = units.iter().filter_map(|unit| median_of(unit, &residuals)).collect();
+        logs = local::local_medians(&values, parts.len());
+        // Part of what is seen is chance: the rest is the best guess of the level (shrinkage).
+        let seen = local::mean_square(&logs);
+        let kept = if seen > by_chance { 1.0 - by_chance / seen } else { 0.0 };
+        logs.iter_mut().for_each(|log| *log *= kept);
+        for (part, log) in parts.iter().zip(&logs) {
+            part.iter().for_each(|i| level[*i] = *log);
+        }
+    }
+    logs
+}
+
+#[cfg(test)]
+mod tests;
