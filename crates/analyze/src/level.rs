@@ -16,7 +16,7 @@ use syscost_experiment::run::Run;
 use syscost_measure::probe;
 
 /// Visits of a case from which on it has a usual cost.
-const FEWEST_VISITS: usize = 3;
+const FEWEST_VISITS: usize = 2;
 /// A median of so many scatters by a third of what one visit does.
 const PER_STRETCH: usize = 12;
 /// With fewer a level cannot be told from chance; more cannot be drawn.

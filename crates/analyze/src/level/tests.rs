@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cells::seen::Seen;
-use crate::synthetic::{Synthetic, normal};
+use crate::synthetic::Synthetic;
 use syscost_core::stats::random::Random;
 
 const SECOND: f64 = 1e9;
@@ -19,12 +19,12 @@ struct Drift {
 
 impl Drift {
     fn new(variance: f64, seconds: f64, random: &mut Random) -> Drift {
-        Drift { variance, seconds, now: variance.sqrt() * normal(random) }
+        Drift { variance, seconds, now: variance.sqrt() * random.normal() }
     }
 
     fn after(&mut self, seconds: f64, random: &mut Random) -> f64 {
         let kept = (-seconds / self.seconds).exp();
-        self.now = kept * self.now + (self.variance * (1.0 - kept * kept)).sqrt() * normal(random);
+        self.now = kept * self.now + (self.variance * (1.0 - kept * kept)).sqrt() * random.normal();
         self.now
     }
 }
@@ -42,7 +42,7 @@ fn simulated(cases: usize, rounds: usize, drifting: bool, random: &mut Random) -
         for case in order {
             let level: f64 = parts.iter_mut().map(|part| part.after(0.16, random)).sum();
             let start_ns = (visits.len() as f64 * 0.16 * SECOND) as u64;
-            let log_cost = 5.0 + 0.1 * case as f64 + level + own * normal(random);
+            let log_cost = 5.0 + 0.1 * case as f64 + level + own * random.normal();
             let end_ns = start_ns + (0.1 * SECOND) as u64;
             visits.push(Visit { case, start_ns, end_ns, log_cost, samples: 3 });
             truth.push(level);
@@ -73,8 +73,8 @@ fn true_levels(level: &MachineLevel, visits: &[Visit], truth: &[f64]) -> Vec<f64
 #[test]
 fn the_measured_drift_is_found() {
     let mut random = Random::new(11);
-    // The default study in 280 s and in 60 s.
-    for (rounds, least) in [(11, 0.85), (3, 0.6)] {
+    // The default study in 280 s, and in about a minute.
+    for (rounds, least, detected) in [(11, 0.85, 19), (3, 0.6, 18), (2, 0.5, 13)] {
         let mut correlations = Vec::new();
         let (mut changed, mut swing, mut true_swing) = (0, 0.0, 0.0);
         const RUNS: usize = 20;
@@ -91,7 +91,7 @@ fn the_measured_drift_is_found() {
             true_swing += (1.0 + high).ln() - (1.0 + low).ln();
         }
         let typical = median(&correlations).unwrap();
-        assert!(changed >= RUNS - 1, "{changed} of {RUNS} with {rounds} rounds");
+        assert!(changed >= detected, "{changed} of {RUNS} with {rounds} rounds");
         assert!(typical > least, "{correlations:?}");
         assert!((0.7..1.2).contains(&(swing / true_swing)), "{}", swing / true_swing);
     }
@@ -103,7 +103,7 @@ fn a_quiet_machine_is_not_called_busy() {
     let runs = 200;
     let wrong = (0..runs)
         .filter(|_| {
-            let level = MachineLevel::of(&simulated(60, 4, false, &mut random).0).unwrap();
+            let level = MachineLevel::of(&simulated(120, 2, false, &mut random).0).unwrap();
             assert!(level.changed || level.slow().count() == 0);
             level.changed
         })
@@ -138,10 +138,10 @@ fn rivals_that_took_turns_are_one_visit_and_few_visits_say_nothing() {
     // Blocks of six rivals share a pair of workers, whose own level is not the machine's.
     let mut blocks = Vec::new();
     for block in 0..100u64 {
-        let shared = SD * normal(&mut random);
+        let shared = SD * random.normal();
         for case in 0..6u64 {
             let start_ns = block * 1_000_000_000 + case * 1_000_000;
-            let log_cost = shared + 0.01 * normal(&mut random);
+            let log_cost = shared + 0.01 * random.normal();
             let case = case as usize;
             blocks.push(Visit { case, start_ns, end_ns: start_ns + 600_000_000, log_cost, samples: 1 });
         }

@@ -62,11 +62,6 @@ pub fn mean_square(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn noise(random: &mut Random) -> f64 {
-        // The sum of twelve uniform values is close to normal, with a variance of 1.
-        (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
-    }
-
     #[test]
     fn every_value_is_in_one_stretch() {
         for (values, count) in [(10, 3), (7, 7), (100, 9)] {
@@ -80,7 +75,7 @@ mod tests {
     fn values_without_a_level_are_rarely_given_one() {
         let mut random = Random::new(5);
         let found = |random: &mut Random| {
-            let values: Vec<f64> = (0..200).map(|_| noise(random)).collect();
+            let values: Vec<f64> = (0..200).map(|_| random.normal()).collect();
             ShuffledMedians::of(&values, 12).p <= 0.01
         };
         let wrong = (0..300).filter(|_| found(&mut random)).count();
@@ -91,7 +86,7 @@ mod tests {
     #[test]
     fn a_step_is_found_and_what_chance_makes_is_known() {
         let mut random = Random::new(6);
-        let mut values: Vec<f64> = (0..200).map(|_| noise(&mut random)).collect();
+        let mut values: Vec<f64> = (0..200).map(|_| random.normal()).collect();
         let quiet = ShuffledMedians::of(&values, 10);
         // A median of 20 scatters by 1.25 / sqrt(20) = 0.28; the largest of ten reaches about 2.8 times that.
         assert!(
