@@ -129,7 +129,7 @@ fn contest(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Groups {
 fn study(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Study> {
     let comparisons = Comparisons::of(run, cells, groups, metric)?;
     let winners = winners(run, cells, groups, &comparisons);
-    Some(Study { comparisons, winners, crossovers: Vec::new() })
+    Some(Study { comparisons, winners, crossovers: Vec::new(), over_threads: Vec::new() })
 }
 
 /// For each way to move data at each place: up to which rate it kept up, and what it achieved at the next.

@@ -6,9 +6,12 @@
 //! Pure: it reads comparisons, it makes none.
 
 use crate::compare::Comparisons;
+use crate::compare::comparisons::better_side;
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
+use syscost_core::decide::Decision;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairSide {
@@ -21,8 +24,12 @@ pub enum PairSide {
 pub struct CrossoverStep {
     /// The value on the second axis: a message size.
     pub at: u64,
-    /// The two cases, in the order of the pair.
+    /// The two cases, in the order of the pair; over thread counts those with the fewest.
     pub cases: (usize, usize),
+    /// The same two at the other thread counts, where the answer is over all.
+    pub others: Vec<(usize, usize)>,
+    /// Of the first over the second.
+    pub decision: Decision,
     /// Who is significantly better there; `None`: neither.
     pub better: Option<PairSide>,
 }
@@ -69,20 +76,43 @@ impl Crossover {
 
 /// Every pair's crossovers along an axis of numbers (`message_bytes`), in the pairs' order.
 pub fn crossovers(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Crossover> {
+    let places = comparisons.pairs.iter().enumerate().map(|(place, pair)| (vec![place], pair.decision));
+    lines(run, comparisons, along, places)
+}
+
+/// The same with one answer over all thread counts where there are several.
+pub fn over_threads(run: &Run, comparisons: &Comparisons, along: &str) -> Vec<Crossover> {
+    let over = comparisons.over_threads.iter().map(|over| (over.pairs.clone(), over.decision));
+    let alone = comparisons.pairs.iter().enumerate().filter(|(_, pair)| pair.over.is_none());
+    lines(run, comparisons, along, over.chain(alone.map(|(place, pair)| (vec![place], pair.decision))))
+}
+
+/// From answers, each with the places of its pairs.
+fn lines(
+    run: &Run,
+    comparisons: &Comparisons,
+    along: &str,
+    answers: impl Iterator<Item = (Vec<usize>, Decision)>,
+) -> Vec<Crossover> {
     let mut lines: BTreeMap<(Name, Point, Point), (usize, Vec<CrossoverStep>)> = BTreeMap::new();
-    for (order, pair) in comparisons.pairs.iter().enumerate() {
-        let Some((a, b)) = run.case(pair.a).zip(run.case(pair.b)) else { continue };
+    for (order, (places, decision)) in answers.enumerate() {
+        let mut pairs: Vec<(usize, usize)> =
+            places.iter().map(|place| &comparisons.pairs[*place]).map(|pair| (pair.a, pair.b)).collect();
+        pairs.sort_by_key(|(a, _)| run.case(*a).and_then(|case| case.point.int(THREADS)));
+        let cases = pairs.remove(0);
+        let Some((a, b)) = run.case(cases.0).zip(run.case(cases.1)) else { continue };
         let Some(at) = a.point.int_at(along).filter(|at| b.point.int_at(along) == Some(*at)) else {
             continue;
         };
-        let better = match pair.better(comparisons.metric.better) {
-            Some(case) if case == pair.a => Some(PairSide::A),
-            Some(_) => Some(PairSide::B),
-            None => None,
+        let side = |a_is_better| if a_is_better { PairSide::A } else { PairSide::B };
+        let better = better_side(&decision, comparisons.metric.better).map(side);
+        let rest = |point: &Point| {
+            let rest = point.without(along);
+            if pairs.is_empty() { rest } else { rest.without(THREADS.id) }
         };
-        let line = (a.probe.clone(), a.point.without(along), b.point.without(along));
+        let line = (a.probe.clone(), rest(&a.point), rest(&b.point));
         let (_, steps) = lines.entry(line).or_insert((order, Vec::new()));
-        steps.push(CrossoverStep { at, cases: (pair.a, pair.b), better });
+        steps.push(CrossoverStep { at, cases, others: pairs, decision, better });
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by_key(|(_, (order, _))| *order);

@@ -2,7 +2,7 @@
 
 use crate::cells::Cells;
 use crate::compare::Comparisons;
-use crate::compare::crossover::{Crossover, crossovers};
+use crate::compare::crossover::{self, Crossover};
 use crate::compare::groups::Groups;
 use crate::compare::winners::{Winner, winners};
 use syscost_core::axis::{IntAxis, NameAxis};
@@ -22,6 +22,8 @@ pub struct Study {
     pub comparisons: Comparisons,
     pub winners: Vec<Winner>,
     pub crossovers: Vec<Crossover>,
+    /// With one answer over all thread counts where there are several.
+    pub over_threads: Vec<Crossover>,
 }
 
 impl Study {
@@ -30,7 +32,10 @@ impl Study {
         let comparisons = Comparisons::of(run, cells, groups, metric)?;
         let winners = winners(run, cells, groups, &comparisons);
         // Of ways there are too many pairs for a crossover each: regions say where the best changes.
-        let crossovers = if groups.ways { Vec::new() } else { crossovers(run, &comparisons, ALONG.id) };
-        Some(Study { comparisons, winners, crossovers })
+        let of = |find: fn(&Run, &Comparisons, &str) -> Vec<Crossover>| {
+            if groups.ways { Vec::new() } else { find(run, &comparisons, ALONG.id) }
+        };
+        let (crossovers, over_threads) = (of(crossover::crossovers), of(crossover::over_threads));
+        Some(Study { comparisons, winners, crossovers, over_threads })
     }
 }

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
-use syscost_core::units::significant;
 use syscost_measure::mechanism::Class;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -59,7 +58,7 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
 /// Every pair of the two classes; the mechanisms that the bare words mean come first.
 fn lines<'a>(evidence: &Evidence<'a>, class: Class) -> Vec<ChallengerLine<'a>> {
     let of_study = |study: &'a Study| {
-        let pairs = pairs(study, |ours| class.holds(ours), |theirs| INCUMBENT.holds(theirs));
+        let pairs = pairs(&study.over_threads, |ours| class.holds(ours), |theirs| INCUMBENT.holds(theirs));
         pairs.into_iter().map(move |pair| ChallengerLine { study, pair })
     };
     let mut lines: Vec<ChallengerLine<'a>> = evidence.studies.iter().flat_map(of_study).collect();
@@ -79,7 +78,8 @@ struct ChallengerLine<'a> {
 
 impl ChallengerLine<'_> {
     fn cells(&self) -> Vec<CellRef> {
-        let cases = self.pair.steps().iter().flat_map(|s| [s.cases.0, s.cases.1]);
+        let pairs = self.pair.steps().iter().flat_map(|s| s.others.iter().chain([&s.cases]));
+        let cases = pairs.flat_map(|(a, b)| [*a, *b]);
         cases.map(|case| CellRef { case, metric: self.pair.line.metric }).collect()
     }
 
@@ -136,7 +136,7 @@ impl ChallengerLine<'_> {
 
     /// Where it is first better; else where it comes nearest.
     fn decisive(&self) -> Option<(u64, Estimate)> {
-        let ratios = self.pair.steps().iter().filter_map(|s| Some((s, self.ratio(s)?)));
+        let ratios = self.pair.steps().iter().map(|s| (s, self.pair.ratio(s)));
         let won = |s: &CrossoverStep| self.pair.better(s) == Some(true);
         let better = |ratio: &Estimate| match self.study.comparisons.metric.better {
             Better::Higher => ratio.value,
@@ -150,10 +150,10 @@ impl ChallengerLine<'_> {
         ratios.first().map(|(s, ratio)| (s.at, *ratio))
     }
 
-    /// The challenger's figure over the other's.
-    fn ratio(&self, step: &CrossoverStep) -> Option<Estimate> {
-        let (ours, theirs) = self.pair.cases(step);
-        Some(self.study.comparisons.between(ours, theirs)?.seen_from(ours))
+    /// ` averaged over 4 thread counts`
+    fn averaged(&self) -> Option<String> {
+        let counts = self.pair.steps().iter().map(|step| step.others.len() + 1).max()?;
+        (counts > 1).then(|| format!("averaged over {counts} thread counts"))
     }
 }
 
@@ -204,19 +204,20 @@ impl ToldLines<'_> {
         let won = steps.iter().any(|s| s.at == at && line.pair.better(s) == Some(true));
         let lead = if won || steps.len() == 1 { "At" } else { "Its best ratio is at" };
         format!(
-            " {lead} {}{place}{} the {} of {} is {} times that of {} ({}).",
+            " {lead} {}{place}{} the {} of {} is {} that of {} ({}).",
             words.range(ALONG.id, at, at),
             if lead == "At" { "" } else { ":" },
             line.study.comparisons.metric.title,
             class.word(),
-            significant(ratio.value),
+            words::difference(ratio.value),
             INCUMBENT.word(),
             words.interval(&ratio)
         )
     }
 }
 
-/// ` with 1 and 2 threads over veth (TCP_NODELAY on)`: places that differ in threads only are one.
+/// ` with 1 and 2 threads over veth (TCP_NODELAY on)`: places that differ in threads only are one; ` averaged over 4
+/// thread counts over veth`.
 fn places(words: &Words, lines: &[&ChallengerLine<'_>]) -> String {
     let mut places: Vec<(Point, Vec<Value>)> = Vec::new();
     for line in lines {
@@ -233,13 +234,19 @@ fn places(words: &Words, lines: &[&ChallengerLine<'_>]) -> String {
         .map(|(rest, mut threads)| {
             threads.sort();
             threads.dedup();
-            let with = if threads.is_empty() { String::new() } else { words::threads(&threads) };
+            let with =
+                if threads.is_empty() { String::new() } else { format!("with {}", words::threads(&threads)) };
             let parts = [with, words.place(&rest, &["threads"])];
             parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" ")
         })
         .filter(|place| !place.is_empty())
         .collect();
-    if told.is_empty() { String::new() } else { format!(" with {}", told.join("; and with ")) }
+    let averaged = lines.iter().find_map(|line| line.averaged());
+    averaged
+        .into_iter()
+        .chain([told.join("; and ")])
+        .filter(|part| !part.is_empty())
+        .fold(String::new(), |all, part| all + " " + &part)
 }
 
 fn place(words: &Words, held: &Point) -> String {

@@ -4,11 +4,13 @@
 //! Every comparison is one that [`crate::compare`] answered.
 
 use crate::CellRef;
+use crate::compare::comparisons::estimate;
 use crate::compare::crossover::{Crossover, CrossoverStep, PairSide};
 use crate::compare::study::{RIVALS, Study};
 use crate::words::Words;
 use std::collections::BTreeSet;
 use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
 use syscost_measure::mechanism::{self, Class};
 
 /// One way along the tested sizes, and the way that it is held against.
@@ -42,6 +44,11 @@ impl<'a> Pair<'a> {
         if self.side == PairSide::A { step.cases } else { (step.cases.1, step.cases.0) }
     }
 
+    /// Our figure over theirs.
+    pub fn ratio(&self, step: &CrossoverStep) -> Estimate {
+        estimate(&step.decision, self.side == PairSide::B)
+    }
+
     /// Is ours significantly better there? `None`: neither.
     pub fn better(&self, step: &CrossoverStep) -> Option<bool> {
         step.better.map(|side| side == self.side)
@@ -50,12 +57,12 @@ impl<'a> Pair<'a> {
 
 /// Every pair of a way that `ours` accepts and one that `theirs` does, of the mechanisms' names.
 pub fn pairs<'a>(
-    study: &'a Study,
+    lines: &'a [Crossover],
     ours: impl Fn(&str) -> bool,
     theirs: impl Fn(&str) -> bool,
 ) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
-    for line in &study.crossovers {
+    for line in lines {
         for side in [PairSide::A, PairSide::B] {
             let pair = Pair { line, side };
             let (one, other) = pair.names();

@@ -54,7 +54,7 @@ fn packs(evidence: &Evidence<'_>, name: &str) -> bool {
 fn calls(evidence: &Evidence<'_>) -> Vec<Statement> {
     let Some(study) = evidence.study(HEADLINES[0]) else { return Vec::new() };
     let all = pairs::pairs(
-        study,
+        &study.crossovers,
         |ours| Class::OneCopy.holds(ours),
         |theirs| Class::TwoCopy.holds(theirs) && !packs(evidence, theirs),
     );

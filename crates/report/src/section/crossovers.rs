@@ -46,6 +46,12 @@ fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {
         .iter()
         .filter(|c| c.probe == layout.probe.about().id && layout.facet_of(&c.a) == Some(facet))
         .collect();
+    let over: Vec<&Crossover> = study
+        .over_threads
+        .iter()
+        .filter(|c| c.probe == layout.probe.about().id && c.a.int(THREADS).is_none())
+        .filter(|c| layout.threads.len() > 1 && layout.facet_of(&c.a) == Some(facet))
+        .collect();
     let mut pairs: Vec<(String, String)> = Vec::new();
     for crossover in &here {
         let pair = names(layout, crossover)?;
@@ -64,6 +70,10 @@ fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {
                     .find(|c| c.a.int(THREADS) == Some(*count) && names(layout, c).as_ref() == Some(pair));
                 found.map_or(Entry::Missing, |c| Entry::Text(says(pair, &c.outcome)))
             }));
+            if !over.is_empty() {
+                let found = over.iter().find(|c| names(layout, c).as_ref() == Some(pair));
+                row.push(found.map_or(Entry::Missing, |c| Entry::Text(says(pair, &c.outcome))));
+            }
             row
         })
         .collect();
@@ -72,6 +82,7 @@ fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {
         title.push_str(&format!(", {}", facet.title));
     }
     let columns = std::iter::once("pair".to_string()).chain(layout.threads.iter().map(|c| threads(*c)));
+    let columns = columns.chain((!over.is_empty()).then(|| "over all threads".to_string()));
     (!rows.is_empty()).then(|| Table {
         id: slug(&format!("crossovers {} {}", metric.id, facet.title)),
         title,
