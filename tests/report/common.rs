@@ -271,6 +271,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         tool: Tool { version: "0.1.0".into(), profile: "release".into(), binary_sha256: "5c".repeat(32) },
         started_unix_ns: 1_795_300_000_000_000_000,
         elapsed_ns: 281_000_000_000,
+        sessions: 1,
         state: State::TimeLimit,
         command: ["syscost", "run", "--size", "64,1K,16K,256K"].map(String::from).to_vec(),
         host: vec![

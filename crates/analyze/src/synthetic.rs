@@ -178,6 +178,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         tool: Tool { version: "0".into(), profile: "release".into(), binary_sha256: String::new() },
         started_unix_ns: 0,
         elapsed_ns: 0,
+        sessions: 1,
         state: State::Complete,
         command: Vec::new(),
         host: Vec::new(),

@@ -29,6 +29,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         tool: tool()?,
         started_unix_ns: unix_ns(),
         elapsed_ns: 0,
+        sessions: 1,
         state: State::Running,
         command: options.command.clone(),
         host,
@@ -76,6 +77,9 @@ pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     if options.plan.refinements.len() > run.record.plan.refinements.len() {
         run.record.plan = options.plan.clone();
         dir.write_record(&run.record)?;
+    } else {
+        // Another end at which verdicts are read. A stage of refinement is no end.
+        run.record.sessions += 1;
     }
     Ok((dir, run))
 }

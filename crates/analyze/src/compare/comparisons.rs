@@ -6,13 +6,14 @@
 use crate::cells::{Cells, metric};
 use crate::compare::groups::{Group, Groups};
 use crate::compare::identical::Identical;
+use crate::compare::log_ratios::LogRatios;
 use crate::parallel::in_parallel;
 use std::collections::HashMap;
 use std::hash::Hash;
 use syscost_core::axis::{Name, Point};
 use syscost_core::decide::{Contrast, Decision, Decisions, Looks, Verdict, decide};
 use syscost_core::sample::{Better, Metric};
-use syscost_core::stats::{self, Estimate};
+use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -91,7 +92,8 @@ impl Comparisons {
     /// Compares along the groups' axis; `None` where the run has no such metric.
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
-        let of_groups = in_parallel(&groups.groups, |g| questions(run, cells, (groups, g), metric.id));
+        let ratios = LogRatios::new(run, cells);
+        let of_groups = in_parallel(&groups.groups, |g| questions(run, &ratios, (groups, g), metric.id));
         let mut asked: Vec<Asked> = of_groups.into_iter().flatten().collect();
         number_over_threads(run, &mut asked);
         let (mut pairs, over) = answered(run, asked);
@@ -152,22 +154,15 @@ struct Asked {
     contrast: Contrast,
 }
 
-/// The rounds' log ratios of a / b: what every comparison stands on. Empty where a round has no ratio.
-pub fn log_ratios(cells: &Cells, metric: &str, a: usize, b: usize) -> Vec<f64> {
-    let cells = cells.cell(a, metric).zip(cells.cell(b, metric));
-    let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
-    logs.unwrap_or_default().into_iter().map(|(_, log)| log).collect()
-}
-
-fn ask(cells: &Cells, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Asked> {
-    let logs = log_ratios(cells, metric, a, b);
+fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Asked> {
+    let logs = ratios.of(metric, a, b);
     (!logs.is_empty()).then(|| Asked { a, b, metric, contrast: Contrast { logs, pool, over: None } })
 }
 
 /// The pairs of a group that have a ratio.
 fn questions(
     run: &Run,
-    cells: &Cells,
+    ratios: &LogRatios,
     (groups, group): (&Groups, &Group),
     metric: &'static str,
 ) -> Vec<Asked> {
@@ -176,7 +171,7 @@ fn questions(
         for b in &group.members[i + 1..] {
             let points = run.case(*a).zip(run.case(*b)).map(|(a, b)| (&a.point, &b.point));
             if points.is_some_and(|(a, b)| groups.rivals(a, b)) {
-                asked.extend(ask(cells, metric, (*a, *b), 0));
+                asked.extend(ask(ratios, metric, (*a, *b), 0));
             }
         }
     }
@@ -224,7 +219,8 @@ fn number_over_threads(run: &Run, asked: &mut [Asked]) {
 fn answered(run: &Run, asked: Vec<Asked>) -> (Vec<Comparison>, Vec<Option<Decision>>) {
     let (pairs, contrasts): (Vec<_>, Vec<Contrast>) =
         asked.into_iter().map(|q| ((q.a, q.b, q.metric), q.contrast)).unzip();
-    let Decisions { points, over } = decide(&contrasts, &Looks::end(run.record.spec.confidence, 1));
+    let Decisions { points, over } =
+        decide(&contrasts, &Looks::end(run.record.spec.confidence, run.record.sessions));
     let pair =
         |(((a, b, metric), decision), contrast): (((usize, usize, &'static str), Decision), &Contrast)| {
             Comparison { a, b, metric, decision, over: contrast.over }
@@ -257,7 +253,8 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
     let mut metrics = Numbers(HashMap::new());
     let pools: Vec<usize> = asked.iter().map(|(metric, _, _)| metrics.of(*metric)).collect();
     let asked: Vec<_> = asked.iter().copied().zip(pools).collect();
-    let asked = in_parallel(&asked, |((metric, a, b), pool)| ask(cells, metric, (*a, *b), *pool));
+    let ratios = LogRatios::new(run, cells);
+    let asked = in_parallel(&asked, |((metric, a, b), pool)| ask(&ratios, metric, (*a, *b), *pool));
     answered(run, asked.into_iter().flatten().collect()).0
 }
 

@@ -4,7 +4,7 @@
 //! 0 but for noise, and for what rounds do not average out (memory layout, placement).
 
 use crate::cells::Cells;
-use crate::compare::comparisons::log_ratios;
+use crate::compare::log_ratios::LogRatios;
 use syscost_core::stats::student;
 use syscost_experiment::run::Run;
 
@@ -24,9 +24,10 @@ pub struct Identical {
 impl Identical {
     /// `None` where no twin has a round in common with its original.
     pub fn of(run: &Run, cells: &Cells, metric: &str) -> Option<Identical> {
+        let ratios = LogRatios::new(run, cells);
         let twins = run.record.plan.cases.iter().filter_map(|c| Some((c.index, c.twin_of?)));
         let by_pair: Vec<Vec<f64>> = twins
-            .map(|(twin, of)| log_ratios(cells, metric, twin, of))
+            .map(|(twin, of)| ratios.of_twins(metric, twin, of))
             .filter(|logs| !logs.is_empty())
             .collect();
         let means: Vec<f64> = by_pair.iter().map(|logs| mean(logs)).collect();

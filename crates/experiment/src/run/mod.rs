@@ -93,6 +93,9 @@ pub struct Record {
     pub started_unix_ns: u64,
     /// Wall-clock time spent measuring, over all sessions of a resumed run.
     pub elapsed_ns: u64,
+    /// How often measuring was begun: each end is a look at the data.
+    #[serde(default = "once")]
+    pub sessions: u32,
     pub state: State,
     /// The command line as given.
     pub command: Vec<String>,
@@ -111,6 +114,10 @@ pub struct Record {
     /// The copies of one case of each way to move data.
     #[serde(default)]
     pub audits: Vec<Audit>,
+}
+
+fn once() -> u32 {
+    1
 }
 
 impl Record {

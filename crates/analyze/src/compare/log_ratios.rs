@@ -1,0 +1,104 @@
+//! What every comparison stands on: the log ratio of two cases, round by round.
+//!
+//! Rivals that took turns in one block have slices milliseconds apart, which say what CPU time each costs with the machine's
+//! drift cancelled. Everything else is the ratio of what a case's rounds measured.
+
+use crate::cells::Cells;
+use std::collections::HashMap;
+use syscost_core::stats;
+use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
+
+/// Metrics of which slices are the better record: the same ratio for two cases of one size.
+const OF_SLICES: [&str; 2] = ["total_cpu_ns_per_byte", "total_cpu_ns_per_message"];
+
+pub struct LogRatios<'a> {
+    run: &'a Run,
+    cells: &'a Cells,
+    /// Of cases that were planned twice: both, which stand for their mean.
+    twice: HashMap<usize, Vec<usize>>,
+}
+
+impl<'a> LogRatios<'a> {
+    pub fn new(run: &'a Run, cells: &'a Cells) -> LogRatios<'a> {
+        let mut twice: HashMap<usize, Vec<usize>> = HashMap::new();
+        for case in &run.record.plan.cases {
+            if let Some(of) = case.twin_of {
+                twice.entry(of).or_insert_with(|| vec![of]).push(case.index);
+            }
+        }
+        LogRatios { run, cells, twice }
+    }
+
+    /// ln(a / b) of the rounds that both have; empty where a round has no ratio.
+    pub fn of(&self, metric: &str, a: usize, b: usize) -> Vec<f64> {
+        let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));
+        self.in_slices(metric, &sides[0], &sides[1]).unwrap_or_else(|| self.in_rounds(metric, a, b))
+    }
+
+    /// The same of a twin and its original.
+    pub fn of_twins(&self, metric: &str, twin: usize, original: usize) -> Vec<f64> {
+        self.in_slices(metric, &[twin], &[original]).unwrap_or_else(|| self.in_rounds(metric, twin, original))
+    }
+
+    /// `None` where the two never took turns, or the metric is of other windows.
+    fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<f64>> {
+        if self.run.slices.is_empty() || !OF_SLICES.contains(&metric) {
+            return None;
+        }
+        let same_size = [a, b].map(|side| self.run.case(side[0]).and_then(|c| c.point.int(MESSAGE_BYTES)));
+        let logs = self.run.slices.log_ratios(a, b);
+        (!logs.is_empty() && same_size[0] == same_size[1])
+            .then(|| logs.into_iter().map(|(_, log)| log).collect())
+    }
+
+    fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<f64> {
+        let cells = self.cells.cell(a, metric).zip(self.cells.cell(b, metric));
+        let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
+        logs.unwrap_or_default().into_iter().map(|(_, log)| log).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use syscost_experiment::run::SliceRow;
+
+    /// One slice of each case in each of two passes of every round; case 1 costs 10 % more, the twin of 0 costs 21 % less.
+    fn slices(round: u32) -> Vec<SliceRow> {
+        let costs = [(0, 1000), (1, 1100), (2, 1000), (3, 826)];
+        let row = |pass: u32, (case, cost): (usize, u64)| SliceRow {
+            block: 0,
+            round,
+            case,
+            pass,
+            position: case as u32,
+            start_ns: 0,
+            wall_ns: 1_000_000,
+            messages: 10,
+            sender_cpu_ns: 10 * cost * u64::from(pass + 1),
+            receiver_cpu_ns: 0,
+        };
+        (0..2).flat_map(|pass| costs.map(|one| row(pass, one))).collect()
+    }
+
+    #[test]
+    fn slices_are_what_cpu_time_is_compared_by_and_a_control_stands_for_its_mean() {
+        let (sizes, threads) = (vec![64], vec![1]);
+        let mut run = Synthetic { sizes, threads, rounds: 3, twin_every: 3, ..Default::default() }.run();
+        let cells = Cells::of(&run);
+        let cpu = "total_cpu_ns_per_byte";
+        let without = LogRatios::new(&run, &cells).of(cpu, 0, 1);
+        assert!(without.len() == 3 && without.iter().all(|log| log.abs() < 0.3));
+        (0..5).for_each(|round| run.slices.saw(&slices(round)));
+        let ratios = LogRatios::new(&run, &cells);
+        let near = |logs: &[f64], wanted: f64| logs.iter().all(|log| (log - wanted).abs() < 1e-3);
+        let with = ratios.of(cpu, 1, 2);
+        assert!(with.len() == 5 && near(&with, 1.1f64.ln()), "{with:?}");
+        let control = ratios.of(cpu, 0, 1);
+        assert!(near(&control, 0.826f64.ln() / 2.0 - 1.1f64.ln()), "the mean of both: {control:?}");
+        assert!(near(&ratios.of_twins(cpu, 3, 0), 0.826f64.ln()));
+        assert_eq!(ratios.of("throughput", 0, 1).len(), 3, "a slice begins with empty queues: no throughput");
+    }
+}
