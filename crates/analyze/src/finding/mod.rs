@@ -98,6 +98,7 @@ syscost_core::registry! {
         cache_levels::CacheLevels,
         threads::Threads,
         connections::Connections,
+        wakeups::WakeUps,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
         unexpected::Unexpected,

@@ -46,10 +46,7 @@ impl Receive for BufferReceive {
             waiting: ReceiveWait::of(setup.point),
             flags: self.flags,
             // With MSG_TRUNC never written, so no page of it is ever there; a kernel that did copy would be safe.
-            buffer: Buffer::zeroed(
-                options::read_bytes(setup.point, setup.message_bytes, BUFFER_BYTES),
-                PAGE,
-            ),
+            buffer: Buffer::zeroed(options::read_bytes(setup.point, setup.message_bytes, BUFFER_BYTES), PAGE),
             filled: 0,
             dropped: 0,
         }))

@@ -16,6 +16,8 @@ pub const ROWS: usize = 400;
 /// The figures that come first where a probe has them.
 const KEY: &[&str] = &[
     "throughput",
+    "sender_sleeps_per_second",
+    "receiver_sleeps_per_second",
     "total_cpu_ns_per_byte",
     "total_cpu_ns_per_message",
     "sender_cpu_ns_per_message",

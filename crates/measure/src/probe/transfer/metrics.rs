@@ -54,6 +54,10 @@ fn per(sample: &Sample, quantity: &str, base: &str) -> Option<f64> {
     Some(sample.get(quantity)? / base)
 }
 
+fn per_second(sample: &Sample, quantity: &str, elapsed_ns: &str) -> Option<f64> {
+    Some(per(sample, quantity, elapsed_ns)? * 1e9)
+}
+
 /// What was received without a copy, of what the same window received.
 fn uncopied_fraction(s: &Sample, _: &Point) -> Option<f64> {
     let bytes = Some(s.bytes).filter(|n| *n > 0.0)?;
@@ -164,6 +168,12 @@ pub const METRICS: &[Metric] = metrics! {
     "sender_voluntary_switches_per_message", Count, Lower, "sender voluntary switches per message",
         "times per message that the sender slept",
         |s, _| per(s, "sender_voluntary_switches", "sender_messages");
+    "sender_sleeps_per_second", PerSecond, Neither, "sender sleeps",
+        "times a second that the sender's threads slept, all together",
+        |s, _| per_second(s, "sender_voluntary_switches", "sender_elapsed_ns");
+    "receiver_sleeps_per_second", PerSecond, Neither, "receiver sleeps",
+        "times a second that the receiver's threads slept, all together",
+        |s, _| per_second(s, "receiver_voluntary_switches", "receiver_elapsed_ns");
     "sender_involuntary_switches_per_message", Count, Lower, "sender involuntary switches per message",
         "times per message that the sender was preempted",
         |s, _| per(s, "sender_involuntary_switches", "sender_messages");
