@@ -8,7 +8,7 @@ use std::cell::Cell;
 use syscost_analyze::compare::study::Study;
 use syscost_analyze::compare::winners::Outcome;
 use syscost_core::axis::Value;
-use syscost_core::units::{self, Unit};
+use syscost_core::units;
 use syscost_experiment::plan::Case;
 use syscost_measure::mechanism::CONNECTIONS;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -88,13 +88,13 @@ impl<'a> Glance<'a> {
     fn sleeps(&self) -> Option<Table> {
         let of_side = |case: usize, side: &str| Some(self.layout.estimate(case, side)?.0.value);
         let all = self.cases.iter().flat_map(|c| SLEEPS.iter().filter_map(|side| of_side(c.index, side)));
-        let (scale, unit) = Unit::PerSecond.scale_for(all.fold(0.0, f64::max));
+        let (scale, per) = if all.fold(0.0, f64::max) < 1e3 { (1.0, "s") } else { (1e3, "ms") };
         let table = self.table("sleeps", |case| {
             let [sender, receiver] =
                 SLEEPS.map(|side| Some(units::significant(of_side(case, side)? / scale)));
             Some(Entry::Text(format!("{} / {}", sender?, receiver?)))
         })?;
-        Some(Table { title: self.title(&format!("Sleeps, {unit}, sender / receiver")), ..table })
+        Some(Table { title: self.title(&format!("Sleeps per {per}, sender / receiver")), ..table })
     }
 
     /// Without a title; `None` where no case has an entry.
