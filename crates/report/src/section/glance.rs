@@ -90,8 +90,8 @@ impl<'a> Glance<'a> {
         let all = self.cases.iter().flat_map(|c| SLEEPS.iter().filter_map(|side| of_side(c.index, side)));
         let (scale, per) = if all.fold(0.0, f64::max) < 1e3 { (1.0, "s") } else { (1e3, "ms") };
         let table = self.table("sleeps", |case| {
-            let [sender, receiver] =
-                SLEEPS.map(|side| Some(units::significant(of_side(case, side)? / scale)));
+            let shown = |side| Some(units::significant((of_side(case, side)? / scale * 10.0).round() / 10.0));
+            let [sender, receiver] = SLEEPS.map(shown);
             Some(Entry::Text(format!("{} / {}", sender?, receiver?)))
         })?;
         Some(Table { title: self.title(&format!("Sleeps per {per}, sender / receiver")), ..table })
