@@ -60,6 +60,7 @@ pub fn point(mechanism: &str, bytes: u64, threads: u64) -> Point {
     point.set(MESSAGE_BYTES.id, Value::Int(bytes));
     point.set(THREADS.id, Value::Int(threads));
     point.set("connections", Value::Int(1));
+    point.set("read_bytes", Value::Int(0));
     point.set(PATH.id, Value::text("veth"));
     point.set(NODELAY.id, Value::text("on"));
     point
