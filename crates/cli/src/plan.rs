@@ -49,7 +49,7 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     let twins = plan.cases.iter().filter(|c| c.twin_of.is_some()).count();
     let cases = plan.cases.len() - twins;
     let mut text = entry("Experiment", INDENT, &format!("{}: {}", spec.name, spec.title));
-    text += &entry("Cases", INDENT, &format!("{cases}, and {twins} of them twice for the noise floor (A/A)"));
+    text += &entry("Cases", INDENT, &format!("{cases}, and {twins} of them twice as a check (A/A)"));
     for probe in &spec.probes {
         for line in grid(&probe.probe, plan) {
             text += &line;

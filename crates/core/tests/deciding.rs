@@ -54,15 +54,15 @@ const BLOCK: f64 = 0.8;
 
 /// The level of the machine over time: noise without memory, and two parts that forget within 3 s and 95 s. Together
 /// they have the correlations that were measured.
-struct Machine {
+struct DriftingMachine {
     quick: f64,
     slow: f64,
     level: f64,
 }
 
-impl Machine {
-    fn new(random: &mut Random) -> Machine {
-        Machine { quick: random.normal(), slow: random.normal(), level: 0.0 }
+impl DriftingMachine {
+    fn new(random: &mut Random) -> DriftingMachine {
+        DriftingMachine { quick: random.normal(), slow: random.normal(), level: 0.0 }
     }
 
     fn wait(&mut self, seconds: f64, random: &mut Random) {
@@ -95,7 +95,7 @@ impl Simulated {
         let points = self.sizes * self.threads;
         let mut logs: Vec<Vec<Vec<f64>>> = (0..points).map(|_| vec![Vec::new(); self.rivals]).collect();
         let own: Vec<f64> = (0..points * self.rivals).map(|_| self.disagreement * random.normal()).collect();
-        let mut machine = Machine::new(random);
+        let mut machine = DriftingMachine::new(random);
         for _ in 0..self.rounds {
             let mut visits: Vec<usize> = (0..points * self.rivals).collect();
             if self.design == Design::Shuffled {
@@ -135,38 +135,42 @@ impl Simulated {
 }
 
 /// What a decision says, beside the truth.
-type Answer = (Decision, f64);
+type DecisionBesideTruth = (Decision, f64);
 
-fn answers(decisions: Decisions, contrasts: &[Contrast], truths: &[f64]) -> (Vec<Answer>, Vec<Answer>) {
+fn answers(
+    decisions: Decisions,
+    contrasts: &[Contrast],
+    truths: &[f64],
+) -> (Vec<DecisionBesideTruth>, Vec<DecisionBesideTruth>) {
     let truth_over = |group: usize| truths[contrasts.iter().position(|c| c.over == Some(group)).unwrap()];
     let over =
         decisions.over.into_iter().enumerate().filter_map(|(i, d)| Some((d?, truth_over(i)))).collect();
     (decisions.points.into_iter().zip(truths.iter().copied()).collect(), over)
 }
 
-fn false_difference((decision, truth): &Answer) -> bool {
+fn false_difference((decision, truth): &DecisionBesideTruth) -> bool {
     decision.verdict == Verdict::Less && *truth >= 0.0 || decision.verdict == Verdict::More && *truth <= 0.0
 }
 
-fn false_same((decision, truth): &Answer) -> bool {
+fn false_same((decision, truth): &DecisionBesideTruth) -> bool {
     decision.verdict == Verdict::Same && truth.abs() > MARGIN.ln_1p()
 }
 
-fn decided((decision, _): &Answer) -> bool {
+fn decided((decision, _): &DecisionBesideTruth) -> bool {
     decision.verdict != Verdict::Undecided
 }
 
-fn inside((decision, truth): &Answer) -> bool {
+fn inside((decision, truth): &DecisionBesideTruth) -> bool {
     decision.low <= truth.exp() && truth.exp() <= decision.high
 }
 
-fn share(all: &[Answer], which: fn(&Answer) -> bool) -> f64 {
+fn share(all: &[DecisionBesideTruth], which: fn(&DecisionBesideTruth) -> bool) -> f64 {
     all.iter().filter(|a| which(a)).count() as f64 / all.len().max(1) as f64
 }
 
 /// Means over studies.
 #[derive(Debug, Default)]
-struct Tally {
+struct StudyTally {
     /// Studies with any false difference, and with any false equivalence.
     false_difference: f64,
     false_same: f64,
@@ -176,13 +180,15 @@ struct Tally {
     inside: f64,
 }
 
-fn tally(simulated: &Simulated, looks: &Looks, studies: u32) -> Tally {
+fn tally(simulated: &Simulated, looks: &Looks, studies: u32) -> StudyTally {
     let mut random = Random::new(2026);
-    let mut all = Tally::default();
+    let mut all = StudyTally::default();
     for _ in 0..studies {
         let (contrasts, truths) = simulated.contrasts(&mut random);
         let (points, over) = answers(decide(&contrasts, looks), &contrasts, &truths);
-        let any = |which: fn(&Answer) -> bool| f64::from(u8::from(points.iter().chain(&over).any(which)));
+        let any = |which: fn(&DecisionBesideTruth) -> bool| {
+            f64::from(u8::from(points.iter().chain(&over).any(which)))
+        };
         let weight = 1.0 / f64::from(studies);
         all.false_difference += weight * any(false_difference);
         all.false_same += weight * any(false_same);
@@ -377,8 +383,9 @@ fn power(simulated: &Simulated, difference: f64, studies: u32) -> (f64, f64) {
     let (mut points, mut over) = (0.0, 0.0);
     for _ in 0..studies {
         let (contrasts, truths) = simulated.contrasts(&mut random);
-        let found = |all: Vec<Answer>| {
-            let differing: Vec<Answer> = all.into_iter().filter(|(_, truth)| *truth != 0.0).collect();
+        let found = |all: Vec<DecisionBesideTruth>| {
+            let differing: Vec<DecisionBesideTruth> =
+                all.into_iter().filter(|(_, truth)| *truth != 0.0).collect();
             share(&differing, |(d, _)| matches!(d.verdict, Verdict::Less | Verdict::More))
                 / f64::from(studies)
         };

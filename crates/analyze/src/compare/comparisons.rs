@@ -94,7 +94,7 @@ impl Comparisons {
         let metric = metric(run, metric_id)?;
         let ratios = LogRatios::new(run, cells);
         let of_groups = in_parallel(&groups.groups, |g| questions(run, &ratios, (groups, g), metric.id));
-        let mut asked: Vec<Asked> = of_groups.into_iter().flatten().collect();
+        let mut asked: Vec<Unanswered> = of_groups.into_iter().flatten().collect();
         number_over_threads(run, &mut asked);
         let (mut pairs, over) = answered(run, asked);
         let over_threads = over_threads(&mut pairs, over);
@@ -147,16 +147,16 @@ impl Pace {
 }
 
 /// A pair before it is answered.
-struct Asked {
+struct Unanswered {
     a: usize,
     b: usize,
     metric: &'static str,
     contrast: Contrast,
 }
 
-fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Asked> {
+fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Unanswered> {
     let logs = ratios.of(metric, a, b);
-    (!logs.is_empty()).then(|| Asked { a, b, metric, contrast: Contrast { logs, pool, over: None } })
+    (!logs.is_empty()).then(|| Unanswered { a, b, metric, contrast: Contrast { logs, pool, over: None } })
 }
 
 /// The pairs of a group that have a ratio.
@@ -165,7 +165,7 @@ fn questions(
     ratios: &LogRatios,
     (groups, group): (&Groups, &Group),
     metric: &'static str,
-) -> Vec<Asked> {
+) -> Vec<Unanswered> {
     let mut asked = Vec::new();
     for (i, a) in group.members.iter().enumerate() {
         for b in &group.members[i + 1..] {
@@ -189,7 +189,7 @@ impl<T: Hash + Eq> Numbers<T> {
 }
 
 /// Which contrasts scatter alike (what the two cases differ in is the same), and which differ in threads alone.
-fn number_over_threads(run: &Run, asked: &mut [Asked]) {
+fn number_over_threads(run: &Run, asked: &mut [Unanswered]) {
     let (mut differences, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
     let (mut pools, mut groups) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
     let apart = |point: &Point, other: &Point| -> Point {
@@ -197,7 +197,7 @@ fn number_over_threads(run: &Run, asked: &mut [Asked]) {
         own.map(|(id, value)| (id.clone(), value.clone())).collect()
     };
     let mut without_threads: HashMap<usize, usize> = HashMap::new();
-    for Asked { a, b, contrast, .. } in asked {
+    for Unanswered { a, b, contrast, .. } in asked {
         let Some((x, y)) = run.case(*a).zip(run.case(*b)) else { continue };
         let sides = [apart(&x.point, &y.point), apart(&y.point, &x.point)].map(|side| differences.of(side));
         contrast.pool = pools.of(sides);
@@ -216,7 +216,7 @@ fn number_over_threads(run: &Run, asked: &mut [Asked]) {
 }
 
 /// The answers to one family of questions.
-fn answered(run: &Run, asked: Vec<Asked>) -> (Vec<Comparison>, Vec<Option<Decision>>) {
+fn answered(run: &Run, asked: Vec<Unanswered>) -> (Vec<Comparison>, Vec<Option<Decision>>) {
     let (pairs, contrasts): (Vec<_>, Vec<Contrast>) =
         asked.into_iter().map(|q| ((q.a, q.b, q.metric), q.contrast)).unzip();
     let Decisions { points, over } =

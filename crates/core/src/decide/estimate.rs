@@ -5,7 +5,7 @@ use crate::stats::{Variance, moderated, student};
 
 /// An estimate on the log scale with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evidence {
+pub struct Known {
     pub mean: f64,
     /// Infinite where nothing is known of the scatter.
     pub error: f64,
@@ -15,7 +15,7 @@ pub struct Evidence {
     pub by_rounds: f64,
 }
 
-impl Evidence {
+impl Known {
     /// The chance of a mean this far from 0, where the ratio is 1.
     pub fn p_differs(&self) -> f64 {
         match self.error {
@@ -53,11 +53,11 @@ impl Evidence {
 const CAUTION: f64 = 0.5;
 
 /// Each contrast by itself, with the scatter of its pool.
-pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
+pub fn points(contrasts: &[Contrast]) -> Vec<Known> {
     let variances: Vec<Variance> = contrasts.iter().map(|c| scatter(&c.logs, c.pool)).collect();
     let of = |(c, v): (&Contrast, Variance)| {
         let rounds = c.logs.len() as f64;
-        Evidence { rounds: c.logs.len() as u32, by_rounds: 1.0, ..known(mean(&c.logs), v, rounds) }
+        Known { rounds: c.logs.len() as u32, by_rounds: 1.0, ..known(mean(&c.logs), v, rounds) }
     };
     contrasts.iter().zip(moderated(&variances, CAUTION)).map(of).collect()
 }
@@ -66,7 +66,7 @@ pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
 ///
 /// Numbers of threads are taken as replicates: what they disagree by is in the variance, moderated over the pool. It is
 /// never less than what the rounds of the points scatter by.
-pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<Evidence>> {
+pub fn over_threads(contrasts: &[Contrast], points: &[Known]) -> Vec<Option<Known>> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (i, c) in contrasts.iter().enumerate().filter(|(_, c)| !c.logs.is_empty()) {
         let Some(group) = c.over else { continue };
@@ -91,18 +91,18 @@ pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<E
             all.freedom =
                 all.freedom.max(group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min));
         }
-        Some(Evidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
+        Some(Known { rounds, by_rounds: (within / between.value).min(1.0), ..all })
     };
     members.iter().map(|m| if m.len() > 1 { one(m) } else { None }).collect()
 }
 
 /// A mean of `n` values that scatter so.
-fn known(mean: f64, scatter: Variance, n: f64) -> Evidence {
+fn known(mean: f64, scatter: Variance, n: f64) -> Known {
     let (error, freedom) = match scatter.freedom {
         0.0 => (f64::INFINITY, 1.0),
         freedom => ((scatter.value / n).sqrt(), freedom),
     };
-    Evidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
+    Known { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
 }
 
 fn scatter(values: &[f64], pool: usize) -> Variance {

@@ -4,16 +4,16 @@
 //! counted for themselves: a pair that differs is no candidate, but which pairs are candidates is not known beforehand.
 //! All rows of a kind have the interval of the last step, so that interval and verdict always agree.
 
-use super::estimate::Evidence;
+use super::estimate::Known;
 use super::{Decision, Looks, MARGIN, Verdict};
 use crate::stats::{holm, student};
 use std::collections::HashMap;
 
 /// `families` share the error of the look.
-pub fn answers(evidence: &[Evidence], looks: &Looks, families: f64) -> Vec<Decision> {
+pub fn answers(evidence: &[Known], looks: &Looks, families: f64) -> Vec<Decision> {
     let error = looks.now / families;
-    let differ = Step::last(evidence.iter().map(Evidence::p_differs).collect(), error);
-    let same = Step::last(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), error);
+    let differ = HolmStep::last(evidence.iter().map(Known::p_differs).collect(), error);
+    let same = HolmStep::last(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), error);
     let mut critical = Critical::default();
     let scale = looks.whole / error;
     evidence
@@ -46,18 +46,18 @@ pub fn answers(evidence: &[Evidence], looks: &Looks, families: f64) -> Vec<Decis
 }
 
 /// Where Holm's procedure ends.
-struct Step {
+struct HolmStep {
     adjusted: Vec<f64>,
     family: f64,
     /// What each hypothesis that is left may err by.
     error: f64,
 }
 
-impl Step {
-    fn last(p: Vec<f64>, family: f64) -> Step {
+impl HolmStep {
+    fn last(p: Vec<f64>, family: f64) -> HolmStep {
         let adjusted = holm(&p);
         let rejected = adjusted.iter().filter(|p| **p <= family).count();
-        Step { error: family / (adjusted.len() - rejected).max(1) as f64, adjusted, family }
+        HolmStep { error: family / (adjusted.len() - rejected).max(1) as f64, adjusted, family }
     }
 
     fn rejects(&self, i: usize) -> bool {

@@ -28,7 +28,7 @@ pub fn moderated(variances: &[Variance], caution: f64) -> Vec<Variance> {
     usable.iter().for_each(|v| members[v.pool] += 1);
     // The last level is that of all pools without one of their own.
     let level_of = |v: &Variance| if members[v.pool] >= OWN_LEVEL { v.pool } else { pools };
-    let mut levels = vec![Level { of: Vec::new(), independent: 1.0 }; pools + 1];
+    let mut levels = vec![VarianceLevel { of: Vec::new(), independent: 1.0 }; pools + 1];
     usable.iter().for_each(|v| levels[level_of(v)].of.push(**v));
     let few = members.iter().filter(|n| (1..OWN_LEVEL).contains(*n)).count();
     // Pairs of r rivals are r (r - 1) / 2, and r - 1 of them are independent.
@@ -43,7 +43,7 @@ pub fn moderated(variances: &[Variance], caution: f64) -> Vec<Variance> {
 
 /// Variances that are expected to be alike.
 #[derive(Clone)]
-struct Level {
+struct VarianceLevel {
     of: Vec<Variance>,
     /// The share of them that tell something of their own.
     independent: f64,
@@ -61,7 +61,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// The degrees of freedom that a level is worth beside a variance's own; infinite where variances differ from their
 /// level by no more than chance. `None` where no level has two variances.
-fn prior_freedom(levels: &[Level], caution: f64) -> Option<f64> {
+fn prior_freedom(levels: &[VarianceLevel], caution: f64) -> Option<f64> {
     let (mut squares, mut chance, mut left, mut points) = (0.0, 0.0, 0.0, 1.0f64);
     for level in levels.iter().filter(|level| level.of.len() > 1) {
         let n = level.of.len() as f64;
@@ -79,7 +79,7 @@ fn prior_freedom(levels: &[Level], caution: f64) -> Option<f64> {
 }
 
 /// The variance that a level expects; its `freedom` is all that the level is made of.
-fn prior(level: &Level, freedom: f64) -> Variance {
+fn prior(level: &VarianceLevel, freedom: f64) -> Variance {
     if level.of.is_empty() {
         return Variance { value: 0.0, freedom: 0.0, pool: 0 };
     }

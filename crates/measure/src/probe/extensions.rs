@@ -63,7 +63,7 @@ pub trait AxisRules: Sync {
     }
 }
 
-/// Cases that are compared with one another, so that the noise floor (A/A) has to be known.
+/// Cases that are compared with one another, so that some are measured twice (A/A).
 pub trait Alternatives: Sync {
     /// Does whoever does this choose the axis's value (a mechanism, how many messages a call takes),
     /// rather than have it given (a message size, a path)? Ways of doing one thing differ in such axes only.
