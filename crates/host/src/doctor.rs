@@ -163,6 +163,11 @@ impl Judgement {
         Judgement { status, consequence: consequence.into(), remedy: remedy.into(), ..self }
     }
 
+    /// As bad as this, with what it does to figures unless all is well.
+    fn judged(self, status: Status, consequence: &str, remedy: &str) -> Judgement {
+        if status == Status::Good { self } else { self.worse(status, consequence, remedy) }
+    }
+
     fn caution(self, consequence: impl Into<String>, remedy: impl Into<String>) -> Judgement {
         self.worse(Status::Caution, consequence, remedy)
     }

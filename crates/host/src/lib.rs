@@ -1,6 +1,7 @@
 //! What this machine is and what it allows: fingerprint, topology, clock, counters, namespaces.
 
 pub mod clock;
+pub mod conditions;
 pub mod counters;
 pub mod doctor;
 pub mod acceptor;

@@ -18,6 +18,14 @@ pub fn governors(root: &Root) -> Option<String> {
     (!governors.is_empty()).then(|| governors.join(", "))
 }
 
+/// How fast the CPUs run at this moment, on the average.
+pub fn frequency_hertz(root: &Root) -> Option<f64> {
+    let cpus = root.names(CPU).into_iter().filter(|name| is_numbered(name, "cpu"));
+    let of = |cpu: String| root.number(&format!("{CPU}/{cpu}/cpufreq/scaling_cur_freq"));
+    let kilohertz: Vec<f64> = cpus.filter_map(of).map(|n| n as f64).collect();
+    (!kilohertz.is_empty()).then(|| kilohertz.iter().sum::<f64>() * 1000.0 / kilohertz.len() as f64)
+}
+
 /// Is the processor allowed above its nominal frequency?
 pub fn turbo(root: &Root) -> Option<bool> {
     let no_turbo = root.number(&format!("{CPU}/intel_pstate/no_turbo")).map(|n| n == 0);

@@ -153,6 +153,13 @@ pub fn peak_resident_bytes() -> Option<u64> {
     Some(super::clock::usage(libc::RUSAGE_SELF).ok()?.ru_maxrss as u64 * 1024)
 }
 
+/// CPU time of this process and of its children that were waited for (getrusage(2)); 0 where the kernel does not say.
+pub fn cpu_ns() -> u64 {
+    let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+    let used = |of| super::clock::usage(of).map_or(0, |usage| time(usage.ru_utime) + time(usage.ru_stime));
+    used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
+}
+
 /// Kills a process group that this process made for a child it has not reaped yet.
 pub fn kill_group(leader: u32) {
     // The leader is unreaped, so the number is not reused.

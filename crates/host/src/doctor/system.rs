@@ -2,12 +2,8 @@
 
 use super::{Judgement, Live, good};
 use crate::files::Root;
-use crate::{noise, settings, storage};
+use crate::{conditions, noise, settings, storage};
 use syscost_core::units::{Unit, count};
-
-/// The share of other work that a machine at rest has.
-const IDLE_SHARE: f64 = 0.05;
-const BUSY_SHARE: f64 = 0.3;
 
 pub fn build(_: &Root, live: &Live) -> Judgement {
     let check = good(if live.debug_build { "debug" } else { "release" });
@@ -26,11 +22,7 @@ pub fn steal(_: &Root, live: &Live) -> Judgement {
     let check = good(format!("{} in {milliseconds} ms", percent(share)));
     let consequence = "the hypervisor gives our CPUs to others: samples get long tails";
     let remedy = "measure at another time, or on a machine of your own; samples with steal are marked";
-    match share {
-        s if s >= 0.1 => check.bad(consequence, remedy),
-        s if s > 0.0 => check.caution(consequence, remedy),
-        _ => check,
-    }
+    check.judged(conditions::steal_status(share), consequence, remedy)
 }
 
 pub fn other_load(_: &Root, live: &Live) -> Judgement {
@@ -44,11 +36,8 @@ pub fn other_load(_: &Root, live: &Live) -> Judgement {
     let observed = format!("CPUs {} busy while we slept; load average {load}", percent(share));
     let check = good(observed);
     let consequence = "other processes take CPUs and caches from what is measured";
-    match share {
-        s if s > BUSY_SHARE => check.bad(consequence, "find them with top, and stop or wait for them"),
-        s if s > IDLE_SHARE => check.caution(consequence, "find them with top, and stop or wait for them"),
-        _ => check,
-    }
+    let remedy = "find them with top, and stop or wait for them";
+    check.judged(conditions::load_status(share), consequence, remedy)
 }
 
 pub fn hypervisor(root: &Root, _: &Live) -> Judgement {

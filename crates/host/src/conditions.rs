@@ -1,0 +1,271 @@
+//! How quiet the machine is, before a measurement and during it: other work, stolen time, frequency, throttling.
+//!
+//! The limits are those of `doctor`. During a measurement its own work is taken off: what is left on loopback and veth
+//! holds the kernel's own threads (ksoftirqd), which work for the measurement.
+
+use super::doctor::Status;
+use super::files::Root;
+use super::noise::Noise;
+use super::{settings, topology};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use syscost_core::units::{Unit, count};
+use syscost_sys::process;
+use syscost_sys::sleep::sleep;
+
+/// The share of CPU time that others use on a machine at rest.
+const IDLE_SHARE: f64 = 0.05;
+const BUSY_SHARE: f64 = 0.3;
+/// Stolen time from this share on makes figures wrong.
+const STEAL_SHARE: f64 = 0.1;
+/// A frequency that falls by more than this changes costs by more than most differences that are looked for.
+const SLOWER: f64 = 0.1;
+
+/// What is to be thought of other work that takes this share of all CPUs.
+pub fn load_status(share: f64) -> Status {
+    match share {
+        s if s > BUSY_SHARE => Status::Bad,
+        s if s > IDLE_SHARE => Status::Caution,
+        _ => Status::Good,
+    }
+}
+
+pub fn steal_status(share: f64) -> Status {
+    match share {
+        s if s >= STEAL_SHARE => Status::Bad,
+        s if s > 0.0 => Status::Caution,
+        _ => Status::Good,
+    }
+}
+
+/// What was seen of the machine over a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    pub watched_ns: u64,
+    pub cpus: usize,
+    /// Runnable tasks, averaged over the last minute.
+    pub load_average: Option<f64>,
+    /// The share of all CPUs' time that others used.
+    pub others_share: Option<f64>,
+    /// The share of all CPUs' time that the hypervisor took.
+    pub steal_share: Option<f64>,
+    /// The mean of all CPUs at the end.
+    pub frequency_hertz: Option<f64>,
+    /// Thermal throttling, and periods in which the CPU quota was used up.
+    pub throttled: Option<u64>,
+}
+
+impl Conditions {
+    /// What two readings say; `own_ns` is the CPU time that the measurement itself used between them.
+    fn of(noise: &Noise, own_ns: u64, cpus: usize, frequency_hertz: Option<f64>) -> Conditions {
+        let cpus = cpus.max(noise.steal_ns_by_cpu.len());
+        let time = noise.elapsed_ns as f64 * cpus as f64;
+        let others = |busy_ns: u64| busy_ns.saturating_sub(own_ns) as f64 / time;
+        let throttled = [noise.throttle_events, noise.throttled_periods];
+        Conditions {
+            watched_ns: noise.elapsed_ns,
+            cpus,
+            load_average: noise.load_average,
+            others_share: noise.busy_ns.filter(|_| time > 0.0).map(others),
+            steal_share: noise.steal_fraction(&[]),
+            frequency_hertz,
+            throttled: throttled.into_iter().flatten().reduce(|a, b| a + b),
+        }
+    }
+
+    /// The worst of what is known.
+    pub fn status(&self) -> Status {
+        let of_load = self.others_share.map(load_status);
+        let of_steal = self.steal_share.map(steal_status);
+        of_load.into_iter().chain(of_steal).max().unwrap_or(Status::Unknown)
+    }
+
+    /// One line: `2 CPUs, load 0.1, no steal seen, CPU frequency not readable: quiet enough`.
+    pub fn line(&self) -> String {
+        let cpus = count(self.cpus, "CPU");
+        let load = self.load_average.map_or("load not readable".into(), |load| format!("load {load:.1}"));
+        match self.status() {
+            Status::Good => format!("{cpus}, {load}, {}, {}: quiet enough", self.steal(), self.frequency()),
+            Status::Unknown => format!("{cpus}, {load}: other work cannot be seen here"),
+            Status::Caution => {
+                format!("somewhat busy: {load} on {cpus}{}: results may need longer", self.taken())
+            }
+            Status::Bad => format!("busy: {load} on {cpus}{}: results will need longer", self.taken()),
+        }
+    }
+
+    /// `, others use 12 %, 3 % stolen`: what is above its limit.
+    fn taken(&self) -> String {
+        let worth_saying = |share: Option<f64>, judge: fn(f64) -> Status| {
+            share.filter(|share| judge(*share) > Status::Unknown).map(percent)
+        };
+        let others =
+            worth_saying(self.others_share, load_status).map(|share| format!(", others use {share}"));
+        let stolen = worth_saying(self.steal_share, steal_status).map(|share| format!(", {share} stolen"));
+        others.unwrap_or_default() + &stolen.unwrap_or_default()
+    }
+
+    fn steal(&self) -> &'static str {
+        if self.steal_share.is_some() { "no steal seen" } else { "steal not readable" }
+    }
+
+    fn frequency(&self) -> String {
+        let known = self.frequency_hertz.map(|hertz| format!("CPUs at {}", Unit::Hertz.format(hertz)));
+        known.unwrap_or("CPU frequency not readable".into())
+    }
+
+    /// What is worse or better since `before`, in a line; `None`: nothing that matters.
+    pub fn change_since(&self, before: &Conditions) -> Option<String> {
+        let mut said = Vec::new();
+        match self.status().cmp(&before.status()) {
+            std::cmp::Ordering::Greater if self.status() > Status::Unknown => {
+                said.push(format!("busier than before it{}", self.taken()));
+            }
+            std::cmp::Ordering::Less if self.status() == Status::Good => {
+                said.push("quieter than before it".into());
+            }
+            _ => {}
+        }
+        if let Some((then, now)) = before.frequency_hertz.zip(self.frequency_hertz)
+            && now < then * (1.0 - SLOWER)
+        {
+            said.push(format!("CPUs fell from {} to {}", Unit::Hertz.format(then), Unit::Hertz.format(now)));
+        }
+        if let Some(times) = self.throttled.filter(|times| *times > 0) {
+            said.push(format!("throttled {}", count(times as usize, "time")));
+        }
+        (!said.is_empty()).then(|| format!("During the run the machine was: {}.", said.join("; ")))
+    }
+
+    /// Of several stretches: shares of their whole time, and the last of what has a moment.
+    pub fn joined(all: &[Conditions]) -> Option<Conditions> {
+        let watched_ns: u64 = all.iter().map(|c| c.watched_ns).sum();
+        let share = |of: fn(&Conditions) -> Option<f64>| -> Option<f64> {
+            let known = all.iter().filter_map(|c| Some((of(c)? * c.watched_ns as f64, c.watched_ns as f64)));
+            let (part, time) = known.fold((0.0, 0.0), |(a, b), (x, y)| (a + x, b + y));
+            (time > 0.0).then(|| part / time)
+        };
+        Some(Conditions {
+            watched_ns,
+            others_share: share(|c| c.others_share),
+            steal_share: share(|c| c.steal_share),
+            throttled: all.iter().filter_map(|c| c.throttled).reduce(|a, b| a + b),
+            ..all.last()?.clone()
+        })
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", (100.0 * share).ceil())
+}
+
+/// Watches from a moment on.
+pub struct ConditionsWatch {
+    noise: Noise,
+    own_ns: u64,
+    cpus: usize,
+}
+
+impl ConditionsWatch {
+    pub fn begin() -> ConditionsWatch {
+        ConditionsWatch {
+            noise: Noise::now(),
+            own_ns: process::cpu_ns(),
+            cpus: topology::Topology::read().cpus().len(),
+        }
+    }
+
+    /// What was seen since. Workers that still run are taken for others.
+    pub fn seen(&self) -> Conditions {
+        let noise = Noise::now().since(&self.noise);
+        let own_ns = process::cpu_ns().saturating_sub(self.own_ns);
+        Conditions::of(&noise, own_ns, self.cpus, settings::frequency_hertz(&Root::here()))
+    }
+
+    /// The machine when nothing is measured: it is looked at for so long.
+    pub fn at_rest(time: Duration) -> Conditions {
+        let watch = ConditionsWatch::begin();
+        sleep(time);
+        watch.seen()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(busy_ms: u64, own_ms: u64, steal_ms: u64) -> Conditions {
+        let noise = Noise {
+            elapsed_ns: 1_000_000_000,
+            busy_ns: Some(busy_ms * 1_000_000),
+            steal_ns_by_cpu: [(0, steal_ms * 1_000_000), (1, steal_ms * 1_000_000)].into(),
+            load_average: Some(0.123),
+            ..Noise::default()
+        };
+        Conditions::of(&noise, own_ms * 1_000_000, 2, None)
+    }
+
+    #[test]
+    fn a_quiet_machine_and_a_busy_one_say_so_in_a_line() {
+        let quiet = "2 CPUs, load 0.1, no steal seen, CPU frequency not readable: quiet enough";
+        assert_eq!(seen(50, 0, 0).line(), quiet);
+        let fast = Conditions { frequency_hertz: Some(3.2e9), ..seen(50, 0, 0) };
+        assert!(fast.line().contains("CPUs at 3.2 GHz"), "{}", fast.line());
+        let other = seen(300, 0, 0).line();
+        assert_eq!(other, "somewhat busy: load 0.1 on 2 CPUs, others use 15 %: results may need longer");
+        let busy = seen(1240, 0, 120).line();
+        assert_eq!(busy, "busy: load 0.1 on 2 CPUs, others use 62 %, 12 % stolen: results will need longer");
+        let blind = Conditions { cpus: 2, ..Conditions::default() }.line();
+        assert_eq!(blind, "2 CPUs, load not readable: other work cannot be seen here");
+        for line in [quiet, &other, &busy, &blind] {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_measurement_s_own_work_is_not_other_work() {
+        assert_eq!(seen(1900, 1850, 0).status(), Status::Good);
+        assert_eq!(seen(1900, 1000, 0).status(), Status::Bad);
+        assert_eq!(seen(1000, 1100, 0).others_share, Some(0.0), "clocks differ a little");
+    }
+
+    #[test]
+    fn what_changed_during_a_run_is_said_and_nothing_else() {
+        let (quiet, busy) = (seen(20, 0, 0), seen(1000, 0, 0));
+        assert_eq!(quiet.change_since(&seen(30, 0, 0)), None);
+        assert_eq!(busy.change_since(&busy), None);
+        let change = busy.change_since(&quiet).unwrap();
+        assert_eq!(change, "During the run the machine was: busier than before it, others use 50 %.");
+        assert!(quiet.change_since(&busy).unwrap().contains("quieter"));
+        let at = |hertz, throttled| Conditions { frequency_hertz: Some(hertz), throttled, ..quiet.clone() };
+        assert_eq!(at(3.1e9, Some(0)).change_since(&at(3.2e9, None)), None);
+        let slower = at(2.4e9, Some(3)).change_since(&at(3.2e9, None)).unwrap();
+        assert!(
+            slower.contains("fell from 3.2 GHz to 2.4 GHz") && slower.contains("throttled 3 times"),
+            "{slower}"
+        );
+    }
+
+    #[test]
+    fn sessions_are_joined_by_their_time() {
+        let long = Conditions { watched_ns: 3_000_000_000, ..seen(0, 0, 0) };
+        let joined = Conditions::joined(&[long, seen(800, 0, 0)]).unwrap();
+        assert_eq!((joined.others_share, joined.watched_ns), (Some(0.1), 4_000_000_000));
+        assert_eq!(Conditions::joined(&[]), None);
+    }
+
+    #[test]
+    fn this_machine_is_seen_and_our_own_work_taken_off() {
+        let watch = ConditionsWatch::begin();
+        let until = std::time::Instant::now() + Duration::from_millis(300);
+        let mut turns = 0u64;
+        while std::time::Instant::now() < until {
+            turns = std::hint::black_box(turns + 1);
+        }
+        let own_ns = process::cpu_ns() - watch.own_ns;
+        assert!(own_ns > 10_000_000, "{own_ns} ns for {turns} turns");
+        let seen = watch.seen();
+        assert!(seen.cpus > 0 && seen.watched_ns >= 300_000_000, "{seen:?}");
+        assert!(seen.others_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{seen:?}");
+    }
+}
