@@ -247,6 +247,25 @@ fn doctor_says_what_to_do() {
     }
 }
 
+#[test]
+fn a_run_begins_with_what_the_machine_is_like_and_ends_with_where_its_time_went() {
+    let dir = TempDir::new().expect("temporary directory");
+    let out = dir.path().join("run");
+    let arguments = ["run", "--time-limit", "2s", "--path", "loopback", "--size", "64", "--threads", "1"];
+    let ran =
+        syscost(&arguments).args(["--mechanism", "send", "--out"]).arg(&out).output().expect("it starts");
+    let (said, shown) = (String::from_utf8_lossy(&ran.stderr), String::from_utf8_lossy(&ran.stdout));
+    let first = said.lines().next().expect("a line");
+    let judged = ["quiet enough", "longer", "cannot be seen here"].iter().any(|end| first.ends_with(end));
+    assert!(judged && first.contains("CPU") && first.chars().count() <= 80, "{said}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains(first), "the report says it again: {shown}");
+    let time = shown.lines().find(|line| line.starts_with("Time: ")).expect("where the time went");
+    assert!(time.contains("% of ") && time.contains("was timed"), "{time}");
+    let wide = shown.lines().filter(|line| !line.contains(&*out.to_string_lossy()));
+    assert_eq!(wide.filter(|line| line.chars().count() > 80).collect::<Vec<_>>(), [""; 0]);
+}
+
 /// The rounds of a case that two were asked of, in a row: for one that the machine disturbed from beginning to end
 /// there is another, up to two.
 fn two_rounds(out: &str, case: usize) -> BTreeSet<u32> {
@@ -276,6 +295,8 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
         .collect();
     let named = |name: &str| events.iter().filter(|e| e["event"] == name).count();
     assert_eq!((named("started"), named("finished"), named("written")), (1, 1, 1));
+    let place = |name: &str| events.iter().position(|e| e["event"] == name).expect("it is told");
+    assert!(place("machine") < place("case_done"), "the machine is judged before anything is measured");
     // The case and its twin, two rounds each: another for each that the machine disturbed.
     let done = named("case_done");
     assert!((4..=8).contains(&done), "{events:?}");
@@ -292,6 +313,14 @@ fn a_run_writes_its_directory_and_is_continued_and_reported() {
     assert!(reported.status.success(), "{}", String::from_utf8_lossy(&reported.stderr));
     let resumed = stdout(&["run", "--resume", &out, "--json"]);
     assert!((4..=8).contains(&rounds()), "every round is there again: {resumed}");
+
+    let record = RunDir::load(Path::new(&out)).expect("a valid run").record;
+    assert_eq!(record.conditions.len(), 2, "one a session");
+    assert!(record.conditions.iter().all(|session| session.during.watched_ns > 0 && session.before.cpus > 0));
+    let spent = record.time_spent.expect("a run of now");
+    assert!(spent.timed_ns > 0 && spent.warm_up_ns > 0 && spent.starting_ns > 0, "{spent:?}");
+    let efficiency = spent.efficiency(record.elapsed_ns);
+    assert!((0.0..1.0).contains(&efficiency), "{efficiency}");
 
     let results = read("results.csv");
     stdout(&["report", &out]);

@@ -301,6 +301,8 @@ fn record(shape: &Shape, plan: Plan) -> Record {
             .map(|c| (c.index, syscost_experiment::run::settings::like(None, settings.clone())))
             .collect(),
         audits: audits(&plan),
+        time_spent: None,
+        conditions: Vec::new(),
         plan,
         missing: if shape.counters { Vec::new() } else { vec![missing] },
         warnings: vec![Warning {

@@ -191,6 +191,8 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         failures: Vec::new(),
         predictions: Vec::new(),
         audits: Vec::new(),
+        time_spent: None,
+        conditions: Vec::new(),
     };
     Run { record, samples: samples.into(), slices: Default::default() }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use syscost_core::units::{count, format_duration};
 use syscost_experiment::plan::Plan;
 use syscost_harness::Event;
+use syscost_host::doctor::Status;
 
 /// Receives a run's events and shows them.
 pub struct Progress {
@@ -63,6 +64,10 @@ impl Progress {
         let paint = Paint::stderr(self.global.color);
         match event {
             Event::Started { cases, .. } => self.planned = *cases,
+            Event::Machine { before, status } => {
+                let line = before.line();
+                self.say(&if *status > Status::Unknown { paint.yellow(&line) } else { line });
+            }
             Event::RoundStarted { round, .. } => self.round = *round,
             Event::CaseDone { case, .. } | Event::CaseAudited { case, .. } => {
                 self.visited(self.labels.case(case))

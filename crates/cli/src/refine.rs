@@ -104,7 +104,8 @@ impl RefinementStages<'_> {
         let (watch, shown, started) = (&mut *self.watch, &mut self.shown, &mut self.started);
         measure::measure(options, &mut |event| match event {
             Event::Finished { .. } => {}
-            Event::Started { .. } if std::mem::replace(started, true) => {}
+            Event::Started { .. } if *started => {}
+            Event::Machine { .. } if std::mem::replace(started, true) => {}
             Event::Warning { warning } if shown.contains(&warning.observed) => {}
             Event::Warning { warning } => {
                 shown.push(warning.observed.clone());

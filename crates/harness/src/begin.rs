@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Record, Run, SCHEMA, State, Tool, Warning};
+use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
 use syscost_host::{cleaner, fingerprint, remote};
 use syscost_measure::probe::directory;
 use syscost_sys::clock::unix_ns;
@@ -41,6 +41,8 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         failures: Vec::new(),
         predictions: Vec::new(),
         audits: Vec::new(),
+        time_spent: Some(TimeSpent::default()),
+        conditions: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());

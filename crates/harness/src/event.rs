@@ -5,6 +5,8 @@ use syscost_core::stats::Estimate;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Audit, State, Warning};
 use syscost_host::Unavailable;
+use syscost_host::conditions::Conditions;
+use syscost_host::doctor::Status;
 
 /// One step of a run, in the order in which they happen.
 #[derive(Clone, Debug, Serialize)]
@@ -15,6 +17,12 @@ pub enum Event<'a> {
         skips: usize,
         /// How long the run may take: its time limit, or less.
         estimate_ns: u64,
+    },
+    /// How quiet the machine is, before anything is measured.
+    Machine {
+        status: Status,
+        #[serde(flatten)]
+        before: &'a Conditions,
     },
     RoundStarted {
         round: u32,

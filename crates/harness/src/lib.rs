@@ -26,10 +26,16 @@ use std::time::{Duration, Instant};
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::Spec;
+use syscost_host::conditions::ConditionsWatch;
 use syscost_sys::signals;
 
 /// A round that takes this much longer than its windows is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the machine is looked at before anything is measured: a tick of steal is 10 ms.
+const WATCH: Duration = Duration::from_millis(200);
+/// At most this part of a short run's time.
+const WATCH_SHARE: u32 = 50;
+
 /// What to measure and where to keep it.
 #[derive(Clone)]
 pub struct RunOptions {
@@ -64,11 +70,16 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
         skips: plan.skips.len(),
         estimate_ns: plan.estimate(&spec).most.as_nanos() as u64,
     });
+    let watching = Instant::now();
+    let before = ConditionsWatch::at_rest(WATCH.min(part.limit / WATCH_SHARE));
+    let watched = watching.elapsed();
+    watch(&Event::Machine { status: before.status(), before: &before });
     for warning in &run.record.warnings {
         watch(&Event::Warning { warning });
     }
     let paths = Paths::new(&plan_id(&options));
     let mut session = Session::new(schedule, (dir, run), paths, started + part.limit, watch);
+    session.watched(before, watched);
     let state = if session.audits()? { session.rounds()? } else { State::Interrupted };
     let run = session.close(state)?;
     begin::sweep(&plan);

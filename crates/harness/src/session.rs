@@ -13,8 +13,11 @@ use std::time::{Duration, Instant};
 use syscost_core::sample::{COUNTING, Sample};
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::files::RunDir;
-use syscost_experiment::run::{Failure, MissingQuantities, Run, State, Warning, settings};
+use syscost_experiment::run::{
+    Failure, MissingQuantities, RoundSpan, Run, SessionConditions, State, TimeSpent, Warning, settings,
+};
 use syscost_experiment::spec::Spec;
+use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::Missing;
@@ -46,6 +49,7 @@ pub struct Session<'a> {
     scratch: Scratch,
     tsc_hz: Option<f64>,
     calendar: Calendar,
+    conditions: ConditionsWatch,
     started: Instant,
     end: Instant,
     before_ns: u64,
@@ -80,10 +84,25 @@ impl<'a> Session<'a> {
             paths,
             scratch: Scratch::default(),
             tsc_hz: clock::constant_tick_rate(),
+            conditions: ConditionsWatch::begin(),
             started: Instant::now(),
             end,
             visits: 0,
             forecast: BTreeSet::new(),
+        }
+    }
+
+    /// Takes in what the machine was like before the session, and how long that was looked at.
+    pub fn watched(&mut self, before: Conditions, took: Duration) {
+        self.run.record.conditions.push(SessionConditions { during: before.clone(), before });
+        self.before_ns += took.as_nanos() as u64;
+        self.spend(|spent| &mut spent.watching_ns, took);
+    }
+
+    /// Counts time by what it was for, in a run that has done so from its start.
+    fn spend(&mut self, part: fn(&mut TimeSpent) -> &mut u64, took: Duration) {
+        if let Some(spent) = &mut self.run.record.time_spent {
+            *part(spent) += took.as_nanos() as u64;
         }
     }
 
@@ -97,6 +116,7 @@ impl<'a> Session<'a> {
         // Where only counts hold, they are what the time is for.
         let share = if self.run.record.emulator().is_some() { AUDIT_SHARE_EMULATED } else { AUDIT_SHARE };
         let until = Instant::now() + self.end.saturating_duration_since(Instant::now()) / share;
+        let began = Instant::now();
         let mut auditor = Auditor::attach();
         for (done, case) in due.iter().enumerate() {
             let left = until.saturating_duration_since(Instant::now());
@@ -117,6 +137,7 @@ impl<'a> Session<'a> {
         }
         // Its programs and maps are files too, and where few are allowed the record needs one.
         drop(auditor);
+        self.spend(|spent| &mut spent.audits_ns, began.elapsed());
         self.keep_record()?;
         Ok(true)
     }
@@ -168,7 +189,9 @@ impl<'a> Session<'a> {
             }
             let failed = self.run.record.failures.len() - before.1;
             if failed as u64 == self.visits - before.0 {
+                let began = Instant::now();
                 self.pause();
+                self.spend(|spent| &mut spent.failed_ns, began.elapsed());
             }
         }
         Ok(state)
@@ -232,6 +255,7 @@ impl<'a> Session<'a> {
         match self.round(case, None) {
             Ok(done) => {
                 let took = before.0.elapsed();
+                self.account(done.span());
                 let noise = noise::Noise::now().since(&before.1);
                 self.note_quota(&noise, index);
                 let marks = marks(&noise);
@@ -255,9 +279,17 @@ impl<'a> Session<'a> {
                 (self.watch)(&Event::CaseFailed { round, case, message: &message });
                 self.run.record.failures.push(Failure { case: index, round, message });
                 self.schedule.failed(index);
+                self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
             }
         }
         Ok(true)
+    }
+
+    /// Takes in how a timed round spent its time.
+    fn account(&mut self, round: RoundSpan) {
+        if let Some(spent) = &mut self.run.record.time_spent {
+            spent.add_round(round);
+        }
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {
@@ -281,6 +313,7 @@ impl<'a> Session<'a> {
             Err(RoundError::Interrupted) => return Ok(false),
             Err(_) => self.counting.failed(case, began.elapsed()),
         }
+        self.spend(|spent| &mut spent.counting_ns, began.elapsed());
         Ok(true)
     }
 
@@ -333,6 +366,9 @@ impl<'a> Session<'a> {
 
     fn keep_record(&mut self) -> Result<()> {
         self.run.record.elapsed_ns = self.before_ns + self.started.elapsed().as_nanos() as u64;
+        if let Some(own) = self.run.record.conditions.last_mut() {
+            own.during = self.conditions.seen();
+        }
         self.dir.write_record(&self.run.record)?;
         Ok(())
     }
@@ -397,6 +433,7 @@ mod tests {
             settings: Default::default(),
             missing: Vec::new(),
             totals: Default::default(),
+            moments: Default::default(),
         };
         assert!(with_samples(round(vec![Sample::default()])).is_ok());
         assert!(matches!(with_samples(round(Vec::new())), Err(RoundError::Failed(_))));

@@ -60,7 +60,8 @@ impl Conditions {
     fn of(noise: &Noise, own_ns: u64, cpus: usize, frequency_hertz: Option<f64>) -> Conditions {
         let cpus = cpus.max(noise.steal_ns_by_cpu.len());
         let time = noise.elapsed_ns as f64 * cpus as f64;
-        let others = |busy_ns: u64| busy_ns.saturating_sub(own_ns) as f64 / time;
+        // Ticks and the clock are not read at one moment.
+        let others = |busy_ns: u64| (busy_ns.saturating_sub(own_ns) as f64 / time).min(1.0);
         let throttled = [noise.throttle_events, noise.throttled_periods];
         Conditions {
             watched_ns: noise.elapsed_ns,
@@ -227,6 +228,7 @@ mod tests {
         assert_eq!(seen(1900, 1850, 0).status(), Status::Good);
         assert_eq!(seen(1900, 1000, 0).status(), Status::Bad);
         assert_eq!(seen(1000, 1100, 0).others_share, Some(0.0), "clocks differ a little");
+        assert_eq!(seen(2040, 0, 0).others_share, Some(1.0));
     }
 
     #[test]

@@ -14,11 +14,13 @@ pub mod leftovers;
 pub mod rows;
 pub mod samples;
 pub mod settings;
+pub mod time_spent;
 pub mod slices;
 
 use crate::plan::{Case, Plan};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
+use syscost_host::conditions::Conditions;
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::probe::prediction::Prediction;
 
@@ -26,6 +28,7 @@ pub use audit::{Audit, CpuTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use samples::{SampleTally, Samples};
 pub use slices::{SliceRow, Slices};
+pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.
 pub const SCHEMA: u32 = 1;
@@ -59,6 +62,14 @@ pub struct Failure {
     pub case: usize,
     pub round: u32,
     pub message: String,
+}
+
+/// How quiet the machine was before a session, and during it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionConditions {
+    pub before: Conditions,
+    /// Without the session's own work.
+    pub during: Conditions,
 }
 
 /// Quantities that this machine could not provide (each reason once).
@@ -114,6 +125,12 @@ pub struct Record {
     /// The copies of one case of each way to move data.
     #[serde(default)]
     pub audits: Vec<Audit>,
+    /// Where the time went, where that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_spent: Option<TimeSpent>,
+    /// How quiet the machine was, by session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<SessionConditions>,
 }
 
 fn once() -> u32 {

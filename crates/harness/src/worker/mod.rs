@@ -6,9 +6,11 @@
 //! them together and collects their reports.
 
 pub mod launch;
+mod moments;
 pub mod path;
 mod round;
 
+pub use moments::RoundMoments;
 pub use round::{
     BlockResult, Observer, ReadyRound, RoundError, RoundOptions, RoundResult, block_round, observed_round,
     round,

@@ -1,7 +1,8 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
 use super::launch::Worker;
-use super::path::{Paths, another_host};
+use super::moments::{RoundMoments, forget_other_clocks, stamp};
+use super::path::Paths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
@@ -36,6 +37,7 @@ pub struct RoundResult {
     pub missing: Vec<probe::Missing>,
     /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
     pub totals: BTreeMap<String, f64>,
+    pub moments: RoundMoments,
 }
 
 /// What a round of a block brings: the slices, and of each rival its windows.
@@ -107,7 +109,7 @@ pub fn observed_round(
     // Before the clock runs: a large file takes seconds to make, once a run.
     let files = scratch.paths(&probe.needs(&case.point).files)?;
     let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
-    let mut stage = RoundDriver { case, terms, block: None, deadline };
+    let mut stage = RoundDriver::new(case, terms, None, deadline);
     let reports = stage.reports(probe, timing, paths, &files, observe)?;
     stage.result(probe, &case.point, reports, paths.facts(&case.point))
 }
@@ -125,7 +127,7 @@ pub fn block_round(
     let slices = block.slice_ns.iter().max().copied().unwrap_or(0) * u64::from(block.passes);
     let measuring = Duration::from_nanos((block.warmup_ns + slices + windows) * block.rivals.len() as u64);
     let deadline = Deadline::at(Instant::now() + measuring * 2 + terms.patience);
-    let mut stage = RoundDriver { case, terms, block: Some(block), deadline };
+    let mut stage = RoundDriver::new(case, terms, Some(block), deadline);
     let reports = stage.reports(probe, timing, paths, &[], None)?;
     let slices = reports.iter().flat_map(|report| report.slices.iter().copied()).collect();
     let mut rivals = Vec::with_capacity(block.rivals.len());
@@ -143,22 +145,6 @@ pub fn block_round(
 fn find_probe(case: &Case) -> Result<&'static dyn Probe, RoundError> {
     probe::find(&case.probe)
         .ok_or_else(|| RoundError::Failed(format!("this syscost has no probe {}", case.probe)))
-}
-
-/// The clock of another host is not this machine's.
-fn forget_other_clocks(probe: &dyn Probe, point: &Point, reports: &mut [RoleReport]) {
-    let elsewhere = another_host(point).is_some();
-    let far = probe.roles().iter().zip(reports).filter(|(role, _)| elsewhere && probe.far(role));
-    far.flat_map(|(_, report)| &mut report.windows).for_each(|window| window.start_ns = None);
-}
-
-/// Samples without a time stamp followed each other until the report was heard.
-fn stamp(samples: &mut [Sample], heard_ns: u64) {
-    let mut start_ns = heard_ns;
-    for sample in samples.iter_mut().rev() {
-        start_ns = start_ns.saturating_sub(sample.elapsed_ns as u64);
-        sample.start_ns.get_or_insert(start_ns);
-    }
 }
 
 /// A probe records what it declares: a file of samples has no column for anything else.
@@ -225,9 +211,20 @@ struct RoundDriver<'a> {
     terms: &'a RoundOptions<'a>,
     block: Option<&'a BlockTask>,
     deadline: Deadline,
+    moments: RoundMoments,
 }
 
-impl RoundDriver<'_> {
+impl<'a> RoundDriver<'a> {
+    fn new(
+        case: &'a Case,
+        terms: &'a RoundOptions<'a>,
+        block: Option<&'a BlockTask>,
+        deadline: Deadline,
+    ) -> RoundDriver<'a> {
+        let began_ns = monotonic_ns();
+        RoundDriver { case, terms, block, deadline, moments: RoundMoments { began_ns, ready_ns: began_ns } }
+    }
+
     /// Fresh workers play their roles.
     fn reports(
         &mut self,
@@ -273,7 +270,7 @@ impl RoundDriver<'_> {
                 why: m.why,
             }));
         }
-        Ok(RoundResult { samples, settings, missing, totals })
+        Ok(RoundResult { samples, settings, missing, totals, moments: self.moments })
     }
 
     /// Starts every role's process first: their start-up overlaps.
@@ -368,6 +365,7 @@ impl RoundDriver<'_> {
     /// Starts all roles and collects their reports, in role order.
     fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
         let roles = probe.roles();
+        self.moments.ready_ns = monotonic_ns();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
             self.tell(role, worker, &ToWorker::Go)?;
         }
@@ -488,37 +486,4 @@ fn short(mut message: String) -> String {
         message.push_str(" ...");
     }
     message
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn samples_whose_clock_is_elsewhere_ended_one_after_the_other_when_the_report_came() {
-        let sample = |start_ns| Sample { start_ns, elapsed_ns: 100.0, ..Sample::default() };
-        let mut samples = [sample(None), sample(None), sample(Some(1500))];
-        stamp(&mut samples, 2000);
-        assert_eq!(samples.map(|sample| sample.start_ns), [Some(1700), Some(1800), Some(1500)]);
-    }
-
-    #[test]
-    fn the_clock_of_a_far_worker_is_not_taken_for_ours() {
-        let probe = probe::find("transfer").expect("there is one");
-        let report = || RoleReport {
-            windows: vec![probe::Window { start_ns: Some(7), ..Default::default() }],
-            ..RoleReport::default()
-        };
-        let stamps = |path: &str| {
-            let mut point = Point::default();
-            point.set("path", syscost_core::axis::Value::text(path));
-            let mut reports: Vec<RoleReport> = probe.roles().iter().map(|_| report()).collect();
-            forget_other_clocks(probe, &point, &mut reports);
-            reports.iter().map(|r| r.windows[0].start_ns).collect::<Vec<_>>()
-        };
-        assert_eq!(stamps("veth"), [Some(7), Some(7)]);
-        let far: Vec<_> = probe.roles().iter().map(|role| (!probe.far(role)).then_some(7)).collect();
-        assert_eq!(stamps("ssh://elsewhere"), far);
-        assert!(far.contains(&None) && far.contains(&Some(7)));
-    }
 }

@@ -4,6 +4,7 @@ use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, LevelLine, LevelStep, Section};
 use syscost_analyze::level::{MachineLevel, SLOW};
+use syscost_host::conditions::Conditions;
 
 /// Longer pauses between visits are left out of the drawing: the run was stopped and resumed.
 const PAUSE_NS: u64 = 10_000_000_000;
@@ -16,7 +17,14 @@ pub fn section(m: &Material) -> Option<Section> {
 
 /// What a terminal shows of it too.
 pub fn sentences(m: &Material) -> Vec<String> {
-    m.analysis.level.iter().map(MachineLevel::sentence).collect()
+    let record = &m.run.record;
+    let before = record.conditions.first().map(|session| format!("Before: {}.", session.before.line()));
+    let during: Vec<Conditions> = record.conditions.iter().map(|session| session.during.clone()).collect();
+    let during = Conditions::joined(&during).zip(record.conditions.first());
+    let changed = during.and_then(|(during, first)| during.change_since(&first.before));
+    let level = m.analysis.level.iter().map(MachineLevel::sentence);
+    let time = record.time_spent.map(|spent| format!("Time: {}.", spent.line(record.elapsed_ns)));
+    before.into_iter().chain(changed).chain(level).chain(time).collect()
 }
 
 fn line(level: &MachineLevel) -> LevelLine {
