@@ -30,7 +30,7 @@ pub const SLOW: f64 = 0.10;
 
 /// One round of one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Visit {
+pub struct TimedVisit {
     pub case: usize,
     pub start_ns: u64,
     pub end_ns: u64,
@@ -62,7 +62,7 @@ pub struct MachineLevel {
 }
 
 /// The rounds of a case that have time stamps, from samples in their order.
-pub fn visits(case: &Case, samples: &[&Sample]) -> Vec<Visit> {
+pub fn visits(case: &Case, samples: &[&Sample]) -> Vec<TimedVisit> {
     let Some(metric) = cost(case) else { return Vec::new() };
     let timed: Vec<&Sample> = samples.iter().filter(|sample| !sample.is_counting()).copied().collect();
     timed.chunk_by(|a, b| a.round == b.round).filter_map(|round| visit(case, &metric, round)).collect()
@@ -77,12 +77,12 @@ fn cost(case: &Case) -> Option<Metric> {
     decisive.iter().find(|m| m.better == Better::Lower).or(decisive.first()).copied()
 }
 
-fn visit(case: &Case, metric: &Metric, round: &[&Sample]) -> Option<Visit> {
+fn visit(case: &Case, metric: &Metric, round: &[&Sample]) -> Option<TimedVisit> {
     let cost = |sample: &&Sample| log_cost(sample, metric, &case.point);
     let costs: Vec<f64> = round.iter().filter_map(cost).collect();
     let start_ns = round.iter().filter_map(|s| s.start_ns).min()?;
     let end_ns = round.iter().filter_map(|s| Some(s.start_ns? + s.elapsed_ns as u64)).max()?;
-    Some(Visit { case: case.index, start_ns, end_ns, log_cost: median(&costs)?, samples: round.len() })
+    Some(TimedVisit { case: case.index, start_ns, end_ns, log_cost: median(&costs)?, samples: round.len() })
 }
 
 fn log_cost(sample: &Sample, metric: &Metric, point: &Point) -> Option<f64> {
@@ -93,7 +93,7 @@ fn log_cost(sample: &Sample, metric: &Metric, point: &Point) -> Option<f64> {
 
 impl MachineLevel {
     /// `None`: too few visits have time stamps.
-    pub fn of(visits: &[Visit]) -> Option<MachineLevel> {
+    pub fn of(visits: &[TimedVisit]) -> Option<MachineLevel> {
         let visits = of_known_cases(visits);
         let units = units(&visits);
         let count = (units.len() / PER_STRETCH).min(STRETCHES.1);
@@ -154,9 +154,9 @@ impl MachineLevel {
 }
 
 /// Cases most of whose rounds were measured while the machine was slow: their figures bear it.
-pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[Visit]) -> Vec<Problem> {
+pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[TimedVisit]) -> Vec<Problem> {
     let Some(level) = level else { return Vec::new() };
-    let is_slow = |visit: &Visit| level.slow().any(|s| (s.start_ns..s.end_ns).contains(&visit.start_ns));
+    let is_slow = |visit: &TimedVisit| level.slow().any(|s| (s.start_ns..s.end_ns).contains(&visit.start_ns));
     let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for visit in visits {
         let (slow, all) = counts.entry(visit.case).or_default();
@@ -179,17 +179,17 @@ pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[Visit]) -> Ve
 }
 
 /// In the order of time, those of cases with a usual cost.
-fn of_known_cases(visits: &[Visit]) -> Vec<Visit> {
+fn of_known_cases(visits: &[TimedVisit]) -> Vec<TimedVisit> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     visits.iter().for_each(|visit| *counts.entry(visit.case).or_default() += 1);
-    let mut known: Vec<Visit> =
+    let mut known: Vec<TimedVisit> =
         visits.iter().filter(|visit| counts[&visit.case] >= FEWEST_VISITS).copied().collect();
     known.sort_by_key(|visit| (visit.start_ns, visit.case));
     known
 }
 
 /// Visits that overlap in time (rivals that took turns) are one: they may share more than the machine.
-fn units(visits: &[Visit]) -> Vec<Vec<usize>> {
+fn units(visits: &[TimedVisit]) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = Vec::new();
     let mut until = 0;
     for (i, visit) in visits.iter().enumerate() {
@@ -203,7 +203,7 @@ fn units(visits: &[Visit]) -> Vec<Vec<usize>> {
 }
 
 /// What each visit cost over its case's median, once the level of its time is taken out of the latter.
-fn residuals(visits: &[Visit], level: &[f64]) -> Vec<f64> {
+fn residuals(visits: &[TimedVisit], level: &[f64]) -> Vec<f64> {
     let mut of_case: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (visit, level) in visits.iter().zip(level) {
         of_case.entry(visit.case).or_default().push(visit.log_cost - level);
@@ -219,7 +219,7 @@ fn median_of(unit: &[usize], values: &[f64]) -> Option<f64> {
 
 /// The log level of each part. Rounds of a case may lie close together (those that are still undecided go on), so that
 /// its median has the level of that time in it: both are found in turns.
-fn levels(visits: &[Visit], units: &[Vec<usize>], parts: &[Vec<usize>], by_chance: f64) -> Vec<f64> {
+fn levels(visits: &[TimedVisit], units: &[Vec<usize>], parts: &[Vec<usize>], by_chance: f64) -> Vec<f64> {
     let mut level = vec![0.0; visits.len()];
     let mut logs = Vec::new();
     for _ in 0..TURNS {

@@ -7,7 +7,7 @@
 use crate::cells::estimates::{Cell, Cells, cells_of_case};
 use crate::cells::quality::{self, Judged, WarmUps};
 use crate::cells::sanity::{Limits, Look};
-use crate::level::{self, Visit};
+use crate::level::{self, TimedVisit};
 use crate::parallel::in_parallel;
 use syscost_core::sample::Sample;
 use syscost_core::stats::RatioEstimate;
@@ -22,7 +22,7 @@ pub struct Seen {
     pub looks: Vec<Look>,
     pub warm_ups: WarmUps,
     /// When each round of each case was measured, and what it cost.
-    pub visits: Vec<Visit>,
+    pub visits: Vec<TimedVisit>,
 }
 
 impl Cells {
@@ -55,7 +55,7 @@ struct OfCase {
     cells: Box<[Cell]>,
     look: Look,
     warm_ups: Vec<(&'static str, RatioEstimate)>,
-    visits: Vec<Visit>,
+    visits: Vec<TimedVisit>,
 }
 
 impl OfCase {

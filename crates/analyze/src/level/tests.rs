@@ -30,7 +30,12 @@ impl Drift {
 }
 
 /// Rounds over cases in a new order each, a visit every 0.16 s; and the true log level at each.
-fn simulated(cases: usize, rounds: usize, drifting: bool, random: &mut Random) -> (Vec<Visit>, Vec<f64>) {
+fn simulated(
+    cases: usize,
+    rounds: usize,
+    drifting: bool,
+    random: &mut Random,
+) -> (Vec<TimedVisit>, Vec<f64>) {
     let share = if drifting { SD * SD } else { 0.0 };
     // .12 e^(-t/5) + .55 e^(-t/92): .67 at 0.16 s, .49 at 12 s, .15 at 120 s.
     let mut parts = [Drift::new(0.12 * share, 5.0, random), Drift::new(0.55 * share, 92.0, random)];
@@ -44,7 +49,7 @@ fn simulated(cases: usize, rounds: usize, drifting: bool, random: &mut Random) -
             let start_ns = (visits.len() as f64 * 0.16 * SECOND) as u64;
             let log_cost = 5.0 + 0.1 * case as f64 + level + own * random.normal();
             let end_ns = start_ns + (0.1 * SECOND) as u64;
-            visits.push(Visit { case, start_ns, end_ns, log_cost, samples: 3 });
+            visits.push(TimedVisit { case, start_ns, end_ns, log_cost, samples: 3 });
             truth.push(level);
         }
     }
@@ -59,7 +64,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The true level of each stretch, around its median.
-fn true_levels(level: &MachineLevel, visits: &[Visit], truth: &[f64]) -> Vec<f64> {
+fn true_levels(level: &MachineLevel, visits: &[TimedVisit], truth: &[f64]) -> Vec<f64> {
     let inside = |stretch: &LevelStretch| {
         let own = visits.iter().zip(truth);
         let own = own.filter(|(v, _)| (stretch.start_ns..stretch.end_ns).contains(&v.start_ns));
@@ -143,7 +148,7 @@ fn rivals_that_took_turns_are_one_visit_and_few_visits_say_nothing() {
             let start_ns = block * 1_000_000_000 + case * 1_000_000;
             let log_cost = shared + 0.01 * random.normal();
             let case = case as usize;
-            blocks.push(Visit { case, start_ns, end_ns: start_ns + 600_000_000, log_cost, samples: 1 });
+            blocks.push(TimedVisit { case, start_ns, end_ns: start_ns + 600_000_000, log_cost, samples: 1 });
         }
     }
     let level = MachineLevel::of(&blocks).unwrap();

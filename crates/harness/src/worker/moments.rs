@@ -1,7 +1,6 @@
 //! The moments of a round: when its workers were told to go, and when each sample began.
 
 use super::path::another_host;
-use super::round::RoundResult;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::run::RoundSpan;
@@ -25,15 +24,6 @@ impl RoundMoments {
             timed_ns,
             over_ns: since(monotonic_ns()),
         }
-    }
-}
-
-impl RoundResult {
-    /// How the round spent its time, asked when it is over.
-    pub fn span(&self) -> RoundSpan {
-        let timed_from = self.samples.iter().filter_map(|sample| sample.start_ns).min();
-        let timed_ns = self.samples.iter().map(|sample| sample.elapsed_ns as u64).sum();
-        self.moments.span(timed_from.unwrap_or(self.moments.ready_ns), timed_ns)
     }
 }
 

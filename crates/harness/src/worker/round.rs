@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
+use syscost_experiment::run::RoundSpan;
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, counters, memory_limit, scarce};
 use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Slice, Task, Timing};
@@ -38,6 +39,15 @@ pub struct RoundResult {
     /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
     pub totals: BTreeMap<String, f64>,
     pub moments: RoundMoments,
+}
+
+impl RoundResult {
+    /// How the round spent its time, asked when it is over.
+    pub fn span(&self) -> RoundSpan {
+        let timed_from = self.samples.iter().filter_map(|sample| sample.start_ns).min();
+        let timed_ns = self.samples.iter().map(|sample| sample.elapsed_ns as u64).sum();
+        self.moments.span(timed_from.unwrap_or(self.moments.ready_ns), timed_ns)
+    }
 }
 
 /// What a round of a block brings: the slices, and of each rival its windows.
