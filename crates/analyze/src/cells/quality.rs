@@ -11,9 +11,10 @@ use std::collections::HashMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
 use syscost_core::stats::{
-    Outlier, RatioEstimate, Steadiness, benjamini_hochberg, median, outliers, paired_ratio, steadiness,
-    two_modes,
+    Outlier, RatioEstimate, Steadiness, TwoModes, benjamini_hochberg, holm, median, outliers, paired_ratio,
+    steadiness, two_modes,
 };
+use syscost_core::units::significant;
 use syscost_experiment::run::Run;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
@@ -34,15 +35,29 @@ pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &
     let of_metric: Vec<&Cell> = cells.of_metric(metric.id).filter(original).collect();
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
-    for cell in &of_metric {
+    for (cell, modes) in of_metric.iter().zip(two_levels(run, &of_metric)) {
         let about = SuspectCell { run, words: &words, metric, cell };
         problems.extend(about.wide());
-        problems.extend(about.two_modes());
+        problems.extend(modes.map(|modes| about.two_modes(&modes)));
         problems.extend(about.outliers());
         problems.extend(about.unsteady(alpha));
     }
     problems.extend(warming(run, &words, &of_metric, metric, warm_ups));
     problems
+}
+
+/// The levels of those cells that have two beyond chance: Holm's correction over all of them, whose p-value is then that.
+/// Levels closer than the precision asked change no conclusion.
+pub fn two_levels(run: &Run, cells: &[&Cell]) -> Vec<Option<TwoModes>> {
+    let found: Vec<Option<TwoModes>> = cells.iter().map(|cell| two_modes(&cell.rounds.values())).collect();
+    let adjusted = holm(&found.iter().map(|modes| modes.map_or(1.0, |m| m.p)).collect::<Vec<_>>());
+    let alpha = 1.0 - run.record.spec.confidence;
+    let beyond = |((modes, p), cell): ((Option<TwoModes>, f64), &&Cell)| {
+        let modes = modes.filter(|_| p < alpha)?;
+        let apart = (modes.high - modes.low) / cell.estimate.value.abs();
+        (apart > run.record.spec.precision).then_some(TwoModes { p, ..modes })
+    };
+    found.into_iter().zip(adjusted).zip(cells).map(beyond).collect()
 }
 
 struct SuspectCell<'a> {
@@ -95,20 +110,17 @@ impl SuspectCell<'_> {
         self.cell.rounds.values()
     }
 
-    fn two_modes(&self) -> Option<Problem> {
-        let modes = two_modes(&self.values())?;
-        // Two levels closer than the precision asked change no conclusion.
-        let apart = (modes.high - modes.low) / self.cell.estimate.value.abs();
-        (apart > self.run.record.spec.precision).then(|| {
-            let text = format!(
-                "{} has two levels: {} in {} of the rounds, {} in the others; its median describes neither.",
-                self.subject(),
-                words::figure(modes.low, self.metric.unit),
-                words::percent(modes.low_share),
-                words::figure(modes.high, self.metric.unit)
-            );
-            self.problem("two_levels", text)
-        })
+    fn two_modes(&self, modes: &TwoModes) -> Problem {
+        let text = format!(
+            "{} has two levels: {} in {} of the rounds, {} in the other {} (p = {}, corrected); its median describes neither.",
+            self.subject(),
+            words::figure(modes.low, self.metric.unit),
+            words::percent(modes.low_share),
+            words::figure(modes.high, self.metric.unit),
+            words::percent(1.0 - modes.low_share),
+            significant(modes.p)
+        );
+        self.problem("two_levels", text)
     }
 
     /// Labelled, and used like any other round: the median bears them.

@@ -16,8 +16,6 @@ use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 /// The id of the problem.
 const PROBLEM: &str = "two_levels";
-/// One cell in so many is called bistable by chance, at most ([`syscost_core::stats::two_modes`]).
-const BY_CHANCE: usize = 50;
 
 pub struct TwoLevels;
 
@@ -33,7 +31,8 @@ impl SurpriseKind for TwoLevels {
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let caveat = (!found.is_empty()).then(|| {
             format!(
-                "two levels are seen by chance in at most one of {BY_CHANCE} figures; {} were looked at.",
+                "two levels are told where one level looks like them by chance too seldom, corrected over the cases of a \
+                 metric; {} were looked at.",
                 count(at.len(), "figure")
             )
         });
@@ -60,8 +59,7 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
     rounds.sort_by(|a, b| a.1.total_cmp(&b.1));
     let values: Vec<f64> = rounds.iter().map(|(_, v)| *v).collect();
     let modes = two_modes(&values)?;
-    let low = (modes.low_share * values.len() as f64).round() as usize;
-    let (below, above) = rounds.split_at(low);
+    let (below, above) = rounds.split_at(modes.low_count);
     let higher_is_worse = metric(evidence.run, place.metric)?.better == Better::Lower;
     let slow = if higher_is_worse { above } else { below };
     let slow: BTreeSet<u32> = slow.iter().map(|(round, _)| *round).collect();
