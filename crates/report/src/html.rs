@@ -269,7 +269,7 @@ fn figures(e: &Estimate, table: &Table) -> (String, String) {
 const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: significantly better than every other. \
     Hatched: the same within 3 % or undecided, in the colours of the first two. Hover a place for its figures.";
 
-const LEVEL: &str = "Up is slower. Band: what chance makes of a machine that does not change. The second colour: samples that are \
+const LEVEL: &str = "Costs of all cases over their usual ones: up is slower. Band: what chance makes of a machine that does not change. The second colour: samples that are \
     marked as measured on a slow machine; they are kept and used.";
 
 /// A drawing under its title, with what stands above and below it.

@@ -44,7 +44,7 @@ fn line(level: &MachineLevel) -> LevelLine {
     }
     LevelLine {
         id: "machine-level".into(),
-        title: "The machine's level: costs over their usual, by time of measuring".into(),
+        title: "The machine's level by time of measuring".into(),
         chance: level.chance,
         steps,
     }
