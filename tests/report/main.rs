@@ -5,6 +5,7 @@ mod browser;
 #[path = "../support/browser.rs"]
 mod loading;
 mod common;
+mod comparisons;
 mod audit_columns;
 mod copies;
 mod course;

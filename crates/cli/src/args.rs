@@ -111,7 +111,8 @@ Examples:
   syscost run --quick --path loopback
   syscost run --resume syscost-runs/20261121T090000Z-default
 
-The directory holds run.json, samples.csv, results.csv and report.html. With
+The directory holds run.json, samples.csv, results.csv, comparisons.csv
+and report.html. With
 --json, stdout has one object a line, told apart by its \"event\": started,
 warning, round_started, case_done, case_failed, progress, finished, written.";
 

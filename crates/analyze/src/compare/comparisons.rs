@@ -156,7 +156,7 @@ struct Unanswered {
 
 fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Unanswered> {
     let logs = ratios.of(metric, a, b);
-    (!logs.is_empty()).then(|| Unanswered { a, b, metric, contrast: Contrast { logs, pool, over: None } })
+    (!logs.is_empty()).then_some(Unanswered { a, b, metric, contrast: Contrast { logs, pool, over: None } })
 }
 
 /// The pairs of a group that have a ratio.

@@ -33,7 +33,8 @@ impl Finding for NotFastest {
             let names = pairs::names(study);
             let asked = names.iter().filter(|name| Class::ZeroCopy.holds(name));
             for (name, control) in asked.zip(std::iter::repeat(pairs::copying(&names))) {
-                let of_one = pairs::pairs(&study.crossovers, |ours| ours == *name, |theirs| Some(theirs) == control);
+                let of_one =
+                    pairs::pairs(&study.crossovers, |ours| ours == *name, |theirs| Some(theirs) == control);
                 statements.extend(of_one.first().into_iter().flat_map(|pair| teller.account(pair)));
             }
         }

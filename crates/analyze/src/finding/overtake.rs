@@ -13,6 +13,7 @@ use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::BTreeSet;
 use syscost_core::axis::{Point, Value};
+use syscost_core::decide::Verdict;
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 use syscost_measure::mechanism::Class;
@@ -118,20 +119,24 @@ impl ChallengerLine<'_> {
         }
     }
 
-    /// `it is better at 4 KiB to 64 KiB, pack_send at 64 B, and no difference is significant at 1 KiB`
+    /// `it is better at 4 KiB to 64 KiB, pack_send is better at 64 B and it is undecided at 1 KiB`
     fn detail(&self, words: &Words) -> String {
         let theirs = words.name(self.pair.theirs(), RIVALS.id, &self.pair.line.held());
-        let at = |who: Option<bool>| {
-            let is = |s: &CrossoverStep| self.pair.better(s) == who;
+        let at = |who: Option<bool>, same: bool| {
+            let is = |s: &CrossoverStep| {
+                let alike = s.decision.verdict == Verdict::Same;
+                self.pair.better(s) == who && (who.is_some() || alike == same)
+            };
             let runs = self.pair.steps().chunk_by(|a, b| is(a) == is(b)).filter(|run| is(&run[0]));
             let ranges: Vec<String> =
                 runs.map(|run| words.range(ALONG.id, run[0].at, run[run.len() - 1].at)).collect();
             (!ranges.is_empty()).then(|| and(&ranges))
         };
-        let own = at(Some(true)).map(|sizes| format!("it is better at {sizes}"));
-        let other = at(Some(false)).map(|sizes| format!("{theirs} is better at {sizes}"));
-        let none = at(None).map(|sizes| format!("no difference is significant at {sizes}"));
-        and(&[own, other, none].into_iter().flatten().collect::<Vec<_>>())
+        let own = at(Some(true), false).map(|sizes| format!("it is better at {sizes}"));
+        let other = at(Some(false), false).map(|sizes| format!("{theirs} is better at {sizes}"));
+        let same = at(None, true).map(|sizes| format!("they are the same within 3 % at {sizes}"));
+        let open = at(None, false).map(|sizes| format!("it is undecided at {sizes}"));
+        and(&[own, other, same, open].into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// Where it is first better; else where it comes nearest.

@@ -53,6 +53,8 @@ pub struct Choice {
     /// Those that nothing is significantly better than either.
     pub unbeaten: Vec<usize>,
     pub sure: Sure,
+    /// Of more measuring that would tell it from every other unbeaten way; `None` where a day would not.
+    pub minutes_needed: Option<f64>,
     /// The best of those that are beaten.
     pub next: Option<Gain>,
     /// One contiguous buffer by one plain call; `None` where that is the best itself, or was not measured.
@@ -86,6 +88,10 @@ pub fn choice(run: &Run, study: &Study, winner: &Winner) -> Option<Choice> {
     let pairs = || others.iter().filter_map(|other| comparisons.between(best, *other));
     let unbeaten: Vec<usize> =
         winner.outcome.unbeaten().iter().copied().filter(|case| *case != best).collect();
+    let pace = comparisons.pace(run);
+    let open =
+        unbeaten.iter().filter_map(|other| comparisons.between(best, *other)).filter(|pair| pair.is_open());
+    let minutes: Option<Vec<f64>> = open.map(|pair| pace.minutes_needed(&pair.decision)).collect();
     let next = others.iter().find(|c| !unbeaten.contains(c));
     let plain = plainest(run, &winner.probe, &winner.candidates).filter(|case| *case != best);
     Some(Choice {
@@ -94,6 +100,7 @@ pub fn choice(run: &Run, study: &Study, winner: &Winner) -> Option<Choice> {
         place: winner.shared.clone(),
         best,
         sure,
+        minutes_needed: minutes.map(|all| all.into_iter().fold(0.0, f64::max)),
         next: next.and_then(|other| gain(comparisons, best, *other)),
         plain: plain.and_then(|other| gain(comparisons, best, other)),
         ways: winner.candidates.len(),

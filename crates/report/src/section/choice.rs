@@ -86,7 +86,10 @@ fn sure(namer: &Namer, choice: &Choice) -> String {
     match choice.sure {
         Sure::Best => format!("significant, {rounds}, {}", words::count(choice.ways, "way")),
         Sure::Same => format!("the same within 3 % as {}, {rounds}", others()),
-        Sure::Undecided => format!("undecided with {}, {rounds}", others()),
+        Sure::Undecided => {
+            let time = choice.minutes_needed.map(|m| format!(": about {} more", words::minutes(m)));
+            format!("undecided with {}{}, {rounds}", others(), time.unwrap_or_default())
+        }
         Sure::Alone => "nothing to compare with".into(),
     }
 }

@@ -21,7 +21,7 @@ pub fn section(m: &Material) -> Section {
         )),
         Block::Text(
             "run.json holds the machine, the specification, the plan and the seed; samples.csv every timed sample; \
-             results.csv every metric of every case. FORMAT.md documents their columns."
+             results.csv every metric of every case, comparisons.csv every compared pair with its verdict. FORMAT.md documents their columns."
                 .into(),
         ),
     ];
