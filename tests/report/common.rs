@@ -314,5 +314,6 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         }],
         failures: vec![Failure { case: 3, round: 2, message: "the receiver closed early".into() }],
         predictions: Vec::new(),
+        pilot: None,
     }
 }

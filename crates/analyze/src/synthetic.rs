@@ -193,6 +193,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         audits: Vec::new(),
         time_spent: None,
         conditions: Vec::new(),
+        pilot: None,
     };
     Run { record, samples: samples.into(), slices: Default::default() }
 }

@@ -85,7 +85,7 @@ impl RefinementStages<'_> {
         let plan = &mut run.record.plan;
         let budget = (self.refine.most_cases as usize).saturating_sub(plan.refined());
         let time = self.share(plan.refinements.len());
-        let visit = plan.cases.first().map_or(Duration::ZERO, |case| plan.visit_time(case.index, spec));
+        let visit = plan.cases.first().map_or(Duration::ZERO, |case| plan.visit_time_alone(case, spec));
         // More than fit into the stage would leave all of them without a claim.
         let fit = time.as_nanos() / (visit * spec.min_rounds).as_nanos().max(1);
         let wanted = refine::wanted(run, &self.refine.axes, budget.min(fit as usize));

@@ -43,6 +43,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         audits: Vec::new(),
         time_spent: Some(TimeSpent::default()),
         conditions: Vec::new(),
+        pilot: None,
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());

@@ -1,10 +1,13 @@
-//! Which cases still need rounds, and how long a visit of each takes.
+//! Which cases still need rounds, and how long a visit of each block takes.
+//!
+//! Time goes to open decisions first: a case whose every comparison is settled gives its time to the others (racing),
+//! and gets more only when nothing is open and its own figure is not as precise as asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{self, Metric, Sample};
 use syscost_core::stats::{self, Estimate};
-use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::plan::{Block, Case, Plan};
 use syscost_experiment::run::Run;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
@@ -15,6 +18,10 @@ const FAILURES_ALLOWED: u32 = 2;
 const OUTAGE: Duration = Duration::from_secs(10);
 /// Rounds of which nothing can be used are made up for, up to so many visits for each round asked for.
 pub const MOST_VISITS_PER_ROUND: usize = 2;
+/// Rounds of a case that takes turns before its comparisons may settle: of fewer, the scatter is not known.
+const LEAST_TURNS: u32 = 4;
+/// What nobody compares is visited in every round until it has so many, and then in one of so many.
+const ASIDE: u32 = 3;
 
 /// What is known of one case so far.
 #[derive(Default)]
@@ -28,9 +35,18 @@ struct CaseProgress {
     failures_in_a_row: u32,
     failing_since: Option<Instant>,
     given_up: bool,
-    first_visit: Duration,
-    /// Of the visits after the first, which may have made files or links.
-    longest_visit: Duration,
+    /// Is its block played in turns?
+    in_turns: bool,
+    /// Is every comparison of it settled?
+    settled: bool,
+}
+
+/// How long visits of a block took.
+#[derive(Clone, Copy, Default)]
+struct VisitTimes {
+    first: Duration,
+    /// Of those after the first, which may have made files or links.
+    longest: Duration,
 }
 
 pub struct RoundSchedule<'a> {
@@ -38,6 +54,8 @@ pub struct RoundSchedule<'a> {
     pub spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
     cases: Vec<CaseProgress>,
+    blocks: Vec<Block>,
+    times: Vec<VisitTimes>,
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
     /// plan is large.
     open: BTreeSet<usize>,
@@ -48,15 +66,28 @@ pub struct RoundSchedule<'a> {
 impl<'a> RoundSchedule<'a> {
     pub fn new(plan: &'a Plan, spec: &'a Spec) -> RoundSchedule<'a> {
         let decisive: Vec<Vec<Metric>> = plan.cases.iter().map(decisive_metrics).collect();
-        let cases = decisive
+        let mut cases: Vec<CaseProgress> = decisive
             .iter()
             .map(|metrics| CaseProgress {
                 values: vec![Vec::new(); metrics.len()],
                 ..CaseProgress::default()
             })
             .collect();
-        let mut schedule =
-            RoundSchedule { plan, spec, decisive, cases, open: BTreeSet::new(), first_case: 0 };
+        let blocks = plan.blocks();
+        for block in blocks.iter().filter(|block| block.in_turns) {
+            block.cases.iter().for_each(|case| cases[*case].in_turns = true);
+        }
+        let times = vec![VisitTimes::default(); blocks.len()];
+        let mut schedule = RoundSchedule {
+            plan,
+            spec,
+            decisive,
+            cases,
+            blocks,
+            times,
+            open: BTreeSet::new(),
+            first_case: 0,
+        };
         (0..schedule.cases.len()).for_each(|case| schedule.look_at(case));
         schedule
     }
@@ -84,7 +115,7 @@ impl<'a> RoundSchedule<'a> {
                 rounds.entry(sample.round).or_default().push(sample);
             }
             for (round, samples) in rounds {
-                self.measured(case.index, round, &samples, Duration::ZERO);
+                self.measured(case.index, round, &samples);
             }
         }
         self.plan.given_up().into_iter().for_each(|case| self.give_up(case));
@@ -92,7 +123,7 @@ impl<'a> RoundSchedule<'a> {
     }
 
     /// Takes in one visit's samples.
-    pub fn measured(&mut self, case: usize, round: u32, samples: &[&Sample], took: Duration) {
+    pub fn measured(&mut self, case: usize, round: u32, samples: &[&Sample]) {
         let point = &self.plan.cases[case].point;
         let progress = &mut self.cases[case];
         for (metric, values) in self.decisive[case].iter().zip(&mut progress.values) {
@@ -102,11 +133,47 @@ impl<'a> RoundSchedule<'a> {
         progress.used += usize::from(samples.iter().any(|sample| sample.usable()));
         progress.failures_in_a_row = 0;
         progress.failing_since = None;
-        match progress.rounds.len() {
-            1 => progress.first_visit = took,
-            _ => progress.longest_visit = progress.longest_visit.max(took),
-        }
         self.look_at(case);
+    }
+
+    /// Takes in a round in which the case had slices and no window.
+    pub fn took_turn(&mut self, case: usize, round: u32) {
+        let progress = &mut self.cases[case];
+        progress.rounds.insert(round);
+        progress.used += 1;
+        self.look_at(case);
+    }
+
+    /// Is it time for windows of these? In every second round, and the first of each. Threads that share CPUs need long
+    /// ones: they have them in every fourth.
+    pub fn wants_windows(&self, players: &[usize], round: u32) -> bool {
+        let has_none = |case: &usize| self.cases[*case].values.iter().all(Vec::is_empty);
+        let stretched = |case: &usize| {
+            let case = &self.plan.cases[*case];
+            let timing = probe::find(&case.probe).map(|p| p.timing(&case.point, self.spec.timing));
+            timing.is_some_and(|timing| timing.window_ns > self.spec.timing.window_ns * 3 / 2)
+        };
+        round.is_multiple_of(if players.iter().any(stretched) { 4 } else { 2 })
+            || players.iter().any(has_none)
+    }
+
+    /// How long a visit of a block took.
+    pub fn took(&mut self, block: usize, time: Duration) {
+        let times = &mut self.times[block];
+        match times.first.is_zero() {
+            true => times.first = time,
+            false => times.longest = times.longest.max(time),
+        }
+    }
+
+    /// Every comparison of these cases is settled, and of no others.
+    pub fn settle(&mut self, settled: &BTreeSet<usize>) {
+        for case in 0..self.cases.len() {
+            if self.cases[case].settled != settled.contains(&case) {
+                self.cases[case].settled = !self.cases[case].settled;
+                self.look_at(case);
+            }
+        }
     }
 
     /// Takes in a failed visit; true when the case is now given up.
@@ -132,6 +199,19 @@ impl<'a> RoundSchedule<'a> {
         !self.cases[case].rounds.is_empty()
     }
 
+    pub fn has_round(&self, case: usize, round: u32) -> bool {
+        self.cases[case].rounds.contains(&round)
+    }
+
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter()
+    }
+
+    /// Has any case that takes turns as many rounds as a settled comparison needs?
+    pub fn may_settle(&self) -> bool {
+        self.cases.iter().any(|progress| progress.in_turns && progress.used >= self.least(progress))
+    }
+
     fn given_up(&self, case: usize) -> bool {
         self.cases[case].given_up
     }
@@ -146,20 +226,75 @@ impl<'a> RoundSchedule<'a> {
         !self.open.is_empty()
     }
 
-    /// The pending cases that this round has not visited.
+    pub fn block(&self, number: usize) -> &Block {
+        &self.blocks[number]
+    }
+
+    /// The blocks that this round is to visit: those with open decisions, and when there are none, those whose figures
+    /// are not as precise as asked.
     pub fn due(&self, round: u32) -> Vec<usize> {
-        self.pending().filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
+        let racing = self.racing();
+        let any_in_turns = self.blocks.iter().any(|block| block.in_turns);
+        let is_due = |block: &Block| {
+            let aside = any_in_turns && block.cases.len() == 1 && !block.in_turns;
+            !(aside && round >= ASIDE && !round.is_multiple_of(ASIDE))
+                && self.wanted(block, racing).any(|case| !self.cases[case].rounds.contains(&round))
+        };
+        (0..self.blocks.len()).filter(|number| is_due(&self.blocks[*number])).collect()
+    }
+
+    /// Is any decision open?
+    fn racing(&self) -> bool {
+        self.pending().any(|case| self.is_open(case))
+    }
+
+    fn is_open(&self, case: usize) -> bool {
+        let progress = &self.cases[case];
+        !progress.in_turns || !progress.settled || progress.used < self.least(progress)
+    }
+
+    /// Cases of a block that need this round. The control of a block in turns is there whenever a rival is.
+    fn wanted<'s>(&'s self, block: &'s Block, racing: bool) -> impl Iterator<Item = usize> + 's {
+        let pending =
+            block.own.iter().copied().filter(|case| *case >= self.first_case && self.open.contains(case));
+        pending.filter(move |case| !racing || self.is_open(*case))
+    }
+
+    /// The cases of a block that this round is to visit one by one.
+    pub fn due_of(&self, block: &Block, round: u32) -> Vec<usize> {
+        let racing = self.racing();
+        self.wanted(block, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
+    }
+
+    /// Who takes turns in this round: the control, and the rivals with something open. Empty: nobody can.
+    pub fn players(&self, block: &Block) -> Vec<usize> {
+        let racing = self.racing();
+        let (controls, rivals) = block.cases.split_at(block.controls);
+        let playing = |case: &&usize| self.wanted(block, racing).any(|wanted| wanted == **case);
+        let rivals: Vec<usize> = rivals.iter().filter(playing).copied().collect();
+        let controls = controls.iter().filter(|case| !self.given_up(**case));
+        if !block.in_turns || rivals.is_empty() || self.given_up(block.cases[0]) {
+            return Vec::new();
+        }
+        controls.copied().chain(rivals).collect()
+    }
+
+    fn least(&self, progress: &CaseProgress) -> usize {
+        let least =
+            if progress.in_turns { self.spec.min_rounds.min(LEAST_TURNS) } else { self.spec.min_rounds };
+        least as usize
     }
 
     fn needs_more(&self, case: usize) -> bool {
         let Spec { precision, confidence, min_rounds, max_rounds, .. } = *self.spec;
         let progress = &self.cases[case];
         // A machine that is disturbed all the time is visited twice as often, and no more.
-        let visits = MOST_VISITS_PER_ROUND * max_rounds as usize;
+        let visits = (max_rounds as usize).saturating_mul(MOST_VISITS_PER_ROUND);
         if self.given_up(case) || progress.used >= max_rounds as usize || progress.rounds.len() >= visits {
             return false;
         }
-        progress.used < min_rounds as usize
+        progress.used < self.least(progress)
+            || (progress.in_turns && !progress.settled)
             || progress
                 .values
                 .iter()
@@ -167,11 +302,11 @@ impl<'a> RoundSchedule<'a> {
                 .any(|values| stats::needs_more(values, precision, confidence, min_rounds, max_rounds))
     }
 
-    /// How long the next visit may take.
-    pub fn expected(&self, case: usize) -> Duration {
-        let CaseProgress { first_visit, longest_visit, .. } = self.cases[case];
-        let seen = [longest_visit, first_visit].into_iter().find(|time| !time.is_zero());
-        seen.unwrap_or_else(|| self.plan.visit_time(case, self.spec))
+    /// How long the next visit of a block may take.
+    pub fn expected(&self, block: usize) -> Duration {
+        let VisitTimes { first, longest } = self.times[block];
+        let seen = [longest, first].into_iter().find(|time| !time.is_zero());
+        seen.unwrap_or_else(|| self.plan.visit_time(&self.blocks[block], self.spec))
     }
 
     /// The first decisive metric and its estimate so far.
@@ -214,11 +349,11 @@ mod tests {
         let (spec, plan) = spec();
         let mut schedule = RoundSchedule::new(&plan, &spec);
         let (clean, marked) = (sample(&[]), sample(&["stopped"]));
-        schedule.measured(0, 0, &[&marked, &marked], Duration::ZERO);
+        schedule.measured(0, 0, &[&marked, &marked]);
         assert!(schedule.has_rounds(0) && !schedule.due(0).contains(&0), "it ran in this round");
-        schedule.measured(0, 1, &[&marked, &clean], Duration::ZERO);
+        schedule.measured(0, 1, &[&marked, &clean]);
         assert!(schedule.due(2).contains(&0), "one usable round of two");
-        schedule.measured(0, 2, &[&clean, &clean], Duration::ZERO);
+        schedule.measured(0, 2, &[&clean, &clean]);
         assert!(!schedule.due(3).contains(&0), "as many as asked for, and nothing in them varies");
     }
 
@@ -229,9 +364,9 @@ mod tests {
         let marked = sample(&["steal"]);
         for round in 0..5 {
             assert!(schedule.due(round).contains(&0), "round {round}");
-            schedule.measured(0, round, &[&marked], Duration::ZERO);
+            schedule.measured(0, round, &[&marked]);
         }
-        schedule.measured(0, 5, &[&marked], Duration::ZERO);
+        schedule.measured(0, 5, &[&marked]);
         assert!(!schedule.due(6).contains(&0), "twice the three rounds asked for");
     }
 }

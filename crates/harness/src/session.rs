@@ -1,11 +1,14 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
+mod pilot;
+mod turns;
+
 use super::audit::{self, Auditor};
 use super::calendar::Calendar;
 use super::counting::CountingSchedule;
 use super::schedule::{MOST_VISITS_PER_ROUND, RoundSchedule};
 use super::{Event, PATIENCE, forecast};
-use crate::worker::path::Paths;
+use crate::worker::path::{Paths, another_host};
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -58,6 +61,11 @@ pub struct Session<'a> {
     stages: Vec<usize>,
     /// Cases whose prediction was asked for, whatever the answer.
     forecast: BTreeSet<usize>,
+    /// Blocks whose rivals could not share a pair of workers, by id.
+    apart: BTreeSet<usize>,
+    /// Looks at the comparisons so far.
+    looks: u32,
+    trial: pilot::Trial,
 }
 
 impl<'a> Session<'a> {
@@ -70,6 +78,9 @@ impl<'a> Session<'a> {
     ) -> Session<'a> {
         let counting = CountingSchedule::new(schedule.plan, &run);
         note_missing(&mut run.record.missing, counting.missing().to_vec());
+        let far = schedule.plan.cases.iter().any(|case| another_host(&case.point).is_some());
+        let limit = end.saturating_duration_since(Instant::now());
+        let trial = pilot::Trial::new(limit, far, run.record.pilot.as_ref());
         Session {
             plan: schedule.plan,
             spec: schedule.spec,
@@ -89,6 +100,9 @@ impl<'a> Session<'a> {
             end,
             visits: 0,
             forecast: BTreeSet::new(),
+            apart: BTreeSet::new(),
+            looks: 0,
+            trial,
         }
     }
 
@@ -158,23 +172,25 @@ impl<'a> Session<'a> {
             if due.is_empty() {
                 continue;
             }
-            (self.watch)(&Event::RoundStarted { round, cases: due.len() });
+            let cases = due.iter().map(|number| self.schedule.block(*number).own.len()).sum();
+            (self.watch)(&Event::RoundStarted { round, cases });
             let mut visited = false;
             let before = (self.visits, self.run.record.failures.len());
-            for case in self.order(round, &due) {
+            for block in self.order(round, &due) {
                 if signals::caught() {
                     return Ok(State::Interrupted);
                 }
-                // A slow case that no longer fits leaves its time to quicker ones.
-                if Instant::now() + self.schedule.expected(case) > self.end {
+                // A slow block that no longer fits leaves its time to quicker ones.
+                if Instant::now() + self.schedule.expected(block) > self.end {
                     state = State::TimeLimit;
                     continue;
                 }
                 visited = true;
-                if !self.visit(case, round)? {
+                let began = Instant::now();
+                if !self.visit_block(block, round)? {
                     return Ok(State::Interrupted);
                 }
-                self.visits += 1;
+                self.schedule.took(block, began.elapsed());
                 let now = Instant::now();
                 (self.watch)(&Event::Progress {
                     visits: self.visits,
@@ -183,6 +199,7 @@ impl<'a> Session<'a> {
                     time_left_ns: self.end.saturating_duration_since(now).as_nanos() as u64,
                 });
             }
+            self.race();
             self.keep_record()?;
             if !visited {
                 break;
@@ -197,6 +214,22 @@ impl<'a> Session<'a> {
         Ok(state)
     }
 
+    /// Visits the cases of a block: in turns, or one after the other; false when the user interrupted it.
+    fn visit_block(&mut self, number: usize, round: u32) -> Result<bool> {
+        let block = self.schedule.block(number).clone();
+        if let Some(going_on) = self.take_turns(&block, round)? {
+            return Ok(going_on);
+        }
+        let due = self.schedule.due_of(&block, round);
+        for case in self.plan.order(self.spec.seed, round, &due) {
+            if signals::caught() || !self.visit(case, round)? {
+                return Ok(false);
+            }
+            self.visits += 1;
+        }
+        Ok(true)
+    }
+
     /// After a round in which nothing worked: what is gone for a moment (a link, a route) may come back, and
     /// trying without a pause would use up the rounds.
     fn pause(&self) {
@@ -206,11 +239,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The seeded order; in the first round rows come after those that their predictions need.
+    /// The seeded order of blocks; in the first round rows come after those that their predictions need.
     fn order(&self, round: u32, due: &[usize]) -> Vec<usize> {
         let mut order = self.plan.order(self.spec.seed, round, due);
         if round == 0 {
-            order.sort_by_key(|case| self.stages[*case]);
+            let stage =
+                |block: &usize| self.schedule.block(*block).own.iter().map(|case| self.stages[*case]).max();
+            order.sort_by_key(stage);
         }
         order
     }
@@ -260,7 +295,7 @@ impl<'a> Session<'a> {
                 self.note_quota(&noise, index);
                 let marks = marks(&noise);
                 let samples = self.keep(index, round, done, marks)?;
-                self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>(), took);
+                self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
                 let (metric, estimate) = self.schedule.estimate(index);
                 (self.watch)(&Event::CaseDone { round, case, metric, estimate });
                 if self.counting.due(case) && Instant::now() + took * 2 < self.end {
@@ -275,10 +310,7 @@ impl<'a> Session<'a> {
                 self.schedule.give_up(index);
             }
             Err(error) => {
-                let message = error.to_string();
-                (self.watch)(&Event::CaseFailed { round, case, message: &message });
-                self.run.record.failures.push(Failure { case: index, round, message });
-                self.schedule.failed(index);
+                self.note_failure(index, round, &error);
                 self.spend(|spent| &mut spent.failed_ns, before.0.elapsed());
             }
         }
@@ -290,6 +322,13 @@ impl<'a> Session<'a> {
         if let Some(spent) = &mut self.run.record.time_spent {
             spent.add_round(round);
         }
+    }
+
+    fn note_failure(&mut self, index: usize, round: u32, error: &RoundError) {
+        let message = error.to_string();
+        (self.watch)(&Event::CaseFailed { round, case: &self.plan.cases[index], message: &message });
+        self.run.record.failures.push(Failure { case: index, round, message });
+        self.schedule.failed(index);
     }
 
     fn round(&mut self, case: &Case, counting: Option<u32>) -> Result<RoundResult, RoundError> {

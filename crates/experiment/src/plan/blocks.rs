@@ -6,11 +6,19 @@
 
 use super::{Case, Plan};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use syscost_core::axis::{Name, Point};
-use syscost_measure::probe;
+use syscost_measure::probe::{self, BlockTask, Timing};
 
 /// Rivals of a block beside the control: each keeps threads and warm connections.
 const MOST_RIVALS: usize = 6;
+
+/// Each rival's first, untimed turn in a fresh pair of workers.
+const WARMUP_NS: u64 = 3_000_000;
+/// How long the slices of a round take together, about: long beside starting a pair of workers.
+const SLICES_NS: u64 = 150_000_000;
+/// Between two turns: closing one and starting the next.
+const BETWEEN_NS: u64 = 60_000;
 
 /// Cases that a round visits together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +34,34 @@ pub struct Block {
 }
 
 impl Block {
+    /// The turns of these of its cases, in this order.
+    pub fn task(&self, plan: &Plan, players: &[usize], slice_ns: &[u64], seed: u64) -> BlockTask {
+        let rivals: Vec<Point> = players.iter().map(|case| plan.cases[*case].point.clone()).collect();
+        let pass_ns = |slice: &u64| rivals.len() as u64 * (slice + BETWEEN_NS);
+        let all_ns: u64 = slice_ns.iter().map(pass_ns).sum::<u64>().max(1);
+        // As many passes of each length.
+        let passes = (SLICES_NS / all_ns).clamp(5, 200) * slice_ns.len() as u64;
+        BlockTask { rivals, warmup_ns: WARMUP_NS, slice_ns: slice_ns.to_vec(), passes: passes as u32, seed }
+    }
+
+    /// Of the window that each rival has after its slices, if it has one: the connection is warm.
+    pub fn timing(base: Timing, windows: bool) -> Timing {
+        let windows = base.windows.min(u32::from(windows));
+        Timing { warmup_ns: base.warmup_ns.min(WARMUP_NS), windows, ..base }
+    }
+
+    /// How long a round takes beside starting its workers.
+    pub(super) fn time(&self, plan: &Plan, base: Timing) -> Duration {
+        let of = |case: &usize| {
+            let case = &plan.cases[*case];
+            let timing = Block::timing(base, true);
+            let timing = probe::find(&case.probe).map_or(timing, |p| p.timing(&case.point, timing));
+            let windows = timing.warmup_ns.saturating_add(timing.window_ns * u64::from(timing.windows));
+            windows.saturating_add(WARMUP_NS)
+        };
+        Duration::from_nanos(self.cases.iter().map(of).fold(SLICES_NS, u64::saturating_add))
+    }
+
     /// What rows of `slices.csv` call it.
     pub fn id(&self) -> usize {
         *self.cases.get(self.controls).unwrap_or(&self.cases[0])

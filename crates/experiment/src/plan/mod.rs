@@ -206,14 +206,22 @@ impl Plan {
         order
     }
 
-    /// How long one round of one case takes.
-    pub fn visit_time(&self, case: usize, spec: &Spec) -> Duration {
-        round_time(&self.cases[case], spec)
+    /// How long one round of a block takes.
+    pub fn visit_time(&self, block: &Block, spec: &Spec) -> Duration {
+        if block.in_turns {
+            return ROUND_OVERHEAD + block.time(self, spec.timing);
+        }
+        block.cases.iter().map(|case| round_time(&self.cases[*case], spec)).sum()
+    }
+
+    /// How long one round of a case by itself takes.
+    pub fn visit_time_alone(&self, case: &Case, spec: &Spec) -> Duration {
+        round_time(case, spec)
     }
 
     /// How long the plan takes under the spec's rounds and limit.
     pub fn estimate(&self, spec: &Spec) -> TimeEstimate {
-        let round: Duration = self.cases.iter().map(|case| round_time(case, spec)).sum();
+        let round: Duration = self.blocks().iter().map(|block| self.visit_time(block, spec)).sum();
         let limit = spec.time_limit();
         let rounds_in_limit = limit.as_nanos().checked_div(round.as_nanos()).map_or(u64::MAX, |n| n as u64);
         TimeEstimate {

@@ -131,10 +131,42 @@ pub struct Record {
     /// How quiet the machine was, by session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<SessionConditions>,
+    /// How long slices of rivals in turns are; absent where none took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<Pilot>,
 }
 
 fn once() -> u32 {
     1
+}
+
+/// What the first rounds said of the length of a slice; of their slices only the longest are in `slices.csv`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pilot {
+    pub slice_ns: u64,
+    pub rounds: u32,
+    /// The shortest first; the longest is what the others are held against.
+    pub lengths: Vec<LengthTried>,
+}
+
+/// A length of slices beside the longest that was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LengthTried {
+    pub slice_ns: u64,
+    /// Ratios by such slices over ratios by the longest: the 90 % interval of the mean over rivals and blocks. It is
+    /// equivalent where both are within 2 % (two one-sided tests).
+    pub low: f64,
+    pub high: f64,
+    /// How far ln(ratio) of one second of wall time scatters.
+    pub scatter: f64,
+}
+
+impl LengthTried {
+    const MARGIN: f64 = 0.02;
+
+    pub fn is_equivalent(&self) -> bool {
+        self.low >= 1.0 / (1.0 + LengthTried::MARGIN) && self.high <= 1.0 + LengthTried::MARGIN
+    }
 }
 
 impl Record {

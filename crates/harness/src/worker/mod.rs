@@ -8,10 +8,9 @@
 pub mod launch;
 mod moments;
 pub mod path;
+mod result;
 mod round;
 
 pub use moments::RoundMoments;
-pub use round::{
-    BlockResult, Observer, ReadyRound, RoundError, RoundOptions, RoundResult, block_round, observed_round,
-    round,
-};
+pub use result::{BlockResult, RoundResult};
+pub use round::{Observer, ReadyRound, RoundError, RoundOptions, block_round, observed_round, round};

@@ -3,15 +3,15 @@
 use super::launch::Worker;
 use super::moments::{RoundMoments, forget_other_clocks, stamp};
 use super::path::Paths;
+use super::result::{BlockResult, RoundResult};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_experiment::plan::Case;
-use syscost_experiment::run::RoundSpan;
 use syscost_host::scratch::Scratch;
 use syscost_host::{Unavailable, counters, memory_limit, scarce};
-use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Slice, Task, Timing};
+use syscost_measure::probe::{self, BlockTask, Probe, RoleReport, Task, Timing};
 use syscost_measure::worker::child::STOPPED;
 use syscost_measure::worker::protocol::{self, Deadline, FromWorker, ToWorker};
 use syscost_sys::clock::monotonic_ns;
@@ -27,34 +27,6 @@ pub enum RoundError {
     Unavailable(#[from] Unavailable),
     #[error("{0}")]
     Failed(String),
-}
-
-/// What a round brings: samples (case and round not yet filled in) and what the roles said.
-pub struct RoundResult {
-    /// Their time stamps are of CLOCK_MONOTONIC.
-    pub samples: Vec<Sample>,
-    /// Settings as the kernel reported them back: `sender.send_buffer_bytes`.
-    pub settings: BTreeMap<String, String>,
-    pub missing: Vec<probe::Missing>,
-    /// What the roles counted over the whole round, warm-up included: `sender.bytes`.
-    pub totals: BTreeMap<String, f64>,
-    pub moments: RoundMoments,
-}
-
-impl RoundResult {
-    /// How the round spent its time, asked when it is over.
-    pub fn span(&self) -> RoundSpan {
-        let timed_from = self.samples.iter().filter_map(|sample| sample.start_ns).min();
-        let timed_ns = self.samples.iter().map(|sample| sample.elapsed_ns as u64).sum();
-        self.moments.span(timed_from.unwrap_or(self.moments.ready_ns), timed_ns)
-    }
-}
-
-/// What a round of a block brings: the slices, and of each rival its windows.
-pub struct BlockResult {
-    pub slices: Vec<Slice>,
-    /// In the order of the block.
-    pub rivals: Vec<RoundResult>,
 }
 
 /// The moment when every role is set up and none has begun: what an observer may want to know.
@@ -149,7 +121,7 @@ pub fn block_round(
         });
         rivals.push(stage.result(probe, point, own.collect(), paths.facts(point))?);
     }
-    Ok(BlockResult { slices, rivals })
+    Ok(BlockResult { slices, rivals, moments: stage.moments })
 }
 
 fn find_probe(case: &Case) -> Result<&'static dyn Probe, RoundError> {

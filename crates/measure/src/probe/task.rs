@@ -42,6 +42,8 @@ pub struct Slice {
     pub pass: u32,
     /// Its place in the pass.
     pub position: u32,
+    /// As asked for.
+    pub length_ns: u64,
     /// CLOCK_MONOTONIC of the sender's host.
     pub start_ns: u64,
     pub wall_ns: u64,

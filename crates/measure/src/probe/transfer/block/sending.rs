@@ -16,6 +16,8 @@ use std::sync::{Barrier, Mutex};
 use syscost_host::clock;
 use syscost_sys::process;
 
+/// Messages that a slice holds at the least: of fewer, what starting costs would be most of it.
+const LEAST_MESSAGES: u64 = 8;
 /// How often the leader looks whether the receiver has its windows.
 const LOOK_NS: u64 = 100_000;
 const WHOLE: &str = "no thread panics while it holds its share";
@@ -180,7 +182,11 @@ impl<'a> Thread<'a> {
         let pump = &mut self.pumps[turn.rival];
         let (before, cpu, start_ns) = (pump.messages, clock::thread_cpu_ns(), clock::monotonic_ns());
         match turn.phase {
-            Phase::WarmUp | Phase::Slices => pump.until(self.step.deadline_ns.load(Ordering::SeqCst))?,
+            Phase::WarmUp | Phase::Slices => {
+                pump.until(self.step.deadline_ns.load(Ordering::SeqCst))?;
+                let least = if self.number == 0 { LEAST_MESSAGES } else { 0 };
+                pump.at_least(before + least)?;
+            }
             Phase::WindDown => pump.at_least(before + 1)?,
             Phase::Windows => self.windows(turn.rival)?,
         }
@@ -208,12 +214,10 @@ impl<'a> Thread<'a> {
         }
         let bytes = vec![0; step.shares.len()];
         Question { rival, windows: true, next: Phase::Windows, bytes }.ask(&step.line)?;
-        step.line.set_nonblocking(true).context("cannot look at the leader's line")?;
         while !leader::is_answered(&step.line)? && !step.failed.load(Ordering::SeqCst) {
             pump.until(clock::monotonic_ns() + LOOK_NS)?;
         }
         step.windows_over.store(over, Ordering::SeqCst);
-        step.line.set_nonblocking(false).context("cannot look at the leader's line")?;
         leader::wait_for_answer(&step.line).map(drop)
     }
 
@@ -232,6 +236,7 @@ impl<'a> Thread<'a> {
             rival: turn.rival as u32,
             pass: turn.pass,
             position: turn.position,
+            length_ns: turn.slice_ns,
             start_ns,
             wall_ns: end_ns - start_ns,
             messages: shares.iter().map(|share| share.messages).sum(),

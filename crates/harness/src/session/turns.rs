@@ -1,0 +1,181 @@
+//! Rounds of blocks: one pair of workers plays all rivals of a point, and what is settled gives its time away.
+
+use super::{GRACE, Session, marks, with_samples};
+use crate::worker::{self, BlockResult, RoundError, RoundOptions};
+use crate::{Event, PATIENCE};
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+use syscost_core::decide::{Contrast, Looks, Verdict, decide};
+use syscost_core::stats::random::Random;
+use syscost_experiment::plan::Block;
+use syscost_experiment::run::{RoundSpan, SliceRow, Warning};
+use syscost_host::noise::Noise;
+use syscost_measure::probe::{self, Slice};
+use syscost_sys::signals;
+
+impl Session<'_> {
+    /// Plays a round of a block; false when the user interrupted it. `None`: its cases are to be visited one by one,
+    /// since it takes no turns, or could not take them now.
+    pub(super) fn take_turns(&mut self, block: &Block, round: u32) -> Result<Option<bool>> {
+        let mut players = self.schedule.players(block);
+        if players.is_empty() || self.apart.contains(&block.id()) {
+            return Ok(None);
+        }
+        // Twins are not always twins: what a place in memory or among connections costs goes round.
+        let seed =
+            Random::new(self.spec.seed ^ Random::new(u64::from(round) << 32 | block.id() as u64).next_u64())
+                .next_u64();
+        Random::new(seed).shuffle(&mut players);
+        for case in &players {
+            self.forecast(*case)?;
+        }
+        let lengths = self.trial.next();
+        let task = block.task(self.plan, &players, &lengths, seed);
+        let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
+        let windows = self.schedule.wants_windows(&players, round);
+        let options = RoundOptions::of(Block::timing(self.spec.timing, windows), patience, &signals::caught);
+        let terms = RoundOptions { tsc_hz: self.tsc_hz, ..options };
+        let before = (Instant::now(), Noise::now());
+        match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {
+            Ok(mut played) => {
+                let noise = Noise::now().since(&before.1);
+                let span = played.span();
+                if lengths.len() > 1 {
+                    let of_control =
+                        |(_, case): &(usize, &usize)| block.cases[..block.controls].contains(case);
+                    let controls =
+                        players.iter().enumerate().filter(of_control).map(|(place, _)| place as u32);
+                    self.trial.saw(&mut played.slices, &controls.collect::<Vec<_>>(), before.0.elapsed());
+                }
+                // What lengths were tried with is not timed.
+                self.account(RoundSpan { timed_ns: played.span().timed_ns, ..span });
+                self.note_quota(&noise, players[0]);
+                self.keep_turns(block, round, &players, played, &marks(&noise), windows)
+            }
+            Err(RoundError::Interrupted) => Ok(Some(false)),
+            Err(error) => {
+                self.play_apart(block, &error.to_string());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps the slices and then the windows of a round of a block.
+    fn keep_turns(
+        &mut self,
+        block: &Block,
+        round: u32,
+        players: &[usize],
+        played: BlockResult,
+        marks: &[String],
+        windows: bool,
+    ) -> Result<Option<bool>> {
+        let row = |slice: &Slice| SliceRow {
+            block: block.id(),
+            round,
+            case: players[slice.rival as usize],
+            pass: slice.pass,
+            position: slice.position,
+            start_ns: self.calendar.since_start(slice.start_ns),
+            wall_ns: slice.wall_ns,
+            messages: slice.messages,
+            sender_cpu_ns: slice.sender_cpu_ns,
+            receiver_cpu_ns: slice.receiver_cpu_ns,
+        };
+        let rows: Vec<SliceRow> = played.slices.iter().map(row).collect();
+        self.dir.append_slices(&rows)?;
+        self.run.slices.saw(&rows);
+        for (index, done) in players.iter().copied().zip(played.rivals) {
+            // The control's windows are those of the first of its blocks.
+            if !block.own.contains(&index) || self.schedule.has_round(index, round) {
+                continue;
+            }
+            self.visits += 1;
+            if !windows {
+                self.schedule.took_turn(index, round);
+                continue;
+            }
+            let done = match with_samples(done) {
+                Ok(done) => done,
+                Err(error) => {
+                    self.note_failure(index, round, &error);
+                    continue;
+                }
+            };
+            let samples = self.keep(index, round, done, marks.to_vec())?;
+            self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
+            let case = &self.plan.cases[index];
+            let (metric, estimate) = self.schedule.estimate(index);
+            (self.watch)(&Event::CaseDone { round, case, metric, estimate });
+            let fits = Instant::now() + self.plan.visit_time_alone(case, self.spec) * 2 < self.end;
+            if self.counting.due(case) && fits && !self.count(case, round)? {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(true))
+    }
+
+    /// What keeps a block from being played in turns shows in its cases too, or is memory or limits that each alone keeps.
+    fn play_apart(&mut self, block: &Block, why: &str) {
+        self.apart.insert(block.id());
+        self.warn(Warning {
+            id: "rivals_apart".into(),
+            observed: format!("rivals could not take turns in one pair of processes: {why}"),
+            consequence:
+                "they are measured one after the other: differences of a few per cent stay undecided longer"
+                    .into(),
+            remedy: "name fewer mechanisms, threads or connections, or give the run more memory".into(),
+            cases: block.cases.clone(),
+        });
+    }
+
+    /// Looks at the comparisons so far: rivals whose every comparison is settled give their time to the others.
+    pub(super) fn race(&mut self) {
+        if let Some(settled) = self.trial.look() {
+            self.run.record.pilot = Some(settled);
+        }
+        let blocks: Vec<Block> = self.schedule.blocks().filter(|block| block.in_turns).cloned().collect();
+        if blocks.is_empty() || !self.schedule.may_settle() {
+            return;
+        }
+        self.looks += 1;
+        let mut pools: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let mut contrasts = Vec::new();
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for block in &blocks {
+            let controls = &block.cases[..block.controls];
+            let rivals = &block.cases[block.controls..];
+            for (i, a) in rivals.iter().enumerate() {
+                let against = std::iter::once(controls).chain(rivals[i + 1..].chunks(1));
+                for b in against {
+                    let next = pools.len();
+                    let pool = *pools.entry((self.chosen(*a), self.chosen(b[0]))).or_insert(next);
+                    let logs = self.run.slices.log_ratios(&[*a], b).into_iter().map(|(_, log)| log).collect();
+                    contrasts.push(Contrast { logs, pool, over: None });
+                    pairs.push((*a, b[0]));
+                }
+            }
+        }
+        let decided = decide(&contrasts, &Looks::interim(self.spec.confidence, self.looks));
+        let mut settled: BTreeSet<usize> =
+            blocks.iter().flat_map(|block| block.cases.iter().copied()).collect();
+        for ((a, b), decision) in pairs.iter().zip(&decided.points) {
+            if decision.verdict == Verdict::Undecided {
+                settled.remove(a);
+                settled.remove(b);
+            }
+        }
+        self.schedule.settle(&settled);
+    }
+
+    /// What tells a case from its rivals, in words.
+    fn chosen(&self, case: usize) -> String {
+        let case = &self.plan.cases[case];
+        let mut chosen = case.point.clone();
+        if let Some(probe) = probe::find(&case.probe) {
+            chosen.retain(|axis| probe.chosen(axis));
+        }
+        format!("{} {chosen}", case.probe)
+    }
+}
