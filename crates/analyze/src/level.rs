@@ -26,7 +26,7 @@ const ALPHA: f64 = 0.01;
 /// The case's cost and the level are found in turns.
 const TURNS: usize = 3;
 /// Samples of a stretch that is slower than usual by more than this are marked: the limit that stolen time has.
-pub const SLOW: f64 = 0.10;
+const SLOW: f64 = 0.10;
 
 /// One round of one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,8 +104,11 @@ impl MachineLevel {
             local::stretches(units.len(), count).map(|stretch| units[stretch].concat()).collect();
         let residuals = residuals(&visits, &vec![0.0; visits.len()]);
         let values: Vec<f64> = units.iter().filter_map(|unit| median_of(unit, &residuals)).collect();
-        let chance = ShuffledMedians::of(&values, count);
-        let logs = levels(&visits, &units, &parts, chance.mean_square);
+        let shuffled = ShuffledMedians::of(&values, count);
+        let logs = levels(&visits, &units, &parts, shuffled.mean_square);
+        let changed = shuffled.p <= ALPHA;
+        // What was found is no part of chance.
+        let chance = if changed { without(&values, &logs).largest } else { shuffled.largest };
         let usual = median(&logs)?;
         let stretch = |(part, log): (&Vec<usize>, &f64)| {
             let of_part = || part.iter().map(|i| &visits[*i]);
@@ -118,8 +121,8 @@ impl MachineLevel {
         };
         Some(MachineLevel {
             stretches: parts.iter().zip(&logs).filter_map(stretch).collect(),
-            changed: chance.p <= ALPHA,
-            chance: chance.largest.exp() - 1.0,
+            changed,
+            chance: chance.exp() - 1.0,
         })
     }
 
@@ -141,7 +144,7 @@ impl MachineLevel {
         let all: usize = self.stretches.iter().map(|stretch| stretch.samples).sum();
         let slow: usize = self.slow().map(|stretch| stretch.samples).sum();
         if slow > 0 {
-            let (share, limit) = (percent(slow as f64 / all as f64), percent(SLOW));
+            let (share, limit) = (percent(slow as f64 / all as f64), percent(self.limit()));
             text += &format!("; {share} of the samples were taken while it was more than {limit} slower");
         }
         text + "."
@@ -149,7 +152,16 @@ impl MachineLevel {
 
     /// The stretches whose samples are marked as slow.
     pub fn slow(&self) -> impl Iterator<Item = &LevelStretch> {
-        self.stretches.iter().filter(|stretch| self.changed && stretch.level > SLOW)
+        self.stretches.iter().filter(|stretch| self.is_slow(stretch))
+    }
+
+    pub fn is_slow(&self, stretch: &LevelStretch) -> bool {
+        self.changed && stretch.level > self.limit()
+    }
+
+    /// From where on a stretch is slow: what chance makes is not.
+    fn limit(&self) -> f64 {
+        SLOW.max(self.chance)
     }
 }
 
@@ -170,12 +182,21 @@ pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[TimedVisit]) 
             "{} rests on {slow} of {} that were measured while the machine was more than {} slower than usual.",
             words.subject(case, metric.title),
             count(all, "round"),
-            percent(SLOW)
+            percent(level.limit())
         );
         let cells = vec![CellRef { case: index, metric: metric.id }];
         Some(Problem { id: "slow_machine", case: index, statement: Statement { text, cells } })
     };
     counts.into_iter().filter_map(problem).collect()
+}
+
+/// What chance makes of the values once the log level of their stretch is taken out.
+fn without(values: &[f64], logs: &[f64]) -> ShuffledMedians {
+    let mut left = values.to_vec();
+    for (stretch, log) in local::stretches(values.len(), logs.len()).zip(logs) {
+        left[stretch].iter_mut().for_each(|value| *value -= log);
+    }
+    ShuffledMedians::of(&left, logs.len())
 }
 
 /// In the order of time, those of cases with a usual cost.

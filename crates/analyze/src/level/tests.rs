@@ -131,6 +131,7 @@ fn a_case_whose_rounds_lie_in_a_slow_stretch_does_not_hide_it() {
     let level = MachineLevel::of(&visits).unwrap();
     let slow: Vec<&LevelStretch> = level.slow().collect();
     assert!(slow.len() >= 12 && slow.iter().all(|s| s.end_ns > slow_from), "{slow:?}");
+    assert!(level.chance < 0.25, "the change is no part of chance: {}", level.chance);
     let found = median(&slow.iter().map(|s| s.level).collect::<Vec<_>>()).unwrap();
     assert!((0.26..0.34).contains(&found), "{found}");
 }

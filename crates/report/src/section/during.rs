@@ -3,7 +3,7 @@
 use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, LevelLine, LevelStep, Section};
-use syscost_analyze::level::{MachineLevel, SLOW};
+use syscost_analyze::level::MachineLevel;
 use syscost_host::conditions::Conditions;
 
 /// Longer pauses between visits are left out of the drawing: the run was stopped and resumed.
@@ -39,7 +39,7 @@ fn line(level: &MachineLevel) -> LevelLine {
         until = stretch.end_ns;
         let seconds = |ns: u64| ns.saturating_sub(left_out) as f64 / 1e9;
         let (from_s, to_s) = (seconds(stretch.start_ns), seconds(stretch.end_ns));
-        let slow = level.changed && stretch.level > SLOW;
+        let slow = level.is_slow(stretch);
         steps.push(LevelStep { from_s, to_s, level: stretch.level, slow });
     }
     LevelLine {
