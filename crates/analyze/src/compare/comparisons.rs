@@ -10,7 +10,6 @@ use crate::compare::log_ratios::LogRatios;
 use crate::parallel::in_parallel;
 use std::collections::HashMap;
 use std::hash::Hash;
-use syscost_core::axis::{Name, Point};
 use syscost_core::decide::{Contrast, Decision, Decisions, Looks, Verdict, decide};
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::Estimate;
@@ -95,7 +94,7 @@ impl Comparisons {
         let ratios = LogRatios::new(run, cells);
         let of_groups = in_parallel(&groups.groups, |g| questions(run, &ratios, (groups, g), metric.id));
         let mut asked: Vec<Unanswered> = of_groups.into_iter().flatten().collect();
-        number_over_threads(run, &mut asked);
+        number(run, groups, &mut asked);
         let (mut pairs, over) = answered(run, asked);
         let over_threads = over_threads(&mut pairs, over);
         let place = pairs.iter().enumerate().map(|(i, c)| ((c.a, c.b), i)).collect();
@@ -188,30 +187,36 @@ impl<T: Hash + Eq> Numbers<T> {
     }
 }
 
+/// What a case has of its own in its group, and where it is but for its threads, as numbers.
+struct PlaceNumbers {
+    own: usize,
+    without_threads: usize,
+    threads: Option<u64>,
+}
+
 /// Which contrasts scatter alike (what the two cases differ in is the same), and which differ in threads alone.
-fn number_over_threads(run: &Run, asked: &mut [Unanswered]) {
-    let (mut differences, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
-    let (mut pools, mut groups) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
-    let apart = |point: &Point, other: &Point| -> Point {
-        let own = point.iter().filter(|(id, value)| other.get(id) != Some(value));
-        own.map(|(id, value)| (id.clone(), value.clone())).collect()
-    };
-    let mut without_threads: HashMap<usize, usize> = HashMap::new();
-    for Unanswered { a, b, contrast, .. } in asked {
-        let Some((x, y)) = run.case(*a).zip(run.case(*b)) else { continue };
-        let sides = [apart(&x.point, &y.point), apart(&y.point, &x.point)].map(|side| differences.of(side));
-        contrast.pool = pools.of(sides);
-        let threads = x.point.int(THREADS);
-        if threads.is_none() || y.point.int(THREADS) != threads {
-            continue;
+fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
+    let (mut owns, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
+    let mut of_case: HashMap<usize, PlaceNumbers> = HashMap::new();
+    for group in &groups.groups {
+        for case in group.members.iter().filter_map(|case| run.case(*case)) {
+            let mut own = case.point.clone();
+            own.retain(|id| group.shared.get(id).is_none());
+            let numbers = PlaceNumbers {
+                own: owns.of(own),
+                without_threads: places.of((&case.probe, case.point.without(THREADS.id))),
+                threads: case.point.int(THREADS),
+            };
+            of_case.insert(case.index, numbers);
         }
-        let mut place = |case: usize, probe: &Name, point: &Point| {
-            *without_threads
-                .entry(case)
-                .or_insert_with(|| places.of((probe.clone(), point.without(THREADS.id))))
-        };
-        let group = [place(*a, &x.probe, &x.point), place(*b, &y.probe, &y.point)];
-        contrast.over = Some(groups.of(group));
+    }
+    let (mut pools, mut over) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
+    for Unanswered { a, b, contrast, .. } in asked {
+        let Some((a, b)) = of_case.get(a).zip(of_case.get(b)) else { continue };
+        contrast.pool = pools.of((a.own, b.own));
+        if a.threads.is_some() && a.threads == b.threads {
+            contrast.over = Some(over.of((a.without_threads, b.without_threads)));
+        }
     }
 }
 
@@ -262,6 +267,7 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
 mod tests {
     use super::*;
     use crate::synthetic::{Synthetic, aa_cells};
+    use syscost_core::axis::Point;
     use syscost_core::stats::random::Random;
 
     const CPU: &str = "total_cpu_ns_per_byte";

@@ -27,7 +27,7 @@ pub use order::{mad, median, quantile, ranks};
 pub use outlier::{Outlier, outliers};
 pub use rank_sum::rank_sum_p;
 pub use ratio::{RatioEstimate, log_ratios, paired_ratio};
-pub use signed_rank::{SignedRank, signed_rank, smallest_p};
+pub use signed_rank::{SignedRank, signed_rank};
 pub use steady::{Steadiness, steadiness, trend_p};
 pub use two_modes::{TwoModes, two_modes};
 

@@ -35,11 +35,6 @@ pub fn signed_rank(differences: &[f64]) -> SignedRank {
     SignedRank { n: moved.len(), positive_ranks, p }
 }
 
-/// The smallest p-value that `n` paired rounds can give: below it no data can speak.
-pub fn smallest_p(n: u32) -> f64 {
-    (2.0 * 0.5f64.powi(n as i32)).min(1.0)
-}
-
 /// How many sign patterns of 1, 2, .. n have at most each sum of positive ranks. Without ties every sample of a
 /// size has the same: a large run asks a million times.
 static WITHOUT_TIES: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
@@ -124,8 +119,6 @@ mod tests {
         assert_eq!((e.positive_ranks, e.p), (33.0, 10.0 / 256.0));
         assert_eq!(signed_rank(&[0.0, 0.0]).p, 1.0);
         assert_eq!(signed_rank(&[1.0, -1.0]).p, 1.0);
-        assert_eq!(smallest_p(6), 0.03125);
-        assert_eq!(smallest_p(0), 1.0);
     }
 
     #[test]
