@@ -10,7 +10,7 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
-    Audit, CpuTimes, Failure, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
+    Audit, CpuTimes, Failure, KernelThreadTimes, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::{Fact, Unavailable};
@@ -57,6 +57,11 @@ fn audits(plan: &Plan) -> Vec<Audit> {
             uncounted: None,
             functions: None,
             no_functions: None,
+            kernel_threads: Some(KernelThreadTimes {
+                bytes: 1 << 20,
+                data_threads_ns: 900_000,
+                spent_ns: [("ksoftirqd".to_string(), 12_000)].into(),
+            }),
             cpu: Some(CpuTimes {
                 bytes: all,
                 sender_cpu_ns: 120_000,

@@ -13,9 +13,10 @@ use std::io;
 use std::time::Duration;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan, Skip};
-use syscost_experiment::run::{Audit, CpuTimes, Failure, Warning};
+use syscost_experiment::run::{Audit, CpuTimes, Failure, KernelThreadTimes, Warning};
 use syscost_host::Unavailable;
 use syscost_host::files::Root;
+use syscost_host::kernel_threads::KernelThreads;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Watched};
@@ -89,9 +90,12 @@ impl Auditor {
             })
         })?;
         // Half a count would not add up, and the softirqs of one side say nothing of the other's.
-        let (counts, cpu) = match &elsewhere {
-            None => (self.counts()?, self.cpu(&mut known, &mut marks)?),
-            Some(_) => (None, None),
+        let (counts, cpu, kernel_threads) = match &elsewhere {
+            None => {
+                let counts = self.counts()?;
+                (counts, self.cpu(&mut known, &mut marks)?, kernel_threads(&mut known)?)
+            }
+            Some(_) => (None, None, None),
         };
         let (counts, functions) = counts.unzip();
         let counting = self.ledger.as_ref().ok().filter(|_| elsewhere.is_none());
@@ -109,6 +113,7 @@ impl Auditor {
             uncounted: elsewhere.or_else(|| self.ledger.as_ref().err().cloned()),
             functions: functions.flatten(),
             cpu,
+            kernel_threads,
             marks: marks.into_iter().collect(),
             ..Audit::default()
         };
@@ -121,11 +126,11 @@ impl Auditor {
         known: &mut dyn FnMut(Observer<'_>) -> AuditRound<CopyTotals>,
         marks: &mut BTreeSet<String>,
     ) -> Result<Option<CpuTimes>, RoundError> {
-        let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
         let unread = |error: io::Error| failed(&format!("cannot read the time of softirqs: {error}"));
         if let Ok(ledger) = &mut self.ledger {
             ledger.rest().map_err(unread)?;
         }
+        let Some(softirqs) = &mut self.softirqs else { return Ok(None) };
         let (known, disturbed) = undisturbed(|| {
             known(&mut |standing| {
                 softirqs.watch(Pids { sender: standing.near_pid, receiver: standing.far_pid }).map_err(unread)
@@ -150,6 +155,26 @@ impl Auditor {
         let read = || Ok((ledger.counts()?, ledger.functions()?));
         read().map(Some).map_err(|error: io::Error| failed(&format!("cannot read the ledger: {error}")))
     }
+}
+
+/// A round in which kernel threads are looked at before and after. CPU time of an emulated machine means nothing.
+fn kernel_threads(
+    known: &mut dyn FnMut(Observer<'_>) -> AuditRound<CopyTotals>,
+) -> Result<Option<KernelThreadTimes>, RoundError> {
+    if settings::emulator_here().is_some() || KernelThreads::now().is_none() {
+        return Ok(None);
+    }
+    let mut before = None;
+    let (known, _) = known(&mut |_| {
+        before = KernelThreads::now();
+        Ok(())
+    })?;
+    let spent = KernelThreads::now().zip(before).map(|(after, before)| after.since(&before));
+    Ok(spent.map(|spent_ns| KernelThreadTimes {
+        bytes: known.delivered_bytes,
+        data_threads_ns: known.sender_cpu_ns + known.receiver_cpu_ns,
+        spent_ns,
+    }))
 }
 
 /// Takes audits until one accounts for every byte, or that is enough of them.

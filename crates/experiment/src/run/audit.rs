@@ -1,6 +1,7 @@
 //! An audit: what was counted in an untimed round of a case, and whether the parts add up.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
 use syscost_host::Unavailable;
 use syscost_measure::ledger::{Counts, Functions, Spent, Tier};
@@ -39,6 +40,9 @@ pub struct Audit {
     /// Who paid for the CPU time, from a round of its own.
     #[serde(default)]
     pub cpu: Option<CpuTimes>,
+    /// What kernel threads spent, from a round of its own; absent where this machine does not show them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_threads: Option<KernelThreadTimes>,
     /// What disturbed its rounds however often they were tried: bytes are counted right all the same, but CPU
     /// times are then not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,6 +54,23 @@ pub struct Audit {
 
 fn none(count: &u32) -> bool {
     *count == 0
+}
+
+/// CPU time of the machine's kernel threads in a whole round: the most that the round can have caused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelThreadTimes {
+    /// Payload that was moved meanwhile.
+    pub bytes: u64,
+    /// CPU time of the data threads of both sides, by their own clocks: what they are held against.
+    pub data_threads_ns: u64,
+    /// By the name of the threads up to its first `/`: `ksoftirqd`, `kworker`.
+    pub spent_ns: BTreeMap<String, u64>,
+}
+
+impl KernelThreadTimes {
+    pub fn total_ns(&self) -> u64 {
+        self.spent_ns.values().sum()
+    }
 }
 
 /// CPU time of a whole round, and what of it was work of softirqs.

@@ -24,7 +24,7 @@ use syscost_host::conditions::Conditions;
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::probe::prediction::Prediction;
 
-pub use audit::{Audit, CpuTimes};
+pub use audit::{Audit, CpuTimes, KernelThreadTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use samples::{SampleTally, Samples};
 pub use slices::{SliceRow, Slices};

@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::{Block, Entry, Table};
 use syscost_core::axis::Axis;
 use syscost_core::units::Unit;
-use syscost_experiment::run::{Audit, CpuTimes};
+use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes};
 
 const COLUMNS: [&str; 8] = [
     "sender's own",
@@ -23,8 +23,43 @@ const METHOD: &str = "CPU time by who ran it, from an untimed round of its own (
     thread: on loopback and veth mostly the sender's. \"Elsewhere\" is the rest of the machine in that time, other \
     work included; the figures of the study contain what ran in the sender and in the receiver, and not that.";
 
-/// The table, where any audit has the figures.
+const KERNEL_THREADS: &str = "CPU time of kernel threads in an untimed round of its own: in no data thread's clock, and in no \
+    figure of the study. It is that of the whole machine in that time, so the most that the messages can have caused.";
+
+/// The tables, where any audit has the figures.
 pub fn blocks(m: &Material) -> Vec<Block> {
+    let mut blocks = softirqs(m);
+    blocks.extend(kernel_threads(m));
+    blocks
+}
+
+fn kernel_threads(m: &Material) -> Vec<Block> {
+    let audits = m.run.record.audits.iter();
+    let found: Vec<(&Audit, &KernelThreadTimes)> =
+        audits.filter_map(|audit| Some((audit, audit.kernel_threads.as_ref()?))).collect();
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let axes = axes(m, found.iter().map(|(audit, _)| *audit));
+    let own = ["kernel threads, at most", "of the data threads' time", "mostly"];
+    let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(own).collect();
+    let row = |(audit, times): &(&Audit, &KernelThreadTimes)| {
+        let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
+        let ns = times.total_ns() as f64;
+        let most = times.spent_ns.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
+        let figures = [
+            Entry::Number(ns / times.bytes.max(1) as f64, Unit::NanosecondsPerByte),
+            Entry::Share { share: ns / times.data_threads_ns.max(1) as f64, signed: false },
+            Entry::Text(most.unwrap_or_else(|| "none".into())),
+        ];
+        names.map(Entry::Text).chain(figures).collect()
+    };
+    let rows = found.iter().map(row).collect();
+    let table = Table::new("kernel-threads", &titles, rows).titled("What the threads' clocks miss");
+    vec![Block::Text(KERNEL_THREADS.into()), Block::Table(table)]
+}
+
+fn softirqs(m: &Material) -> Vec<Block> {
     let found: Vec<(&Audit, &CpuTimes)> =
         m.run.record.audits.iter().filter_map(|audit| Some((audit, audit.cpu.as_ref()?))).collect();
     if found.is_empty() {
