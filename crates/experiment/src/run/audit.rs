@@ -67,9 +67,17 @@ pub struct KernelThreadTimes {
     pub spent_ns: BTreeMap<String, u64>,
 }
 
+/// Kernel threads that can work for a flow: softirqs that were put off, deferred work, polling, threaded interrupts.
+const OF_FLOWS: [&str; 4] = ["ksoftirqd", "kworker", "napi", "irq"];
+
 impl KernelThreadTimes {
-    pub fn total_ns(&self) -> u64 {
-        self.spent_ns.values().sum()
+    /// What can be a flow's, and the rest.
+    pub fn of_flows_and_others(&self) -> (u64, u64) {
+        let sum = |flows: bool| {
+            let own = |name: &str| OF_FLOWS.contains(&name) == flows;
+            self.spent_ns.iter().filter(|(name, _)| own(name)).map(|(_, ns)| ns).sum()
+        };
+        (sum(true), sum(false))
     }
 }
 

@@ -1,15 +1,16 @@
 //! Every case with its key figures, and whether it reached the precision asked.
 
-use super::{capital, drawings, plural, unless_empty};
+use super::{capital, crowd, drawings, plural, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
 use crate::{Block, CellRef, Entry, Section, Table};
 use std::collections::BTreeSet;
 use syscost_analyze::cells::reference::CASE;
-use syscost_core::axis::Point;
+use syscost_core::axis::{Point, Value};
 use syscost_core::sample::{Better, Metric};
 use syscost_experiment::plan::Case;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Rows of one table before the rest is left to `results.csv`; cells that sentences name always stand.
 pub const ROWS: usize = 400;
@@ -122,7 +123,7 @@ fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<En
     };
     let named = CellRef { case: case.index, metric: CASE };
     let mut row = vec![Entry::Named { text: label, cell: named }];
-    row.extend(layout.varying.iter().map(|id| coordinate(layout, &case.point, id)));
+    row.extend(layout.varying.iter().map(|id| coordinate(m, layout, &case.point, id)));
     row.extend(metrics.iter().map(|metric| match layout.estimate(case.index, metric.id) {
         // An element of the page has one place: that of a row's headline is among the operations.
         Some((estimate, cell)) => {
@@ -143,8 +144,11 @@ fn shown_as_row(layout: &Layout, case: &Case, metric: &str) -> bool {
     row && case.twin_of.is_none() && layout.probe.decisive().first() == Some(&metric)
 }
 
-fn coordinate(layout: &Layout, point: &Point, id: &str) -> Entry {
+fn coordinate(m: &Material, layout: &Layout, point: &Point, id: &str) -> Entry {
     match (layout.axis(id), point.get(id)) {
+        (Some(axis), Some(Value::Int(count))) if id == THREADS.id => {
+            Entry::Text(format!("{}{}", axis.show(&Value::Int(*count)), crowd(m.run, *count)))
+        }
         (Some(axis), Some(value)) => Entry::Text(axis.show(value)),
         _ => Entry::Text(String::new()),
     }

@@ -1,6 +1,6 @@
 //! The figures behind the verdict in the least space: sizes down, what competes across.
 
-use super::{capital, threads};
+use super::{capital, crowd, threads};
 use crate::context::{Facet, Layout, SIZE};
 use crate::material::Material;
 use crate::{Entry, Standing, Table};
@@ -35,7 +35,7 @@ pub fn tables(m: &Material) -> Vec<Table> {
         counts.dedup();
         for facet in std::iter::once(facet).chain(most_connections(layout, facet)) {
             for count in counts.iter().copied().flatten() {
-                let glance = Glance::of(layout, facet, *count);
+                let glance = Glance::of(m, layout, facet, *count);
                 for study in &m.analysis.studies {
                     tables.extend(glance.metric(study));
                     if study.comparisons.metric.id == THROUGHPUT {
@@ -60,12 +60,15 @@ struct Glance<'a> {
     layout: &'a Layout<'a>,
     facet: &'a Facet,
     threads: u64,
+    /// See [`crowd`].
+    crowd: String,
     cases: Vec<&'a Case>,
 }
 
 impl<'a> Glance<'a> {
-    fn of(layout: &'a Layout<'a>, facet: &'a Facet, count: u64) -> Glance<'a> {
-        Glance { layout, facet, threads: count, cases: layout.slice(facet, THREADS.id, count).collect() }
+    fn of(m: &Material, layout: &'a Layout<'a>, facet: &'a Facet, count: u64) -> Glance<'a> {
+        let cases = layout.slice(facet, THREADS.id, count).collect();
+        Glance { layout, facet, threads: count, crowd: crowd(m.run, count), cases }
     }
 
     fn metric(&self, study: &Study) -> Option<Table> {
@@ -131,7 +134,7 @@ impl<'a> Glance<'a> {
     }
 
     fn title(&self, what: &str) -> String {
-        let mut title = format!("{what}, {}", threads(self.threads));
+        let mut title = format!("{what}, {}{}", threads(self.threads), self.crowd);
         if !self.facet.title.is_empty() {
             title.push_str(&format!(", {}", self.facet.title));
         }

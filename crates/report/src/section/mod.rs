@@ -28,6 +28,8 @@ pub use syscost_analyze::words::capital;
 pub use syscost_core::units::count as plural;
 
 use super::{Block, Section};
+use syscost_experiment::run::Run;
+use syscost_host::files::parse_list;
 
 /// A section, unless it would be empty.
 pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> Option<Section> {
@@ -38,6 +40,17 @@ pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> O
 /// `1 thread`, `4 threads`.
 pub fn threads(count: u64) -> String {
     plural(count as usize, "thread")
+}
+
+/// ` (16 threads on 2 CPUs)` where a sender and a receiver thread each are more than the CPUs that the run was allowed:
+/// they take turns, and what is measured is also the scheduler. Else nothing.
+pub fn crowd(run: &Run, threads: u64) -> String {
+    let known = run.record.host.iter().find(|fact| fact.id == "cpus_allowed");
+    let allowed = known.and_then(|fact| parse_list(fact.value.as_deref()?)).map(|cpus| cpus.len() as u64);
+    match allowed.filter(|cpus| *cpus > 0 && 2 * threads > *cpus) {
+        Some(cpus) => format!(" ({} threads on {})", 2 * threads, plural(cpus as usize, "CPU")),
+        None => String::new(),
+    }
 }
 
 /// Items by what they share, in order of appearance.

@@ -41,17 +41,14 @@ fn kernel_threads(m: &Material) -> Vec<Block> {
         return Vec::new();
     }
     let axes = axes(m, found.iter().map(|(audit, _)| *audit));
-    let own = ["kernel threads, at most", "of the data threads' time", "mostly"];
+    let own = ["ksoftirqd, kworker, napi, irq: at most", "of the data threads' time", "other kernel threads"];
     let titles: Vec<&str> = axes.iter().map(|axis| axis.title).chain(own).collect();
     let row = |(audit, times): &(&Audit, &KernelThreadTimes)| {
         let names = axes.iter().map(|axis| audit.point.get(axis.id).map_or(String::new(), |v| axis.show(v)));
-        let ns = times.total_ns() as f64;
-        let most = times.spent_ns.iter().max_by_key(|(_, ns)| **ns).map(|(name, _)| name.clone());
-        let figures = [
-            Entry::Number(ns / times.bytes.max(1) as f64, Unit::NanosecondsPerByte),
-            Entry::Share { share: ns / times.data_threads_ns.max(1) as f64, signed: false },
-            Entry::Text(most.unwrap_or_else(|| "none".into())),
-        ];
+        let (flows, others) = times.of_flows_and_others();
+        let per = |ns: u64| Entry::Number(ns as f64 / times.bytes.max(1) as f64, Unit::NanosecondsPerByte);
+        let share = flows as f64 / times.data_threads_ns.max(1) as f64;
+        let figures = [per(flows), Entry::Share { share, signed: false }, per(others)];
         names.map(Entry::Text).chain(figures).collect()
     };
     let rows = found.iter().map(row).collect();
