@@ -174,9 +174,13 @@ fn point(mechanism: &str, size: u64, threads: u64, path: &str, nodelay: &str) ->
     for (axis, value) in names {
         point.set(axis, Value::text(value));
     }
-    for (axis, value) in
-        [("message_bytes", size), ("threads", threads), ("connections", 1), ("socket_buffer_bytes", 0)]
-    {
+    for (axis, value) in [
+        ("message_bytes", size),
+        ("threads", threads),
+        ("connections", 1),
+        ("socket_buffer_bytes", 0),
+        ("read_bytes", 0),
+    ] {
         point.set(axis, Value::Int(value));
     }
     if path == "veth" {
