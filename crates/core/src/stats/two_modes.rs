@@ -103,8 +103,10 @@ fn simulate(n: usize) -> Vec<Vec<f64>> {
     ONE_CLUSTER.iter().map(|(_, draw)| shape(draw)).collect()
 }
 
+type Draw = fn(&mut Random) -> f64;
+
 /// Shapes that costs have, on a scale of logarithms.
-const ONE_CLUSTER: &[(&str, fn(&mut Random) -> f64)] = &[
+const ONE_CLUSTER: &[(&str, Draw)] = &[
     ("normal", Random::normal),
     ("exponential", |r| -(1.0 - r.unit()).ln()),
     ("uniform", Random::unit),
@@ -121,7 +123,7 @@ mod tests {
     /// With 48 figures asked and Holm's correction, a run of one-cluster figures has a false one in at most one of twenty.
     #[test]
     fn one_cluster_is_called_two_as_seldom_as_its_p_says() {
-        let sources: Vec<(&str, fn(&mut Random) -> f64)> = ONE_CLUSTER
+        let sources: Vec<(&str, Draw)> = ONE_CLUSTER
             .iter()
             .map(|(name, draw)| (*name, *draw))
             .chain([("lognormal", lognormal as _)])
