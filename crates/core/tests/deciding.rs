@@ -16,7 +16,7 @@ enum Design {
 }
 
 #[derive(Clone, Debug)]
-struct Simulated {
+struct SimulatedStudy {
     design: Design,
     sizes: usize,
     threads: usize,
@@ -32,9 +32,9 @@ struct Simulated {
     scatter: f64,
 }
 
-impl Default for Simulated {
-    fn default() -> Simulated {
-        Simulated {
+impl Default for SimulatedStudy {
+    fn default() -> SimulatedStudy {
+        SimulatedStudy {
             design: Design::Blocks,
             sizes: 8,
             threads: 4,
@@ -77,7 +77,7 @@ impl DriftingMachine {
     }
 }
 
-impl Simulated {
+impl SimulatedStudy {
     /// How much a rival's own slices scatter at each point: heavy-tailed between points, the last rival twice as much.
     fn scales(&self, random: &mut Random) -> Vec<Vec<f64>> {
         let mut at_point = || {
@@ -124,7 +124,7 @@ impl Simulated {
                 for (p, point) in logs.iter().enumerate() {
                     let logs = point[a].iter().zip(&point[b]).map(|(x, y)| x - y).collect();
                     let over = (self.threads > 1).then_some(pool * self.sizes + p / self.threads);
-                    contrasts.push(Contrast { logs, pool, over });
+                    contrasts.push(Contrast { logs, errors: Vec::new(), pool, over });
                     truths.push(self.costs[a] - self.costs[b]);
                 }
                 pool += 1;
@@ -180,7 +180,7 @@ struct StudyTally {
     inside: f64,
 }
 
-fn tally(simulated: &Simulated, looks: &Looks, studies: u32) -> StudyTally {
+fn tally(simulated: &SimulatedStudy, looks: &Looks, studies: u32) -> StudyTally {
     let mut random = Random::new(2026);
     let mut all = StudyTally::default();
     for _ in 0..studies {
@@ -204,10 +204,10 @@ fn last() -> Looks {
 }
 
 /// A whole study, one number of threads, one point: with few points less is known of the scatter.
-fn shapes() -> [Simulated; 3] {
-    let whole = Simulated::default();
-    let one_thread = Simulated { threads: 1, ..whole.clone() };
-    let one_point = Simulated { sizes: 1, ..one_thread.clone() };
+fn shapes() -> [SimulatedStudy; 3] {
+    let whole = SimulatedStudy::default();
+    let one_thread = SimulatedStudy { threads: 1, ..whole.clone() };
+    let one_point = SimulatedStudy { sizes: 1, ..one_thread.clone() };
     [whole, one_thread, one_point]
 }
 
@@ -220,7 +220,7 @@ fn where_nothing_differs_few_studies_claim_a_difference() {
             (Design::Shuffled, 5, 0.05),
             (Design::Shuffled, 8, 0.0),
         ] {
-            let simulated = Simulated { design, rounds, outliers, ..shape.clone() };
+            let simulated = SimulatedStudy { design, rounds, outliers, ..shape.clone() };
             let found = tally(&simulated, &last(), if shape.sizes > 1 { 300 } else { 2_000 });
             assert!(found.false_difference <= 0.05, "{simulated:?}: {found:?}");
         }
@@ -231,7 +231,7 @@ fn where_nothing_differs_few_studies_claim_a_difference() {
 #[test]
 fn threads_that_disagree_are_no_difference_over_threads() {
     for (disagreement, design) in [(0.01, Design::Blocks), (0.03, Design::Blocks), (0.03, Design::Shuffled)] {
-        let simulated = Simulated { disagreement, design, rounds: 8, ..Default::default() };
+        let simulated = SimulatedStudy { disagreement, design, rounds: 8, ..Default::default() };
         let mut random = Random::new(2);
         let studies = 400;
         let erred = |_: &u32| {
@@ -250,7 +250,7 @@ fn without_a_correction_most_studies_err() {
     let mut random = Random::new(3);
     let alone = Looks { whole: 0.05, now: 0.05 };
     let erred = |_: &i32| {
-        let (contrasts, truths) = Simulated::default().contrasts(&mut random);
+        let (contrasts, truths) = SimulatedStudy::default().contrasts(&mut random);
         let one = |c: &Contrast| decide(&[Contrast { over: None, ..c.clone() }], &alone).points[0];
         contrasts.iter().map(one).zip(truths).any(|answer| false_difference(&answer))
     };
@@ -261,7 +261,7 @@ fn without_a_correction_most_studies_err() {
 fn a_difference_just_beyond_the_margin_is_rarely_called_the_same() {
     for shape in shapes() {
         let costs = vec![0.0, 0.0297, -0.0297, 0.0297 * 2.0, 0.0297 * 3.0];
-        let simulated = Simulated { costs, scatter: 0.005, rounds: 8, ..shape };
+        let simulated = SimulatedStudy { costs, scatter: 0.005, rounds: 8, ..shape };
         let found = tally(&simulated, &last(), 300);
         assert!(found.false_same <= 0.05 && found.decided > 0.2, "{simulated:?}: {found:?}");
     }
@@ -270,7 +270,7 @@ fn a_difference_just_beyond_the_margin_is_rarely_called_the_same() {
 #[test]
 fn intervals_hold_the_truth() {
     for scatter in [0.005, 0.05] {
-        let simulated = Simulated { costs: typical(), scatter, ..Default::default() };
+        let simulated = SimulatedStudy { costs: typical(), scatter, ..Default::default() };
         let found = tally(&simulated, &last(), 100);
         assert!(found.inside >= 0.95, "{found:?}");
     }
@@ -283,12 +283,12 @@ fn typical() -> Vec<f64> {
 
 #[test]
 fn what_differs_is_found() {
-    let blocks = Simulated { costs: typical(), disagreement: 0.005, ..Default::default() };
+    let blocks = SimulatedStudy { costs: typical(), disagreement: 0.005, ..Default::default() };
     let found = tally(&blocks, &last(), 50);
     assert!(found.decided > 0.8 && found.decided_over > 0.95, "{found:?}");
-    let shuffled = tally(&Simulated { design: Design::Shuffled, ..blocks }, &last(), 50);
+    let shuffled = tally(&SimulatedStudy { design: Design::Shuffled, ..blocks }, &last(), 50);
     assert!(shuffled.decided < found.decided, "blocks are what makes it so: {shuffled:?}");
-    let alike = Simulated { scatter: 0.004, rounds: 8, ..Default::default() };
+    let alike = SimulatedStudy { scatter: 0.004, rounds: 8, ..Default::default() };
     let same = tally(&alike, &last(), 50);
     assert!(same.decided > 0.5 && same.decided_over > 0.95, "{same:?}");
 }
@@ -296,7 +296,7 @@ fn what_differs_is_found() {
 /// A run that looks after every round from the third on, leaves decided points alone and ends with a last look.
 #[test]
 fn looking_often_does_not_err_more() {
-    let simulated = Simulated { rounds: 12, sizes: 4, ..Default::default() };
+    let simulated = SimulatedStudy { rounds: 12, sizes: 4, ..Default::default() };
     let mut random = Random::new(7);
     let studies = 200;
     let mut erred = 0;
@@ -323,7 +323,9 @@ fn looking_often_does_not_err_more() {
 
 #[test]
 fn an_undecided_contrast_says_how_many_rounds_would_do() {
-    let one = |logs: Vec<f64>| decide(&[Contrast { logs, pool: 0, over: None }], &last()).points[0];
+    let one = |logs: Vec<f64>| {
+        decide(&[Contrast { logs, errors: Vec::new(), pool: 0, over: None }], &last()).points[0]
+    };
     let logs: Vec<f64> = (0..6).map(|i| 0.1 + 0.1 * f64::from(i % 3 - 1)).collect();
     let open = one(logs.clone());
     assert_eq!(open.verdict, Verdict::Undecided);
@@ -360,7 +362,7 @@ fn table(studies: u32) -> String {
     );
     for (name, design) in [("in blocks", Design::Blocks), ("shuffled", Design::Shuffled)] {
         for rounds in [5, 8, 12] {
-            let nothing = Simulated { design, rounds, ..Default::default() };
+            let nothing = SimulatedStudy { design, rounds, ..Default::default() };
             let false_differences = tally(&nothing, &last(), studies).false_difference;
             let found: Vec<(f64, f64)> =
                 [0.03, 0.05, 0.1, 0.2].map(|d| power(&nothing, d, studies / 10)).into();
@@ -376,9 +378,9 @@ fn table(studies: u32) -> String {
 }
 
 /// Shares of points, and of sizes over threads, where a rival that costs so much more is found.
-fn power(simulated: &Simulated, difference: f64, studies: u32) -> (f64, f64) {
+fn power(simulated: &SimulatedStudy, difference: f64, studies: u32) -> (f64, f64) {
     let costs = vec![0.0, 0.0, 0.0, difference.ln_1p(), 0.0];
-    let simulated = Simulated { costs, ..simulated.clone() };
+    let simulated = SimulatedStudy { costs, ..simulated.clone() };
     let mut random = Random::new(5);
     let (mut points, mut over) = (0.0, 0.0);
     for _ in 0..studies {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{self, Metric, Sample};
 use syscost_core::stats::{self, Estimate};
-use syscost_experiment::plan::{Block, Case, Plan};
+use syscost_experiment::plan::{Case, Plan, RivalBlock};
 use syscost_experiment::run::Run;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
@@ -54,7 +54,7 @@ pub struct RoundSchedule<'a> {
     pub spec: &'a Spec,
     decisive: Vec<Vec<Metric>>,
     cases: Vec<CaseProgress>,
-    blocks: Vec<Block>,
+    blocks: Vec<RivalBlock>,
     times: Vec<VisitTimes>,
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
     /// plan is large.
@@ -203,7 +203,7 @@ impl<'a> RoundSchedule<'a> {
         self.cases[case].rounds.contains(&round)
     }
 
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub fn blocks(&self) -> impl Iterator<Item = &RivalBlock> {
         self.blocks.iter()
     }
 
@@ -226,7 +226,7 @@ impl<'a> RoundSchedule<'a> {
         !self.open.is_empty()
     }
 
-    pub fn block(&self, number: usize) -> &Block {
+    pub fn block(&self, number: usize) -> &RivalBlock {
         &self.blocks[number]
     }
 
@@ -235,7 +235,7 @@ impl<'a> RoundSchedule<'a> {
     pub fn due(&self, round: u32) -> Vec<usize> {
         let racing = self.racing();
         let any_in_turns = self.blocks.iter().any(|block| block.in_turns);
-        let is_due = |block: &Block| {
+        let is_due = |block: &RivalBlock| {
             let aside = any_in_turns && block.cases.len() == 1 && !block.in_turns;
             !(aside && round >= ASIDE && !round.is_multiple_of(ASIDE))
                 && self.wanted(block, racing).any(|case| !self.cases[case].rounds.contains(&round))
@@ -254,20 +254,20 @@ impl<'a> RoundSchedule<'a> {
     }
 
     /// Cases of a block that need this round. The control of a block in turns is there whenever a rival is.
-    fn wanted<'s>(&'s self, block: &'s Block, racing: bool) -> impl Iterator<Item = usize> + 's {
+    fn wanted<'s>(&'s self, block: &'s RivalBlock, racing: bool) -> impl Iterator<Item = usize> + 's {
         let pending =
             block.own.iter().copied().filter(|case| *case >= self.first_case && self.open.contains(case));
         pending.filter(move |case| !racing || self.is_open(*case))
     }
 
     /// The cases of a block that this round is to visit one by one.
-    pub fn due_of(&self, block: &Block, round: u32) -> Vec<usize> {
+    pub fn due_of(&self, block: &RivalBlock, round: u32) -> Vec<usize> {
         let racing = self.racing();
         self.wanted(block, racing).filter(|case| !self.cases[*case].rounds.contains(&round)).collect()
     }
 
     /// Who takes turns in this round: the control, and the rivals with something open. Empty: nobody can.
-    pub fn players(&self, block: &Block) -> Vec<usize> {
+    pub fn players(&self, block: &RivalBlock) -> Vec<usize> {
         let racing = self.racing();
         let (controls, rivals) = block.cases.split_at(block.controls);
         let playing = |case: &&usize| self.wanted(block, racing).any(|wanted| wanted == **case);

@@ -14,7 +14,7 @@ use syscost_core::decide::{Contrast, Decision, Decisions, Looks, Verdict, decide
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
-use syscost_experiment::run::Run;
+use syscost_experiment::run::{RoundRatio, Run};
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// A pair of cases at one point, answered.
@@ -154,8 +154,8 @@ struct Unanswered {
 }
 
 fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Unanswered> {
-    let logs = ratios.of(metric, a, b);
-    (!logs.is_empty()).then_some(Unanswered { a, b, metric, contrast: Contrast { logs, pool, over: None } })
+    let rounds = ratios.of(metric, a, b);
+    (!rounds.is_empty()).then(|| Unanswered { a, b, metric, contrast: RoundRatio::contrast(&rounds, pool) })
 }
 
 /// The pairs of a group that have a ratio.

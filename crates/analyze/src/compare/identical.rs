@@ -27,7 +27,9 @@ impl Identical {
         let ratios = LogRatios::new(run, cells);
         let twins = run.record.plan.cases.iter().filter_map(|c| Some((c.index, c.twin_of?)));
         let by_pair: Vec<Vec<f64>> = twins
-            .map(|(twin, of)| ratios.of_twins(metric, twin, of))
+            .map(|(twin, of)| {
+                ratios.of_twins(metric, twin, of).iter().map(|ratio| ratio.log).collect::<Vec<_>>()
+            })
             .filter(|logs| !logs.is_empty())
             .collect();
         let means: Vec<f64> = by_pair.iter().map(|logs| mean(logs)).collect();

@@ -6,7 +6,7 @@
 use crate::cells::Cells;
 use std::collections::HashMap;
 use syscost_core::stats;
-use syscost_experiment::run::Run;
+use syscost_experiment::run::{RoundRatio, Run};
 use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 
 /// Metrics of which slices are the better record: the same ratio for two cases of one size.
@@ -31,31 +31,31 @@ impl<'a> LogRatios<'a> {
     }
 
     /// ln(a / b) of the rounds that both have; empty where a round has no ratio.
-    pub fn of(&self, metric: &str, a: usize, b: usize) -> Vec<f64> {
+    pub fn of(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
         let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));
         self.in_slices(metric, &sides[0], &sides[1]).unwrap_or_else(|| self.in_rounds(metric, a, b))
     }
 
     /// The same of a twin and its original.
-    pub fn of_twins(&self, metric: &str, twin: usize, original: usize) -> Vec<f64> {
+    pub fn of_twins(&self, metric: &str, twin: usize, original: usize) -> Vec<RoundRatio> {
         self.in_slices(metric, &[twin], &[original]).unwrap_or_else(|| self.in_rounds(metric, twin, original))
     }
 
     /// `None` where the two never took turns, or the metric is of other windows.
-    fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<f64>> {
+    fn in_slices(&self, metric: &str, a: &[usize], b: &[usize]) -> Option<Vec<RoundRatio>> {
         if self.run.slices.is_empty() || !OF_SLICES.contains(&metric) {
             return None;
         }
         let same_size = [a, b].map(|side| self.run.case(side[0]).and_then(|c| c.point.int(MESSAGE_BYTES)));
         let logs = self.run.slices.log_ratios(a, b);
-        (!logs.is_empty() && same_size[0] == same_size[1])
-            .then(|| logs.into_iter().map(|(_, log)| log).collect())
+        (!logs.is_empty() && same_size[0] == same_size[1]).then_some(logs)
     }
 
-    fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<f64> {
+    fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
         let cells = self.cells.cell(a, metric).zip(self.cells.cell(b, metric));
         let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
-        logs.unwrap_or_default().into_iter().map(|(_, log)| log).collect()
+        let of = |(round, log)| RoundRatio { round, log, error: None };
+        logs.unwrap_or_default().into_iter().map(of).collect()
     }
 }
 
@@ -90,10 +90,10 @@ mod tests {
         let cells = Cells::of(&run);
         let cpu = "total_cpu_ns_per_byte";
         let without = LogRatios::new(&run, &cells).of(cpu, 0, 1);
-        assert!(without.len() == 3 && without.iter().all(|log| log.abs() < 0.3));
+        assert!(without.len() == 3 && without.iter().all(|ratio| ratio.log.abs() < 0.3));
         (0..5).for_each(|round| run.slices.saw(&slices(round)));
         let ratios = LogRatios::new(&run, &cells);
-        let near = |logs: &[f64], wanted: f64| logs.iter().all(|log| (log - wanted).abs() < 1e-3);
+        let near = |all: &[RoundRatio], wanted: f64| all.iter().all(|r| (r.log - wanted).abs() < 1e-3);
         let with = ratios.of(cpu, 1, 2);
         assert!(with.len() == 5 && near(&with, 1.1f64.ln()), "{with:?}");
         let control = ratios.of(cpu, 0, 1);

@@ -48,8 +48,8 @@ impl Finding for WakeUps {
 
     fn answer(&self, evidence: &Evidence<'_>) -> Answer {
         let words = Words::of(evidence.run);
-        let kinds: Vec<Kind> =
-            KINDS.iter().filter_map(|(axis, plural)| Kind::of(evidence, axis, plural)).collect();
+        let kinds: Vec<WakeupKind> =
+            KINDS.iter().filter_map(|(axis, plural)| WakeupKind::of(evidence, axis, plural)).collect();
         if kinds.is_empty() {
             return Answer::CannotBeAnswered {
                 because:
@@ -78,7 +78,7 @@ impl Finding for WakeUps {
 }
 
 /// The pairs along one axis.
-struct Kind {
+struct WakeupKind {
     axis: &'static str,
     plural: &'static str,
     /// All that were looked at: both cases.
@@ -108,9 +108,9 @@ struct Sleeps {
     p: f64,
 }
 
-impl Kind {
+impl WakeupKind {
     /// `None`: nothing to compare.
-    fn of(evidence: &Evidence<'_>, axis: &'static str, plural: &'static str) -> Option<Kind> {
+    fn of(evidence: &Evidence<'_>, axis: &'static str, plural: &'static str) -> Option<WakeupKind> {
         let groups = Groups::of(evidence.run, axis);
         let all = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED)?;
         let has_sleeps = |case: usize| SLEEPS.iter().any(|(id, _)| evidence.cells.cell(case, id).is_some());
@@ -144,7 +144,7 @@ impl Kind {
         decided.retain(|one| seen.insert((one.fast, one.slow)));
         decided.sort_by(|a, b| b.ratio.value.total_cmp(&a.ratio.value));
         let pairs: Vec<(usize, usize)> = looked.iter().map(|pair| (pair.a, pair.b)).collect();
-        (!pairs.is_empty()).then_some(Kind { axis, plural, pairs, differ, decided })
+        (!pairs.is_empty()).then_some(WakeupKind { axis, plural, pairs, differ, decided })
     }
 
     fn statement(&self, evidence: &Evidence<'_>, words: &Words) -> Statement {

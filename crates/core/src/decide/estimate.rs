@@ -1,11 +1,11 @@
 //! What the rounds of a contrast tell, before any question is asked.
 
 use super::Contrast;
-use crate::stats::{Variance, moderated, student};
+use crate::stats::{Variance, median, moderated, student};
 
 /// An estimate on the log scale with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct Evidence {
     pub mean: f64,
     /// Infinite where nothing is known of the scatter.
     pub error: f64,
@@ -15,7 +15,7 @@ pub struct Known {
     pub by_rounds: f64,
 }
 
-impl Known {
+impl Evidence {
     /// The chance of a mean this far from 0, where the ratio is 1.
     pub fn p_differs(&self) -> f64 {
         match self.error {
@@ -52,21 +52,46 @@ impl Known {
 /// error of caution 8 points of 5 rounds err twice as often as stated (simulated).
 const CAUTION: f64 = 0.5;
 
-/// Each contrast by itself, with the scatter of its pool.
-pub fn points(contrasts: &[Contrast]) -> Vec<Known> {
-    let variances: Vec<Variance> = contrasts.iter().map(|c| scatter(&c.logs, c.pool)).collect();
-    let of = |(c, v): (&Contrast, Variance)| {
-        let rounds = c.logs.len() as f64;
-        Known { rounds: c.logs.len() as u32, by_rounds: 1.0, ..known(mean(&c.logs), v, rounds) }
+/// No round counts for more than so many of the middle one: an error is an estimate too.
+const MOST_WEIGHT: f64 = 4.0;
+
+/// The weight of each round: the inverse of its variance by its own slices, or 1.
+fn weights(contrast: &Contrast) -> Vec<f64> {
+    let known = contrast.errors.len() == contrast.logs.len() && contrast.errors.iter().all(|e| *e > 0.0);
+    if !known {
+        return vec![1.0; contrast.logs.len()];
+    }
+    let all: Vec<f64> = contrast.errors.iter().map(|error| error.powi(-2)).collect();
+    let most = MOST_WEIGHT * median(&all).unwrap_or(1.0);
+    all.into_iter().map(|weight| weight.min(most)).collect()
+}
+
+/// Each contrast by itself, with the scatter of its pool: of those whose rounds have errors, beyond these errors.
+pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
+    let weighted: Vec<Vec<f64>> = contrasts.iter().map(weights).collect();
+    let mut moderated_all = vec![Variance { value: 0.0, freedom: 0.0, pool: 0 }; contrasts.len()];
+    for with_errors in [false, true] {
+        let those: Vec<usize> =
+            (0..contrasts.len()).filter(|i| contrasts[*i].errors.is_empty() != with_errors).collect();
+        let scatters: Vec<Variance> =
+            those.iter().map(|i| scatter(&contrasts[*i].logs, &weighted[*i], contrasts[*i].pool)).collect();
+        for (i, variance) in those.into_iter().zip(moderated(&scatters, CAUTION)) {
+            moderated_all[i] = variance;
+        }
+    }
+    let of = |((c, w), v): ((&Contrast, &Vec<f64>), Variance)| Evidence {
+        rounds: c.logs.len() as u32,
+        by_rounds: 1.0,
+        ..known(mean(&c.logs, w), v, w.iter().sum())
     };
-    contrasts.iter().zip(moderated(&variances, CAUTION)).map(of).collect()
+    contrasts.iter().zip(&weighted).zip(moderated_all).map(of).collect()
 }
 
 /// Contrasts that differ in threads alone, as one.
 ///
 /// Numbers of threads are taken as replicates: what they disagree by is in the variance, moderated over the pool. It is
 /// never less than what the rounds of the points scatter by.
-pub fn over_threads(contrasts: &[Contrast], points: &[Known]) -> Vec<Option<Known>> {
+pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<Evidence>> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (i, c) in contrasts.iter().enumerate().filter(|(_, c)| !c.logs.is_empty()) {
         let Some(group) = c.over else { continue };
@@ -77,7 +102,9 @@ pub fn over_threads(contrasts: &[Contrast], points: &[Known]) -> Vec<Option<Know
     }
     let means = |group: &[usize]| group.iter().map(|i| points[*i].mean).collect::<Vec<_>>();
     let several: Vec<&Vec<usize>> = members.iter().filter(|m| m.len() > 1).collect();
-    let scatters: Vec<Variance> = several.iter().map(|m| scatter(&means(m), contrasts[m[0]].pool)).collect();
+    let alike = |values: &[f64]| vec![1.0; values.len()];
+    let of_group = |m: &&Vec<usize>| scatter(&means(m), &alike(&means(m)), contrasts[m[0]].pool);
+    let scatters: Vec<Variance> = several.iter().map(of_group).collect();
     // What rounds scatter by is a floor below: no caution is needed here, and it would only cost power.
     let mut between = moderated(&scatters, 0.0).into_iter();
     let mut one = |group: &Vec<usize>| {
@@ -85,29 +112,29 @@ pub fn over_threads(contrasts: &[Contrast], points: &[Known]) -> Vec<Option<Know
         let within = group.iter().map(|i| points[*i].error.powi(2)).sum::<f64>() / threads;
         let between = between.next()?;
         let rounds = group.iter().map(|i| points[*i].rounds).min()?;
-        let mut all = known(mean(&means(group)), between, threads);
+        let mut all = known(mean(&means(group), &alike(&means(group))), between, threads);
         if within > between.value {
             all.error = (within / threads).sqrt();
             all.freedom =
                 all.freedom.max(group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min));
         }
-        Some(Known { rounds, by_rounds: (within / between.value).min(1.0), ..all })
+        Some(Evidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
     };
     members.iter().map(|m| if m.len() > 1 { one(m) } else { None }).collect()
 }
 
-/// A mean of `n` values that scatter so.
-fn known(mean: f64, scatter: Variance, n: f64) -> Known {
+/// A mean of values of so much weight together, one of weight 1 of which scatters so.
+fn known(mean: f64, scatter: Variance, weight: f64) -> Evidence {
     let (error, freedom) = match scatter.freedom {
         0.0 => (f64::INFINITY, 1.0),
-        freedom => ((scatter.value / n).sqrt(), freedom),
+        freedom => ((scatter.value / weight).sqrt(), freedom),
     };
-    Known { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
+    Evidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
 }
 
-fn scatter(values: &[f64], pool: usize) -> Variance {
-    let middle = mean(values);
-    let squares: f64 = values.iter().map(|v| (v - middle).powi(2)).sum();
+fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {
+    let middle = mean(values, weights);
+    let squares: f64 = values.iter().zip(weights).map(|(v, w)| w * (v - middle).powi(2)).sum();
     let freedom = values.len() as f64 - 1.0;
     if freedom > 0.0 {
         Variance { value: squares / freedom, freedom, pool }
@@ -116,6 +143,7 @@ fn scatter(values: &[f64], pool: usize) -> Variance {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+fn mean(values: &[f64], weights: &[f64]) -> f64 {
+    let all: f64 = weights.iter().sum();
+    if all > 0.0 { values.iter().zip(weights).map(|(v, w)| w * v).sum::<f64>() / all } else { 0.0 }
 }

@@ -1,7 +1,8 @@
 //! One inference for every comparison: which of two costs less, whether they are the same, or what would tell.
 //!
 //! A *contrast* is a pair of cases at one point: the log ratios of its rounds, which are the independent replicates.
-//! Its estimate is their mean; its interval is by t, with a variance moderated over its pool (`stats::moderated`).
+//! Its estimate is their mean, weighted by what their own slices scatter; its interval is by t, with a variance moderated
+//! over its pool (`stats::moderated`).
 //! Contrasts that differ in the number of threads alone are also answered together: the mean over threads, whose interval holds
 //! the disagreement of threads.
 //!
@@ -16,7 +17,7 @@ mod looks;
 
 pub use looks::Looks;
 
-use estimate::Known;
+use estimate::Evidence;
 
 /// Two costs whose ratio is within 1 / 1.03 to 1.03 are the same.
 pub const MARGIN: f64 = 0.03;
@@ -26,6 +27,9 @@ pub const MARGIN: f64 = 0.03;
 pub struct Contrast {
     /// ln(a / b), round by round.
     pub logs: Vec<f64>,
+    /// The standard error of each by its own slices; empty where rounds say nothing of themselves. A round in which the
+    /// machine was busy weighs less, and what rounds scatter by beyond their errors is alike at all points of a pool.
+    pub errors: Vec<f64>,
     /// Contrasts of one pool (the same pair of mechanisms) scatter alike.
     pub pool: usize,
     /// Contrasts that differ in threads alone have the same number here, counted from 0.
@@ -74,7 +78,7 @@ pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
     let points = estimate::points(contrasts);
     let over = estimate::over_threads(contrasts, &points);
     let families = if over.iter().any(Option::is_some) { 2.0 } else { 1.0 };
-    let known: Vec<Known> = over.iter().copied().flatten().collect();
+    let known: Vec<Evidence> = over.iter().copied().flatten().collect();
     let mut answers = family::answers(&known, looks, families).into_iter();
     Decisions {
         over: over.iter().map(|one| one.and_then(|_| answers.next())).collect(),

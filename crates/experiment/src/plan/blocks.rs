@@ -22,7 +22,7 @@ const BETWEEN_NS: u64 = 60_000;
 
 /// Cases that a round visits together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct RivalBlock {
     /// The control first and its twin after it, where it has one; all others once.
     pub cases: Vec<usize>,
     /// How many of them are the control.
@@ -33,7 +33,7 @@ pub struct Block {
     pub in_turns: bool,
 }
 
-impl Block {
+impl RivalBlock {
     /// The turns of these of its cases, in this order.
     pub fn task(&self, plan: &Plan, players: &[usize], slice_ns: &[u64], seed: u64) -> BlockTask {
         let rivals: Vec<Point> = players.iter().map(|case| plan.cases[*case].point.clone()).collect();
@@ -54,7 +54,7 @@ impl Block {
     pub(super) fn time(&self, plan: &Plan, base: Timing) -> Duration {
         let of = |case: &usize| {
             let case = &plan.cases[*case];
-            let timing = Block::timing(base, true);
+            let timing = RivalBlock::timing(base, true);
             let timing = probe::find(&case.probe).map_or(timing, |p| p.timing(&case.point, timing));
             let windows = timing.warmup_ns.saturating_add(timing.window_ns * u64::from(timing.windows));
             windows.saturating_add(WARMUP_NS)
@@ -70,7 +70,7 @@ impl Block {
 
 impl Plan {
     /// Every case of the plan, in blocks; a case that is compared with none is one by itself.
-    pub fn blocks(&self) -> Vec<Block> {
+    pub fn blocks(&self) -> Vec<RivalBlock> {
         let mut groups: BTreeMap<(&Name, Point), Vec<&Case>> = BTreeMap::new();
         let mut order: Vec<(&Name, Point)> = Vec::new();
         for case in self.cases.iter().filter(|case| case.twin_of.is_none()) {
@@ -102,7 +102,7 @@ pub(super) fn control<'a>(group: &[&'a Case]) -> Option<&'a Case> {
     group.iter().find(is_control).or(group.first()).copied()
 }
 
-fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<Block> {
+fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<RivalBlock> {
     let takes_turns = |case: &Case| probe::find(&case.probe).is_some_and(|p| p.takes_turns(&case.point));
     let Some(control) = control(group) else { return Vec::new() };
     let with_twin = |case: &Case| [Some(case.index), twins.get(&case.index).copied()].into_iter().flatten();
@@ -111,14 +111,14 @@ fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<Block> {
         let cases: Vec<usize> =
             [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
         let controls = with_twin(control).count();
-        return vec![Block { own: cases.clone(), cases, controls, in_turns: false }];
+        return vec![RivalBlock { own: cases.clone(), cases, controls, in_turns: false }];
     }
     let others: Vec<usize> = group.iter().map(|c| c.index).filter(|case| *case != control.index).collect();
     let block = |(number, others): (usize, &[usize])| {
         let controls: Vec<usize> = with_twin(control).collect();
         let cases: Vec<usize> = controls.iter().chain(others).copied().collect();
         let own = if number == 0 { cases.clone() } else { others.to_vec() };
-        Block { cases, own, controls: controls.len(), in_turns: true }
+        RivalBlock { cases, own, controls: controls.len(), in_turns: true }
     };
     // As even as possible: eight are four and four, not six and two.
     let pieces = others.len().div_ceil(MOST_RIVALS);
@@ -161,7 +161,7 @@ mod tests {
         assert!(blocks.len() >= 2, "{blocks:?}");
         assert!(blocks.iter().all(|block| block.cases.len() <= MOST_RIVALS + 2));
         assert!(blocks.iter().all(|block| block.cases[..2] == blocks[0].cases[..2]), "{blocks:?}");
-        let mut ids: Vec<usize> = blocks.iter().map(Block::id).collect();
+        let mut ids: Vec<usize> = blocks.iter().map(RivalBlock::id).collect();
         ids.dedup();
         assert_eq!(ids.len(), blocks.len());
         let own: usize = blocks.iter().map(|block| block.own.len()).sum();

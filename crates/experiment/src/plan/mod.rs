@@ -9,7 +9,7 @@ mod refine;
 mod thin;
 mod twins;
 
-pub use blocks::Block;
+pub use blocks::RivalBlock;
 pub use refine::Refinement;
 pub use thin::Thinned;
 
@@ -207,7 +207,7 @@ impl Plan {
     }
 
     /// How long one round of a block takes.
-    pub fn visit_time(&self, block: &Block, spec: &Spec) -> Duration {
+    pub fn visit_time(&self, block: &RivalBlock, spec: &Spec) -> Duration {
         if block.in_turns {
             return ROUND_OVERHEAD + block.time(self, spec.timing);
         }

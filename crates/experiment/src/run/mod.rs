@@ -27,7 +27,7 @@ use syscost_measure::probe::prediction::Prediction;
 pub use audit::{Audit, CpuTimes, KernelThreadTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use samples::{SampleTally, Samples};
-pub use slices::{SliceRow, Slices};
+pub use slices::{RoundRatio, SliceRow, Slices};
 pub use time_spent::{RoundSpan, TimeSpent};
 
 /// Version of the directory's format; readers refuse a newer one.

@@ -11,6 +11,7 @@ use super::rows::{CsvColumn, column};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use syscost_core::decide::Contrast;
 use syscost_core::stats;
 
 pub const SLICES: &str = "slices.csv";
@@ -100,6 +101,38 @@ impl SliceRow {
     }
 }
 
+/// The ratio of two rivals in one round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundRatio {
+    pub round: u32,
+    /// ln(cost of a / cost of b): the median over passes.
+    pub log: f64,
+    /// Its standard error by the scatter of passes; `None` where they are too few to say.
+    pub error: Option<f64>,
+}
+
+impl RoundRatio {
+    /// Fewer passes say nothing of their scatter.
+    const LEAST_PASSES: usize = 6;
+
+    /// What an answer is made of: errors only where all rounds have one.
+    pub fn contrast(ratios: &[RoundRatio], pool: usize) -> Contrast {
+        let logs = ratios.iter().map(|ratio| ratio.log).collect();
+        let errors: Option<Vec<f64>> = ratios.iter().map(|ratio| ratio.error).collect();
+        Contrast { logs, errors: errors.unwrap_or_default(), pool, over: None }
+    }
+
+    fn of(round: u32, logs: &[f64]) -> Option<RoundRatio> {
+        let log = stats::median(logs)?;
+        let off: Vec<f64> = logs.iter().map(|other| (other - log).abs()).collect();
+        // The standard deviation by the median of deviations, and the efficiency of a median: of a normal distribution.
+        let scatter = 1.4826 * stats::median(&off)?;
+        let error = 1.2533 * scatter / (logs.len() as f64).sqrt();
+        let known = logs.len() >= RoundRatio::LEAST_PASSES && error > 0.0;
+        Some(RoundRatio { round, log, error: known.then_some(error) })
+    }
+}
+
 /// All slices of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slices {
@@ -131,18 +164,19 @@ impl Slices {
         self.rounds.insert(key, rows.to_vec());
     }
 
-    /// ln(cost of a / cost of b) of every round in which both took turns: the median over its passes. Where one of
-    /// them is there twice (the control has a twin), it stands for the mean of both.
-    pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<(u32, f64)> {
+    /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
+    /// stands for the mean of both.
+    pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<RoundRatio> {
         let rounds = a.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
-        let mut found: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut found: BTreeMap<u32, RoundRatio> = BTreeMap::new();
         for key in rounds {
             let passes = by_pass(&self.rounds[key]);
             let logs = passes.iter().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
-            found.entry(key.1).or_default().extend(stats::median(&logs.collect::<Vec<f64>>()));
+            let ratio = RoundRatio::of(key.1, &logs.collect::<Vec<f64>>());
+            // The control and its twin are in several blocks of a round: one of them is enough.
+            found.extend(ratio.map(|ratio| (key.1, ratio)));
         }
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        found.into_iter().filter(|(_, v)| !v.is_empty()).map(|(round, v)| (round, mean(&v))).collect()
+        found.into_values().collect()
     }
 }
 
@@ -260,9 +294,13 @@ mod tests {
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 400)]).unwrap();
         let slices = read(dir.path(), 4).unwrap();
         let ratios = slices.log_ratios(&[1], &[0]);
+        let logs: Vec<(u32, f64)> = ratios.iter().map(|ratio| (ratio.round, ratio.log)).collect();
+        let near = |log: f64, ratio: f64| (log - ratio.ln()).abs() < 1e-9;
         assert!(
-            matches!(ratios[..], [(0, four), (1, three)] if (four - 4f64.ln()).abs() + (three - 3f64.ln()).abs() < 1e-9)
+            matches!(logs[..], [(0, four), (1, three)] if near(four, 4.0) && near(three, 3.0)),
+            "{logs:?}"
         );
+        assert_eq!(ratios[0].error, None, "one pass says nothing of its scatter");
         let mut kept = Slices::default();
         kept.saw(&[row(0, 0, 0, 100), row(0, 1, 0, 400)]);
         kept.saw(&[row(1, 0, 0, 100), row(1, 1, 0, 300)]);
@@ -288,7 +326,9 @@ mod tests {
         };
         let rows: Vec<SliceRow> = [pass(0, 1, 300), pass(1, 7, 300), pass(2, 3, 9000)].concat();
         slices.saw(&rows);
-        let [(0, ratio)] = slices.log_ratios(&[1], &[0, 2])[..] else { panic!() };
+        let [RoundRatio { round: 0, log: ratio, .. }] = slices.log_ratios(&[1], &[0, 2])[..] else {
+            panic!()
+        };
         assert!((ratio - 1.5f64.ln()).abs() < 1e-12, "drift cancels and one odd pass does nothing: {ratio}");
         assert_eq!(slices.log_ratios(&[1], &[3]), [], "never side by side");
         assert_eq!(slices.log_ratios(&[9], &[0]), []);

@@ -21,11 +21,11 @@ const FIRST_LOOK: usize = 24;
 
 /// What one pilot round said of one rival, by length: the median of its log ratios to the control, their scatter, and
 /// the wall time of a pass.
-type Seen = Vec<(f64, f64, f64)>;
+type RivalSeen = Vec<(f64, f64, f64)>;
 
 pub struct Trial {
     lengths: Vec<u64>,
-    rivals: Vec<Seen>,
+    rivals: Vec<RivalSeen>,
     rounds: u32,
     spent: Duration,
     budget: Duration,
@@ -125,7 +125,7 @@ fn interval(values: &[f64]) -> (f64, f64) {
 }
 
 /// Of each rival that had slices of all lengths.
-fn seen(slices: &[Slice], controls: &[u32], lengths: &[u64]) -> Vec<Seen> {
+fn seen(slices: &[Slice], controls: &[u32], lengths: &[u64]) -> Vec<RivalSeen> {
     let mut passes: BTreeMap<u32, Vec<&Slice>> = BTreeMap::new();
     slices.iter().for_each(|slice| passes.entry(slice.pass).or_default().push(slice));
     let mut rivals: BTreeMap<u32, Vec<Vec<(f64, f64)>>> = BTreeMap::new();

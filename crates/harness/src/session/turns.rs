@@ -6,10 +6,10 @@ use crate::{Event, PATIENCE};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
-use syscost_core::decide::{Contrast, Looks, Verdict, decide};
+use syscost_core::decide::{Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
-use syscost_experiment::plan::Block;
-use syscost_experiment::run::{RoundSpan, SliceRow, Warning};
+use syscost_experiment::plan::RivalBlock;
+use syscost_experiment::run::{RoundRatio, RoundSpan, SliceRow, Warning};
 use syscost_host::noise::Noise;
 use syscost_measure::probe::{self, Slice};
 use syscost_sys::signals;
@@ -17,7 +17,7 @@ use syscost_sys::signals;
 impl Session<'_> {
     /// Plays a round of a block; false when the user interrupted it. `None`: its cases are to be visited one by one,
     /// since it takes no turns, or could not take them now.
-    pub(super) fn take_turns(&mut self, block: &Block, round: u32) -> Result<Option<bool>> {
+    pub(super) fn take_turns(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
         let mut players = self.schedule.players(block);
         if players.is_empty() || self.apart.contains(&block.id()) {
             return Ok(None);
@@ -34,7 +34,8 @@ impl Session<'_> {
         let task = block.task(self.plan, &players, &lengths, seed);
         let patience = PATIENCE.min(self.end.saturating_duration_since(Instant::now()) + GRACE);
         let windows = self.schedule.wants_windows(&players, round);
-        let options = RoundOptions::of(Block::timing(self.spec.timing, windows), patience, &signals::caught);
+        let options =
+            RoundOptions::of(RivalBlock::timing(self.spec.timing, windows), patience, &signals::caught);
         let terms = RoundOptions { tsc_hz: self.tsc_hz, ..options };
         let before = (Instant::now(), Noise::now());
         match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {
@@ -64,7 +65,7 @@ impl Session<'_> {
     /// Keeps the slices and then the windows of a round of a block.
     fn keep_turns(
         &mut self,
-        block: &Block,
+        block: &RivalBlock,
         round: u32,
         players: &[usize],
         played: BlockResult,
@@ -117,7 +118,7 @@ impl Session<'_> {
     }
 
     /// What keeps a block from being played in turns shows in its cases too, or is memory or limits that each alone keeps.
-    fn play_apart(&mut self, block: &Block, why: &str) {
+    fn play_apart(&mut self, block: &RivalBlock, why: &str) {
         self.apart.insert(block.id());
         self.warn(Warning {
             id: "rivals_apart".into(),
@@ -135,7 +136,8 @@ impl Session<'_> {
         if let Some(settled) = self.trial.look() {
             self.run.record.pilot = Some(settled);
         }
-        let blocks: Vec<Block> = self.schedule.blocks().filter(|block| block.in_turns).cloned().collect();
+        let blocks: Vec<RivalBlock> =
+            self.schedule.blocks().filter(|block| block.in_turns).cloned().collect();
         if blocks.is_empty() || !self.schedule.may_settle() {
             return;
         }
@@ -151,8 +153,8 @@ impl Session<'_> {
                 for b in against {
                     let next = pools.len();
                     let pool = *pools.entry((self.chosen(*a), self.chosen(b[0]))).or_insert(next);
-                    let logs = self.run.slices.log_ratios(&[*a], b).into_iter().map(|(_, log)| log).collect();
-                    contrasts.push(Contrast { logs, pool, over: None });
+                    let ratios = self.run.slices.log_ratios(&[*a], b);
+                    contrasts.push(RoundRatio::contrast(&ratios, pool));
                     pairs.push((*a, b[0]));
                 }
             }

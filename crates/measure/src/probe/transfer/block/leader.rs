@@ -14,7 +14,7 @@ const SPIN_NS: u64 = 200_000;
 /// What the leader asks. Numbers are little-endian: rival, what is waited for, the phase of the next turn, and of each
 /// thread the bytes that it has sent for this rival.
 #[derive(Debug, PartialEq)]
-pub struct Question {
+pub struct LeaderQuestion {
     pub rival: usize,
     /// Wait for the rival's windows, rather than for its bytes.
     pub windows: bool,
@@ -22,13 +22,13 @@ pub struct Question {
     pub bytes: Vec<u64>,
 }
 
-impl Question {
+impl LeaderQuestion {
     fn length(threads: usize) -> usize {
         12 + 8 * threads
     }
 
     pub fn ask(&self, mut line: &TcpStream) -> Result<()> {
-        let mut frame = Vec::with_capacity(Question::length(self.bytes.len()));
+        let mut frame = Vec::with_capacity(LeaderQuestion::length(self.bytes.len()));
         for word in [self.rival as u32, u32::from(self.windows), self.next as u32] {
             frame.extend(word.to_le_bytes());
         }
@@ -37,8 +37,8 @@ impl Question {
     }
 
     /// The next question; `None`: the leader has no more.
-    pub fn hear(mut line: &TcpStream, threads: usize) -> Result<Option<Question>> {
-        let mut frame = vec![0; Question::length(threads)];
+    pub fn hear(mut line: &TcpStream, threads: usize) -> Result<Option<LeaderQuestion>> {
+        let mut frame = vec![0; LeaderQuestion::length(threads)];
         let first = line.read(&mut frame).context("cannot hear the leader")?;
         if first == 0 {
             return Ok(None);
@@ -47,7 +47,7 @@ impl Question {
         let word = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().expect("four bytes"));
         let bytes =
             frame[12..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
-        Ok(Some(Question {
+        Ok(Some(LeaderQuestion {
             rival: word(0) as usize,
             windows: word(4) != 0,
             next: Phase::of(word(8)),
@@ -89,14 +89,14 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
-        let question = Question { rival: 3, windows: true, next: Phase::WindDown, bytes: vec![1 << 40, 7] };
+        let question = LeaderQuestion { rival: 3, windows: true, next: Phase::WindDown, bytes: vec![1 << 40, 7] };
         question.ask(&near).unwrap();
-        assert_eq!(Question::hear(&far, 2).unwrap(), Some(question));
+        assert_eq!(LeaderQuestion::hear(&far, 2).unwrap(), Some(question));
         assert!(!is_answered(&near).unwrap());
         answer(&far, 12345).unwrap();
         while !is_answered(&near).unwrap() {}
         assert_eq!(wait_for_answer(&near).unwrap(), 12345);
         drop(near);
-        assert_eq!(Question::hear(&far, 2).unwrap(), None);
+        assert_eq!(LeaderQuestion::hear(&far, 2).unwrap(), None);
     }
 }

@@ -6,7 +6,7 @@ use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
 use super::super::{connection, receiver};
 use super::Phase;
-use super::leader::{self, Question};
+use super::leader::{self, LeaderQuestion};
 use crate::mechanism::all_connections;
 use crate::receiver::options;
 use anyhow::{Context, Result, ensure};
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// One receiving thread, as the answering one sees it.
 #[derive(Default)]
-struct Arrivals {
+struct RivalArrivals {
     bytes: AtomicU64,
     /// The answering thread waits for so many.
     wanted: AtomicU64,
@@ -33,23 +33,23 @@ struct Arrivals {
     ended: AtomicBool,
 }
 
-impl Arrivals {
+impl RivalArrivals {
     fn all_there(&self) -> bool {
         self.bytes.load(Ordering::SeqCst) >= self.wanted.load(Ordering::SeqCst)
     }
 }
 
-struct Side<'a> {
+struct ReceivingSide<'a> {
     rivals: &'a [Task],
     /// By rival, by thread.
-    arrivals: Vec<Vec<Arrivals>>,
+    arrivals: Vec<Vec<RivalArrivals>>,
     phase: AtomicU32,
     answering: Mutex<Option<std::thread::Thread>>,
 }
 
 /// What a receiving thread brings home.
 #[derive(Default)]
-struct Taken {
+struct RivalTaken {
     windows: Vec<Window>,
     bytes: u64,
     missing: Vec<Missing>,
@@ -67,9 +67,9 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     };
     let streams: Vec<Vec<Vec<TcpStream>>> = rivals.iter().map(own_streams).collect();
     let count = streams.first().context("a block has rivals")?.len();
-    let side = Side {
+    let side = ReceivingSide {
         rivals: &rivals,
-        arrivals: streams.iter().map(|own| own.iter().map(|_| Arrivals::default()).collect()).collect(),
+        arrivals: streams.iter().map(|own| own.iter().map(|_| RivalArrivals::default()).collect()).collect(),
         phase: AtomicU32::new(Phase::WarmUp as u32),
         answering: Mutex::default(),
     };
@@ -79,7 +79,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let (shared, line) = (&side, &line);
     let mut done = threads::together(&cpus, channel, |number| {
         let (rival, thread) = (number / count, number % count);
-        let ready: Ready<'_, Taken> = if rival < rivals.len() {
+        let ready: Ready<'_, RivalTaken> = if rival < rivals.len() {
             let source = receiver::source(&rivals[rival], &streams[rival][thread])?;
             Box::new(move || shared.take(rival, thread, source))
         } else {
@@ -103,8 +103,8 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     Ok(report)
 }
 
-impl Side<'_> {
-    fn take(&self, rival: usize, thread: usize, mut source: Box<dyn Source>) -> Result<Taken> {
+impl ReceivingSide<'_> {
+    fn take(&self, rival: usize, thread: usize, mut source: Box<dyn Source>) -> Result<RivalTaken> {
         let own = &self.arrivals[rival][thread];
         own.cpu_clock.store(clock::own_cpu_clock()? as u32, Ordering::SeqCst);
         let taken = self.take_all(&self.rivals[rival], &mut *source, own);
@@ -113,9 +113,9 @@ impl Side<'_> {
         taken
     }
 
-    fn take_all(&self, task: &Task, source: &mut dyn Source, own: &Arrivals) -> Result<Taken> {
+    fn take_all(&self, task: &Task, source: &mut dyn Source, own: &RivalArrivals) -> Result<RivalTaken> {
         let mut meter = Meter::of(task);
-        let mut taken = Taken::default();
+        let mut taken = RivalTaken::default();
         let mut seen = Phase::WarmUp;
         let mut open = true;
         while open {
@@ -153,11 +153,11 @@ impl Side<'_> {
     }
 
     /// Says after each turn what the rival's threads spent since its last one, once all of it is there.
-    fn answer(&self, line: &TcpStream, count: usize) -> Result<Taken> {
+    fn answer(&self, line: &TcpStream, count: usize) -> Result<RivalTaken> {
         *self.answering.lock().expect("no thread panics while it wakes another") =
             Some(std::thread::current());
         let mut spent = vec![0u64; self.arrivals.len()];
-        while let Some(Question { rival, windows, next, bytes }) = Question::hear(line, count)? {
+        while let Some(LeaderQuestion { rival, windows, next, bytes }) = LeaderQuestion::hear(line, count)? {
             let own =
                 self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
             if windows {
@@ -168,7 +168,7 @@ impl Side<'_> {
             own.iter()
                 .zip(bytes)
                 .for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
-            wait(own, Arrivals::all_there)?;
+            wait(own, RivalArrivals::all_there)?;
             let clocks = own.iter().map(|arrivals| arrivals.cpu_clock.load(Ordering::SeqCst) as i32);
             let now: u64 = clocks.map(clock::gettime).sum();
             let since = now - std::mem::replace(&mut spent[rival], now);
@@ -176,12 +176,12 @@ impl Side<'_> {
             self.phase.store(next as u32, Ordering::Relaxed);
             leader::answer(line, since)?;
         }
-        Ok(Taken::default())
+        Ok(RivalTaken::default())
     }
 }
 
 /// Until all of a rival's threads are so far.
-fn wait(own: &[Arrivals], so_far: impl Fn(&Arrivals) -> bool) -> Result<()> {
+fn wait(own: &[RivalArrivals], so_far: impl Fn(&RivalArrivals) -> bool) -> Result<()> {
     while !own.iter().all(&so_far) {
         ensure!(
             !own.iter().any(|a| a.ended.load(Ordering::SeqCst)),

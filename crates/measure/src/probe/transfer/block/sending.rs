@@ -6,7 +6,7 @@ use super::super::super::streaming::sending::Pump;
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
 use super::super::{connection, sender};
-use super::leader::{self, Question};
+use super::leader::{self, LeaderQuestion};
 use super::{CONTROL, Phase, Turn};
 use crate::mechanism::{self, all_connections};
 use anyhow::{Context, Result, ensure};
@@ -213,7 +213,7 @@ impl<'a> Thread<'a> {
             return Ok(());
         }
         let bytes = vec![0; step.shares.len()];
-        Question { rival, windows: true, next: Phase::Windows, bytes }.ask(&step.line)?;
+        LeaderQuestion { rival, windows: true, next: Phase::Windows, bytes }.ask(&step.line)?;
         while !leader::is_answered(&step.line)? && !step.failed.load(Ordering::SeqCst) {
             pump.until(clock::monotonic_ns() + LOOK_NS)?;
         }
@@ -225,7 +225,7 @@ impl<'a> Thread<'a> {
     fn close(&mut self, turn: &Turn, next: Phase) -> Result<()> {
         let shares: Vec<Share> = self.step.shares.iter().map(|share| *share.lock().expect(WHOLE)).collect();
         let bytes = shares.iter().map(|share| share.bytes).collect();
-        Question { rival: turn.rival, windows: false, next, bytes }.ask(&self.step.line)?;
+        LeaderQuestion { rival: turn.rival, windows: false, next, bytes }.ask(&self.step.line)?;
         let receiver_cpu_ns = leader::wait_for_answer(&self.step.line)?;
         if turn.phase != Phase::Slices {
             return Ok(());
