@@ -5,7 +5,7 @@ use crate::stats::{Variance, median, moderated, student};
 
 /// An estimate on the log scale with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evidence {
+pub struct RoundsEvidence {
     pub mean: f64,
     /// Infinite where nothing is known of the scatter.
     pub error: f64,
@@ -15,7 +15,7 @@ pub struct Evidence {
     pub by_rounds: f64,
 }
 
-impl Evidence {
+impl RoundsEvidence {
     /// The chance of a mean this far from 0, where the ratio is 1.
     pub fn p_differs(&self) -> f64 {
         match self.error {
@@ -67,7 +67,7 @@ fn weights(contrast: &Contrast) -> Vec<f64> {
 }
 
 /// Each contrast by itself, with the scatter of its pool: of those whose rounds have errors, beyond these errors.
-pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
+pub fn points(contrasts: &[Contrast]) -> Vec<RoundsEvidence> {
     let weighted: Vec<Vec<f64>> = contrasts.iter().map(weights).collect();
     let mut moderated_all = vec![Variance { value: 0.0, freedom: 0.0, pool: 0 }; contrasts.len()];
     for with_errors in [false, true] {
@@ -79,7 +79,7 @@ pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
             moderated_all[i] = variance;
         }
     }
-    let of = |((c, w), v): ((&Contrast, &Vec<f64>), Variance)| Evidence {
+    let of = |((c, w), v): ((&Contrast, &Vec<f64>), Variance)| RoundsEvidence {
         rounds: c.logs.len() as u32,
         by_rounds: 1.0,
         ..known(mean(&c.logs, w), v, w.iter().sum())
@@ -91,7 +91,7 @@ pub fn points(contrasts: &[Contrast]) -> Vec<Evidence> {
 ///
 /// Numbers of threads are taken as replicates: what they disagree by is in the variance, moderated over the pool. It is
 /// never less than what the rounds of the points scatter by.
-pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<Evidence>> {
+pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Option<RoundsEvidence>> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (i, c) in contrasts.iter().enumerate().filter(|(_, c)| !c.logs.is_empty()) {
         let Some(group) = c.over else { continue };
@@ -118,18 +118,18 @@ pub fn over_threads(contrasts: &[Contrast], points: &[Evidence]) -> Vec<Option<E
             all.freedom =
                 all.freedom.max(group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min));
         }
-        Some(Evidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
+        Some(RoundsEvidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
     };
     members.iter().map(|m| if m.len() > 1 { one(m) } else { None }).collect()
 }
 
 /// A mean of values of so much weight together, one of weight 1 of which scatters so.
-fn known(mean: f64, scatter: Variance, weight: f64) -> Evidence {
+fn known(mean: f64, scatter: Variance, weight: f64) -> RoundsEvidence {
     let (error, freedom) = match scatter.freedom {
         0.0 => (f64::INFINITY, 1.0),
         freedom => ((scatter.value / weight).sqrt(), freedom),
     };
-    Evidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
+    RoundsEvidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
 }
 
 fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {

@@ -4,15 +4,15 @@
 //! counted for themselves: a pair that differs is no candidate, but which pairs are candidates is not known beforehand.
 //! All rows of a kind have the interval of the last step, so that interval and verdict always agree.
 
-use super::estimate::Evidence;
+use super::estimate::RoundsEvidence;
 use super::{Decision, Looks, MARGIN, Verdict};
 use crate::stats::{holm, student};
 use std::collections::HashMap;
 
 /// `families` share the error of the look.
-pub fn answers(evidence: &[Evidence], looks: &Looks, families: f64) -> Vec<Decision> {
+pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec<Decision> {
     let error = looks.now / families;
-    let differ = HolmStep::last(evidence.iter().map(Evidence::p_differs).collect(), error);
+    let differ = HolmStep::last(evidence.iter().map(RoundsEvidence::p_differs).collect(), error);
     let same = HolmStep::last(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), error);
     let mut critical = Critical::default();
     let scale = looks.whole / error;

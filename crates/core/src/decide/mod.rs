@@ -17,7 +17,7 @@ mod looks;
 
 pub use looks::Looks;
 
-use estimate::Evidence;
+use estimate::RoundsEvidence;
 
 /// Two costs whose ratio is within 1 / 1.03 to 1.03 are the same.
 pub const MARGIN: f64 = 0.03;
@@ -78,7 +78,7 @@ pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
     let points = estimate::points(contrasts);
     let over = estimate::over_threads(contrasts, &points);
     let families = if over.iter().any(Option::is_some) { 2.0 } else { 1.0 };
-    let known: Vec<Evidence> = over.iter().copied().flatten().collect();
+    let known: Vec<RoundsEvidence> = over.iter().copied().flatten().collect();
     let mut answers = family::answers(&known, looks, families).into_iter();
     Decisions {
         over: over.iter().map(|one| one.and_then(|_| answers.next())).collect(),
