@@ -11,6 +11,7 @@ use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
 use syscost_host::{cleaner, fingerprint, remote};
 use syscost_measure::probe::directory;
+use syscost_measure::probe::transfer::planted;
 use syscost_sys::clock::unix_ns;
 use syscost_sys::{program, random};
 
@@ -169,6 +170,17 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
             cases: Vec::new(),
         }
     }));
+    if let Ok(planted) = std::env::var(planted::VARIABLE) {
+        warnings.push(Warning {
+            id: "planted".into(),
+            observed: format!("differences are planted: {}={planted}", planted::VARIABLE),
+            consequence:
+                "these rivals are not what their names say; the run tries whether differences are found"
+                    .into(),
+            remedy: format!("unset {}", planted::VARIABLE),
+            cases: Vec::new(),
+        });
+    }
     if cfg!(debug_assertions) {
         warnings.push(Warning {
             id: "debug_build".into(),

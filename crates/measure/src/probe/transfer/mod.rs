@@ -6,6 +6,7 @@ pub mod available;
 pub mod axes;
 pub mod connection;
 pub mod metrics;
+pub mod planted;
 mod queues;
 pub mod receiver;
 pub mod sender;

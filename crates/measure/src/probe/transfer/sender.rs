@@ -2,7 +2,7 @@
 
 use super::super::streaming::{many, sending, threads};
 use super::super::{Channel, RoleReport, Task};
-use super::connection;
+use super::{connection, planted};
 use crate::mechanism::{self, Sender, SenderSetup};
 use crate::probe::transfer::axes::MECHANISM;
 use anyhow::{Context, Result};
@@ -23,11 +23,17 @@ pub fn play(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
 
 /// The mechanism of the case on this connection, with a filled message of its own.
 pub fn start(task: &Task, stream: &TcpStream) -> Result<Box<dyn Sender>> {
-    let id = task.point.text(MECHANISM).context("the point names no mechanism")?;
+    let named = task.point.text(MECHANISM).context("the point names no mechanism")?;
+    let planted = planted::find(named);
+    let id = planted.as_ref().map_or(named, |planted| &planted.mechanism);
     let mechanism = mechanism::find(id).with_context(|| format!("no mechanism {id}"))?;
     let setup =
         SenderSetup { socket: stream.as_raw_fd(), message: sending::message(task)?, point: &task.point };
-    mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))
+    let sender = mechanism.start(setup).map_err(|error| threads::cannot_start(id, error))?;
+    Ok(match planted {
+        Some(planted) => planted::Spinning::of(sender, planted.share),
+        None => sender,
+    })
 }
 
 /// What these connections have carried so far.

@@ -1,0 +1,105 @@
+//! Planted differences, to try whether they are found: a rival that is another one and spins a share of its time.
+//!
+//! `SYSCOST_PLANT=sendmsg=send+5` makes the rival `sendmsg` send like `send` and spin for 5 % of the CPU time that sending took
+//! its thread: calibrated in place, from the same clock, since a spin that is calibrated beforehand is too long when both
+//! CPUs run. Runs made so say it in a warning.
+
+use crate::mechanism::{Sender, Tally};
+use std::env;
+use std::io;
+use syscost_host::clock;
+
+/// The variable, for whoever warns of it.
+pub const VARIABLE: &str = "SYSCOST_PLANT";
+
+/// Whom a rival plays, and the share of its time that it spins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planted {
+    pub mechanism: String,
+    pub share: f64,
+}
+
+/// What is planted for this mechanism in this process.
+pub fn find(mechanism: &str) -> Option<Planted> {
+    parse(&env::var(VARIABLE).ok()?, mechanism)
+}
+
+fn parse(all: &str, mechanism: &str) -> Option<Planted> {
+    let (_, planted) = all.split(',').filter_map(|one| one.split_once('=')).find(|(rival, _)| *rival == mechanism)?;
+    let (mechanism, percent) = planted.split_once('+')?;
+    let percent: f64 = percent.parse().ok()?;
+    Some(Planted { mechanism: mechanism.into(), share: percent / 100.0 })
+}
+
+/// A sender that spins.
+pub struct Spinning {
+    sender: Box<dyn Sender>,
+    share: f64,
+}
+
+impl Spinning {
+    pub fn of(sender: Box<dyn Sender>, share: f64) -> Box<dyn Sender> {
+        Box::new(Spinning { sender, share })
+    }
+
+    /// A rival that spins for nothing reads the clocks as well: only what is planted tells it apart.
+    fn spin(&mut self, work: impl FnOnce(&mut dyn Sender) -> io::Result<()>) -> io::Result<()> {
+        let began = clock::thread_cpu_ns();
+        work(&mut *self.sender)?;
+        let now = clock::thread_cpu_ns();
+        let until = now + ((now - began) as f64 * self.share) as u64;
+        while self.share > 0.0 && clock::thread_cpu_ns() < until {}
+        Ok(())
+    }
+}
+
+impl Sender for Spinning {
+    fn send(&mut self, messages: u64) -> io::Result<()> {
+        self.spin(|sender| sender.send(messages))
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        self.spin(|sender| sender.settle())
+    }
+
+    fn tally(&self) -> Tally {
+        self.sender.tally()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_planted_is_found_by_the_rival_s_name() {
+        let all = "send_fields=send+0,sendmsg=send+2.5";
+        assert_eq!(parse(all, "sendmsg"), Some(Planted { mechanism: "send".into(), share: 0.025 }));
+        assert_eq!(parse(all, "send_fields").map(|planted| planted.share), Some(0.0));
+        assert_eq!(parse(all, "send"), None);
+        assert_eq!(parse("sendmsg=send", "sendmsg"), None);
+    }
+
+    #[test]
+    fn a_planted_share_is_spun() {
+        struct Work;
+        impl Sender for Work {
+            fn send(&mut self, messages: u64) -> io::Result<()> {
+                let until = clock::thread_cpu_ns() + messages;
+                while clock::thread_cpu_ns() < until {}
+                Ok(())
+            }
+            fn tally(&self) -> Tally {
+                Tally::default()
+            }
+        }
+        let spent = |share| {
+            let mut sender = Spinning::of(Box::new(Work), share);
+            let began = clock::thread_cpu_ns();
+            (0..10).for_each(|_| sender.send(2_000_000).unwrap());
+            (clock::thread_cpu_ns() - began) as f64 / 20e6
+        };
+        // CPU time, so that a busy machine does not decide it.
+        assert!((spent(0.5) - 1.5).abs() < 0.1 && (spent(0.0) - 1.0).abs() < 0.1);
+    }
+}
