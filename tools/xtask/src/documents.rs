@@ -5,8 +5,10 @@
 //! | `begin: TABLE` | a table of the registries, up to `end: TABLE` |
 //! | `result: RUN` | what the terminal shows of a recorded run, up to `result: end` |
 //! | `result: RUN beside OTHER...` | the same with the figures of other runs, named from docs/runs |
+//! | `studies: FOLDER` | what the studies of `cargo xtask deciding` in FOLDER show, up to `result: end` |
 //! | `section: RUN#ID` | the sentences of one section of its report, up to `result: end` |
 
+use crate::deciding::StudyRecord;
 use crate::{Generated, Tree, tables};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -39,8 +41,10 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
 fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) =
-        ["<!-- begin: ", "<!-- result: ", "<!-- section: "].iter().filter_map(|mark| rest.find(mark)).min()
+    while let Some(at) = ["<!-- begin: ", "<!-- result: ", "<!-- section: ", "<!-- studies: "]
+        .iter()
+        .filter_map(|mark| rest.find(mark))
+        .min()
     {
         let comment = &rest[at..];
         let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
@@ -51,6 +55,10 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 (table, format!("<!-- end: {name} -->"))
             }
             "result" => (result(tree, name, folder)?, END.into()),
+            "studies" => {
+                let record = StudyRecord::load(&tree.root.join(name))?;
+                (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
+            }
             _ => (section(tree, name, folder)?, END.into()),
         };
         let after = comment.find(&end).with_context(|| format!("{kind}: {name} lacks {end}"))?;

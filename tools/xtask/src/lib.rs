@@ -4,6 +4,7 @@
 
 pub mod answers;
 pub mod course;
+pub mod deciding;
 pub mod documents;
 pub mod program;
 pub mod reports;

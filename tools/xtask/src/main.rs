@@ -5,13 +5,23 @@
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use xtask::{KINDS, Tree, timings};
+use xtask::deciding::DecidingOptions;
+use xtask::{KINDS, Tree, deciding, documents, timings};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
   regenerate   write every file that the code makes: tables of FORMAT.md, results in
                README.md and docs, golden files of tests; names each file that changed
+  deciding [OPTIONS]
+               run the studies that show how syscost decides, on a quiet machine (about 15 minutes),
+               into docs/runs/deciding, and write what they show into docs/deciding.md
+      --only NAME[,NAME]  of aa, aa_busy, planted, default, long
+      --runs N            of each study, instead of 2, 1, 2, 5, 1
+      --time-limit TIME   of each run, instead of 60s (long: 120s)
+      --append            keep what is recorded of other studies
+      --binary PATH       the program [default: target/release/syscost]
+      --record FOLDER     instead of docs/runs/deciding; the page stays as it is
   timings      build the program cold, in a folder of its own, and write what each dependency
                took into CONTRIBUTING.md: on a quiet machine";
 
@@ -30,6 +40,7 @@ fn run(arguments: &[String]) -> Result<()> {
     match words[..] {
         ["regenerate"] => regenerate(),
         ["timings"] => timings(),
+        ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }
 }
@@ -50,6 +61,23 @@ fn regenerate() -> Result<()> {
     ] {
         let arguments = ["--package", "syscost-peers", "--", comparison, "--rebuild", "--record", record];
         finish(cargo(&tree.root, "run").args(arguments).args(["--page", page]))?;
+    }
+    Ok(())
+}
+
+fn deciding(options: &[&str]) -> Result<()> {
+    let root = root()?;
+    let options = DecidingOptions::parse(options).with_context(|| USAGE.to_string())?;
+    let tree = Tree { root: root.into(), program: root.join(&options.binary) };
+    let record = deciding::run(&tree, &options, &|line| println!("{line}"))?;
+    if options.record != deciding::FOLDER {
+        println!("{}", record.page(&options.record));
+        return Ok(());
+    }
+    for page in documents::files(&tree)? {
+        if page.path == Path::new(deciding::PAGE) && page.write(&tree)? {
+            println!("{}", page.path.display());
+        }
     }
     Ok(())
 }

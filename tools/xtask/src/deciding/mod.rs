@@ -1,0 +1,275 @@
+//! `cargo xtask deciding`: real studies that show how often syscost errs and how much it decides.
+//!
+//! Identical rivals and planted differences come from SYSCOST_PLANT, which workers of the program know.
+
+mod record;
+mod rows;
+mod shown;
+
+pub use record::StudyRecord;
+
+use crate::Tree;
+use anyhow::{Context, Result, bail, ensure};
+use record::StudyFacts;
+use rows::{PlannedRival, Plants, Recording, StudyRow};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use syscost_core::axis::Point;
+use syscost_experiment::run::{Record, Run, RunDir};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+
+pub const FOLDER: &str = "docs/runs/deciding";
+pub const PAGE: &str = "docs/deciding.md";
+
+const VARIABLE: &str = "SYSCOST_PLANT";
+/// Facts of run.json that say where a study was measured.
+const MACHINE: &[&str] = &["cpu_model", "cpus_online", "hypervisor", "kernel_release"];
+
+/// A study, as often as it is run.
+struct DecidingStudy {
+    name: &'static str,
+    runs: u32,
+    time_limit: &'static str,
+    /// Rivals that play the control and spin for so many per cent of its time.
+    plants: &'static [(&'static str, u32)],
+    /// Another process spins on a CPU meanwhile.
+    busy: bool,
+}
+
+const IDENTICAL: &[(&str, u32)] =
+    &[("send_fields", 0), ("pack_send", 0), ("sendmsg", 0), ("msg_zerocopy", 0)];
+const PLANTED: &[(&str, u32)] = &[("send_fields", 0), ("pack_send", 3), ("sendmsg", 5), ("msg_zerocopy", 10)];
+
+const STUDIES: &[DecidingStudy] = &[
+    DecidingStudy { name: "aa", runs: 2, time_limit: "60s", plants: IDENTICAL, busy: false },
+    DecidingStudy { name: "aa_busy", runs: 1, time_limit: "60s", plants: IDENTICAL, busy: true },
+    DecidingStudy { name: "planted", runs: 2, time_limit: "60s", plants: PLANTED, busy: false },
+    DecidingStudy { name: "default", runs: 5, time_limit: "60s", plants: &[], busy: false },
+    DecidingStudy { name: "long", runs: 1, time_limit: "120s", plants: &[], busy: false },
+];
+
+/// What was asked on the command line.
+pub struct DecidingOptions {
+    pub only: Vec<String>,
+    pub runs: Option<u32>,
+    pub time_limit: Option<String>,
+    pub append: bool,
+    /// From the root, as `record`.
+    pub binary: PathBuf,
+    pub record: String,
+}
+
+impl DecidingOptions {
+    pub fn parse(words: &[&str]) -> Result<DecidingOptions> {
+        let mut options = DecidingOptions {
+            only: STUDIES.iter().map(|study| study.name.to_string()).collect(),
+            runs: None,
+            time_limit: None,
+            append: false,
+            binary: "target/release/syscost".into(),
+            record: FOLDER.into(),
+        };
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            if word == "--append" {
+                options.append = true;
+                continue;
+            }
+            let value = words.next().with_context(|| format!("{word}: unknown, or it lacks a value"))?;
+            match word {
+                "--only" => options.only = value.split(',').map(str::to_string).collect(),
+                "--runs" => options.runs = Some(value.parse().context("--runs takes a number")?),
+                "--time-limit" => options.time_limit = Some(value.into()),
+                "--binary" => options.binary = value.into(),
+                "--record" => options.record = value.into(),
+                _ => bail!("unknown option {word}"),
+            }
+        }
+        for name in &options.only {
+            ensure!(STUDIES.iter().any(|study| study.name == name), "no study is called {name}");
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the studies that were asked, and saves what each said before the next begins.
+pub fn run(tree: &Tree, options: &DecidingOptions, tell: &dyn Fn(&str)) -> Result<StudyRecord> {
+    let folder = tree.root.join(&options.record);
+    let mut record = if options.append { StudyRecord::load(&folder)? } else { StudyRecord::default() };
+    for study in STUDIES.iter().filter(|study| options.only.iter().any(|name| name == study.name)) {
+        record.forget(study.name);
+        for number in 1..=options.runs.unwrap_or(study.runs) {
+            let limit = options.time_limit.as_deref().unwrap_or(study.time_limit);
+            let (facts, rows, machine) = study.run(&tree.program, limit, number)?;
+            if record.facts.studies.is_empty() {
+                record.facts.machine = machine;
+            } else {
+                ensure!(
+                    record.facts.machine == machine,
+                    "the record is of another machine: leave out --append"
+                );
+            }
+            tell(&format!(
+                "{} {number}: {:.0} s, {} of {} decided",
+                study.name,
+                facts.seconds,
+                rows.iter().filter(|row| row.verdict != rows::StudyVerdict::Undecided).count(),
+                rows.len(),
+            ));
+            record.facts.studies.push(facts);
+            record.rows.extend(rows);
+            record.save(&folder)?;
+        }
+    }
+    Ok(record)
+}
+
+type Machine = BTreeMap<String, Option<String>>;
+
+impl DecidingStudy {
+    /// In a folder of its own, which is gone afterwards.
+    fn run(&self, program: &Path, limit: &str, number: u32) -> Result<(StudyFacts, Vec<StudyRow>, Machine)> {
+        let scratch = tempfile::tempdir()?;
+        let dir = scratch.path().join("run");
+        let asked = ["run", "default", "--time-limit", limit];
+        let mut command = Command::new(program);
+        command.args(asked).args(["--quiet", "--out"]).arg(&dir).stdout(Stdio::null());
+        command.env_remove(VARIABLE).envs(self.environment());
+        let beside = self.busy.then(SpinningProcess::start).transpose()?;
+        let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
+        drop(beside);
+        // 1: some case was not reached in time; what was measured is there.
+        ensure!(matches!(status.code(), Some(0 | 1)), "{command:?}: {status}");
+        let run = RunDir::load(&dir).with_context(|| self.name.to_string())?;
+        let planted = run.record.warnings.iter().any(|warning| warning.id == "planted");
+        ensure!(
+            planted != self.plants.is_empty(),
+            "{}: did the program plant what {VARIABLE} asks?",
+            self.name
+        );
+        let comparisons = std::fs::read_to_string(dir.join("comparisons.csv"))?;
+        let rows = self.rows(&run, &comparisons, number)?;
+        let facts = self.facts(&run.record, &asked, status.code(), number);
+        Ok((facts, rows, machine(&run.record)))
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        let planted: Vec<String> = self
+            .plants
+            .iter()
+            .map(|(rival, percent)| format!("{rival}={}+{percent}", rows::CONTROL))
+            .collect();
+        let set = (!planted.is_empty()).then(|| (VARIABLE.to_string(), planted.join(",")));
+        set.into_iter().collect()
+    }
+
+    fn rows(&self, run: &Run, comparisons: &str, number: u32) -> Result<Vec<StudyRow>> {
+        let twin_of = |case| run.case(case).and_then(|case| case.twin_of);
+        let shares = rows::sender_shares(run.slices.iter(), twin_of);
+        let plants: Plants =
+            self.plants.iter().map(|(rival, percent)| (rival.to_string(), f64::from(*percent))).collect();
+        let recording = Recording { study: self.name, run: number, plants: &plants, shares: &shares };
+        let mut rows = recording.rows(comparisons)?;
+        rows.extend(recording.unreached(&planned(&run.record), &rows));
+        Ok(rows)
+    }
+
+    fn facts(&self, record: &Record, asked: &[&str], exit_status: Option<i32>, number: u32) -> StudyFacts {
+        let during = record.conditions.last().map(|conditions| conditions.during.clone());
+        let mut warnings: Vec<String> = record.warnings.iter().map(|warning| warning.id.clone()).collect();
+        warnings.sort();
+        warnings.dedup();
+        StudyFacts {
+            study: self.name.into(),
+            run: number,
+            command: format!("syscost {}", asked.join(" ")),
+            environment: self.environment(),
+            beside: self.busy.then(|| "a process that spins".into()),
+            binary_sha256: record.tool.binary_sha256.clone(),
+            exit_status,
+            cases: record.plan.cases.len(),
+            seconds: record.elapsed_ns as f64 / 1e9,
+            efficiency: record
+                .time_spent
+                .map(|spent| spent.timed_ns as f64 / record.elapsed_ns.max(1) as f64),
+            slice_ns: record.pilot.as_ref().map(|pilot| pilot.slice_ns),
+            others_share: during.as_ref().and_then(|during| during.others_share),
+            steal_share: during.as_ref().and_then(|during| during.steal_share),
+            warnings,
+        }
+    }
+}
+
+/// Every rival of the control at every point.
+fn planned(record: &Record) -> Vec<PlannedRival> {
+    let cases = record.plan.cases.iter().filter(|case| case.probe == "transfer" && case.twin_of.is_none());
+    let rival = |point: &Point| {
+        let rival = point.text(MECHANISM).filter(|rival| *rival != rows::CONTROL)?.to_string();
+        let (message_bytes, threads) = (point.int(MESSAGE_BYTES)?, point.int(THREADS)?);
+        Some(PlannedRival { rival, message_bytes, threads })
+    };
+    cases.filter_map(|case| rival(&case.point)).collect()
+}
+
+fn machine(record: &Record) -> Machine {
+    let fact = |id: &&str| {
+        let fact = record.host.iter().find(|fact| fact.id == **id);
+        (id.to_string(), fact.and_then(|fact| fact.value.clone()))
+    };
+    MACHINE.iter().map(fact).collect()
+}
+
+/// A child that takes one CPU, until it is dropped or this process is gone.
+struct SpinningProcess(Child);
+
+impl SpinningProcess {
+    fn start() -> Result<SpinningProcess> {
+        let spin =
+            "while kill -0 $PPID 2>/dev/null; do n=0; while [ $n -lt 9999 ]; do n=$((n+1)); done; done";
+        let child = Command::new("sh").args(["-c", spin]).stdin(Stdio::null()).spawn();
+        Ok(SpinningProcess(child.context("cannot start sh")?))
+    }
+}
+
+impl Drop for SpinningProcess {
+    fn drop(&mut self) {
+        // It is our child: gone already is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_named_and_refused() {
+        let words = ["--only", "aa,long", "--runs", "1", "--append", "--binary", "/x"];
+        let options = DecidingOptions::parse(&words).unwrap();
+        assert_eq!((options.only.len(), options.runs, options.append), (2, Some(1), true));
+        assert_eq!((options.binary.to_str(), options.record.as_str()), (Some("/x"), FOLDER));
+        assert_eq!(DecidingOptions::parse(&[]).unwrap().only.len(), STUDIES.len());
+        for wrong in [&["--only", "other"][..], &["--runs"], &["--runs", "many"], &["--new", "x"]] {
+            assert!(DecidingOptions::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_planted_is_in_the_environment() {
+        let of = |name| STUDIES.iter().find(|study| study.name == name).unwrap().environment();
+        let planted = "send_fields=send+0,pack_send=send+3,sendmsg=send+5,msg_zerocopy=send+10";
+        assert_eq!(of("planted").get(VARIABLE).map(String::as_str), Some(planted));
+        assert!(of("default").is_empty());
+    }
+
+    #[test]
+    fn a_spinning_process_ends_with_its_owner() {
+        let spinning = SpinningProcess::start().unwrap();
+        let process = PathBuf::from(format!("/proc/{}", spinning.0.id()));
+        assert!(process.exists());
+        drop(spinning);
+        assert!(!process.exists());
+    }
+}

@@ -1,0 +1,162 @@
+//! The record of the studies: `studies.csv` (rows) and `studies.json` (machine, commands, time), and the page made of them.
+
+use super::rows::{self, StudyRow};
+use super::shown;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const ROWS: &str = "studies.csv";
+const FACTS: &str = "studies.json";
+
+/// One run of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyFacts {
+    pub study: String,
+    pub run: u32,
+    pub command: String,
+    pub environment: BTreeMap<String, String>,
+    /// What else ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
+    pub binary_sha256: String,
+    pub exit_status: Option<i32>,
+    pub cases: usize,
+    pub seconds: f64,
+    /// Share of wall time that was timed.
+    pub efficiency: Option<f64>,
+    pub slice_ns: Option<u64>,
+    /// Others' share of the CPUs, and time stolen from them, while it ran.
+    pub others_share: Option<f64>,
+    pub steal_share: Option<f64>,
+    /// Ids of the run's warnings.
+    pub warnings: Vec<String>,
+}
+
+/// Everything that is known of the studies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StudyRecord {
+    pub facts: StudiesFacts,
+    pub rows: Vec<StudyRow>,
+}
+
+/// `studies.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StudiesFacts {
+    /// By the ids that run.json has for them.
+    pub machine: BTreeMap<String, Option<String>>,
+    pub studies: Vec<StudyFacts>,
+}
+
+impl StudyRecord {
+    /// An empty record where there is none.
+    pub fn load(folder: &Path) -> Result<StudyRecord> {
+        if !folder.join(FACTS).exists() {
+            return Ok(StudyRecord::default());
+        }
+        let read = |name| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).with_context(|| path.display().to_string())
+        };
+        Ok(StudyRecord {
+            facts: serde_json::from_str(&read(FACTS)?).context(FACTS)?,
+            rows: rows::parse(&read(ROWS)?).context(ROWS)?,
+        })
+    }
+
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join(ROWS), rows::text(&self.rows)?)?;
+        let facts = serde_json::to_string_pretty(&self.facts)?;
+        Ok(std::fs::write(folder.join(FACTS), facts + "\n")?)
+    }
+
+    pub fn forget(&mut self, study: &str) {
+        self.rows.retain(|row| row.study != study);
+        self.facts.studies.retain(|facts| facts.study != study);
+    }
+
+    /// The part of the page that the record makes.
+    pub fn page(&self, folder: &str) -> String {
+        if self.facts.studies.is_empty() {
+            return "No study is recorded here yet. `cargo xtask deciding` records them.\n\n".into();
+        }
+        format!("{}{}", shown::text(&self.rows), self.measured(folder))
+    }
+
+    /// Where, how and by which commands the studies were run.
+    fn measured(&self, folder: &str) -> String {
+        let fact = |id: &str| self.facts.machine.get(id).cloned().flatten().unwrap_or("unknown".into());
+        let mut text = format!(
+            "Measured on {} (CPUs {}, virtual machine: {}), Linux {}, by `cargo xtask deciding`: \
+             [every row]({folder}/{ROWS}), [machine and commands]({folder}/{FACTS}).\n\n\
+             | study | runs | command | seconds | timed | slices | others used |\n|---|---|---|---|---|---|---|\n",
+            fact("cpu_model"),
+            fact("cpus_online"),
+            fact("hypervisor"),
+            fact("kernel_release"),
+        );
+        let mut names: Vec<&str> = self.facts.studies.iter().map(|facts| facts.study.as_str()).collect();
+        names.dedup();
+        for name in names {
+            let of = || self.facts.studies.iter().filter(|facts| facts.study == name);
+            let Some(first) = of().next() else { continue };
+            let set = |(name, value): (&String, &String)| format!("{name}={value} ");
+            let command: String = first.environment.iter().map(set).chain([first.command.clone()]).collect();
+            let range = |of: Vec<f64>, scale: f64, unit: &str| shown::range(&of, scale, unit);
+            text += &format!(
+                "| {name} | {} | `{command}`{} | {} | {} | {} | {} |\n",
+                of().count(),
+                first.beside.as_ref().map_or(String::new(), |beside| format!(", beside {beside}")),
+                range(of().map(|facts| facts.seconds).collect(), 1.0, "s"),
+                range(of().filter_map(|facts| facts.efficiency).collect(), 100.0, "%"),
+                range(of().filter_map(|facts| Some(facts.slice_ns? as f64)).collect(), 1e-3, "us"),
+                range(of().filter_map(|facts| facts.others_share).collect(), 100.0, "%"),
+            );
+        }
+        text + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(study: &str, run: u32) -> StudyFacts {
+        StudyFacts {
+            study: study.into(),
+            run,
+            command: "syscost run default".into(),
+            environment: BTreeMap::from([("SYSCOST_PLANT".into(), "sendmsg=send+5".into())]),
+            beside: None,
+            binary_sha256: "00".into(),
+            exit_status: Some(0),
+            cases: 160,
+            seconds: 59.0 + f64::from(run),
+            efficiency: Some(0.624),
+            slice_ns: Some(250_000),
+            others_share: None,
+            steal_share: None,
+            warnings: vec!["planted".into()],
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_and_forgets_a_study() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(StudyRecord::load(folder.path()).unwrap(), StudyRecord::default());
+        let machine = BTreeMap::from([("cpu_model".into(), Some("X".into())), ("hypervisor".into(), None)]);
+        let facts = StudiesFacts { machine, studies: vec![facts("aa", 1), facts("aa", 2), facts("long", 1)] };
+        let mut record = StudyRecord { facts, rows: Vec::new() };
+        record.save(folder.path()).unwrap();
+        assert_eq!(StudyRecord::load(folder.path()).unwrap(), record);
+        let page = record.page("runs/deciding");
+        assert!(page.contains("Measured on X (CPUs unknown, virtual machine: unknown)"), "{page}");
+        let row =
+            "| aa | 2 | `SYSCOST_PLANT=sendmsg=send+5 syscost run default` | 60-61 s | 62 % | 250 us | - |";
+        assert!(page.contains(row), "{page}");
+        record.forget("aa");
+        assert_eq!(record.facts.studies.len(), 1);
+    }
+}

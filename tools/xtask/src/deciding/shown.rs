@@ -1,0 +1,360 @@
+//! What the rows of `studies.csv` show, beside what was asked of it beforehand.
+
+use super::rows::{CROSSING, StudyRow, StudyScope, StudyVerdict};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::short_bytes;
+
+/// Of each of the two families of a metric (points; over threads): half of 5 %.
+const FAMILY_ERROR: f64 = 0.05 / 2.0;
+/// Below it the false answers are significantly more than the stated rate allows.
+const SIGNIFICANT: f64 = 0.05;
+const SCOPES: [(StudyScope, &str); 2] =
+    [(StudyScope::Point, "point"), (StudyScope::OverThreads, "size over threads")];
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Part {
+    of: usize,
+    found: usize,
+}
+
+impl Part {
+    fn of<'a>(rows: impl Iterator<Item = &'a StudyRow>, found: impl Fn(&StudyRow) -> bool) -> Part {
+        rows.fold(Part::default(), |part, row| part.with(found(row)))
+    }
+
+    fn with(self, found: bool) -> Part {
+        Part { of: self.of + 1, found: self.found + usize::from(found) }
+    }
+
+    fn share(self) -> Option<f64> {
+        (self.of > 0).then(|| self.found as f64 / self.of as f64)
+    }
+
+    fn text(self) -> String {
+        let share =
+            self.share().map(|share| format!("{} of {} ({:.1} %)", self.found, self.of, share * 100.0));
+        share.unwrap_or("-".into())
+    }
+
+    fn reaches(self, least: f64) -> Option<bool> {
+        self.share().map(|share| share >= least)
+    }
+}
+
+/// From the least to the greatest, in whole units; `-` where there are none.
+pub fn range(values: &[f64], scale: f64, unit: &str) -> String {
+    let scaled = || values.iter().map(|value| (value * scale).round());
+    let (Some(low), Some(high)) = (scaled().reduce(f64::min), scaled().reduce(f64::max)) else {
+        return "-".into();
+    };
+    if low == high { format!("{low} {unit}") } else { format!("{low}-{high} {unit}") }
+}
+
+/// The tables, each with an empty line after it: targets first, evidence after them.
+pub fn text(rows: &[StudyRow]) -> String {
+    [targets(rows), identical(rows), planted(rows), decided(rows), crossings(rows)]
+        .map(|table| table + "\n")
+        .concat()
+}
+
+fn table(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
+    let rule = "---|".repeat(heading.split(" | ").count());
+    let lines: String = lines.into_iter().map(|line| format!("| {line} |\n")).collect();
+    format!("| {heading} |\n|{rule}\n{lines}")
+}
+
+/// Rows of these studies that are held against the control.
+fn against_control<'a>(
+    rows: &'a [StudyRow],
+    studies: &'a [&str],
+    scope: StudyScope,
+) -> impl Iterator<Item = &'a StudyRow> {
+    let known = move |row: &&StudyRow| studies.contains(&row.study.as_str()) && row.scope == scope;
+    rows.iter().filter(known).filter(|row| (row.rival.as_str(), row.against.as_str()) != CROSSING)
+}
+
+fn planted_by(rows: &[StudyRow], percent: f64, scope: StudyScope) -> impl Iterator<Item = &StudyRow> {
+    against_control(rows, &["planted"], scope).filter(move |row| row.planted_percent == Some(percent))
+}
+
+/// Intervals that hold the truth, of those that are known.
+fn covered<'a>(rows: impl Iterator<Item = &'a StudyRow>) -> Part {
+    let inside = |row: &StudyRow| {
+        let (low, truth, high) = (row.ci_low?, row.truth?, row.ci_high?);
+        Some(low <= truth && truth <= high)
+    };
+    rows.filter_map(inside).fold(Part::default(), Part::with)
+}
+
+fn is_decided(row: &StudyRow) -> bool {
+    row.verdict != StudyVerdict::Undecided
+}
+
+fn targets(rows: &[StudyRow]) -> String {
+    let line = |asked: &str, shown: String, met: Option<bool>| {
+        let met = met.map_or("not measured", |met| if met { "met" } else { "**not met**" });
+        format!("{asked} | {shown} | {met}")
+    };
+    let (point, over) = (StudyScope::Point, StudyScope::OverThreads);
+    let chance = false_answers(rows, &["aa", "aa_busy"], point);
+    let chance_over = false_answers(rows, &["aa", "aa_busy"], over);
+    let holds = |chance: &FalseAnswers| chance.p().map(|p| p >= SIGNIFICANT);
+    let enough = chance.answers.of >= 200;
+    let found = |percent, scope| {
+        Part::of(planted_by(rows, percent, scope), |row| row.verdict == StudyVerdict::Slower)
+    };
+    let (ten, five) = (found(10.0, point), found(5.0, over));
+    let all_planted = || SCOPES.into_iter().flat_map(|(scope, _)| against_control(rows, &["planted"], scope));
+    let truth = covered(all_planted().filter(|row| row.planted_percent > Some(0.0)));
+    let shares = |study: &str, scope| by_run(rows, study, scope).into_values().collect::<Vec<Part>>();
+    let least = |parts: &[Part], least: f64| {
+        let all = parts.iter().map(|part| part.reaches(least)).collect::<Option<Vec<bool>>>()?;
+        (!all.is_empty()).then(|| all.iter().all(|met| *met))
+    };
+    let of_runs = |parts: &[Part]| {
+        let least = parts.iter().min_by(|a, b| a.share().unwrap_or(0.0).total_cmp(&b.share().unwrap_or(0.0)));
+        least.map_or("-".into(), |least| format!("the least run: {}", least.text()))
+    };
+    let share_line = |asked: &str, study, scope, target| {
+        let parts = shares(study, scope);
+        line(asked, of_runs(&parts), least(&parts, target))
+    };
+    let again = Agreement::of(rows);
+    let crossing = crossing_by_run(rows);
+    let crossing_found = crossing.values().filter(|between| between.is_some()).count();
+    table(
+        "asked | shown | ",
+        [
+            line(
+                "Identical rivals, at least 200 points: false answers not significantly above the stated rate",
+                chance.answers.text(),
+                holds(&chance).map(|holds| holds && enough),
+            ),
+            line("the same, by size over threads", chance_over.answers.text(), holds(&chance_over)),
+            line(
+                "Planted 10 % of the sender's time is found at 90 % of points",
+                ten.text(),
+                ten.reaches(0.9),
+            ),
+            line("Planted 5 % is found at 90 % of sizes over threads", five.text(), five.reaches(0.9)),
+            line("The truth is inside the interval 93 % of the time", truth.text(), truth.reaches(0.93)),
+            share_line("Default study, 60 s: 75 % decided by point, in each run", "default", point, 0.75),
+            share_line("Default study, 60 s: 90 % decided by size over threads", "default", over, 0.9),
+            share_line("120 s: 90 % decided by point", "long", point, 0.9),
+            share_line("120 s: 97 % decided by size over threads", "long", over, 0.97),
+            line(
+                "The crossing of pack_send and sendmsg is found as an interval, in each run",
+                Part { of: crossing.len(), found: crossing_found }.text(),
+                (!crossing.is_empty()).then_some(crossing_found == crossing.len()),
+            ),
+            line(
+                "No verdict turns round between two runs",
+                format!("{} of {} compared", again.turned, again.compared),
+                (again.compared > 0).then_some(again.turned == 0),
+            ),
+            line(
+                "85 % of decided pairs are decided again the same way",
+                again.again.text(),
+                again.again.reaches(0.85),
+            ),
+        ],
+    )
+}
+
+/// What identical rivals were called.
+struct FalseAnswers {
+    answers: Part,
+    /// Runs of a study with any.
+    families: Part,
+    same: Part,
+}
+
+impl FalseAnswers {
+    /// Chance of as many families with a false answer at the stated rate (exact binomial).
+    fn p(&self) -> Option<f64> {
+        (self.families.of > 0).then(|| at_least(self.families.found, self.families.of, FAMILY_ERROR))
+    }
+}
+
+fn false_answers(rows: &[StudyRow], studies: &[&str], scope: StudyScope) -> FalseAnswers {
+    let mut families: BTreeMap<(&str, u32), bool> = BTreeMap::new();
+    for row in against_control(rows, studies, scope) {
+        *families.entry((&row.study, row.run)).or_default() |= row.verdict.differs();
+    }
+    FalseAnswers {
+        answers: Part::of(against_control(rows, studies, scope), |row| row.verdict.differs()),
+        families: Part { of: families.len(), found: families.values().filter(|any| **any).count() },
+        same: Part::of(against_control(rows, studies, scope), |row| row.verdict == StudyVerdict::Same),
+    }
+}
+
+/// The chance of at least `found` of `of` at this rate.
+fn at_least(found: usize, of: usize, rate: f64) -> f64 {
+    let mut mass = (1.0 - rate).powi(of as i32);
+    let mut below = 0.0;
+    for n in 0..found {
+        below += mass;
+        mass *= (of - n) as f64 / (n + 1) as f64 * rate / (1.0 - rate);
+    }
+    (1.0 - below).clamp(0.0, 1.0)
+}
+
+fn identical(rows: &[StudyRow]) -> String {
+    let kinds: [(&str, &[&str]); 3] =
+        [("idle machine", &["aa"]), ("one CPU busy", &["aa_busy"]), ("both", &["aa", "aa_busy"])];
+    let lines = kinds.iter().flat_map(|(name, studies)| {
+        SCOPES.map(|(scope, by)| {
+            let said = false_answers(rows, studies, scope);
+            let p = said.p().map_or("-".into(), |p| format!("{p:.2}"));
+            let (answers, families, same) = (said.answers.text(), said.families.text(), said.same.text());
+            format!("{name} | {by} | {answers} | {families} | {p} | {same}")
+        })
+    });
+    let heading = "identical rivals | by | false `faster` or `slower` | runs with any | p against 2.5 % of runs | `same`";
+    table(heading, lines)
+}
+
+fn planted(rows: &[StudyRow]) -> String {
+    let all = SCOPES.into_iter().flat_map(|(scope, _)| against_control(rows, &["planted"], scope));
+    let mut percents: Vec<f64> = all.filter_map(|row| row.planted_percent).collect();
+    percents.sort_by(f64::total_cmp);
+    percents.dedup();
+    let lines = percents.into_iter().flat_map(|percent| {
+        SCOPES.map(|(scope, by)| {
+            let of = || planted_by(rows, percent, scope);
+            let truths: Vec<f64> = of().filter_map(|row| row.truth).collect();
+            let truth = syscost_core::stats::median(&truths).unwrap_or(1.0);
+            let widths: Vec<f64> =
+                of().filter_map(|row| Some((row.ci_high? / row.ci_low?).ln() / 2.0 * 100.0)).collect();
+            let width =
+                syscost_core::stats::median(&widths).map_or("-".into(), |width| format!("±{width:.1} %"));
+            let found = Part::of(of(), |row| row.verdict == StudyVerdict::Slower).text();
+            format!("{percent} % | {by} | {truth:.3} | {found} | {} | {width}", covered(of()).text())
+        })
+    });
+    let heading = "planted (of the sender's time) | by | true ratio of total CPU, median | called `slower` | truth inside | interval, median";
+    table(heading, lines)
+}
+
+/// How much was decided of each run.
+fn by_run(rows: &[StudyRow], study: &str, scope: StudyScope) -> BTreeMap<u32, Part> {
+    let mut runs: BTreeMap<u32, Part> = BTreeMap::new();
+    for row in against_control(rows, &[study], scope) {
+        let part = runs.entry(row.run).or_default();
+        *part = part.with(is_decided(row));
+    }
+    runs
+}
+
+fn decided(rows: &[StudyRow]) -> String {
+    let lines = [("default", "60 s"), ("long", "120 s")].into_iter().flat_map(|(study, time)| {
+        SCOPES.map(|(scope, by)| {
+            let studies = [study];
+            let all = || against_control(rows, &studies, scope);
+            let runs: Vec<f64> =
+                by_run(rows, study, scope).values().filter_map(|part| part.share()).collect();
+            let differs = Part::of(all(), |row| row.verdict.differs()).text();
+            let same = Part::of(all(), |row| row.verdict == StudyVerdict::Same).text();
+            let decided = Part::of(all(), is_decided).text();
+            format!("{time} | {by} | {} | {decided} | {differs} | {same}", range(&runs, 100.0, "%"))
+        })
+    });
+    table("default study | by | decided, by run | decided, all runs | `faster` or `slower` | `same`", lines)
+}
+
+/// Do runs of the default study agree?
+#[derive(Debug, Default, PartialEq)]
+struct Agreement {
+    /// Of every decided row in every other run.
+    again: Part,
+    /// `faster` in one and `slower` in another, of so many that two runs both answered.
+    turned: usize,
+    compared: usize,
+}
+
+impl Agreement {
+    fn of(rows: &[StudyRow]) -> Agreement {
+        type Question<'a> = (bool, u64, Option<u64>, &'a str);
+        let mut questions: BTreeMap<Question, Vec<StudyVerdict>> = BTreeMap::new();
+        for (scope, _) in SCOPES {
+            for row in against_control(rows, &["default"], scope) {
+                let question =
+                    (scope == StudyScope::Point, row.message_bytes, row.threads, row.rival.as_str());
+                questions.entry(question).or_default().push(row.verdict);
+            }
+        }
+        let mut agreement = Agreement::default();
+        for answers in questions.values() {
+            for (at, one) in answers.iter().enumerate() {
+                for other in &answers[at + 1..] {
+                    agreement.see(*one, *other);
+                }
+            }
+        }
+        agreement
+    }
+
+    fn see(&mut self, one: StudyVerdict, other: StudyVerdict) {
+        self.compared += 1;
+        self.turned += usize::from(one.differs() && other.differs() && one != other);
+        for first in [one, other].into_iter().filter(|verdict| *verdict != StudyVerdict::Undecided) {
+            let second = if first == one { other } else { one };
+            self.again = self.again.with(first == second);
+        }
+    }
+}
+
+/// Between which sizes pack + send and one-copy cross, by study and run: the last size at which the first is `faster` before
+/// the first at which it is `slower`, over threads; `None`: no such two.
+fn crossing_by_run(rows: &[StudyRow]) -> BTreeMap<u32, Option<(u64, u64)>> {
+    let mut runs: BTreeMap<u32, BTreeMap<u64, StudyVerdict>> = BTreeMap::new();
+    let crosses = |row: &&StudyRow| (row.rival.as_str(), row.against.as_str()) == CROSSING;
+    for row in rows
+        .iter()
+        .filter(crosses)
+        .filter(|row| row.study == "default" && row.scope == StudyScope::OverThreads)
+    {
+        runs.entry(row.run).or_default().insert(row.message_bytes, row.verdict);
+    }
+    let between = |sizes: &BTreeMap<u64, StudyVerdict>| {
+        let after = *sizes.iter().find(|(_, verdict)| **verdict == StudyVerdict::Slower)?.0;
+        let before = sizes.range(..after).rev().find(|(_, verdict)| **verdict == StudyVerdict::Faster)?;
+        Some((*before.0, after))
+    };
+    runs.iter().map(|(run, sizes)| (*run, between(sizes))).collect()
+}
+
+fn crossings(rows: &[StudyRow]) -> String {
+    let over = |row: &&StudyRow| row.study == "default" && row.scope == StudyScope::OverThreads;
+    let pair = |row: &&StudyRow| (row.rival.as_str(), row.against.as_str()) == CROSSING;
+    let of: Vec<&StudyRow> = rows.iter().filter(over).filter(pair).collect();
+    let sizes: BTreeSet<u64> = of.iter().map(|row| row.message_bytes).collect();
+    let found = crossing_by_run(rows);
+    let cell = |run: u32, size: u64| {
+        let row = of.iter().find(|row| row.run == run && row.message_bytes == size);
+        row.map_or("-".into(), |row| {
+            let word = match row.verdict {
+                StudyVerdict::Undecided => "?",
+                StudyVerdict::Same => " same",
+                StudyVerdict::Faster | StudyVerdict::Slower => "",
+            };
+            row.ratio.map_or("-".into(), |ratio| format!("{ratio:.3}{word}"))
+        })
+    };
+    let lines = found.iter().map(|(run, between)| {
+        let cells: Vec<String> = sizes.iter().map(|size| cell(*run, *size)).collect();
+        let between = between
+            .map_or("not found".into(), |(from, to)| format!("{} to {}", short_bytes(from), short_bytes(to)));
+        format!("{run} | {} | {between}", cells.join(" | "))
+    });
+    if sizes.is_empty() {
+        return String::new();
+    }
+    let heading: Vec<String> = sizes.iter().map(|size| short_bytes(*size)).collect();
+    let table = table(&format!("run | {} | crossing", heading.join(" | ")), lines);
+    format!("CPU of pack_send over sendmsg, over threads (`?`: undecided):\n\n{table}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use super::*;
+
+fn row(study: &str, run: u32, rival: &str, message_bytes: u64, verdict: StudyVerdict) -> StudyRow {
+    StudyRow {
+        study: study.into(),
+        run,
+        metric: "total_cpu_ns_per_byte".into(),
+        scope: StudyScope::OverThreads,
+        message_bytes,
+        threads: None,
+        rival: rival.into(),
+        against: "send".into(),
+        planted_percent: None,
+        truth: None,
+        ratio: Some(1.1),
+        ci_low: Some(1.02),
+        ci_high: Some(1.2),
+        rounds: 5,
+        verdict,
+        minutes_needed: None,
+    }
+}
+
+fn line<'a>(page: &'a str, begins: &str) -> &'a str {
+    page.lines()
+        .find(|line| line.trim_start_matches("| ").starts_with(begins))
+        .unwrap_or_else(|| panic!("{page}"))
+}
+
+use StudyVerdict::{Faster, Same, Slower, Undecided};
+
+#[test]
+fn the_chance_of_so_many_false_answers_is_exact() {
+    assert_eq!(at_least(0, 5, 0.025), 1.0);
+    assert!((at_least(1, 3, 0.025) - (1.0 - 0.975f64.powi(3))).abs() < 1e-12);
+    assert!((at_least(2, 2, 0.5) - 0.25).abs() < 1e-12);
+    assert!((at_least(9, 10, 0.3) - 0.0001436859).abs() < 1e-9, "{}", at_least(9, 10, 0.3));
+}
+
+#[test]
+fn identical_rivals_that_differ_are_false_and_counted_by_run() {
+    let mut rows: Vec<StudyRow> =
+        (1..=3).flat_map(|run| (0..100).map(move |n| row("aa", run, "sendmsg", n, Same))).collect();
+    rows.iter_mut().for_each(|row| row.scope = StudyScope::Point);
+    let asked = "Identical rivals, at least 200";
+    assert!(line(&text(&rows), asked).contains("| 0 of 300 (0.0 %) | met |"));
+    rows[7].verdict = Faster;
+    rows[8].verdict = Slower;
+    rows[9].verdict = Undecided;
+    let page = text(&rows);
+    let said = line(&page, "idle machine");
+    assert_eq!(
+        said,
+        "| idle machine | point | 2 of 300 (0.7 %) | 1 of 3 (33.3 %) | 0.07 | 297 of 300 (99.0 %) |"
+    );
+    assert!(line(&page, asked).ends_with("| met |"), "one run of three may be chance");
+    rows[150].verdict = Slower;
+    assert!(line(&text(&rows), asked).ends_with("| **not met** |"));
+    assert!(line(&text(&rows[..100]), asked).contains("not met"), "100 points are too few");
+}
+
+#[test]
+fn what_was_planted_is_found_where_it_is_called_slower_and_the_truth_is_covered() {
+    let planted = |n, verdict, truth| StudyRow {
+        planted_percent: Some(5.0),
+        truth: Some(truth),
+        ..row("planted", 1, "sendmsg", n, verdict)
+    };
+    let mut rows: Vec<StudyRow> = (0..9).map(|n| planted(n, Slower, 1.03)).collect();
+    rows.push(planted(9, Faster, 1.25));
+    let page = text(&rows);
+    let asked = "Planted 5 % is found at 90 % of sizes";
+    assert!(line(&page, asked).contains("| 9 of 10 (90.0 %) | met |"), "{page}");
+    assert!(line(&page, "The truth").contains("| 9 of 10 (90.0 %) | **not met** |"), "{page}");
+    let said = line(&page, "5 % | size over threads");
+    assert!(said.contains("| 1.030 | 9 of 10 (90.0 %) | 9 of 10 (90.0 %) | ±8.1 % |"), "{said}");
+    rows[0].verdict = Same;
+    assert!(line(&text(&rows), asked).contains("not met"));
+    rows[0].ci_low = None;
+    assert_eq!(covered(rows.iter()), Part { of: 9, found: 8 }, "an interval that is not known holds nothing");
+}
+
+#[test]
+fn the_run_that_decides_least_is_held_against_the_target() {
+    let mut rows: Vec<StudyRow> =
+        (1..=2).flat_map(|run| (0..10).map(move |n| row("default", run, "sendmsg", n, Slower))).collect();
+    let asked = "Default study, 60 s: 90 % decided by size over threads";
+    assert!(line(&text(&rows), asked).contains("| the least run: 10 of 10 (100.0 %) | met |"));
+    rows[0].verdict = Undecided;
+    assert!(line(&text(&rows), asked).contains("| the least run: 9 of 10 (90.0 %) | met |"));
+    rows[1].verdict = Undecided;
+    assert!(line(&text(&rows), asked).contains("| the least run: 8 of 10 (80.0 %) | **not met** |"));
+    assert!(line(&text(&rows), "60 s | size over threads").contains("| 80-100 % | 18 of 20 (90.0 %) |"));
+    assert!(line(&text(&rows), "120 s: 97 %").ends_with("| - | not measured |"));
+}
+
+#[test]
+fn runs_agree_where_they_answer_the_same_and_turn_where_they_contradict() {
+    let answers = |verdicts: &[StudyVerdict]| {
+        let rows: Vec<StudyRow> = verdicts
+            .iter()
+            .zip(1..)
+            .map(|(verdict, run)| row("default", run, "sendmsg", 64, *verdict))
+            .collect();
+        Agreement::of(&rows)
+    };
+    let agreement = |of, found, turned, compared| Agreement { again: Part { of, found }, turned, compared };
+    assert_eq!(answers(&[Slower, Slower]), agreement(2, 2, 0, 1));
+    assert_eq!(answers(&[Slower, Undecided]), agreement(1, 0, 0, 1));
+    assert_eq!(answers(&[Slower, Same]), agreement(2, 0, 0, 1));
+    assert_eq!(answers(&[Slower, Faster, Slower]), agreement(6, 2, 2, 3));
+    let other_size = [row("default", 1, "sendmsg", 64, Slower), row("default", 2, "sendmsg", 256, Faster)];
+    assert_eq!(Agreement::of(&other_size), Agreement::default());
+}
+
+#[test]
+fn a_crossing_is_between_the_last_faster_and_the_first_slower_size() {
+    let run = |run, verdicts: &[StudyVerdict]| -> Vec<StudyRow> {
+        let sizes = [64u64, 1024, 16384, 65536];
+        let one = |(size, verdict): (&u64, &StudyVerdict)| {
+            let row = row("default", run, CROSSING.0, *size, *verdict);
+            StudyRow { against: CROSSING.1.into(), ..row }
+        };
+        sizes.iter().zip(verdicts).map(one).collect()
+    };
+    let rows = [run(1, &[Faster, Faster, Undecided, Slower]), run(2, &[Same, Undecided, Undecided, Slower])]
+        .concat();
+    assert_eq!(crossing_by_run(&rows), BTreeMap::from([(1, Some((1024, 65536))), (2, None)]));
+    let page = text(&rows);
+    assert!(line(&page, "1 | 1.100").ends_with("| 1.100? | 1.100 | 1K to 64K |"), "{page}");
+    assert!(line(&page, "The crossing").contains("| 1 of 2 (50.0 %) | **not met** |"), "{page}");
+    assert!(line(&page, "60 s | size").contains("| - |"), "the pair that crosses is not against the control");
+}
