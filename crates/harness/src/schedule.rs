@@ -20,6 +20,8 @@ const OUTAGE: Duration = Duration::from_secs(10);
 pub const MOST_VISITS_PER_ROUND: usize = 2;
 /// Rounds of a case that takes turns before its comparisons may settle: of fewer, the scatter is not known.
 const LEAST_TURNS: u32 = 4;
+/// One round of so many has windows.
+const WINDOWS: u32 = 4;
 /// What nobody compares is visited in every round until it has so many, and then in one of so many.
 const ASIDE: u32 = 3;
 
@@ -144,17 +146,11 @@ impl<'a> RoundSchedule<'a> {
         self.look_at(case);
     }
 
-    /// Is it time for windows of these? In every second round, and the first of each. Threads that share CPUs need long
-    /// ones: they have them in every fourth.
+    /// Is it time for windows of these? In every fourth round, since threads that share CPUs need long ones, and in the first
+    /// of each.
     pub fn wants_windows(&self, players: &[usize], round: u32) -> bool {
         let has_none = |case: &usize| self.cases[*case].values.iter().all(Vec::is_empty);
-        let stretched = |case: &usize| {
-            let case = &self.plan.cases[*case];
-            let timing = probe::find(&case.probe).map(|p| p.timing(&case.point, self.spec.timing));
-            timing.is_some_and(|timing| timing.window_ns > self.spec.timing.window_ns * 3 / 2)
-        };
-        round.is_multiple_of(if players.iter().any(stretched) { 4 } else { 2 })
-            || players.iter().any(has_none)
+        round.is_multiple_of(WINDOWS) || players.iter().any(has_none)
     }
 
     /// How long a visit of a block took.
