@@ -68,6 +68,10 @@ fn weights(contrast: &Contrast) -> Vec<f64> {
 
 /// Each contrast by itself, with the scatter of its pool: of those whose rounds have errors, beyond these errors.
 pub fn points(contrasts: &[Contrast]) -> Vec<RoundsEvidence> {
+    weighted_means(contrasts, CAUTION)
+}
+
+fn weighted_means(contrasts: &[Contrast], caution: f64) -> Vec<RoundsEvidence> {
     let weighted: Vec<Vec<f64>> = contrasts.iter().map(weights).collect();
     let mut moderated_all = vec![Variance { value: 0.0, freedom: 0.0, pool: 0 }; contrasts.len()];
     for with_errors in [false, true] {
@@ -75,7 +79,7 @@ pub fn points(contrasts: &[Contrast]) -> Vec<RoundsEvidence> {
             (0..contrasts.len()).filter(|i| contrasts[*i].errors.is_empty() != with_errors).collect();
         let scatters: Vec<Variance> =
             those.iter().map(|i| scatter(&contrasts[*i].logs, &weighted[*i], contrasts[*i].pool)).collect();
-        for (i, variance) in those.into_iter().zip(moderated(&scatters, CAUTION)) {
+        for (i, variance) in those.into_iter().zip(moderated(&scatters, caution)) {
             moderated_all[i] = variance;
         }
     }
@@ -89,8 +93,8 @@ pub fn points(contrasts: &[Contrast]) -> Vec<RoundsEvidence> {
 
 /// Contrasts that differ in threads alone, as one.
 ///
-/// Numbers of threads are taken as replicates: what they disagree by is in the variance, moderated over the pool. It is
-/// never less than what the rounds of the points scatter by.
+/// Numbers of threads are taken as replicates, with the errors of their points: what they disagree by beyond these is in
+/// the interval, moderated over the pool. It is never less than what the rounds of the points scatter by.
 pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Option<RoundsEvidence>> {
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (i, c) in contrasts.iter().enumerate().filter(|(_, c)| !c.logs.is_empty()) {
@@ -100,25 +104,29 @@ pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Op
         }
         members[group].push(i);
     }
-    let means = |group: &[usize]| group.iter().map(|i| points[*i].mean).collect::<Vec<_>>();
     let several: Vec<&Vec<usize>> = members.iter().filter(|m| m.len() > 1).collect();
-    let alike = |values: &[f64]| vec![1.0; values.len()];
-    let of_group = |m: &&Vec<usize>| scatter(&means(m), &alike(&means(m)), contrasts[m[0]].pool);
-    let scatters: Vec<Variance> = several.iter().map(of_group).collect();
+    // All alike: to weigh points by errors that few rounds made errs twice as often as stated (simulated).
+    let typical =
+        |m: &[usize]| (m.iter().map(|i| points[*i].error.powi(2)).sum::<f64>() / m.len() as f64).sqrt();
+    let as_rounds = |m: &&Vec<usize>| Contrast {
+        logs: m.iter().map(|i| points[*i].mean).collect(),
+        errors: vec![typical(m); m.len()],
+        pool: contrasts[m[0]].pool,
+        over: None,
+    };
+    let together: Vec<Contrast> = several.iter().map(as_rounds).collect();
     // What rounds scatter by is a floor below: no caution is needed here, and it would only cost power.
-    let mut between = moderated(&scatters, 0.0).into_iter();
+    let mut between = weighted_means(&together, 0.0).into_iter();
     let mut one = |group: &Vec<usize>| {
-        let threads = group.len() as f64;
-        let within = group.iter().map(|i| points[*i].error.powi(2)).sum::<f64>() / threads;
-        let between = between.next()?;
-        let rounds = group.iter().map(|i| points[*i].rounds).min()?;
-        let mut all = known(mean(&means(group), &alike(&means(group))), between, threads);
-        if within > between.value {
-            all.error = (within / threads).sqrt();
-            all.freedom =
-                all.freedom.max(group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min));
+        let mut all = between.next()?;
+        let least = typical(group) / (group.len() as f64).sqrt();
+        if least > all.error {
+            let of_points = group.iter().map(|i| points[*i].freedom).fold(f64::INFINITY, f64::min);
+            (all.error, all.freedom) = (least, all.freedom.max(of_points));
         }
-        Some(RoundsEvidence { rounds, by_rounds: (within / between.value).min(1.0), ..all })
+        all.rounds = group.iter().map(|i| points[*i].rounds).min()?;
+        all.by_rounds = (least / all.error).powi(2).min(1.0);
+        Some(all)
     };
     members.iter().map(|m| if m.len() > 1 { one(m) } else { None }).collect()
 }
