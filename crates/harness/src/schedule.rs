@@ -21,7 +21,7 @@ pub const MOST_VISITS_PER_ROUND: usize = 2;
 /// Rounds of a case that takes turns before its comparisons may settle: of fewer, the scatter is not known.
 const LEAST_TURNS: u32 = 4;
 /// One round of so many has windows.
-const WINDOWS: u32 = 4;
+const WINDOWS: u32 = 2;
 /// What nobody compares is visited in every round until it has so many, and then in one of so many.
 const ASIDE: u32 = 3;
 
@@ -146,8 +146,7 @@ impl<'a> RoundSchedule<'a> {
         self.look_at(case);
     }
 
-    /// Is it time for windows of these? In every fourth round, since threads that share CPUs need long ones, and in the first
-    /// of each.
+    /// Is it time for windows of these? In every second round, and in the first of each.
     pub fn wants_windows(&self, players: &[usize], round: u32) -> bool {
         let has_none = |case: &usize| self.cases[*case].values.iter().all(Vec::is_empty);
         round.is_multiple_of(WINDOWS) || players.iter().any(has_none)

@@ -75,6 +75,10 @@ impl Pump {
         Ok(Pump { sender, call, chunk: call, messages: 0, message_bytes: message_bytes(task)? })
     }
 
+    pub fn message_bytes(&self) -> u64 {
+        self.message_bytes
+    }
+
     pub fn bytes(&self) -> u64 {
         self.messages * self.message_bytes
     }
@@ -129,7 +133,7 @@ impl Pump {
         Ok(())
     }
 
-    fn reading(&self, carried: Carried<'_>) -> Result<SideReading> {
+    pub fn reading(&self, carried: Carried<'_>) -> Result<SideReading> {
         let (messages, tally) = (self.messages, self.sender.tally());
         Ok(SideReading { messages, tally, receive_calls: 0, segments: carried()? })
     }

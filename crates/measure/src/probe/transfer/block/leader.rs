@@ -11,25 +11,23 @@ use syscost_sys::socket;
 /// How long the leader looks for an answer.
 const SPIN_NS: u64 = 200_000;
 
-/// What the leader asks. Numbers are little-endian: rival, what is waited for, the phase of the next turn, and of each
-/// thread the bytes that it has sent for this rival.
+/// What the leader asks. Numbers are little-endian: rival, the phase of the next turn, and of each thread the bytes that it
+/// has sent for this rival.
 #[derive(Debug, PartialEq)]
 pub struct LeaderQuestion {
     pub rival: usize,
-    /// Wait for the rival's windows, rather than for its bytes.
-    pub windows: bool,
     pub next: Phase,
     pub bytes: Vec<u64>,
 }
 
 impl LeaderQuestion {
     fn length(threads: usize) -> usize {
-        12 + 8 * threads
+        8 + 8 * threads
     }
 
     pub fn ask(&self, mut line: &TcpStream) -> Result<()> {
         let mut frame = Vec::with_capacity(LeaderQuestion::length(self.bytes.len()));
-        for word in [self.rival as u32, u32::from(self.windows), self.next as u32] {
+        for word in [self.rival as u32, self.next as u32] {
             frame.extend(word.to_le_bytes());
         }
         self.bytes.iter().for_each(|bytes| frame.extend(bytes.to_le_bytes()));
@@ -46,13 +44,8 @@ impl LeaderQuestion {
         line.read_exact(&mut frame[first..]).context("the leader stopped in the middle of a question")?;
         let word = |at: usize| u32::from_le_bytes(frame[at..at + 4].try_into().expect("four bytes"));
         let bytes =
-            frame[12..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
-        Ok(Some(LeaderQuestion {
-            rival: word(0) as usize,
-            windows: word(4) != 0,
-            next: Phase::of(word(8)),
-            bytes: bytes.collect(),
-        }))
+            frame[8..].chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
+        Ok(Some(LeaderQuestion { rival: word(0) as usize, next: Phase::of(word(4)), bytes: bytes.collect() }))
     }
 }
 
@@ -71,7 +64,7 @@ pub fn wait_for_answer(mut line: &TcpStream) -> Result<u64> {
 }
 
 /// Has the receiver answered, or gone?
-pub fn is_answered(line: &TcpStream) -> Result<bool> {
+fn is_answered(line: &TcpStream) -> Result<bool> {
     match socket::receive(line.as_raw_fd(), &mut [0; 8], libc::MSG_PEEK | libc::MSG_DONTWAIT) {
         Ok(bytes) => Ok(bytes == 8 || bytes == 0),
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
@@ -89,7 +82,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
-        let question = LeaderQuestion { rival: 3, windows: true, next: Phase::WindDown, bytes: vec![1 << 40, 7] };
+        let question = LeaderQuestion { rival: 3, next: Phase::WindDown, bytes: vec![1 << 40, 7] };
         question.ask(&near).unwrap();
         assert_eq!(LeaderQuestion::hear(&far, 2).unwrap(), Some(question));
         assert!(!is_answered(&near).unwrap());

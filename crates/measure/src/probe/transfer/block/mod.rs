@@ -14,7 +14,7 @@ mod sending;
 pub use receiving::play as play_receiver;
 pub use sending::play as play_sender;
 
-use super::super::{BlockTask, Task};
+use super::super::{BlockTask, Task, Timing};
 use syscost_core::stats::random::Random;
 
 /// The number of the leader's own connection; those of the rivals follow, one rival after the other.
@@ -32,7 +32,7 @@ enum Phase {
     WarmUp,
     /// One slice each.
     Slices,
-    /// The windows of each.
+    /// One slice each, as long as a window after its lead.
     Windows,
     /// A chunk each: the end of every stream is verified.
     WindDown,
@@ -61,13 +61,14 @@ struct Turn {
 }
 
 /// Every turn of a round; every thread draws the same.
-fn turns(block: &BlockTask, windows: u32) -> Vec<Turn> {
+fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
     let mut random = Random::new(block.seed);
     let mut passes = vec![(Phase::WarmUp, 0, block.warmup_ns)];
     let mut lengths: Vec<u64> = block.slice_ns.iter().copied().cycle().take(block.passes as usize).collect();
     random.shuffle(&mut lengths);
     passes.extend(lengths.into_iter().enumerate().map(|(pass, length)| (Phase::Slices, pass as u32, length)));
-    passes.extend((windows > 0).then_some((Phase::Windows, 0, 0)));
+    let window_ns = timing.warmup_ns.saturating_add(timing.window_ns);
+    passes.extend((timing.windows > 0).then_some((Phase::Windows, 0, window_ns)));
     passes.push((Phase::WindDown, 0, 0));
     let mut turns = Vec::new();
     for (phase, pass, slice_ns) in passes {
@@ -93,9 +94,10 @@ mod tests {
             passes: 40,
             seed: 3,
         };
-        let all = turns(&block, 1);
-        assert_eq!(all, turns(&block, 1), "every thread draws the same");
-        assert_ne!(all, turns(&BlockTask { seed: 4, ..block.clone() }, 1));
+        let timing = |windows| Timing { warmup_ns: 2, window_ns: 6, windows };
+        let all = turns(&block, timing(1));
+        assert_eq!(all, turns(&block, timing(1)), "every thread draws the same");
+        assert_ne!(all, turns(&BlockTask { seed: 4, ..block.clone() }, timing(1)));
         assert_eq!(all.len(), 5 * (1 + 40 + 1 + 1));
         let slices: Vec<_> = all.iter().filter(|turn| turn.phase == Phase::Slices).collect();
         for pass in slices.chunks(5) {
@@ -107,6 +109,6 @@ mod tests {
         assert_eq!(slices.iter().filter(|turn| turn.slice_ns == 1).count(), 100, "lengths take turns");
         let first_of = |rival| slices.iter().filter(|t| t.rival == rival && t.position == 0).count();
         assert!((0..5).all(|rival| (2..=16).contains(&first_of(rival))), "nobody is always first");
-        assert!(!turns(&block, 0).iter().any(|turn| turn.phase == Phase::Windows));
+        assert!(!turns(&block, timing(0)).iter().any(|turn| turn.phase == Phase::Windows));
     }
 }

@@ -1,7 +1,7 @@
 //! The receiver's side of a block: a thread per rival and connection thread, and one that answers the leader.
 
-use super::super::super::meter::{self, Meter};
-use super::super::super::streaming::receiving::{self, Source};
+use super::super::super::meter::{self, Meter, Stamp};
+use super::super::super::streaming::receiving::Source;
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
 use super::super::{connection, receiver};
@@ -27,7 +27,8 @@ struct RivalArrivals {
     bytes: AtomicU64,
     /// The answering thread waits for so many.
     wanted: AtomicU64,
-    has_windows: AtomicBool,
+    /// CPU time of the thread when all of its last turn had arrived.
+    closed_cpu_ns: AtomicU64,
     /// See [`clock::own_cpu_clock`].
     cpu_clock: AtomicU32,
     ended: AtomicBool,
@@ -50,9 +51,101 @@ struct ReceivingSide<'a> {
 /// What a receiving thread brings home.
 #[derive(Default)]
 struct RivalTaken {
-    windows: Vec<Window>,
+    window: Option<Arrived>,
     bytes: u64,
     missing: Vec<Missing>,
+}
+
+/// What one thread received of a window, and when its first and its last piece came.
+struct Arrived {
+    window: Window,
+    first_bytes: u64,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// The window of all threads: where they share CPUs, none of them alone says how long it took, and some may have had no
+/// turn.
+fn together(threads: &mut [RivalTaken]) -> Vec<Window> {
+    let all: Vec<Arrived> = threads.iter_mut().filter_map(|taken| taken.window.take()).collect();
+    let Some(first) = all.iter().min_by_key(|one| one.from_ns) else { return Vec::new() };
+    let to_ns = all.iter().map(|one| one.to_ns).max().unwrap_or(0);
+    let (from_ns, first_bytes) = (first.from_ns, first.first_bytes as f64);
+    let elapsed_ns = to_ns.saturating_sub(from_ns) as f64;
+    let mut joined = meter::join(all.into_iter().map(|one| vec![one.window]).collect());
+    for window in &mut joined {
+        // The very first piece was on its way before the time began.
+        window.ops *= 1.0 - first_bytes / window.bytes.max(1.0);
+        window.bytes -= first_bytes;
+        window.elapsed_ns = elapsed_ns;
+        window.start_ns = Some(from_ns);
+        window.quantities.insert("elapsed_ns".into(), Some(elapsed_ns));
+    }
+    // A rival that sent one piece in all has no rate.
+    joined.retain(|window| window.elapsed_ns > 0.0 && window.bytes > 0.0);
+    joined
+}
+
+/// A window that is being received.
+struct Arriving {
+    from: Stamp,
+    /// When all of the turn before had arrived.
+    closed_cpu_ns: u64,
+    before: SourceCounts,
+    first_bytes: u64,
+    /// At its last piece so far.
+    after: SourceCounts,
+    to_ns: u64,
+}
+
+/// What a source has counted.
+#[derive(Clone, Copy)]
+struct SourceCounts {
+    bytes: u64,
+    calls: u64,
+    uncopied: u64,
+}
+
+impl SourceCounts {
+    fn of(source: &dyn Source) -> SourceCounts {
+        SourceCounts { bytes: source.bytes(), calls: source.system_calls(), uncopied: source.uncopied_bytes() }
+    }
+}
+
+impl Arriving {
+    /// The first piece has arrived, after so much of other turns.
+    fn begin(source: &dyn Source, before: SourceCounts, closed_cpu_ns: u64, meter: &mut Meter) -> Arriving {
+        let (from, after) = (meter.stamp(), SourceCounts::of(source));
+        Arriving { to_ns: from.ns(), from, closed_cpu_ns, before, first_bytes: after.bytes - before.bytes, after }
+    }
+
+    fn piece(&mut self, source: &dyn Source) {
+        (self.after, self.to_ns) = (SourceCounts::of(source), clock::monotonic_ns());
+    }
+
+    /// The first piece of another turn has come: until then the thread slept once, for it.
+    fn end(self, meter: &mut Meter, message_bytes: u64, closed_cpu_ns: u64) -> Arrived {
+        let to = meter.stamp();
+        let (before, after) = (self.before, self.after);
+        let bytes = (after.bytes - before.bytes) as f64;
+        let messages = bytes / message_bytes as f64;
+        let mut window = meter.window(&self.from, &to, messages, bytes);
+        let cpu_ns = closed_cpu_ns.saturating_sub(self.closed_cpu_ns) as f64;
+        if let (Some(Some(cycles)), Some(Some(spent))) =
+            (window.quantities.get("tsc_cycles").copied(), window.quantities.get("cpu_ns").copied())
+        {
+            window.quantities.insert("tsc_cycles".into(), Some(cycles * cpu_ns / spent.max(1.0)));
+        }
+        if let Some(Some(slept)) = window.quantities.get_mut("voluntary_switches") {
+            *slept = (*slept - 1.0).max(0.0);
+        }
+        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
+        put("cpu_ns", cpu_ns);
+        put("messages", messages);
+        put("system_calls", (after.calls - before.calls) as f64);
+        put("uncopied_bytes", (after.uncopied - before.uncopied) as f64);
+        Arrived { window, first_bytes: self.first_bytes, from_ns: self.from.ns(), to_ns: self.to_ns }
+    }
 }
 
 pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -90,13 +183,13 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let memory = process::peak_resident_bytes();
     let mut report = RoleReport { missing: std::mem::take(&mut done[0].missing), ..RoleReport::default() };
     for (rival, taken) in done.chunks_mut(count).take(rivals.len()).enumerate() {
-        let windows = taken.iter_mut().map(|taken| std::mem::take(&mut taken.windows)).collect();
+        let windows = together(taken);
         let stream = &streams[rival][0][0];
         let mut facts = connection::facts(stream);
         facts.extend(options::facts(stream.as_raw_fd(), &rivals[rival].point));
         facts.insert("cpus".into(), threads::describe(&own));
         facts.extend(memory.map(|bytes| ("peak_resident_bytes".to_string(), bytes.to_string())));
-        let mut own = RoleReport { windows: meter::join(windows), facts, ..RoleReport::default() };
+        let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
         report.rivals.push(own);
     }
@@ -116,29 +209,32 @@ impl ReceivingSide<'_> {
     fn take_all(&self, task: &Task, source: &mut dyn Source, own: &RivalArrivals) -> Result<RivalTaken> {
         let mut meter = Meter::of(task);
         let mut taken = RivalTaken::default();
+        let mut arriving: Option<Arriving> = None;
         let mut seen = Phase::WarmUp;
         let mut open = true;
         while open {
+            let before = SourceCounts::of(source);
             open = source.take_next()?;
+            let phase = Phase::of(self.phase.load(Ordering::Relaxed));
+            if phase != seen {
+                seen = phase;
+                let closed = own.closed_cpu_ns.load(Ordering::SeqCst);
+                if let Some(window) = arriving.take() {
+                    taken.window = Some(window.end(&mut meter, source.message_bytes(), closed));
+                }
+                match phase {
+                    Phase::WarmUp => {}
+                    Phase::Slices => source.warmed_up(),
+                    Phase::Windows => arriving = Some(Arriving::begin(source, before, closed, &mut meter)),
+                    Phase::WindDown => source.wound_up(),
+                }
+            } else if let Some(window) = &mut arriving {
+                window.piece(source);
+            }
+            // Last: what waits for these bytes may change the phase.
             own.bytes.store(source.bytes(), Ordering::SeqCst);
             if own.all_there() {
                 self.wake();
-            }
-            let phase = Phase::of(self.phase.load(Ordering::Relaxed));
-            if phase == seen {
-                continue;
-            }
-            seen = phase;
-            match phase {
-                Phase::WarmUp => {}
-                Phase::Slices => source.warmed_up(),
-                Phase::Windows => {
-                    taken.windows = receiving::windows(task, source, &mut meter, &mut open)?;
-                    own.bytes.store(source.bytes(), Ordering::SeqCst);
-                    own.has_windows.store(true, Ordering::SeqCst);
-                    self.wake();
-                }
-                Phase::WindDown => source.wound_up(),
             }
         }
         source.whole()?;
@@ -157,20 +253,16 @@ impl ReceivingSide<'_> {
         *self.answering.lock().expect("no thread panics while it wakes another") =
             Some(std::thread::current());
         let mut spent = vec![0u64; self.arrivals.len()];
-        while let Some(LeaderQuestion { rival, windows, next, bytes }) = LeaderQuestion::hear(line, count)? {
-            let own =
-                self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
-            if windows {
-                wait(own, |arrivals| arrivals.has_windows.load(Ordering::SeqCst))?;
-                leader::answer(line, 0)?;
-                continue;
+        while let Some(LeaderQuestion { rival, next, bytes }) = LeaderQuestion::hear(line, count)? {
+            let own = self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
+            own.iter().zip(bytes).for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
+            wait(own)?;
+            let mut now = 0;
+            for arrivals in own {
+                let spent = clock::gettime(arrivals.cpu_clock.load(Ordering::SeqCst) as i32);
+                arrivals.closed_cpu_ns.store(spent, Ordering::SeqCst);
+                now += spent;
             }
-            own.iter()
-                .zip(bytes)
-                .for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
-            wait(own, RivalArrivals::all_there)?;
-            let clocks = own.iter().map(|arrivals| arrivals.cpu_clock.load(Ordering::SeqCst) as i32);
-            let now: u64 = clocks.map(clock::gettime).sum();
             let since = now - std::mem::replace(&mut spent[rival], now);
             // That of the turn that follows.
             self.phase.store(next as u32, Ordering::Relaxed);
@@ -180,13 +272,10 @@ impl ReceivingSide<'_> {
     }
 }
 
-/// Until all of a rival's threads are so far.
-fn wait(own: &[RivalArrivals], so_far: impl Fn(&RivalArrivals) -> bool) -> Result<()> {
-    while !own.iter().all(&so_far) {
-        ensure!(
-            !own.iter().any(|a| a.ended.load(Ordering::SeqCst)),
-            "a stream ended before its slice was there"
-        );
+/// Until all of a rival's bytes are there.
+fn wait(own: &[RivalArrivals]) -> Result<()> {
+    while !own.iter().all(RivalArrivals::all_there) {
+        ensure!(!own.iter().any(|a| a.ended.load(Ordering::SeqCst)), "a stream ended before its slice was there");
         std::thread::park_timeout(LOOK);
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::super::super::meter::{self, Meter};
 use super::super::super::streaming::many;
-use super::super::super::streaming::sending::Pump;
+use super::super::super::streaming::sending::{Pump, add_sending, window};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
 use super::super::{connection, sender};
@@ -11,15 +11,13 @@ use super::{CONTROL, Phase, Turn};
 use crate::mechanism::{self, all_connections};
 use anyhow::{Context, Result, ensure};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use syscost_host::clock;
 use syscost_sys::process;
 
 /// Messages that a slice holds at the least: of fewer, what starting costs would be most of it.
 const LEAST_MESSAGES: u64 = 8;
-/// How often the leader looks whether the receiver has its windows.
-const LOOK_NS: u64 = 100_000;
 const WHOLE: &str = "no thread panics while it holds its share";
 
 /// What one sender thread did in a turn.
@@ -45,8 +43,13 @@ struct Step<'a> {
     shares: Vec<Mutex<Share>>,
     /// The leader's line.
     line: TcpStream,
-    /// Of how many rivals both sides have their windows.
-    windows_over: AtomicUsize,
+}
+
+impl Step<'_> {
+    /// Messages that a thread sends in a slice however late it is.
+    fn least(&self, number: usize) -> u64 {
+        if number == 0 { LEAST_MESSAGES } else { 0 }
+    }
 }
 
 /// What a thread brings home.
@@ -73,13 +76,12 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     ensure!(streams.iter().all(|own| own.len() == count), "rivals of a block have as many threads each");
     let step = Step {
         rivals: &rivals,
-        turns: super::turns(block, task.timing.windows),
+        turns: super::turns(block, task.timing),
         gate: Barrier::new(count),
         deadline_ns: AtomicU64::new(0),
         failed: AtomicBool::new(false),
         shares: (0..count).map(|_| Mutex::default()).collect(),
         line,
-        windows_over: AtomicUsize::new(0),
     };
     let cpus = threads::cpus(task, count)?;
     let (shared, streams) = (&step, &streams);
@@ -179,16 +181,16 @@ impl<'a> Thread<'a> {
 
     /// This thread's part of a turn.
     fn take(&mut self, turn: &Turn) -> Result<()> {
+        let deadline_ns = self.step.deadline_ns.load(Ordering::SeqCst);
         let pump = &mut self.pumps[turn.rival];
         let (before, cpu, start_ns) = (pump.messages, clock::thread_cpu_ns(), clock::monotonic_ns());
         match turn.phase {
             Phase::WarmUp | Phase::Slices => {
-                pump.until(self.step.deadline_ns.load(Ordering::SeqCst))?;
-                let least = if self.number == 0 { LEAST_MESSAGES } else { 0 };
-                pump.at_least(before + least)?;
+                pump.until(deadline_ns)?;
+                pump.at_least(before + self.step.least(self.number))?;
             }
             Phase::WindDown => pump.at_least(before + 1)?,
-            Phase::Windows => self.windows(turn.rival)?,
+            Phase::Windows => self.window(turn.rival, deadline_ns)?,
         }
         let pump = &mut self.pumps[turn.rival];
         pump.sender.settle()?;
@@ -199,33 +201,31 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    /// The windows of a rival; its stream goes on until the receiver has its own.
-    fn windows(&mut self, rival: usize) -> Result<()> {
+    /// The window of a rival: a slice that is long enough for queues to fill, which a lead has done.
+    fn window(&mut self, rival: usize, deadline_ns: u64) -> Result<()> {
         let (step, streams) = (self.step, self.streams[rival]);
-        let over = step.windows_over.load(Ordering::SeqCst) + 1;
         let pump = &mut self.pumps[rival];
         let carried = || sender::segments(streams);
-        self.played.windows[rival] = pump.windows(&step.rivals[rival], &mut self.meter, &carried)?;
-        if self.number > 0 {
-            while step.windows_over.load(Ordering::SeqCst) < over && !step.failed.load(Ordering::SeqCst) {
-                pump.until(clock::monotonic_ns() + LOOK_NS)?;
-            }
-            return Ok(());
-        }
-        let bytes = vec![0; step.shares.len()];
-        LeaderQuestion { rival, windows: true, next: Phase::Windows, bytes }.ask(&step.line)?;
-        while !leader::is_answered(&step.line)? && !step.failed.load(Ordering::SeqCst) {
-            pump.until(clock::monotonic_ns() + LOOK_NS)?;
-        }
-        step.windows_over.store(over, Ordering::SeqCst);
-        leader::wait_for_answer(&step.line).map(drop)
+        pump.until(deadline_ns.saturating_sub(step.rivals[rival].timing.window_ns))?;
+        pump.sender.settle()?;
+        let before = pump.reading(&carried)?;
+        let from = self.meter.stamp();
+        pump.until(deadline_ns)?;
+        pump.at_least(before.messages + step.least(self.number))?;
+        pump.sender.settle()?;
+        let to = self.meter.stamp();
+        let after = pump.reading(&carried)?;
+        let mut window = window(&self.meter, (&from, &to), (&before, &after), pump.message_bytes());
+        add_sending(&mut window, &before, &after);
+        self.played.windows[rival].push(window);
+        Ok(())
     }
 
     /// Waits until everything of the turn has arrived, and writes down a slice.
     fn close(&mut self, turn: &Turn, next: Phase) -> Result<()> {
         let shares: Vec<Share> = self.step.shares.iter().map(|share| *share.lock().expect(WHOLE)).collect();
         let bytes = shares.iter().map(|share| share.bytes).collect();
-        LeaderQuestion { rival: turn.rival, windows: false, next, bytes }.ask(&self.step.line)?;
+        LeaderQuestion { rival: turn.rival, next, bytes }.ask(&self.step.line)?;
         let receiver_cpu_ns = leader::wait_for_answer(&self.step.line)?;
         if turn.phase != Phase::Slices {
             return Ok(());
