@@ -2,6 +2,7 @@
 //!
 //! Identical rivals and planted differences come from SYSCOST_PLANT, which workers of the program know.
 
+mod definition;
 mod record;
 mod rows;
 mod shown;
@@ -10,6 +11,7 @@ pub use record::StudyRecord;
 
 use crate::Tree;
 use anyhow::{Context, Result, bail, ensure};
+use definition::{DecidingStudy, defined};
 use record::StudyFacts;
 use rows::{PlannedRival, Plants, Recording, StudyRow};
 use std::collections::BTreeMap;
@@ -26,29 +28,6 @@ const VARIABLE: &str = "SYSCOST_PLANT";
 /// Facts of run.json that say where a study was measured.
 const MACHINE: &[&str] = &["cpu_model", "cpus_online", "hypervisor", "kernel_release"];
 
-/// A study, as often as it is run.
-struct DecidingStudy {
-    name: &'static str,
-    runs: u32,
-    time_limit: &'static str,
-    /// Rivals that play the control and spin for so many per cent of its time.
-    plants: &'static [(&'static str, u32)],
-    /// Another process spins on a CPU meanwhile.
-    busy: bool,
-}
-
-const IDENTICAL: &[(&str, u32)] =
-    &[("send_fields", 0), ("pack_send", 0), ("sendmsg", 0), ("msg_zerocopy", 0)];
-const PLANTED: &[(&str, u32)] = &[("send_fields", 0), ("pack_send", 3), ("sendmsg", 5), ("msg_zerocopy", 10)];
-
-const STUDIES: &[DecidingStudy] = &[
-    DecidingStudy { name: "aa", runs: 2, time_limit: "60s", plants: IDENTICAL, busy: false },
-    DecidingStudy { name: "aa_busy", runs: 1, time_limit: "60s", plants: IDENTICAL, busy: true },
-    DecidingStudy { name: "planted", runs: 2, time_limit: "60s", plants: PLANTED, busy: false },
-    DecidingStudy { name: "default", runs: 5, time_limit: "60s", plants: &[], busy: false },
-    DecidingStudy { name: "long", runs: 1, time_limit: "120s", plants: &[], busy: false },
-];
-
 /// What was asked on the command line.
 pub struct DecidingOptions {
     pub only: Vec<String>,
@@ -63,7 +42,7 @@ pub struct DecidingOptions {
 impl DecidingOptions {
     pub fn parse(words: &[&str]) -> Result<DecidingOptions> {
         let mut options = DecidingOptions {
-            only: STUDIES.iter().map(|study| study.name.to_string()).collect(),
+            only: defined().studies.iter().map(|study| study.name.clone()).collect(),
             runs: None,
             time_limit: None,
             append: false,
@@ -87,7 +66,7 @@ impl DecidingOptions {
             }
         }
         for name in &options.only {
-            ensure!(STUDIES.iter().any(|study| study.name == name), "no study is called {name}");
+            ensure!(defined().studies.iter().any(|study| study.name == *name), "no study is called {name}");
         }
         Ok(options)
     }
@@ -97,10 +76,10 @@ impl DecidingOptions {
 pub fn run(tree: &Tree, options: &DecidingOptions, tell: &dyn Fn(&str)) -> Result<StudyRecord> {
     let folder = tree.root.join(&options.record);
     let mut record = if options.append { StudyRecord::load(&folder)? } else { StudyRecord::default() };
-    for study in STUDIES.iter().filter(|study| options.only.iter().any(|name| name == study.name)) {
-        record.forget(study.name);
+    for study in defined().studies.iter().filter(|study| options.only.contains(&study.name)) {
+        record.forget(&study.name);
         for number in 1..=options.runs.unwrap_or(study.runs) {
-            let limit = options.time_limit.as_deref().unwrap_or(study.time_limit);
+            let limit = options.time_limit.as_deref().unwrap_or(&study.time_limit);
             let (facts, rows, machine) = study.run(&tree.program, limit, number)?;
             if record.facts.studies.is_empty() {
                 record.facts.machine = machine;
@@ -125,11 +104,16 @@ pub fn run(tree: &Tree, options: &DecidingOptions, tell: &dyn Fn(&str)) -> Resul
     Ok(record)
 }
 
-type Machine = BTreeMap<String, Option<String>>;
+type StudyMachine = BTreeMap<String, Option<String>>;
 
 impl DecidingStudy {
     /// In a folder of its own, which is gone afterwards.
-    fn run(&self, program: &Path, limit: &str, number: u32) -> Result<(StudyFacts, Vec<StudyRow>, Machine)> {
+    fn run(
+        &self,
+        program: &Path,
+        limit: &str,
+        number: u32,
+    ) -> Result<(StudyFacts, Vec<StudyRow>, StudyMachine)> {
         let scratch = tempfile::tempdir()?;
         let dir = scratch.path().join("run");
         let asked = ["run", "default", "--time-limit", limit];
@@ -141,7 +125,7 @@ impl DecidingStudy {
         drop(beside);
         // 1: some case was not reached in time; what was measured is there.
         ensure!(matches!(status.code(), Some(0 | 1)), "{command:?}: {status}");
-        let run = RunDir::load(&dir).with_context(|| self.name.to_string())?;
+        let run = RunDir::load(&dir).with_context(|| self.name.clone())?;
         let planted = run.record.warnings.iter().any(|warning| warning.id == "planted");
         ensure!(
             planted != self.plants.is_empty(),
@@ -158,7 +142,7 @@ impl DecidingStudy {
         let planted: Vec<String> = self
             .plants
             .iter()
-            .map(|(rival, percent)| format!("{rival}={}+{percent}", rows::CONTROL))
+            .map(|(rival, percent)| format!("{rival}={}+{percent}", defined().control))
             .collect();
         let set = (!planted.is_empty()).then(|| (VARIABLE.to_string(), planted.join(",")));
         set.into_iter().collect()
@@ -169,7 +153,7 @@ impl DecidingStudy {
         let shares = rows::sender_shares(run.slices.iter(), twin_of);
         let plants: Plants =
             self.plants.iter().map(|(rival, percent)| (rival.to_string(), f64::from(*percent))).collect();
-        let recording = Recording { study: self.name, run: number, plants: &plants, shares: &shares };
+        let recording = Recording { study: &self.name, run: number, plants: &plants, shares: &shares };
         let mut rows = recording.rows(comparisons)?;
         rows.extend(recording.unreached(&planned(&run.record), &rows));
         Ok(rows)
@@ -181,7 +165,7 @@ impl DecidingStudy {
         warnings.sort();
         warnings.dedup();
         StudyFacts {
-            study: self.name.into(),
+            study: self.name.clone(),
             run: number,
             command: format!("syscost {}", asked.join(" ")),
             environment: self.environment(),
@@ -201,18 +185,18 @@ impl DecidingStudy {
     }
 }
 
-/// Every rival of the control at every point.
+/// Every rival of the control at every point: cases that have a mechanism.
 fn planned(record: &Record) -> Vec<PlannedRival> {
-    let cases = record.plan.cases.iter().filter(|case| case.probe == "transfer" && case.twin_of.is_none());
+    let cases = record.plan.cases.iter().filter(|case| case.twin_of.is_none());
     let rival = |point: &Point| {
-        let rival = point.text(MECHANISM).filter(|rival| *rival != rows::CONTROL)?.to_string();
+        let rival = point.text(MECHANISM).filter(|rival| *rival != defined().control)?.to_string();
         let (message_bytes, threads) = (point.int(MESSAGE_BYTES)?, point.int(THREADS)?);
         Some(PlannedRival { rival, message_bytes, threads })
     };
     cases.filter_map(|case| rival(&case.point)).collect()
 }
 
-fn machine(record: &Record) -> Machine {
+fn machine(record: &Record) -> StudyMachine {
     let fact = |id: &&str| {
         let fact = record.host.iter().find(|fact| fact.id == **id);
         (id.to_string(), fact.and_then(|fact| fact.value.clone()))
@@ -250,7 +234,7 @@ mod tests {
         let options = DecidingOptions::parse(&words).unwrap();
         assert_eq!((options.only.len(), options.runs, options.append), (2, Some(1), true));
         assert_eq!((options.binary.to_str(), options.record.as_str()), (Some("/x"), FOLDER));
-        assert_eq!(DecidingOptions::parse(&[]).unwrap().only.len(), STUDIES.len());
+        assert_eq!(DecidingOptions::parse(&[]).unwrap().only.len(), defined().studies.len());
         for wrong in [&["--only", "other"][..], &["--runs"], &["--runs", "many"], &["--new", "x"]] {
             assert!(DecidingOptions::parse(wrong).is_err(), "{wrong:?}");
         }
@@ -258,8 +242,8 @@ mod tests {
 
     #[test]
     fn what_is_planted_is_in_the_environment() {
-        let of = |name| STUDIES.iter().find(|study| study.name == name).unwrap().environment();
-        let planted = "send_fields=send+0,pack_send=send+3,sendmsg=send+5,msg_zerocopy=send+10";
+        let of = |name| defined().studies.iter().find(|study| study.name == name).unwrap().environment();
+        let planted = "msg_zerocopy=send+10,pack_send=send+3,send_fields=send+0,sendmsg=send+5";
         assert_eq!(of("planted").get(VARIABLE).map(String::as_str), Some(planted));
         assert!(of("default").is_empty());
     }

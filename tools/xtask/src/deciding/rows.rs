@@ -1,14 +1,12 @@
 //! Rows of `studies.csv`: what a study said of a rival's total CPU beside what is true of it.
 
+use super::definition::defined;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_experiment::run::SliceRow;
 
 pub const METRIC: &str = "total_cpu_ns_per_byte";
-pub const CONTROL: &str = "send";
-/// Whose crossing is looked for.
-pub const CROSSING: (&str, &str) = ("pack_send", "sendmsg");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,8 +112,8 @@ impl Recording<'_> {
                 Some(pair) => pair,
                 None => continue,
             };
-            let crosses = self.plants.is_empty() && (row.rival.as_str(), row.against.as_str()) == CROSSING;
-            if row.against == CONTROL || crosses {
+            let crosses = self.plants.is_empty() && defined().cross(&row.rival, &row.against);
+            if row.against == defined().control || crosses {
                 rows.push(self.row(row)?);
             }
         }
@@ -130,7 +128,7 @@ impl Recording<'_> {
         let asked: BTreeSet<_> = points.chain(sizes).collect();
         let answered: BTreeSet<_> = rows
             .iter()
-            .filter(|row| row.against == CONTROL)
+            .filter(|row| row.against == defined().control)
             .map(|row| (row.scope, row.message_bytes, row.threads, &row.rival))
             .collect();
         let row =
@@ -142,7 +140,7 @@ impl Recording<'_> {
                 message_bytes: *message_bytes,
                 threads: *threads,
                 rival: rival.to_string(),
-                against: CONTROL.into(),
+                against: defined().control.clone(),
                 planted_percent: self.plants.get(*rival).copied(),
                 truth: None,
                 ratio: None,
@@ -216,7 +214,7 @@ impl StudyPair {
         ) else {
             return Ok(None);
         };
-        let turn = a == CONTROL || (b.as_str(), a.as_str()) == CROSSING;
+        let turn = a == defined().control || defined().cross(&b, &a);
         let verdict: StudyVerdict = serde_json::from_value(row.verdict.clone().into())
             .with_context(|| format!("verdict {:?}", row.verdict))?;
         let cases = |text: &str| text.split(' ').map(|case| Ok(case.parse()?)).collect::<Result<_>>();

@@ -1,6 +1,7 @@
 //! What the rows of `studies.csv` show, beside what was asked of it beforehand.
 
-use super::rows::{CROSSING, StudyRow, StudyScope, StudyVerdict};
+use super::definition::defined;
+use super::rows::{StudyRow, StudyScope, StudyVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::units::short_bytes;
 
@@ -13,18 +14,18 @@ const SCOPES: [(StudyScope, &str); 2] =
 
 /// So many of so many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Part {
+struct FoundPart {
     of: usize,
     found: usize,
 }
 
-impl Part {
-    fn of<'a>(rows: impl Iterator<Item = &'a StudyRow>, found: impl Fn(&StudyRow) -> bool) -> Part {
-        rows.fold(Part::default(), |part, row| part.with(found(row)))
+impl FoundPart {
+    fn of<'a>(rows: impl Iterator<Item = &'a StudyRow>, found: impl Fn(&StudyRow) -> bool) -> FoundPart {
+        rows.fold(FoundPart::default(), |part, row| part.with(found(row)))
     }
 
-    fn with(self, found: bool) -> Part {
-        Part { of: self.of + 1, found: self.found + usize::from(found) }
+    fn with(self, found: bool) -> FoundPart {
+        FoundPart { of: self.of + 1, found: self.found + usize::from(found) }
     }
 
     fn share(self) -> Option<f64> {
@@ -71,7 +72,7 @@ fn against_control<'a>(
     scope: StudyScope,
 ) -> impl Iterator<Item = &'a StudyRow> {
     let known = move |row: &&StudyRow| studies.contains(&row.study.as_str()) && row.scope == scope;
-    rows.iter().filter(known).filter(|row| (row.rival.as_str(), row.against.as_str()) != CROSSING)
+    rows.iter().filter(known).filter(|row| !defined().cross(&row.rival, &row.against))
 }
 
 fn planted_by(rows: &[StudyRow], percent: f64, scope: StudyScope) -> impl Iterator<Item = &StudyRow> {
@@ -79,12 +80,12 @@ fn planted_by(rows: &[StudyRow], percent: f64, scope: StudyScope) -> impl Iterat
 }
 
 /// Intervals that hold the truth, of those that are known.
-fn covered<'a>(rows: impl Iterator<Item = &'a StudyRow>) -> Part {
+fn covered<'a>(rows: impl Iterator<Item = &'a StudyRow>) -> FoundPart {
     let inside = |row: &StudyRow| {
         let (low, truth, high) = (row.ci_low?, row.truth?, row.ci_high?);
         Some(low <= truth && truth <= high)
     };
-    rows.filter_map(inside).fold(Part::default(), Part::with)
+    rows.filter_map(inside).fold(FoundPart::default(), FoundPart::with)
 }
 
 fn is_decided(row: &StudyRow) -> bool {
@@ -102,17 +103,17 @@ fn targets(rows: &[StudyRow]) -> String {
     let holds = |chance: &FalseAnswers| chance.p().map(|p| p >= SIGNIFICANT);
     let enough = chance.answers.of >= 200;
     let found = |percent, scope| {
-        Part::of(planted_by(rows, percent, scope), |row| row.verdict == StudyVerdict::Slower)
+        FoundPart::of(planted_by(rows, percent, scope), |row| row.verdict == StudyVerdict::Slower)
     };
     let (ten, five) = (found(10.0, point), found(5.0, over));
     let all_planted = || SCOPES.into_iter().flat_map(|(scope, _)| against_control(rows, &["planted"], scope));
     let truth = covered(all_planted().filter(|row| row.planted_percent > Some(0.0)));
-    let shares = |study: &str, scope| by_run(rows, study, scope).into_values().collect::<Vec<Part>>();
-    let least = |parts: &[Part], least: f64| {
+    let shares = |study: &str, scope| by_run(rows, study, scope).into_values().collect::<Vec<FoundPart>>();
+    let least = |parts: &[FoundPart], least: f64| {
         let all = parts.iter().map(|part| part.reaches(least)).collect::<Option<Vec<bool>>>()?;
         (!all.is_empty()).then(|| all.iter().all(|met| *met))
     };
-    let of_runs = |parts: &[Part]| {
+    let of_runs = |parts: &[FoundPart]| {
         let least = parts.iter().min_by(|a, b| a.share().unwrap_or(0.0).total_cmp(&b.share().unwrap_or(0.0)));
         least.map_or("-".into(), |least| format!("the least run: {}", least.text()))
     };
@@ -145,7 +146,7 @@ fn targets(rows: &[StudyRow]) -> String {
             share_line("120 s: 97 % decided by size over threads", "long", over, 0.97),
             line(
                 "The crossing of pack_send and sendmsg is found as an interval, in each run",
-                Part { of: crossing.len(), found: crossing_found }.text(),
+                FoundPart { of: crossing.len(), found: crossing_found }.text(),
                 (!crossing.is_empty()).then_some(crossing_found == crossing.len()),
             ),
             line(
@@ -164,10 +165,10 @@ fn targets(rows: &[StudyRow]) -> String {
 
 /// What identical rivals were called.
 struct FalseAnswers {
-    answers: Part,
+    answers: FoundPart,
     /// Runs of a study with any.
-    families: Part,
-    same: Part,
+    families: FoundPart,
+    same: FoundPart,
 }
 
 impl FalseAnswers {
@@ -183,9 +184,9 @@ fn false_answers(rows: &[StudyRow], studies: &[&str], scope: StudyScope) -> Fals
         *families.entry((&row.study, row.run)).or_default() |= row.verdict.differs();
     }
     FalseAnswers {
-        answers: Part::of(against_control(rows, studies, scope), |row| row.verdict.differs()),
-        families: Part { of: families.len(), found: families.values().filter(|any| **any).count() },
-        same: Part::of(against_control(rows, studies, scope), |row| row.verdict == StudyVerdict::Same),
+        answers: FoundPart::of(against_control(rows, studies, scope), |row| row.verdict.differs()),
+        families: FoundPart { of: families.len(), found: families.values().filter(|any| **any).count() },
+        same: FoundPart::of(against_control(rows, studies, scope), |row| row.verdict == StudyVerdict::Same),
     }
 }
 
@@ -229,7 +230,7 @@ fn planted(rows: &[StudyRow]) -> String {
                 of().filter_map(|row| Some((row.ci_high? / row.ci_low?).ln() / 2.0 * 100.0)).collect();
             let width =
                 syscost_core::stats::median(&widths).map_or("-".into(), |width| format!("±{width:.1} %"));
-            let found = Part::of(of(), |row| row.verdict == StudyVerdict::Slower).text();
+            let found = FoundPart::of(of(), |row| row.verdict == StudyVerdict::Slower).text();
             format!("{percent} % | {by} | {truth:.3} | {found} | {} | {width}", covered(of()).text())
         })
     });
@@ -238,8 +239,8 @@ fn planted(rows: &[StudyRow]) -> String {
 }
 
 /// How much was decided of each run.
-fn by_run(rows: &[StudyRow], study: &str, scope: StudyScope) -> BTreeMap<u32, Part> {
-    let mut runs: BTreeMap<u32, Part> = BTreeMap::new();
+fn by_run(rows: &[StudyRow], study: &str, scope: StudyScope) -> BTreeMap<u32, FoundPart> {
+    let mut runs: BTreeMap<u32, FoundPart> = BTreeMap::new();
     for row in against_control(rows, &[study], scope) {
         let part = runs.entry(row.run).or_default();
         *part = part.with(is_decided(row));
@@ -254,9 +255,9 @@ fn decided(rows: &[StudyRow]) -> String {
             let all = || against_control(rows, &studies, scope);
             let runs: Vec<f64> =
                 by_run(rows, study, scope).values().filter_map(|part| part.share()).collect();
-            let differs = Part::of(all(), |row| row.verdict.differs()).text();
-            let same = Part::of(all(), |row| row.verdict == StudyVerdict::Same).text();
-            let decided = Part::of(all(), is_decided).text();
+            let differs = FoundPart::of(all(), |row| row.verdict.differs()).text();
+            let same = FoundPart::of(all(), |row| row.verdict == StudyVerdict::Same).text();
+            let decided = FoundPart::of(all(), is_decided).text();
             format!("{time} | {by} | {} | {decided} | {differs} | {same}", range(&runs, 100.0, "%"))
         })
     });
@@ -267,7 +268,7 @@ fn decided(rows: &[StudyRow]) -> String {
 #[derive(Debug, Default, PartialEq)]
 struct Agreement {
     /// Of every decided row in every other run.
-    again: Part,
+    again: FoundPart,
     /// `faster` in one and `slower` in another, of so many that two runs both answered.
     turned: usize,
     compared: usize,
@@ -309,7 +310,7 @@ impl Agreement {
 /// the first at which it is `slower`, over threads; `None`: no such two.
 fn crossing_by_run(rows: &[StudyRow]) -> BTreeMap<u32, Option<(u64, u64)>> {
     let mut runs: BTreeMap<u32, BTreeMap<u64, StudyVerdict>> = BTreeMap::new();
-    let crosses = |row: &&StudyRow| (row.rival.as_str(), row.against.as_str()) == CROSSING;
+    let crosses = |row: &&StudyRow| defined().cross(&row.rival, &row.against);
     for row in rows
         .iter()
         .filter(crosses)
@@ -327,7 +328,7 @@ fn crossing_by_run(rows: &[StudyRow]) -> BTreeMap<u32, Option<(u64, u64)>> {
 
 fn crossings(rows: &[StudyRow]) -> String {
     let over = |row: &&StudyRow| row.study == "default" && row.scope == StudyScope::OverThreads;
-    let pair = |row: &&StudyRow| (row.rival.as_str(), row.against.as_str()) == CROSSING;
+    let pair = |row: &&StudyRow| defined().cross(&row.rival, &row.against);
     let of: Vec<&StudyRow> = rows.iter().filter(over).filter(pair).collect();
     let sizes: BTreeSet<u64> = of.iter().map(|row| row.message_bytes).collect();
     let found = crossing_by_run(rows);

@@ -1,3 +1,5 @@
+//! Tables of made-up rows.
+
 use super::*;
 
 fn row(study: &str, run: u32, rival: &str, message_bytes: u64, verdict: StudyVerdict) -> StudyRow {
@@ -77,7 +79,11 @@ fn what_was_planted_is_found_where_it_is_called_slower_and_the_truth_is_covered(
     rows[0].verdict = Same;
     assert!(line(&text(&rows), asked).contains("not met"));
     rows[0].ci_low = None;
-    assert_eq!(covered(rows.iter()), Part { of: 9, found: 8 }, "an interval that is not known holds nothing");
+    assert_eq!(
+        covered(rows.iter()),
+        FoundPart { of: 9, found: 8 },
+        "an interval that is not known holds nothing"
+    );
 }
 
 #[test]
@@ -104,7 +110,8 @@ fn runs_agree_where_they_answer_the_same_and_turn_where_they_contradict() {
             .collect();
         Agreement::of(&rows)
     };
-    let agreement = |of, found, turned, compared| Agreement { again: Part { of, found }, turned, compared };
+    let agreement =
+        |of, found, turned, compared| Agreement { again: FoundPart { of, found }, turned, compared };
     assert_eq!(answers(&[Slower, Slower]), agreement(2, 2, 0, 1));
     assert_eq!(answers(&[Slower, Undecided]), agreement(1, 0, 0, 1));
     assert_eq!(answers(&[Slower, Same]), agreement(2, 0, 0, 1));
@@ -118,8 +125,8 @@ fn a_crossing_is_between_the_last_faster_and_the_first_slower_size() {
     let run = |run, verdicts: &[StudyVerdict]| -> Vec<StudyRow> {
         let sizes = [64u64, 1024, 16384, 65536];
         let one = |(size, verdict): (&u64, &StudyVerdict)| {
-            let row = row("default", run, CROSSING.0, *size, *verdict);
-            StudyRow { against: CROSSING.1.into(), ..row }
+            let row = row("default", run, "pack_send", *size, *verdict);
+            StudyRow { against: "sendmsg".into(), ..row }
         };
         sizes.iter().zip(verdicts).map(one).collect()
     };
