@@ -305,6 +305,27 @@ fn threads_that_disagree_are_no_difference_over_threads() {
     }
 }
 
+/// At the first look of a run every point has one round: nothing is known of the scatter of any.
+#[test]
+fn one_round_a_point_decides_nothing_over_threads() {
+    for errors in [vec![], vec![0.02]] {
+        let contrast = |i: usize| Contrast {
+            logs: vec![1.0 + 0.1 * (i % 4) as f64],
+            errors: errors.clone(),
+            pool: 0,
+            over: Some(i / 4),
+        };
+        let contrasts: Vec<Contrast> = (0..32).map(contrast).collect();
+        let decisions = decide(&contrasts, &last());
+        assert_eq!(decisions.over.len(), 8);
+        for over in decisions.over {
+            let over = over.expect("four numbers of threads");
+            assert_eq!((over.verdict, over.level), (Verdict::Undecided, 0.0), "{over:?}");
+            assert!((over.ratio.ln() - 1.15).abs() < 1e-9, "{over:?}");
+        }
+    }
+}
+
 /// The promise stands on the correction: with each question asked by itself nearly every study errs, and this
 /// simulation sees it.
 #[test]

@@ -110,7 +110,8 @@ pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Op
         |m: &[usize]| (m.iter().map(|i| points[*i].error.powi(2)).sum::<f64>() / m.len() as f64).sqrt();
     let as_rounds = |m: &&Vec<usize>| Contrast {
         logs: m.iter().map(|i| points[*i].mean).collect(),
-        errors: vec![typical(m); m.len()],
+        // Not known where no point of the pool has two rounds.
+        errors: vec![typical(m); if typical(m).is_finite() { m.len() } else { 0 }],
         pool: contrasts[m[0]].pool,
         over: None,
     };
