@@ -74,6 +74,7 @@ mod tests {
             case,
             pass,
             position: case as u32,
+            length_ns: 1_000_000,
             start_ns: 0,
             wall_ns: 1_000_000,
             messages: 10,

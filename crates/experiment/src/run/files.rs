@@ -115,7 +115,7 @@ impl RunDir {
         {
             read.whole = start;
         }
-        let slices = slices::read(&held.way, record.plan.cases.len())?;
+        let slices = slices::read(&held.way, &record)?;
         let run = Run { record, samples: read.samples, slices };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
@@ -149,7 +149,7 @@ impl RunDir {
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
-        let slices = slices::read(path, record.plan.cases.len())?;
+        let slices = slices::read(path, &record)?;
         Ok(Run { record, samples, slices })
     }
 

@@ -140,7 +140,8 @@ fn once() -> u32 {
     1
 }
 
-/// What the first rounds said of the length of a slice; of their slices only the longest are in `slices.csv`.
+/// What the first rounds said of the length of a slice. Of lengths that are not equivalent to the longest, slices are kept and
+/// not used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pilot {
     pub slice_ns: u64,

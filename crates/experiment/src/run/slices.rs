@@ -8,6 +8,7 @@ use super::appended::{LONGEST_APPENDED, append_rows, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::open_file;
 use super::rows::{CsvColumn, column};
+use super::{Pilot, Record};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,6 +23,10 @@ pub const COLUMNS: &[CsvColumn] = &[
     column("case", "index of the case in `plan.cases` of `run.json`"),
     column("pass", "each rival has one slice in a pass, in random order"),
     column("position", "the slice's place in its pass"),
+    column(
+        "length_ns",
+        "how long it was to be; the first rounds try several lengths (`pilot` of `run.json`), of which those that are equivalent to the longest are used",
+    ),
     column("start_ns", "when it began, in nanoseconds since the run's start"),
     column("wall_ns", "from its beginning until the last sender thread had ended it, completions included"),
     column("messages", "messages sent in it"),
@@ -36,6 +41,7 @@ pub struct SliceRow {
     pub case: usize,
     pub pass: u32,
     pub position: u32,
+    pub length_ns: u64,
     pub start_ns: u64,
     pub wall_ns: u64,
     pub messages: u64,
@@ -44,8 +50,8 @@ pub struct SliceRow {
 }
 
 impl SliceRow {
-    fn fields(&self) -> [u64; 10] {
-        let SliceRow { block, round, case, pass, position, .. } = *self;
+    fn fields(&self) -> [u64; 11] {
+        let SliceRow { block, round, case, pass, position, length_ns, .. } = *self;
         let SliceRow { start_ns, wall_ns, messages, sender_cpu_ns, receiver_cpu_ns, .. } = *self;
         [
             block as u64,
@@ -53,6 +59,7 @@ impl SliceRow {
             case as u64,
             pass.into(),
             position.into(),
+            length_ns,
             start_ns,
             wall_ns,
             messages,
@@ -64,13 +71,13 @@ impl SliceRow {
     /// The column that is wrong, and why.
     fn parse(line: &str, cases: usize) -> Result<SliceRow, (&'static str, String)> {
         let mut fields = line.split(',');
-        let mut n = [0u64; 10];
+        let mut n = [0u64; 11];
         for (value, column) in n.iter_mut().zip(COLUMNS) {
             let text = fields.next().ok_or((column.id, "the row ends before it".to_string()))?;
             *value = text.parse().map_err(|_| (column.id, format!("{text:?} is not a whole number")))?;
         }
         if fields.next().is_some() {
-            return Err((COLUMNS[9].id, "more fields follow it".into()));
+            return Err((COLUMNS[10].id, "more fields follow it".into()));
         }
         let small =
             |at: usize| u32::try_from(n[at]).map_err(|_| (COLUMNS[at].id, format!("{} is too large", n[at])));
@@ -86,11 +93,12 @@ impl SliceRow {
             case: n[2] as usize,
             pass,
             position,
-            start_ns: n[5],
-            wall_ns: n[6],
-            messages: n[7],
-            sender_cpu_ns: n[8],
-            receiver_cpu_ns: n[9],
+            length_ns: n[5],
+            start_ns: n[6],
+            wall_ns: n[7],
+            messages: n[8],
+            sender_cpu_ns: n[9],
+            receiver_cpu_ns: n[10],
         })
     }
 
@@ -140,6 +148,9 @@ pub struct Slices {
     rounds: BTreeMap<(usize, u32), Vec<SliceRow>>,
     /// The rounds of each case.
     of_case: HashMap<usize, Vec<(usize, u32)>>,
+    /// Lengths that are not used: nobody has shown that ratios by such slices are those by longer ones.
+    refused: Vec<u64>,
+    settled: bool,
 }
 
 impl Slices {
@@ -149,6 +160,18 @@ impl Slices {
 
     pub fn iter(&self) -> impl Iterator<Item = &SliceRow> {
         self.rounds.values().flatten()
+    }
+
+    /// What is known of lengths; until it is, only the longest slices of a round are used.
+    pub fn use_lengths(&mut self, pilot: &Pilot) {
+        let tried = pilot.lengths.iter().filter(|tried| !tried.is_equivalent());
+        self.refused = tried.map(|tried| tried.slice_ns).collect();
+        self.settled = true;
+    }
+
+    /// May slices of this length be used, of a round whose longest are so long?
+    fn is_usable(&self, length_ns: u64, longest_ns: u64) -> bool {
+        if self.settled { !self.refused.contains(&length_ns) } else { length_ns == longest_ns }
     }
 
     /// Takes in a round of a block, and forgets what it had measured before.
@@ -164,13 +187,23 @@ impl Slices {
         self.rounds.insert(key, rows.to_vec());
     }
 
+    /// The cost of each case in each pass.
+    fn by_pass(&self, rows: &[SliceRow]) -> Vec<Vec<(usize, f64)>> {
+        let longest_ns = rows.iter().map(|row| row.length_ns).max().unwrap_or(0);
+        let mut passes: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| self.is_usable(row.length_ns, longest_ns)) {
+            passes.entry(row.pass).or_default().extend(row.cost().map(|cost| (row.case, cost)));
+        }
+        passes.into_values().collect()
+    }
+
     /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
     /// stands for the mean of both.
     pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<RoundRatio> {
         let rounds = a.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
         let mut found: BTreeMap<u32, RoundRatio> = BTreeMap::new();
         for key in rounds {
-            let passes = by_pass(&self.rounds[key]);
+            let passes = self.by_pass(&self.rounds[key]);
             let logs = passes.iter().filter_map(|pass| Some(mean_log(pass, a)? - mean_log(pass, b)?));
             let ratio = RoundRatio::of(key.1, &logs.collect::<Vec<f64>>());
             // The control and its twin are in several blocks of a round: one of them is enough.
@@ -178,20 +211,6 @@ impl Slices {
         }
         found.into_values().collect()
     }
-}
-
-/// The cost of each case in each pass.
-fn by_pass(rows: &[SliceRow]) -> Vec<Vec<(usize, f64)>> {
-    let mut passes: Vec<Vec<(usize, f64)>> = Vec::new();
-    for row in rows {
-        let pass = row.pass as usize;
-        // Written by us, so dense; what else stands there is not believed.
-        if pass <= passes.len() {
-            passes.resize_with(passes.len().max(pass + 1), Vec::new);
-            passes[pass].extend(row.cost().map(|cost| (row.case, cost)));
-        }
-    }
-    passes
 }
 
 /// `None`: not all of them had a slice.
@@ -217,7 +236,13 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
 }
 
 /// Reads every row: what is wrong in one is told with its place. Half a row at the end is a crash's.
-pub(super) fn read(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
+pub(super) fn read(dir: &Path, record: &Record) -> Result<Slices, LoadError> {
+    let mut slices = read_rows(dir, record.plan.cases.len())?;
+    record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
+    Ok(slices)
+}
+
+fn read_rows(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
     let path = dir.join(SLICES);
     let mut slices = Slices::default();
     match path.symlink_metadata() {
@@ -263,6 +288,7 @@ pub(super) fn read(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LengthTried;
     use super::super::files::options;
     use super::*;
     use std::io::Write;
@@ -274,6 +300,7 @@ mod tests {
             case,
             pass,
             position: 0,
+            length_ns: 1_000_000,
             start_ns: 7,
             wall_ns: 1_000_000,
             messages: 10,
@@ -285,14 +312,14 @@ mod tests {
     #[test]
     fn rows_come_back_and_a_round_measured_again_replaces_itself() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(read(dir.path(), 4).unwrap().is_empty());
+        assert!(read_rows(dir.path(), 4).unwrap().is_empty());
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 200)]).unwrap();
         let mut file = options(true).open(dir.path().join(SLICES)).unwrap();
         file.write_all(b"1,1,0,0,0").unwrap();
-        assert_eq!(read(dir.path(), 4).unwrap().iter().count(), 2, "half a row is nobody's");
+        assert_eq!(read_rows(dir.path(), 4).unwrap().iter().count(), 2, "half a row is nobody's");
         append(dir.path(), &[row(1, 0, 0, 100), row(1, 1, 0, 300)]).unwrap();
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 400)]).unwrap();
-        let slices = read(dir.path(), 4).unwrap();
+        let slices = read_rows(dir.path(), 4).unwrap();
         let ratios = slices.log_ratios(&[1], &[0]);
         let logs: Vec<(u32, f64)> = ratios.iter().map(|ratio| (ratio.round, ratio.log)).collect();
         let near = |log: f64, ratio: f64| (log - ratio.ln()).abs() < 1e-9;
@@ -311,11 +338,11 @@ mod tests {
     fn a_strange_row_is_refused_by_line_and_column() {
         let dir = tempfile::tempdir().unwrap();
         append(dir.path(), &[row(0, 3, 0, 100)]).unwrap();
-        let error = read(dir.path(), 3).unwrap_err().to_string();
+        let error = read_rows(dir.path(), 3).unwrap_err().to_string();
         assert!(error.contains("line 2, column case: the plan has no case 3"), "{error}");
         append(dir.path(), &[row(0, 2, 0, 100)]).unwrap();
         std::fs::write(dir.path().join(SLICES), "nothing\n").unwrap();
-        assert!(read(dir.path(), 4).is_err());
+        assert!(read_rows(dir.path(), 4).is_err());
     }
 
     #[test]
@@ -332,6 +359,21 @@ mod tests {
         assert!((ratio - 1.5f64.ln()).abs() < 1e-12, "drift cancels and one odd pass does nothing: {ratio}");
         assert_eq!(slices.log_ratios(&[1], &[3]), [], "never side by side");
         assert_eq!(slices.log_ratios(&[9], &[0]), []);
+        slices.saw(
+            &[pass(0, 1, 300), pass(1, 1, 900).map(|row| SliceRow { length_ns: 500_000, ..row })].concat(),
+        );
+        let log = |slices: &Slices| slices.log_ratios(&[1], &[0, 2])[0].log;
+        assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "shorter slices are on trial");
+        let tried = |slice_ns, high| LengthTried { slice_ns, low: 1.0, high, scatter: 1.0 };
+        let pilot = |high| Pilot {
+            slice_ns: 1,
+            rounds: 1,
+            lengths: vec![tried(500_000, high), tried(1_000_000, 1.0)],
+        };
+        slices.use_lengths(&pilot(1.01));
+        assert!(log(&slices) > 1.6f64.ln(), "both are used");
+        slices.use_lengths(&pilot(1.05));
+        assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "found to differ");
         let idle = SliceRow { messages: 0, ..row(0, 1, 0, 1) };
         assert_eq!(idle.cost(), None);
     }

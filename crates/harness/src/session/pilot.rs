@@ -2,7 +2,7 @@
 //!
 //! Shorter slices are more of them in a second, and each scatters hardly more than a longer one; but what starting costs
 //! is a larger part of a shorter one. So the length is the one that scatters least for a second of wall time, among those
-//! whose ratios are equivalent to those of the longest. Only the longest slices of these rounds are kept.
+//! whose ratios are equivalent to those of the longest. Slices of lengths that are not are kept and not used.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -54,14 +54,11 @@ impl Trial {
         self.chosen.map_or_else(|| self.lengths.clone(), |length| vec![length])
     }
 
-    /// Takes in a round of several lengths, of which these rivals are the control, by place in the block; keeps the
-    /// longest slices.
-    pub fn saw(&mut self, slices: &mut Vec<Slice>, controls: &[u32], took: Duration) {
+    /// Takes in a round of several lengths, of which these rivals are the control, by place in the block.
+    pub fn saw(&mut self, slices: &[Slice], controls: &[u32], took: Duration) {
         self.rounds += 1;
         self.spent += took;
         self.rivals.extend(seen(slices, controls, &self.lengths));
-        let longest = self.longest();
-        slices.retain(|slice| slice.length_ns == longest);
     }
 
     fn longest(&self) -> u64 {
@@ -199,9 +196,7 @@ mod tests {
         let mut trial = Trial::new(Duration::from_secs(60), false, None);
         loop {
             assert_eq!(trial.next(), LENGTHS_NS);
-            let mut slices = round(&mut random, start_ns);
-            trial.saw(&mut slices, &[0, 1], Duration::from_millis(200));
-            assert!(slices.len() == 8 * 6 && slices.iter().all(|slice| slice.length_ns == 1_000_000));
+            trial.saw(&round(&mut random, start_ns), &[0, 1], Duration::from_millis(200));
             if let Some(pilot) = trial.look() {
                 assert_eq!(trial.next(), [pilot.slice_ns]);
                 return pilot;
@@ -230,7 +225,7 @@ mod tests {
         let mut rounds = 0;
         let pilot = loop {
             rounds += 1;
-            trial.saw(&mut Vec::new(), &[0], Duration::from_millis(200));
+            trial.saw(&[], &[0], Duration::from_millis(200));
             if let Some(pilot) = trial.look() {
                 break pilot;
             }

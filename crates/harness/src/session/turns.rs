@@ -9,7 +9,7 @@ use std::time::Instant;
 use syscost_core::decide::{Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
-use syscost_experiment::run::{RoundRatio, RoundSpan, SliceRow, Warning};
+use syscost_experiment::run::{RoundRatio, SliceRow, Warning};
 use syscost_host::noise::Noise;
 use syscost_measure::probe::{self, Slice};
 use syscost_sys::signals;
@@ -39,7 +39,7 @@ impl Session<'_> {
         let terms = RoundOptions { tsc_hz: self.tsc_hz, ..options };
         let before = (Instant::now(), Noise::now());
         match worker::block_round(&self.plan.cases[players[0]], &task, &terms, &mut self.paths) {
-            Ok(mut played) => {
+            Ok(played) => {
                 let noise = Noise::now().since(&before.1);
                 let span = played.span();
                 if lengths.len() > 1 {
@@ -47,10 +47,9 @@ impl Session<'_> {
                         |(_, case): &(usize, &usize)| block.cases[..block.controls].contains(case);
                     let controls =
                         players.iter().enumerate().filter(of_control).map(|(place, _)| place as u32);
-                    self.trial.saw(&mut played.slices, &controls.collect::<Vec<_>>(), before.0.elapsed());
+                    self.trial.saw(&played.slices, &controls.collect::<Vec<_>>(), before.0.elapsed());
                 }
-                // What lengths were tried with is not timed.
-                self.account(RoundSpan { timed_ns: played.span().timed_ns, ..span });
+                self.account(span);
                 self.note_quota(&noise, players[0]);
                 self.keep_turns(block, round, &players, played, &marks(&noise), windows)
             }
@@ -78,6 +77,7 @@ impl Session<'_> {
             case: players[slice.rival as usize],
             pass: slice.pass,
             position: slice.position,
+            length_ns: slice.length_ns,
             start_ns: self.calendar.since_start(slice.start_ns),
             wall_ns: slice.wall_ns,
             messages: slice.messages,
@@ -134,6 +134,7 @@ impl Session<'_> {
     /// Looks at the comparisons so far: rivals whose every comparison is settled give their time to the others.
     pub(super) fn race(&mut self) {
         if let Some(settled) = self.trial.look() {
+            self.run.slices.use_lengths(&settled);
             self.run.record.pilot = Some(settled);
         }
         let blocks: Vec<RivalBlock> =

@@ -346,6 +346,7 @@ mod tests {
             case,
             pass: 0,
             position: 0,
+            length_ns: 1_000_000,
             start_ns: 0,
             wall_ns: 1,
             messages: 1,
