@@ -16,7 +16,7 @@ const MOST_RIVALS: usize = 6;
 /// Each rival's first, untimed turn in a fresh pair of workers.
 const WARMUP_NS: u64 = 2_000_000;
 /// How long the slices of a round take together, about: long beside starting a pair of workers.
-const SLICES_NS: u64 = 80_000_000;
+const SLICES_NS: u64 = 100_000_000;
 /// Between two turns: closing one and starting the next.
 const BETWEEN_NS: u64 = 60_000;
 
