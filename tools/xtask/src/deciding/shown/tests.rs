@@ -46,6 +46,7 @@ fn identical_rivals_that_differ_are_false_and_counted_by_run() {
     rows.iter_mut().for_each(|row| row.scope = StudyScope::Point);
     let asked = "Identical rivals, at least 200";
     assert!(line(&text(&rows), asked).contains("| 0 of 300 (0.0 %) | met |"));
+    rows.push(StudyRow { rounds: 0, ..rows[0].clone() });
     rows[7].verdict = Faster;
     rows[8].verdict = Slower;
     rows[9].verdict = Undecided;
