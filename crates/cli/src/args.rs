@@ -21,7 +21,7 @@ pub struct Cli {
 // Lines of at most 80 columns: they are printed as they stand.
 const EXAMPLES: &str = "\
 Examples:
-  syscost run                 the data-movement study, under five minutes
+  syscost run                 the data-movement study, a minute
   syscost run --quick         a coarse look at it, under half a minute
   syscost run --mechanism send,zero-copy --size 4K,64K --threads 1
                               only what you name; the rest keeps its defaults
