@@ -10,7 +10,8 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
-    Audit, CpuTimes, Failure, KernelThreadTimes, MissingQuantities, Record, Run, SCHEMA, State, Tool, Warning,
+    Audit, CpuTimes, Failure, KernelThreadTimes, LengthTried, MissingQuantities, Pilot, Record, Run, SCHEMA,
+    State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::{Fact, Unavailable};
@@ -323,6 +324,6 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         }],
         failures: vec![Failure { case: 3, round: 2, message: "the receiver closed early".into() }],
         predictions: Vec::new(),
-        pilot: None,
+        pilot: Some(Pilot { slice_ns: 250_000, rounds: 1, lengths: vec![LengthTried::default()] }),
     }
 }

@@ -3,8 +3,8 @@
 use syscost_core::axis::Axis;
 use syscost_core::sample::{Metric, Quantity};
 use syscost_course::{cse221, pa02};
-use syscost_experiment::run::histograms;
 use syscost_experiment::run::rows::{CsvColumn, FIXED};
+use syscost_experiment::run::{histograms, slices};
 use syscost_measure::probe::{self, Probe};
 use syscost_report::{comparisons, csv};
 
@@ -12,6 +12,7 @@ use syscost_report::{comparisons, csv};
 pub fn of(name: &str) -> Option<String> {
     Some(match name {
         "samples columns" => columns(FIXED),
+        "slices columns" => columns(slices::COLUMNS),
         "histograms columns" => columns(histograms::COLUMNS),
         "results columns before" => columns(csv::BEFORE),
         "results columns after" => columns(csv::AFTER),

@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn what_is_planted_is_in_the_environment() {
         let of = |name| defined().studies.iter().find(|study| study.name == name).unwrap().environment();
-        let planted = "msg_zerocopy=send+10,pack_send=send+3,send_fields=send+0,sendmsg=send+5";
+        let planted = "msg_zerocopy=send+15,pack_send=send+5,send_fields=send+0,sendmsg=send+8";
         assert_eq!(of("planted").get(VARIABLE).map(String::as_str), Some(planted));
         assert!(of("default").is_empty());
     }

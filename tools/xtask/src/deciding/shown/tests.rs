@@ -65,14 +65,14 @@ fn identical_rivals_that_differ_are_false_and_counted_by_run() {
 #[test]
 fn what_was_planted_is_found_where_it_is_called_slower_and_the_truth_is_covered() {
     let planted = |n, verdict, truth| StudyRow {
-        planted_percent: Some(5.0),
+        planted_percent: Some(8.0),
         truth: Some(truth),
         ..row("planted", 1, "sendmsg", n, verdict)
     };
     let mut rows: Vec<StudyRow> = (0..9).map(|n| planted(n, Slower, 1.03)).collect();
     rows.push(planted(9, Faster, 1.25));
     let page = text(&rows);
-    let asked = "Planted 5 % is found at 90 % of sizes";
+    let asked = "Planted about 5 % is found at 90 % of sizes";
     assert!(line(&page, asked).contains("| 9 of 10 (90.0 %) | met |"), "{page}");
     assert!(line(&page, "The truth").contains("| 9 of 10 (90.0 %) | **not met** |"), "{page}");
     let said = line(&page, "5 % | size over threads");
