@@ -34,6 +34,7 @@ impl Seen {
 /// Several files in one text: what follows such a line is the next one.
 const SAMPLES_FOLLOW: &[u8] = b"--- samples.csv\n";
 const HISTOGRAMS_FOLLOW: &[u8] = b"--- histograms.csv\n";
+const SLICES_FOLLOW: &[u8] = b"--- slices.csv\n";
 
 /// What is before the line, and what is behind it where it is there.
 fn cut<'a>(bytes: &'a [u8], line: &[u8]) -> (&'a [u8], Option<&'a [u8]>) {

@@ -73,10 +73,9 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         "Rounds",
         INDENT,
         &format!(
-            "{} to {} visits of each case, until the {} % interval of its median is within {} %; a round of \
-             all cases takes about {}",
-            spec.min_rounds,
-            spec.max_rounds,
+            "{} of each case, until comparisons are settled and the {} % interval of its median is within {} %; a \
+             round of all cases takes about {}",
+            spec.rounds_text(),
             syscost_core::units::significant(spec.confidence * 100.0),
             syscost_core::units::significant(spec.precision * 100.0),
             format_duration(estimate.round),

@@ -120,6 +120,14 @@ impl<'a> RoundSchedule<'a> {
                 self.measured(case.index, round, &samples);
             }
         }
+        // Rounds of a block have slices always, and windows in some.
+        for case in &self.plan.cases {
+            for round in run.slices.rounds_of(case.index) {
+                if !self.has_round(case.index, round) {
+                    self.took_turn(case.index, round);
+                }
+            }
+        }
         self.plan.given_up().into_iter().for_each(|case| self.give_up(case));
         self
     }

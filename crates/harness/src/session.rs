@@ -11,7 +11,7 @@ use super::{Event, PATIENCE, forecast};
 use crate::worker::path::{Paths, another_host};
 use crate::worker::{self, RoundError, RoundOptions, RoundResult};
 use anyhow::Result;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use syscost_core::sample::{COUNTING, Sample};
 use syscost_experiment::plan::{Case, Plan, Skip};
@@ -61,8 +61,8 @@ pub struct Session<'a> {
     stages: Vec<usize>,
     /// Cases whose prediction was asked for, whatever the answer.
     forecast: BTreeSet<usize>,
-    /// Blocks whose rivals could not share a pair of workers, by id.
-    apart: BTreeSet<usize>,
+    /// By block: the rivals that could not share a pair of workers.
+    apart: BTreeMap<usize, Vec<usize>>,
     /// Looks at the comparisons so far.
     looks: u32,
     trial: pilot::Trial,
@@ -100,7 +100,7 @@ impl<'a> Session<'a> {
             end,
             visits: 0,
             forecast: BTreeSet::new(),
-            apart: BTreeSet::new(),
+            apart: BTreeMap::new(),
             looks: 0,
             trial,
         }

@@ -264,9 +264,16 @@ impl Lane {
     fn the_end_is_whole(&self, run: &Run) {
         for case in &run.record.plan.cases {
             let of_case = || run.samples.iter().filter(|s| s.case == case.index);
-            let rounds: BTreeSet<u32> = of_case().map(|s| s.round).collect();
-            // A round that the machine disturbed from beginning to end is made up for by another.
-            let used: BTreeSet<u32> = of_case().filter(|s| s.usable()).map(|s| s.round).collect();
+            let turns: BTreeSet<u32> = run.slices.rounds_of(case.index).collect();
+            let rounds: BTreeSet<u32> = of_case().map(|s| s.round).chain(turns.iter().copied()).collect();
+            // A round that the machine disturbed from beginning to end is made up for by another; one of rivals in turns
+            // may have no window.
+            let disturbed: BTreeSet<u32> = of_case().filter(|s| !s.usable()).map(|s| s.round).collect();
+            let used: BTreeSet<u32> = of_case()
+                .filter(|s| s.usable())
+                .map(|s| s.round)
+                .chain(turns.difference(&disturbed).copied())
+                .collect();
             let no_more = used.len() <= ROUNDS && rounds.len() <= 2 * ROUNDS;
             assert!(no_more, "case {} was measured again: {rounds:?}, used {used:?}", case.index);
             let failed = run.record.failures.iter().any(|failure| failure.case == case.index);
@@ -275,7 +282,15 @@ impl Lane {
             let complete = enough || failed || given_up || run.record.state != State::Complete;
             assert!(complete, "case {} has {rounds:?}, used {used:?}", case.index);
         }
-        let own = ["histograms.csv", "report.html", "results.csv", "run.json", "samples.csv"];
+        let own = [
+            "comparisons.csv",
+            "histograms.csv",
+            "report.html",
+            "results.csv",
+            "run.json",
+            "samples.csv",
+            "slices.csv",
+        ];
         let is_decoy = |name: &String| self.decoys.contains(&self.out().join(name));
         for name in left::names(&self.out()).iter().filter(|name| !is_decoy(name)) {
             assert!(own.contains(&name.as_str()), "{name} stays in the run's directory");

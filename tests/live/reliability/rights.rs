@@ -116,7 +116,7 @@ fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
     assert_eq!(output.status.code(), Some(2), "{}", common::said(&output));
     let said = common::said(&output);
     assert!(said.contains("moved away") && said.contains("--resume"), "{said}");
-    for file in ["run.json", "samples.csv", "histograms.csv"] {
+    for file in ["run.json", "samples.csv", "slices.csv", "histograms.csv"] {
         assert!(!victim.join(file).exists(), "{file} went to where the name leads now");
     }
 }

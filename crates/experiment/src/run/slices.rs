@@ -104,7 +104,7 @@ impl SliceRow {
 
     /// CPU time of both sides per message; `None`: nothing was sent.
     pub fn cost(&self) -> Option<f64> {
-        let spent = (self.sender_cpu_ns + self.receiver_cpu_ns) as f64;
+        let spent = self.sender_cpu_ns as f64 + self.receiver_cpu_ns as f64;
         (self.messages > 0 && spent > 0.0).then(|| spent / self.messages as f64)
     }
 }
@@ -160,6 +160,11 @@ impl Slices {
 
     pub fn iter(&self) -> impl Iterator<Item = &SliceRow> {
         self.rounds.values().flatten()
+    }
+
+    /// The rounds in which a case had a turn.
+    pub fn rounds_of(&self, case: usize) -> impl Iterator<Item = u32> {
+        self.of_case.get(&case).into_iter().flatten().map(|(_, round)| *round)
     }
 
     /// What is known of lengths; until it is, only the longest slices of a round are used.

@@ -139,6 +139,14 @@ impl Spec {
         Err(SpecError::Value(format!("there is no experiment {name:?}: {}", suggest(name, &names, &[]))))
     }
 
+    /// How many rounds a case gets: `8 to 24 rounds`; `at least 8 rounds` where only time ends them.
+    pub fn rounds_text(&self) -> String {
+        if self.max_rounds >= MAX_ROUNDS {
+            return format!("at least {} rounds", self.min_rounds);
+        }
+        format!("{} to {} rounds", self.min_rounds, self.max_rounds)
+    }
+
     /// Axes not named take their quick values, and the run its quick time limit and timing.
     pub fn set_quick(&mut self) {
         self.quick = true;

@@ -19,9 +19,11 @@ impl Session<'_> {
     /// since it takes no turns, or could not take them now.
     pub(super) fn take_turns(&mut self, block: &RivalBlock, round: u32) -> Result<Option<bool>> {
         let mut players = self.schedule.players(block);
-        if players.is_empty() || self.apart.contains(&block.id()) {
+        // Without a rival that was given up since, the others may be able to.
+        if players.is_empty() || self.apart.get(&block.id()) == Some(&players) {
             return Ok(None);
         }
+        let asked = players.clone();
         // Twins are not always twins: what a place in memory or among connections costs goes round.
         let seed =
             Random::new(self.spec.seed ^ Random::new(u64::from(round) << 32 | block.id() as u64).next_u64())
@@ -55,7 +57,7 @@ impl Session<'_> {
             }
             Err(RoundError::Interrupted) => Ok(Some(false)),
             Err(error) => {
-                self.play_apart(block, &error.to_string());
+                self.play_apart(block, asked, &error.to_string());
                 Ok(None)
             }
         }
@@ -118,11 +120,19 @@ impl Session<'_> {
     }
 
     /// What keeps a block from being played in turns shows in its cases too, or is memory or limits that each alone keeps.
-    fn play_apart(&mut self, block: &RivalBlock, why: &str) {
-        self.apart.insert(block.id());
+    fn play_apart(&mut self, block: &RivalBlock, players: Vec<usize>, why: &str) {
+        self.apart.insert(block.id(), players);
+        let observed = format!("rivals could not take turns in one pair of processes: {why}");
+        let warnings = &mut self.run.record.warnings;
+        if let Some(said) = warnings.iter_mut().find(|warning| warning.observed == observed) {
+            said.cases.extend(
+                block.cases.iter().filter(|case| !said.cases.contains(case)).copied().collect::<Vec<_>>(),
+            );
+            return;
+        }
         self.warn(Warning {
             id: "rivals_apart".into(),
-            observed: format!("rivals could not take turns in one pair of processes: {why}"),
+            observed,
             consequence:
                 "they are measured one after the other: differences of a few per cent stay undecided longer"
                     .into(),

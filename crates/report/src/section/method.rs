@@ -32,8 +32,8 @@ fn replication(m: &Material) -> String {
     let duration = |ns| units::format_duration(Duration::from_nanos(ns));
     format!(
         "Rounds are the independent replicates: each starts fresh processes, warms up for {} and takes {} of {}{}. \
-         A case gets {} to {} until its interval is as narrow as asked; batches inside one process are \
-         not counted as independent.",
+         A case gets {} until its comparisons are settled and its interval is as narrow as asked; batches inside one \
+         process are not counted as independent.",
         duration(spec.timing.warmup_ns),
         plural(spec.timing.windows as usize, "sample"),
         duration(spec.timing.window_ns),
@@ -42,8 +42,7 @@ fn replication(m: &Material) -> String {
         } else {
             ""
         },
-        spec.min_rounds,
-        plural(spec.max_rounds as usize, "round")
+        spec.rounds_text()
     )
 }
 
@@ -54,11 +53,22 @@ fn longer(m: &Material, layout: &Layout) -> bool {
 }
 
 fn order(m: &Material) -> String {
-    format!(
-        "Rounds are interleaved over all cases in a random order with seed {}, so that drift of the machine does \
-         not look like a difference between cases.",
-        m.run.record.spec.seed
-    )
+    let record = &m.run.record;
+    let order = format!("Rounds go over all blocks in a random order with seed {}.", record.spec.seed);
+    if m.run.slices.is_empty() {
+        return order;
+    }
+    let turns = "Rivals of a point take turns in one pair of processes, in random order, the control twice, so that the \
+                 machine's drift meets all alike. CPU time is compared by these slices; throughput and sleeps come from a \
+                 window of each rival in every second round.";
+    let length = record.pilot.as_ref().map_or(String::new(), |pilot| {
+        let length = units::format_duration(Duration::from_nanos(pilot.slice_ns));
+        format!(
+            " Slices are {length} long, as the first {} found best.",
+            plural(pilot.rounds as usize, "round")
+        )
+    });
+    format!("{turns}{length} {order}")
 }
 
 fn estimates(m: &Material) -> String {

@@ -2,7 +2,8 @@
 //!
 //! `SYSCOST_PLANT=sendmsg=send+5` makes the rival `sendmsg` send like `send` and spin for 5 % of the CPU time that sending took
 //! its thread: calibrated in place, from the same clock, since a spin that is calibrated beforehand is too long when both
-//! CPUs run. Runs made so say it in a warning.
+//! CPUs run. Every other rival reads the clocks as well and spins for nothing: only what is planted tells them apart. Runs made
+//! so say it in a warning.
 
 use crate::mechanism::{Sender, Tally};
 use std::env;
@@ -19,9 +20,10 @@ pub struct Planted {
     pub share: f64,
 }
 
-/// What is planted for this mechanism in this process.
+/// What is planted for this mechanism in this process, where anything is for any.
 pub fn find(mechanism: &str) -> Option<Planted> {
-    parse(&env::var(VARIABLE).ok()?, mechanism)
+    let all = env::var(VARIABLE).ok()?;
+    Some(parse(&all, mechanism).unwrap_or(Planted { mechanism: mechanism.into(), share: 0.0 }))
 }
 
 fn parse(all: &str, mechanism: &str) -> Option<Planted> {
@@ -42,7 +44,6 @@ impl Spinning {
         Box::new(Spinning { sender, share })
     }
 
-    /// A rival that spins for nothing reads the clocks as well: only what is planted tells it apart.
     fn spin(&mut self, work: impl FnOnce(&mut dyn Sender) -> io::Result<()>) -> io::Result<()> {
         let began = clock::thread_cpu_ns();
         work(&mut *self.sender)?;
