@@ -27,7 +27,8 @@ pub fn find(mechanism: &str) -> Option<Planted> {
 }
 
 fn parse(all: &str, mechanism: &str) -> Option<Planted> {
-    let (_, planted) = all.split(',').filter_map(|one| one.split_once('=')).find(|(rival, _)| *rival == mechanism)?;
+    let (_, planted) =
+        all.split(',').filter_map(|one| one.split_once('=')).find(|(rival, _)| *rival == mechanism)?;
     let (mechanism, percent) = planted.split_once('+')?;
     let percent: f64 = percent.parse().ok()?;
     Some(Planted { mechanism: mechanism.into(), share: percent / 100.0 })

@@ -108,7 +108,11 @@ struct SourceCounts {
 
 impl SourceCounts {
     fn of(source: &dyn Source) -> SourceCounts {
-        SourceCounts { bytes: source.bytes(), calls: source.system_calls(), uncopied: source.uncopied_bytes() }
+        SourceCounts {
+            bytes: source.bytes(),
+            calls: source.system_calls(),
+            uncopied: source.uncopied_bytes(),
+        }
     }
 }
 
@@ -116,7 +120,14 @@ impl Arriving {
     /// The first piece has arrived, after so much of other turns.
     fn begin(source: &dyn Source, before: SourceCounts, closed_cpu_ns: u64, meter: &mut Meter) -> Arriving {
         let (from, after) = (meter.stamp(), SourceCounts::of(source));
-        Arriving { to_ns: from.ns(), from, closed_cpu_ns, before, first_bytes: after.bytes - before.bytes, after }
+        Arriving {
+            to_ns: from.ns(),
+            from,
+            closed_cpu_ns,
+            before,
+            first_bytes: after.bytes - before.bytes,
+            after,
+        }
     }
 
     fn piece(&mut self, source: &dyn Source) {
@@ -254,8 +265,11 @@ impl ReceivingSide<'_> {
             Some(std::thread::current());
         let mut spent = vec![0u64; self.arrivals.len()];
         while let Some(LeaderQuestion { rival, next, bytes }) = LeaderQuestion::hear(line, count)? {
-            let own = self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
-            own.iter().zip(bytes).for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
+            let own =
+                self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
+            own.iter()
+                .zip(bytes)
+                .for_each(|(arrivals, bytes)| arrivals.wanted.store(bytes, Ordering::SeqCst));
             wait(own)?;
             let mut now = 0;
             for arrivals in own {
@@ -275,7 +289,10 @@ impl ReceivingSide<'_> {
 /// Until all of a rival's bytes are there.
 fn wait(own: &[RivalArrivals]) -> Result<()> {
     while !own.iter().all(RivalArrivals::all_there) {
-        ensure!(!own.iter().any(|a| a.ended.load(Ordering::SeqCst)), "a stream ended before its slice was there");
+        ensure!(
+            !own.iter().any(|a| a.ended.load(Ordering::SeqCst)),
+            "a stream ended before its slice was there"
+        );
         std::thread::park_timeout(LOOK);
     }
     Ok(())
