@@ -108,7 +108,7 @@ impl Pump {
         Ok(timed)
     }
 
-    /// Sends until the deadline has passed, looking at the clock about every [`CHUNK_NS`].
+    /// Sends until the deadline has passed, looking at the clock about every tenth of a millisecond.
     pub fn until(&mut self, deadline: u64) -> Result<()> {
         let mut now = clock::monotonic_ns();
         while now < deadline {
