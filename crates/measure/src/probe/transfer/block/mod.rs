@@ -80,6 +80,23 @@ fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
     turns
 }
 
+/// Where every wake-up waits for a busy CPU, turns take many times their length: then a round has fewer passes.
+fn most_ns(turns: &[Turn]) -> u64 {
+    const LEAST_NS: u64 = 400_000_000;
+    (2 * turns.iter().map(|turn| turn.slice_ns).sum::<u64>()).max(LEAST_NS)
+}
+
+/// Is it the last turn of a timed pass?
+fn ends_a_pass(turns: &[Turn], at: usize) -> bool {
+    turns[at].phase == Phase::Slices && turns.get(at + 1).is_none_or(|turn| turn.position == 0)
+}
+
+/// The phase of the turn that follows; `enough`: no more slices.
+fn next(turns: &[Turn], at: usize, enough: bool) -> Phase {
+    let mut left = turns[at + 1..].iter().map(|turn| turn.phase);
+    left.find(|phase| !enough || *phase != Phase::Slices).unwrap_or(Phase::WindDown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +126,10 @@ mod tests {
         assert_eq!(slices.iter().filter(|turn| turn.slice_ns == 1).count(), 100, "lengths take turns");
         let first_of = |rival| slices.iter().filter(|t| t.rival == rival && t.position == 0).count();
         assert!((0..5).all(|rival| (2..=16).contains(&first_of(rival))), "nobody is always first");
+        let ends: Vec<usize> = (0..all.len()).filter(|at| ends_a_pass(&all, *at)).collect();
+        assert_eq!((ends.len(), ends[0], ends[39]), (40, 9, 204), "the warm-up is none");
+        assert_eq!([next(&all, 9, false), next(&all, 9, true)], [Phase::Slices, Phase::Windows]);
+        assert_eq!(next(&all, all.len() - 1, true), Phase::WindDown);
         assert!(!turns(&block, timing(0)).iter().any(|turn| turn.phase == Phase::Windows));
     }
 }

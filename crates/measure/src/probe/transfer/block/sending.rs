@@ -40,6 +40,8 @@ struct Step<'a> {
     deadline_ns: AtomicU64,
     /// An error of one thread ends all at their next meeting.
     failed: AtomicBool,
+    /// Slices take too long here: the rest of them is left out.
+    enough: AtomicBool,
     shares: Vec<Mutex<Share>>,
     /// The leader's line.
     line: TcpStream,
@@ -80,6 +82,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         gate: Barrier::new(count),
         deadline_ns: AtomicU64::new(0),
         failed: AtomicBool::new(false),
+        enough: AtomicBool::new(false),
         shares: (0..count).map(|_| Mutex::default()).collect(),
         line,
     };
@@ -156,6 +159,7 @@ impl<'a> Thread<'a> {
                 trouble.get_or_insert(error);
             }
         };
+        let began_ns = clock::monotonic_ns();
         for (at, turn) in step.turns.iter().enumerate() {
             if self.number == 0 {
                 step.deadline_ns.store(clock::monotonic_ns() + turn.slice_ns, Ordering::SeqCst);
@@ -164,10 +168,17 @@ impl<'a> Thread<'a> {
             if step.failed.load(Ordering::SeqCst) {
                 break;
             }
+            // Behind the gate, where the leader has said so to all.
+            if turn.phase == Phase::Slices && step.enough.load(Ordering::SeqCst) {
+                continue;
+            }
             note(self.take(turn));
             step.gate.wait();
             if self.number == 0 && !step.failed.load(Ordering::SeqCst) {
-                let next = step.turns.get(at + 1).map_or(Phase::WindDown, |turn| turn.phase);
+                // All others wait at the gate: they see it in their next turn.
+                let over = clock::monotonic_ns() - began_ns > super::most_ns(&step.turns);
+                step.enough.fetch_or(over && super::ends_a_pass(&step.turns, at), Ordering::SeqCst);
+                let next = super::next(&step.turns, at, step.enough.load(Ordering::SeqCst));
                 note(self.close(turn, next));
             }
         }
