@@ -11,7 +11,7 @@ use syscost_core::stats::random::Random;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{
     Audit, CpuTimes, Failure, KernelThreadTimes, LengthTried, MissingQuantities, Pilot, Record, Run, SCHEMA,
-    State, Tool, Warning,
+    Slices, State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
 use syscost_host::{Fact, Unavailable};
@@ -121,7 +121,10 @@ pub fn run(shape: &Shape) -> Run {
             }
         }
     }
-    Run { record: record(shape, plan), samples: samples.into(), slices: Default::default() }
+    let record = record(shape, plan);
+    let mut slices = Slices::default();
+    record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
+    Run { record, samples: samples.into(), slices }
 }
 
 fn plan(shape: &Shape) -> Plan {

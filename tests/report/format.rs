@@ -8,6 +8,9 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("FORMAT.md")
 }
 
+/// Keys of objects whose own keys are data: axis ids, names that the kernel reported, threads of the kernel.
+const DATA: [&str; 4] = ["axes", "point", "settings", "spent_ns"];
+
 /// Every key that run.json can have is documented: the record of a run is walked, values aside.
 #[test]
 fn every_key_of_the_record_is_documented() {
@@ -15,8 +18,8 @@ fn every_key_of_the_record_is_documented() {
     let record = serde_json::to_value(crate::common::small_run().record).unwrap();
     let mut keys = BTreeSet::new();
     walk(&record, &mut keys);
-    // Under these the keys are data: axis ids and names that the kernel reported.
-    for data in ["axes", "point", "settings"] {
+    // Under these the keys are data.
+    for data in DATA {
         assert!(keys.contains(data));
     }
     for key in keys {
@@ -29,7 +32,7 @@ fn walk(value: &serde_json::Value, keys: &mut BTreeSet<String>) {
         serde_json::Value::Object(map) => {
             for (key, value) in map {
                 keys.insert(key.clone());
-                if !["axes", "point", "settings"].contains(&key.as_str()) {
+                if !DATA.contains(&key.as_str()) {
                     walk(value, keys);
                 }
             }

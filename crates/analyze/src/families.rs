@@ -12,17 +12,23 @@ use syscost_core::axis::Value;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::{self, Probe};
 
-/// In the order of the report.
-pub fn families<'a>(run: &Run, analysis: &'a Analysis) -> Vec<Family<'a>> {
-    let studies = analysis.studies.iter().chain(&analysis.latency.studies);
-    let mut all: Vec<Family> = studies.map(|s| Family::known(&s.comparisons.axis, &s.comparisons)).collect();
+/// Shows each, in the order of the report; one at a time, since those of a large run do not fit into memory together.
+pub fn each_family<E>(
+    run: &Run,
+    analysis: &Analysis,
+    mut show: impl FnMut(&Family<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for study in analysis.studies.iter().chain(&analysis.latency.studies) {
+        show(&Family::known(&study.comparisons.axis, &study.comparisons))?;
+    }
     if analysis.ways_vary {
-        all.extend(analysis.ways.iter().map(|study| Family::known("ways", &study.comparisons)));
+        analysis.ways.iter().try_for_each(|study| show(&Family::known("ways", &study.comparisons)))?;
     }
     let evidence = analysis.evidence(run);
-    all.extend(finding::ALL.iter().filter(|f| f.asked(&evidence)).flat_map(|f| f.compared(&evidence)));
-    all.extend(of_rows(run, analysis).into_iter().map(Family::made));
-    all
+    for finding in finding::ALL.iter().filter(|f| f.asked(&evidence)) {
+        finding.compared(&evidence).iter().try_for_each(&mut show)?;
+    }
+    of_rows(run, analysis).into_iter().map(Family::made).try_for_each(|family| show(&family))
 }
 
 /// Rows of one operation that differ in one word: threads and processes, placements.

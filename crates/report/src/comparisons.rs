@@ -5,7 +5,7 @@ use std::io;
 use syscost_analyze::cells::metric;
 use syscost_analyze::compare::comparisons::{Pace, better_side};
 use syscost_analyze::compare::family::Family;
-use syscost_analyze::families::families;
+use syscost_analyze::families::each_family;
 use syscost_analyze::whole::Analysis;
 use syscost_core::axis::Point;
 use syscost_core::decide::{Decision, Verdict};
@@ -69,15 +69,16 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(COLUMNS.iter().map(|column| column.id))?;
-    for family in families(run, analysis) {
+    each_family(run, analysis, |family| {
         let pace = Pace::of(run, &family.pairs);
         for over in family.over_threads.iter() {
-            writer.write_record(row(run, &family, &over.pairs, ("over_threads", &over.decision), &pace))?;
+            writer.write_record(row(run, family, &over.pairs, ("over_threads", &over.decision), &pace))?;
         }
         for (place, pair) in family.pairs.iter().enumerate() {
-            writer.write_record(row(run, &family, &[place], ("point", &pair.decision), &pace))?;
+            writer.write_record(row(run, family, &[place], ("point", &pair.decision), &pace))?;
         }
-    }
+        io::Result::Ok(())
+    })?;
     writer.flush()
 }
 

@@ -55,11 +55,11 @@ const CAUTION: f64 = 0.5;
 /// No round counts for more than so many of the middle one: an error is an estimate too.
 const MOST_WEIGHT: f64 = 4.0;
 
-/// The weight of each round: the inverse of its variance by its own slices, or 1.
+/// The weight of each round: the inverse of its variance by its own slices; none where all weigh 1.
 fn weights(contrast: &Contrast) -> Vec<f64> {
     let known = contrast.errors.len() == contrast.logs.len() && contrast.errors.iter().all(|e| *e > 0.0);
     if !known {
-        return vec![1.0; contrast.logs.len()];
+        return Vec::new();
     }
     let all: Vec<f64> = contrast.errors.iter().map(|error| error.powi(-2)).collect();
     let most = MOST_WEIGHT * median(&all).unwrap_or(1.0);
@@ -86,7 +86,7 @@ fn weighted_means(contrasts: &[Contrast], caution: f64) -> Vec<RoundsEvidence> {
     let of = |((c, w), v): ((&Contrast, &Vec<f64>), Variance)| RoundsEvidence {
         rounds: c.logs.len() as u32,
         by_rounds: 1.0,
-        ..known(mean(&c.logs, w), v, w.iter().sum())
+        ..known(mean(&c.logs, w), v, if w.is_empty() { c.logs.len() as f64 } else { w.iter().sum() })
     };
     contrasts.iter().zip(&weighted).zip(moderated_all).map(of).collect()
 }
@@ -143,7 +143,7 @@ fn known(mean: f64, scatter: Variance, weight: f64) -> RoundsEvidence {
 
 fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {
     let middle = mean(values, weights);
-    let squares: f64 = values.iter().zip(weights).map(|(v, w)| w * (v - middle).powi(2)).sum();
+    let squares: f64 = weighted(values, weights).map(|(v, w)| w * (v - middle).powi(2)).sum();
     let freedom = values.len() as f64 - 1.0;
     if freedom > 0.0 {
         Variance { value: squares / freedom, freedom, pool }
@@ -153,6 +153,11 @@ fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {
 }
 
 fn mean(values: &[f64], weights: &[f64]) -> f64 {
-    let all: f64 = weights.iter().sum();
-    if all > 0.0 { values.iter().zip(weights).map(|(v, w)| w * v).sum::<f64>() / all } else { 0.0 }
+    let all: f64 = weighted(values, weights).map(|(_, w)| w).sum();
+    if all > 0.0 { weighted(values, weights).map(|(v, w)| w * v).sum::<f64>() / all } else { 0.0 }
+}
+
+/// Each value with its weight.
+fn weighted(values: &[f64], weights: &[f64]) -> impl Iterator<Item = (f64, f64)> {
+    values.iter().enumerate().map(|(i, v)| (*v, weights.get(i).copied().unwrap_or(1.0)))
 }

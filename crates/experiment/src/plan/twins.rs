@@ -10,6 +10,8 @@ use syscost_measure::probe;
 
 /// Twins of a probe whose cases take no turns.
 const MOST_APART: usize = 4;
+/// Twins of one whose cases do: of a plan of thousands of blocks these say enough.
+const MOST_IN_TURNS: usize = 500;
 
 /// Indices of the cases to repeat, in plan order.
 pub fn choose(cases: &[Case]) -> Vec<usize> {
@@ -27,12 +29,16 @@ pub fn choose(cases: &[Case]) -> Vec<usize> {
             found.sort_unstable();
             found
         };
-        let apart = controls(false);
-        let last = apart.len().saturating_sub(1);
-        let spread = (0..MOST_APART).filter_map(|n| apart.get(n * last / (MOST_APART - 1)));
-        chosen.extend(controls(true).iter().chain(spread));
+        chosen.extend(spread(&controls(true), MOST_IN_TURNS));
+        chosen.extend(spread(&controls(false), MOST_APART));
     }
     chosen.sort_unstable();
     chosen.dedup();
     chosen
+}
+
+/// So many of them at most, the first and the last included.
+fn spread(all: &[usize], most: usize) -> Vec<usize> {
+    let last = all.len().saturating_sub(1);
+    if all.len() <= most { all.to_vec() } else { (0..most).map(|n| all[n * last / (most - 1)]).collect() }
 }
