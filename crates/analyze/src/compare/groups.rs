@@ -92,8 +92,7 @@ fn grouped(
 /// The point without what is chosen; `None` where nothing is, or where the work is not done whole.
 fn given(probe_id: &str, point: &Point) -> Option<Point> {
     let probe: &dyn Probe = probe::find(probe_id)?;
-    let mut given = point.clone();
-    given.retain(|id| !probe.chosen(id));
+    let given = probe.coordinates(point, false);
     (given.len() < point.len() && probe.whole(point)).then_some(given)
 }
 

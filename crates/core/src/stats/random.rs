@@ -12,6 +12,11 @@ impl Random {
         Random(seed)
     }
 
+    /// The seed of one of many generators: each number has its own, which does not hang on how many were drawn before.
+    pub fn derived(seed: u64, number: u64) -> u64 {
+        Random::new(seed ^ Random::new(number).next_u64()).next_u64()
+    }
+
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -71,29 +71,30 @@ impl RivalBlock {
 impl Plan {
     /// Every case of the plan, in blocks; a case that is compared with none is one by itself.
     pub fn blocks(&self) -> Vec<RivalBlock> {
-        let mut groups: BTreeMap<(&Name, Point), Vec<&Case>> = BTreeMap::new();
-        let mut order: Vec<(&Name, Point)> = Vec::new();
-        for case in self.cases.iter().filter(|case| case.twin_of.is_none()) {
-            let key = (&case.probe, given(case));
-            let group = groups.entry(key.clone()).or_default();
-            if group.is_empty() {
-                order.push(key);
-            }
-            group.push(case);
-        }
         let twins: BTreeMap<usize, usize> =
             self.cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
-        order.iter().flat_map(|key| blocks_of(&groups[key], &twins)).collect()
+        groups(&self.cases).iter().flat_map(|group| blocks_of(group, &twins)).collect()
     }
 }
 
-/// The point without what its user chooses.
-pub(super) fn given(case: &Case) -> Point {
-    let mut given = case.point.clone();
-    if let Some(probe) = probe::find(&case.probe) {
-        given.retain(|axis| !probe.chosen(axis));
+/// Cases of one probe that differ only in what their user chooses, in plan order. Twins stand in none.
+pub(super) fn groups(cases: &[Case]) -> Vec<Vec<&Case>> {
+    let mut places: BTreeMap<(&Name, Point), usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&Case>> = Vec::new();
+    for case in cases.iter().filter(|case| case.twin_of.is_none()) {
+        let given = probe::find(&case.probe)
+            .map_or_else(|| case.point.clone(), |probe| probe.coordinates(&case.point, false));
+        let place = *places.entry((&case.probe, given)).or_insert(groups.len());
+        groups.resize_with(groups.len().max(place + 1), Vec::new);
+        groups[place].push(case);
     }
-    given
+    groups
+}
+
+/// Can one pair of workers play all of a group?
+pub(super) fn takes_turns(group: &[&Case]) -> bool {
+    let can = |case: &&Case| probe::find(&case.probe).is_some_and(|p| p.takes_turns(&case.point));
+    group.len() > 1 && group.iter().all(can)
 }
 
 /// The case that its rivals are held against.
@@ -103,10 +104,9 @@ pub(super) fn control<'a>(group: &[&'a Case]) -> Option<&'a Case> {
 }
 
 fn blocks_of(group: &[&Case], twins: &BTreeMap<usize, usize>) -> Vec<RivalBlock> {
-    let takes_turns = |case: &Case| probe::find(&case.probe).is_some_and(|p| p.takes_turns(&case.point));
     let Some(control) = control(group) else { return Vec::new() };
     let with_twin = |case: &Case| [Some(case.index), twins.get(&case.index).copied()].into_iter().flatten();
-    if group.len() == 1 || !group.iter().all(|case| takes_turns(case)) {
+    if !takes_turns(group) {
         let others = group.iter().filter(|case| case.index != control.index);
         let cases: Vec<usize> =
             [&control].into_iter().chain(others).flat_map(|case| with_twin(case)).collect();
@@ -147,7 +147,8 @@ mod tests {
             assert!(block.in_turns && block.own == block.cases);
             assert_eq!(of(block.cases[0]).point.text_at("mechanism"), Some("send"));
             assert_eq!(of(block.cases[1]).twin_of, Some(block.cases[0]));
-            assert!(block.cases.iter().all(|case| given(of(*case)) == given(of(block.cases[0]))));
+            let given = |case: usize| probe::find("transfer").unwrap().coordinates(&of(case).point, false);
+            assert!(block.cases.iter().all(|case| given(*case) == given(block.cases[0])));
         }
         let mut all: Vec<usize> = blocks.iter().flat_map(|block| block.own.clone()).collect();
         all.sort_unstable();

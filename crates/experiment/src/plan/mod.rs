@@ -201,8 +201,7 @@ impl Plan {
     pub fn order(&self, seed: u64, round: u32, among: &[usize]) -> Vec<usize> {
         let mut order = among.to_vec();
         // The round picks a generator, not a position in one: a resumed run goes on in the same order.
-        let per_round = Random::new(seed ^ Random::new(u64::from(round)).next_u64()).next_u64();
-        Random::new(per_round).shuffle(&mut order);
+        Random::new(Random::derived(seed, u64::from(round))).shuffle(&mut order);
         order
     }
 

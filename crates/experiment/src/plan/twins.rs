@@ -3,9 +3,7 @@
 //! The control of every block whose rivals take turns. Of a probe whose cases do not, a few spread over the plan.
 
 use super::Case;
-use super::blocks::{control, given};
-use std::collections::BTreeMap;
-use syscost_core::axis::Point;
+use super::blocks::{control, groups, takes_turns};
 use syscost_measure::probe;
 
 /// Twins of a probe whose cases take no turns.
@@ -17,13 +15,12 @@ const MOST_IN_TURNS: usize = 500;
 pub fn choose(cases: &[Case]) -> Vec<usize> {
     let mut chosen = Vec::new();
     for of_probe in cases.chunk_by(|a, b| a.probe == b.probe) {
-        let Some(probe) = probe::find(&of_probe[0].probe).filter(|p| p.compared()) else { continue };
-        let mut groups: BTreeMap<Point, Vec<&Case>> = BTreeMap::new();
-        of_probe.iter().for_each(|case| groups.entry(given(case)).or_default().push(case));
-        let takes_turns =
-            |group: &Vec<&Case>| group.len() > 1 && group.iter().all(|c| probe.takes_turns(&c.point));
+        if !probe::find(&of_probe[0].probe).is_some_and(|p| p.compared()) {
+            continue;
+        }
+        let groups = groups(of_probe);
         let controls = |turns: bool| {
-            let groups = groups.values().filter(move |group| takes_turns(group) == turns);
+            let groups = groups.iter().filter(|group| takes_turns(group) == turns);
             let mut found: Vec<usize> =
                 groups.filter_map(|group| control(group)).map(|case| case.index).collect();
             found.sort_unstable();

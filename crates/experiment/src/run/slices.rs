@@ -14,6 +14,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use syscost_core::decide::Contrast;
 use syscost_core::stats;
+use syscost_measure::probe::Slice;
 
 pub const SLICES: &str = "slices.csv";
 
@@ -34,25 +35,19 @@ pub const COLUMNS: &[CsvColumn] = &[
     column("receiver_cpu_ns", "CPU time of the receiver's threads until all of it had arrived"),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceRow {
     pub block: usize,
     pub round: u32,
     pub case: usize,
-    pub pass: u32,
-    pub position: u32,
-    pub length_ns: u64,
-    pub start_ns: u64,
-    pub wall_ns: u64,
-    pub messages: u64,
-    pub sender_cpu_ns: u64,
-    pub receiver_cpu_ns: u64,
+    pub slice: Slice,
 }
 
 impl SliceRow {
     fn fields(&self) -> [u64; 11] {
-        let SliceRow { block, round, case, pass, position, length_ns, .. } = *self;
-        let SliceRow { start_ns, wall_ns, messages, sender_cpu_ns, receiver_cpu_ns, .. } = *self;
+        let SliceRow { block, round, case, slice } = *self;
+        let Slice { pass, position, length_ns, start_ns, wall_ns, messages, sender_cpu_ns, receiver_cpu_ns } =
+            slice;
         [
             block as u64,
             round.into(),
@@ -87,10 +82,7 @@ impl SliceRow {
             }
         }
         let (round, pass, position) = (small(1)?, small(3)?, small(4)?);
-        Ok(SliceRow {
-            block: n[0] as usize,
-            round,
-            case: n[2] as usize,
+        let slice = Slice {
             pass,
             position,
             length_ns: n[5],
@@ -99,13 +91,8 @@ impl SliceRow {
             messages: n[8],
             sender_cpu_ns: n[9],
             receiver_cpu_ns: n[10],
-        })
-    }
-
-    /// CPU time of both sides per message; `None`: nothing was sent.
-    pub fn cost(&self) -> Option<f64> {
-        let spent = self.sender_cpu_ns as f64 + self.receiver_cpu_ns as f64;
-        (self.messages > 0 && spent > 0.0).then(|| spent / self.messages as f64)
+        };
+        Ok(SliceRow { block: n[0] as usize, round, case: n[2] as usize, slice })
     }
 }
 
@@ -194,10 +181,10 @@ impl Slices {
 
     /// The cost of each case in each pass.
     fn by_pass(&self, rows: &[SliceRow]) -> Vec<Vec<(usize, f64)>> {
-        let longest_ns = rows.iter().map(|row| row.length_ns).max().unwrap_or(0);
+        let longest_ns = rows.iter().map(|row| row.slice.length_ns).max().unwrap_or(0);
         let mut passes: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
-        for row in rows.iter().filter(|row| self.is_usable(row.length_ns, longest_ns)) {
-            passes.entry(row.pass).or_default().extend(row.cost().map(|cost| (row.case, cost)));
+        for row in rows.iter().filter(|row| self.is_usable(row.slice.length_ns, longest_ns)) {
+            passes.entry(row.slice.pass).or_default().extend(row.slice.cost().map(|cost| (row.case, cost)));
         }
         passes.into_values().collect()
     }
@@ -299,10 +286,7 @@ mod tests {
     use std::io::Write;
 
     fn row(round: u32, case: usize, pass: u32, cost: u64) -> SliceRow {
-        SliceRow {
-            block: 1,
-            round,
-            case,
+        let slice = Slice {
             pass,
             position: 0,
             length_ns: 1_000_000,
@@ -311,7 +295,8 @@ mod tests {
             messages: 10,
             sender_cpu_ns: 4 * cost,
             receiver_cpu_ns: 6 * cost,
-        }
+        };
+        SliceRow { block: 1, round, case, slice }
     }
 
     #[test]
@@ -364,9 +349,8 @@ mod tests {
         assert!((ratio - 1.5f64.ln()).abs() < 1e-12, "drift cancels and one odd pass does nothing: {ratio}");
         assert_eq!(slices.log_ratios(&[1], &[3]), [], "never side by side");
         assert_eq!(slices.log_ratios(&[9], &[0]), []);
-        slices.saw(
-            &[pass(0, 1, 300), pass(1, 1, 900).map(|row| SliceRow { length_ns: 500_000, ..row })].concat(),
-        );
+        let shorter = |row: SliceRow| SliceRow { slice: Slice { length_ns: 500_000, ..row.slice }, ..row };
+        slices.saw(&[pass(0, 1, 300), pass(1, 1, 900).map(shorter)].concat());
         let log = |slices: &Slices| slices.log_ratios(&[1], &[0, 2])[0].log;
         assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "shorter slices are on trial");
         let tried = |slice_ns, high| LengthTried { slice_ns, low: 1.0, high, scatter: 1.0 };
@@ -379,7 +363,7 @@ mod tests {
         assert!(log(&slices) > 1.6f64.ln(), "both are used");
         slices.use_lengths(&pilot(1.05));
         assert!((log(&slices) - 1.5f64.ln()).abs() < 1e-12, "found to differ");
-        let idle = SliceRow { messages: 0, ..row(0, 1, 0, 1) };
+        let idle = Slice { messages: 0, ..row(0, 1, 0, 1).slice };
         assert_eq!(idle.cost(), None);
     }
 }

@@ -54,11 +54,11 @@ impl Trial {
         self.chosen.map_or_else(|| self.lengths.clone(), |length| vec![length])
     }
 
-    /// Takes in a round of several lengths, of which these rivals are the control, by place in the block.
-    pub fn saw(&mut self, slices: &[Slice], controls: &[u32], took: Duration) {
+    /// Takes in a round of several lengths. Rivals are known by their place in the block.
+    pub fn saw(&mut self, slices: &[(usize, Slice)], is_control: impl Fn(usize) -> bool, took: Duration) {
         self.rounds += 1;
         self.spent += took;
-        self.rivals.extend(seen(slices, controls, &self.lengths));
+        self.rivals.extend(seen(slices, is_control, &self.lengths));
     }
 
     fn longest(&self) -> u64 {
@@ -122,30 +122,24 @@ fn interval(values: &[f64]) -> (f64, f64) {
 }
 
 /// Of each rival that had slices of all lengths.
-fn seen(slices: &[Slice], controls: &[u32], lengths: &[u64]) -> Vec<RivalSeen> {
-    let mut passes: BTreeMap<u32, Vec<&Slice>> = BTreeMap::new();
-    slices.iter().for_each(|slice| passes.entry(slice.pass).or_default().push(slice));
-    let mut rivals: BTreeMap<u32, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
+fn seen(slices: &[(usize, Slice)], is_control: impl Fn(usize) -> bool, lengths: &[u64]) -> Vec<RivalSeen> {
+    let mut passes: BTreeMap<u32, Vec<&(usize, Slice)>> = BTreeMap::new();
+    slices.iter().for_each(|one| passes.entry(one.1.pass).or_default().push(one));
+    let mut rivals: BTreeMap<usize, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
     for pass in passes.values() {
-        let cost = |slice: &Slice| {
-            let spent = (slice.sender_cpu_ns + slice.receiver_cpu_ns) as f64;
-            (slice.messages > 0 && spent > 0.0).then(|| (spent / slice.messages as f64).ln())
-        };
-        let of_control = pass.iter().filter(|slice| controls.contains(&slice.rival)).filter_map(|s| cost(s));
-        let of_control: Vec<f64> = of_control.collect();
-        let (Some(first), Some(place)) =
-            (pass.first(), lengths.iter().position(|length| pass.iter().all(|s| s.length_ns == *length)))
-        else {
+        let cost = |slice: &Slice| slice.cost().map(f64::ln);
+        let (controls, others): (Vec<&(usize, Slice)>, Vec<&(usize, Slice)>) =
+            pass.iter().copied().partition(|(rival, _)| is_control(*rival));
+        let of_control: Vec<f64> = controls.iter().filter_map(|(_, slice)| cost(slice)).collect();
+        let of_length = |length: &u64| pass.iter().all(|(_, slice)| slice.length_ns == *length);
+        let Some(place) = lengths.iter().position(of_length).filter(|_| !of_control.is_empty()) else {
             continue;
         };
-        if of_control.is_empty() {
-            continue;
-        }
         let level = of_control.iter().sum::<f64>() / of_control.len() as f64;
-        let end = pass.iter().map(|slice| slice.start_ns + slice.wall_ns).max().unwrap_or(first.start_ns);
-        let start = pass.iter().map(|slice| slice.start_ns).min().unwrap_or(end);
-        for slice in pass.iter().filter(|slice| !controls.contains(&slice.rival)) {
-            let by_length = rivals.entry(slice.rival).or_insert_with(|| vec![Vec::new(); lengths.len()]);
+        let end = pass.iter().map(|(_, slice)| slice.start_ns + slice.wall_ns).max().unwrap_or(0);
+        let start = pass.iter().map(|(_, slice)| slice.start_ns).min().unwrap_or(end);
+        for (rival, slice) in others {
+            let by_length = rivals.entry(*rival).or_insert_with(|| vec![Vec::new(); lengths.len()]);
             by_length[place].extend(cost(slice).map(|log| (log - level, (end - start) as f64 / 1e9)));
         }
     }
@@ -165,38 +159,38 @@ mod tests {
     use syscost_core::stats::random::Random;
 
     /// A pilot round of a control, its twin and four rivals, where every slice costs this much more by its length.
-    fn round(random: &mut Random, start_ns: impl Fn(u32) -> f64) -> Vec<Slice> {
+    fn round(random: &mut Random, start_ns: impl Fn(usize) -> f64) -> Vec<(usize, Slice)> {
         let mut slices = Vec::new();
         let mut now = 0;
         for pass in 0..24u32 {
             let length_ns = LENGTHS_NS[pass as usize % LENGTHS_NS.len()];
-            for rival in 0..6u32 {
+            for rival in 0..6usize {
                 let noise = 1.0 + 0.1 * (random.unit() - 0.5);
                 let messages = length_ns / 1000;
                 let cost = (1000.0 * messages as f64 + start_ns(rival)) * noise;
-                slices.push(Slice {
-                    rival,
+                let slice = Slice {
                     pass,
-                    position: rival,
+                    position: rival as u32,
                     length_ns,
                     start_ns: now,
                     wall_ns: length_ns,
                     messages,
                     sender_cpu_ns: cost as u64,
                     receiver_cpu_ns: 0,
-                });
+                };
+                slices.push((rival, slice));
                 now += length_ns + 50_000;
             }
         }
         slices
     }
 
-    fn chosen(start_ns: impl Fn(u32) -> f64 + Copy) -> Pilot {
+    fn chosen(start_ns: impl Fn(usize) -> f64 + Copy) -> Pilot {
         let mut random = Random::new(5);
         let mut trial = Trial::new(Duration::from_secs(60), false, None);
         loop {
             assert_eq!(trial.next(), LENGTHS_NS);
-            trial.saw(&round(&mut random, start_ns), &[0, 1], Duration::from_millis(200));
+            trial.saw(&round(&mut random, start_ns), |rival| rival < 2, Duration::from_millis(200));
             if let Some(pilot) = trial.look() {
                 assert_eq!(trial.next(), [pilot.slice_ns]);
                 return pilot;
@@ -225,7 +219,7 @@ mod tests {
         let mut rounds = 0;
         let pilot = loop {
             rounds += 1;
-            trial.saw(&[], &[0], Duration::from_millis(200));
+            trial.saw(&[], |rival| rival == 0, Duration::from_millis(200));
             if let Some(pilot) = trial.look() {
                 break pilot;
             }

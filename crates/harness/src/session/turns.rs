@@ -25,9 +25,7 @@ impl Session<'_> {
         }
         let asked = players.clone();
         // Twins are not always twins: what a place in memory or among connections costs goes round.
-        let seed =
-            Random::new(self.spec.seed ^ Random::new(u64::from(round) << 32 | block.id() as u64).next_u64())
-                .next_u64();
+        let seed = Random::derived(self.spec.seed, u64::from(round) << 32 | block.id() as u64);
         Random::new(seed).shuffle(&mut players);
         for case in &players {
             self.forecast(*case)?;
@@ -45,11 +43,8 @@ impl Session<'_> {
                 let noise = Noise::now().since(&before.1);
                 let span = played.span();
                 if lengths.len() > 1 {
-                    let of_control =
-                        |(_, case): &(usize, &usize)| block.cases[..block.controls].contains(case);
-                    let controls =
-                        players.iter().enumerate().filter(of_control).map(|(place, _)| place as u32);
-                    self.trial.saw(&played.slices, &controls.collect::<Vec<_>>(), before.0.elapsed());
+                    let is_control = |rival: usize| block.cases[..block.controls].contains(&players[rival]);
+                    self.trial.saw(&played.slices, is_control, before.0.elapsed());
                 }
                 self.account(span);
                 self.note_quota(&noise, players[0]);
@@ -73,18 +68,11 @@ impl Session<'_> {
         marks: &[String],
         windows: bool,
     ) -> Result<Option<bool>> {
-        let row = |slice: &Slice| SliceRow {
+        let row = |(rival, slice): &(usize, Slice)| SliceRow {
             block: block.id(),
             round,
-            case: players[slice.rival as usize],
-            pass: slice.pass,
-            position: slice.position,
-            length_ns: slice.length_ns,
-            start_ns: self.calendar.since_start(slice.start_ns),
-            wall_ns: slice.wall_ns,
-            messages: slice.messages,
-            sender_cpu_ns: slice.sender_cpu_ns,
-            receiver_cpu_ns: slice.receiver_cpu_ns,
+            case: players[*rival],
+            slice: Slice { start_ns: self.calendar.since_start(slice.start_ns), ..*slice },
         };
         let rows: Vec<SliceRow> = played.slices.iter().map(row).collect();
         self.dir.append_slices(&rows)?;
@@ -185,10 +173,7 @@ impl Session<'_> {
     /// What tells a case from its rivals, in words.
     fn chosen(&self, case: usize) -> String {
         let case = &self.plan.cases[case];
-        let mut chosen = case.point.clone();
-        if let Some(probe) = probe::find(&case.probe) {
-            chosen.retain(|axis| probe.chosen(axis));
-        }
-        format!("{} {chosen}", case.probe)
+        let chosen = probe::find(&case.probe).map(|probe| probe.coordinates(&case.point, true));
+        format!("{} {}", case.probe, chosen.unwrap_or_default())
     }
 }

@@ -29,7 +29,8 @@ impl RoundResult {
 
 /// What a round of a block brings: the slices, and of each rival its windows.
 pub struct BlockResult {
-    pub slices: Vec<Slice>,
+    /// Each with its rival's place in the block.
+    pub slices: Vec<(usize, Slice)>,
     /// In the order of the block.
     pub rivals: Vec<RoundResult>,
     pub moments: RoundMoments,
@@ -38,8 +39,8 @@ pub struct BlockResult {
 impl BlockResult {
     /// How the round spent its time, asked when it is over: slices, and the window of each rival.
     pub fn span(&self) -> RoundSpan {
-        let first = self.slices.iter().map(|slice| slice.start_ns).min();
-        let slices: u64 = self.slices.iter().map(|slice| slice.wall_ns).sum();
+        let first = self.slices.iter().map(|(_, slice)| slice.start_ns).min();
+        let slices: u64 = self.slices.iter().map(|(_, slice)| slice.wall_ns).sum();
         let windows: u64 = self.rivals.iter().map(|rival| rival.span().timed_ns).sum();
         self.moments.span(first.unwrap_or(self.moments.ready_ns), slices + windows)
     }

@@ -210,6 +210,13 @@ impl dyn Probe + '_ {
         self.about().alternatives.is_some_and(|alternatives| alternatives.chosen(axis))
     }
 
+    /// The coordinates that are chosen, or those that are given.
+    pub fn coordinates(&self, point: &Point, chosen: bool) -> Point {
+        let mut part = point.clone();
+        part.retain(|axis| self.chosen(axis) == chosen);
+        part
+    }
+
     pub fn whole(&self, point: &Point) -> bool {
         self.about().alternatives.is_none_or(|alternatives| alternatives.whole(point))
     }

@@ -37,20 +37,26 @@ pub struct BlockTask {
 /// One slice of one rival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Its place in the block.
-    pub rival: u32,
     pub pass: u32,
     /// Its place in the pass.
     pub position: u32,
     /// As asked for.
     pub length_ns: u64,
-    /// CLOCK_MONOTONIC of the sender's host.
+    /// CLOCK_MONOTONIC of the sender's host; in a run's files since its start.
     pub start_ns: u64,
     pub wall_ns: u64,
     pub messages: u64,
     pub sender_cpu_ns: u64,
     /// Until everything of the slice had arrived.
     pub receiver_cpu_ns: u64,
+}
+
+impl Slice {
+    /// CPU time of both sides per message; `None`: nothing was sent.
+    pub fn cost(&self) -> Option<f64> {
+        let spent = self.sender_cpu_ns as f64 + self.receiver_cpu_ns as f64;
+        (self.messages > 0 && spent > 0.0).then(|| spent / self.messages as f64)
+    }
 }
 
 /// What the harness tells one role to do: one case, one round.
@@ -159,9 +165,9 @@ impl Window {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoleReport {
     pub windows: Vec<Window>,
-    /// Of a round of a block: the slices, as the sender timed them.
+    /// Of a round of a block: the slices, as the sender timed them, each with its rival's place in the block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub slices: Vec<Slice>,
+    pub slices: Vec<(usize, Slice)>,
     /// Of a round of a block: the rest of each rival's report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rivals: Vec<RoleReport>,

@@ -258,10 +258,10 @@ pub fn sender_shares<'a>(
 ) -> BTreeMap<usize, f64> {
     let mut shares: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for row in slices {
-        let all_ns = (row.sender_cpu_ns + row.receiver_cpu_ns) as f64;
+        let all_ns = (row.slice.sender_cpu_ns + row.slice.receiver_cpu_ns) as f64;
         if all_ns > 0.0 {
             let case = twin_of(row.case).unwrap_or(row.case);
-            shares.entry(case).or_default().push(row.sender_cpu_ns as f64 / all_ns);
+            shares.entry(case).or_default().push(row.slice.sender_cpu_ns as f64 / all_ns);
         }
     }
     shares.into_iter().filter_map(|(case, all)| Some((case, syscost_core::stats::median(&all)?))).collect()
@@ -282,6 +282,7 @@ pub fn text(rows: &[StudyRow]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_measure::probe::Slice;
 
     const HEADER: &str = "family,scope,metric,a,b,shared,a_is,b_is,ratio,ci_low,ci_high,ci_level,rounds,p_adjusted,verdict,minutes_needed\n";
 
@@ -340,18 +341,18 @@ mod tests {
 
     #[test]
     fn a_share_is_the_median_over_the_slices_of_a_case_and_its_twin() {
-        let slice = |case, sender_cpu_ns| SliceRow {
-            block: 0,
-            round: 0,
-            case,
-            pass: 0,
-            position: 0,
-            length_ns: 1_000_000,
-            start_ns: 0,
-            wall_ns: 1,
-            messages: 1,
-            sender_cpu_ns,
-            receiver_cpu_ns: 100 - sender_cpu_ns,
+        let slice = |case, sender_cpu_ns| {
+            let slice = Slice {
+                pass: 0,
+                position: 0,
+                length_ns: 1_000_000,
+                start_ns: 0,
+                wall_ns: 1,
+                messages: 1,
+                sender_cpu_ns,
+                receiver_cpu_ns: 100 - sender_cpu_ns,
+            };
+            SliceRow { block: 0, round: 0, case, slice }
         };
         let slices = [slice(0, 40), slice(9, 50), slice(9, 99), slice(1, 70)];
         let shares = sender_shares(slices.iter(), |case| (case == 9).then_some(0));

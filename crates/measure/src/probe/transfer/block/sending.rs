@@ -56,7 +56,7 @@ impl Step<'_> {
 
 /// What a thread brings home.
 struct Played {
-    slices: Vec<Slice>,
+    slices: Vec<(usize, Slice)>,
     /// By rival.
     windows: Vec<Vec<Window>>,
     bytes: Vec<u64>,
@@ -243,8 +243,7 @@ impl<'a> Thread<'a> {
         }
         let start_ns = shares.iter().map(|share| share.start_ns).min().unwrap_or(0);
         let end_ns = shares.iter().map(|share| share.end_ns).max().unwrap_or(0);
-        self.played.slices.push(Slice {
-            rival: turn.rival as u32,
+        let slice = Slice {
             pass: turn.pass,
             position: turn.position,
             length_ns: turn.slice_ns,
@@ -253,7 +252,8 @@ impl<'a> Thread<'a> {
             messages: shares.iter().map(|share| share.messages).sum(),
             sender_cpu_ns: shares.iter().map(|share| share.cpu_ns).sum(),
             receiver_cpu_ns,
-        });
+        };
+        self.played.slices.push((turn.rival, slice));
         Ok(())
     }
 }
