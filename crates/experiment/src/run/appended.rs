@@ -1,12 +1,14 @@
 //! Files that grow by whole rows beside `samples.csv`: half a row that a crash left is cut off before the next.
 
 use super::directory::one_name;
-use super::files::options;
+use super::errors::{LoadError, read_error};
+use super::files::{open_file, options};
+use super::rows::{BadField, CsvColumn};
+use super::samples::RowPlace;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use syscost_core::sample::rows::CsvColumn;
 
 /// No row is longer: a histogram of 30,000 buckets, which is all that a minute has, is shorter.
 pub const LONGEST_APPENDED: u64 = 2 << 20;
@@ -16,6 +18,46 @@ pub fn header_of(columns: &[CsvColumn]) -> String {
     let mut line = columns.iter().map(|c| c.id).collect::<Vec<_>>().join(",");
     line.push('\n');
     line
+}
+
+/// Shows every row of a file once, without its newline, with its place; what is wrong in one is told with its line. No file
+/// has no rows, and half a row at the end is a crash's.
+pub fn each_row(
+    dir: &Path,
+    name: &'static str,
+    columns: &[CsvColumn],
+    mut row: impl FnMut(&[u8], RowPlace) -> Result<(), BadField>,
+) -> Result<(), LoadError> {
+    let path = dir.join(name);
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        _ => {}
+    }
+    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, name)?);
+    let (mut bytes, mut offset) = (Vec::new(), 0);
+    let (first, last) = (columns[0].id, columns[columns.len() - 1].id);
+    for line in 1u64.. {
+        bytes.clear();
+        let mut limited = (&mut reader).take(LONGEST_APPENDED);
+        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, name, e))? as u64;
+        let bad =
+            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
+        if bytes.pop_if(|b| *b == b'\n').is_none() {
+            if length == LONGEST_APPENDED {
+                let reason = format!("the line is longer than {LONGEST_APPENDED} bytes");
+                return Err(bad(BadField { column: last.into(), reason }));
+            }
+            break;
+        }
+        if line > 1 {
+            row(&bytes, RowPlace { offset, bytes: length }).map_err(bad)?;
+        } else if bytes != header_of(columns).trim_end().as_bytes() {
+            let reason = "the file does not begin with the names of its columns".into();
+            return Err(bad(BadField { column: first.into(), reason }));
+        }
+        offset += length;
+    }
+    Ok(())
 }
 
 /// Returns where the first of the rows stands.

@@ -4,13 +4,12 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
-use super::appended::{LONGEST_APPENDED, append_rows, header_of};
+use super::appended::{append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::open_file;
 use super::rows::{BadField, CsvColumn, column};
 use super::samples::RowPlace;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use syscost_core::sample::Sample;
@@ -100,47 +99,19 @@ impl Histograms {
     }
 }
 
-/// Reads every row once: what is wrong in one is told with its place.
+/// Reads every row once.
 pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
-    let path = dir.join(HISTOGRAMS);
     let mut found = Histograms::default();
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        _ => {}
-    }
-    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, HISTOGRAMS)?);
-    let (mut bytes, mut offset) = (Vec::new(), 0);
-    for line in 1u64.. {
-        bytes.clear();
-        let mut limited = (&mut reader).take(LONGEST_APPENDED);
-        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, HISTOGRAMS, e))?;
-        let bad =
-            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
-        if bytes.pop_if(|b| *b == b'\n').is_none() {
-            if length as u64 == LONGEST_APPENDED {
-                let reason = format!("the line is longer than {LONGEST_APPENDED} bytes");
-                return Err(bad(BadField { column: "histogram".into(), reason }));
-            }
-            // The end, or half a row that a crash left.
-            break;
-        }
-        let place = RowPlace { offset, bytes: length as u64 };
-        offset += length as u64;
-        if line == 1 {
-            if bytes != header().trim_end().as_bytes() {
-                let reason = "the file does not begin with the names of its columns".into();
-                return Err(bad(BadField { column: "case".into(), reason }));
-            }
-            continue;
-        }
-        let Some((key, text)) = std::str::from_utf8(&bytes).ok().and_then(parts) else {
-            let reason = "the row does not begin with the numbers of a sample".into();
-            return Err(bad(BadField { column: "case".into(), reason }));
-        };
-        text.parse::<Histogram>()
-            .map_err(|e| bad(BadField { column: "histogram".into(), reason: format!("{e}") }))?;
+    each_row(dir, HISTOGRAMS, COLUMNS, |row, place| {
+        let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
+        let (key, text) = std::str::from_utf8(row)
+            .ok()
+            .and_then(parts)
+            .ok_or_else(|| bad("case", "the row does not begin with the numbers of a sample".into()))?;
+        text.parse::<Histogram>().map_err(|e| bad("histogram", e.to_string()))?;
         found.saw(key, place);
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 

@@ -4,13 +4,11 @@
 //! after a crash, its later rows count. Ratios of rivals come from here: both had a slice in the same pass,
 //! milliseconds apart, so that the machine's drift cancels.
 
-use super::appended::{LONGEST_APPENDED, append_rows, header_of};
-use super::errors::{LoadError, WriteError, read_error, write_error};
-use super::files::open_file;
-use super::rows::{CsvColumn, column};
+use super::appended::{append_rows, each_row, header_of};
+use super::errors::{LoadError, WriteError, write_error};
+use super::rows::{BadField, CsvColumn, column};
 use super::{Pilot, Record};
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use syscost_core::decide::Contrast;
 use syscost_core::stats;
@@ -227,7 +225,6 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
     append_rows(&path, &header_of(COLUMNS), text).map(drop).map_err(|error| write_error(&path, error))
 }
 
-/// Reads every row: what is wrong in one is told with its place. Half a row at the end is a crash's.
 pub(super) fn read(dir: &Path, record: &Record) -> Result<Slices, LoadError> {
     let mut slices = read_rows(dir, record.plan.cases.len())?;
     record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
@@ -235,45 +232,19 @@ pub(super) fn read(dir: &Path, record: &Record) -> Result<Slices, LoadError> {
 }
 
 fn read_rows(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
-    let path = dir.join(SLICES);
     let mut slices = Slices::default();
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(slices),
-        _ => {}
-    }
-    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, SLICES)?);
     let mut round: Vec<SliceRow> = Vec::new();
-    let mut text = Vec::new();
-    for line in 1u64.. {
-        text.clear();
-        let mut limited = (&mut reader).take(LONGEST_APPENDED);
-        limited.read_until(b'\n', &mut text).map_err(|e| read_error(dir, SLICES, e))?;
-        let bad = |column: &str, reason: String| LoadError::Row {
-            path: path.clone(),
-            line,
-            column: column.into(),
-            reason,
-        };
-        if text.pop_if(|b| *b == b'\n').is_none() {
-            if text.len() as u64 == LONGEST_APPENDED {
-                return Err(bad("block", format!("the line is longer than {LONGEST_APPENDED} bytes")));
-            }
-            break;
-        }
-        let text = std::str::from_utf8(&text).map_err(|_| bad("block", "the line is not text".into()))?;
-        if line == 1 {
-            if text != header_of(COLUMNS).trim_end() {
-                return Err(bad("block", "the file does not begin with the names of its columns".into()));
-            }
-            continue;
-        }
-        let row = SliceRow::parse(text, cases).map_err(|(column, reason)| bad(column, reason))?;
+    each_row(dir, SLICES, COLUMNS, |row, _| {
+        let bad = |(column, reason): (&str, String)| BadField { column: column.into(), reason };
+        let text = std::str::from_utf8(row).map_err(|_| bad(("block", "the line is not text".into())))?;
+        let row = SliceRow::parse(text, cases).map_err(bad)?;
         if round.first().is_some_and(|first| (first.block, first.round) != (row.block, row.round)) {
             slices.saw(&round);
             round.clear();
         }
         round.push(row);
-    }
+        Ok(())
+    })?;
     slices.saw(&round);
     Ok(slices)
 }

@@ -121,14 +121,17 @@ fn interval(values: &[f64]) -> (f64, f64) {
     (mean - half, mean + half)
 }
 
+/// Slices of a pass, each with its rival.
+type Turns<'a> = Vec<&'a (usize, Slice)>;
+
 /// Of each rival that had slices of all lengths.
 fn seen(slices: &[(usize, Slice)], is_control: impl Fn(usize) -> bool, lengths: &[u64]) -> Vec<RivalSeen> {
-    let mut passes: BTreeMap<u32, Vec<&(usize, Slice)>> = BTreeMap::new();
+    let mut passes: BTreeMap<u32, Turns> = BTreeMap::new();
     slices.iter().for_each(|one| passes.entry(one.1.pass).or_default().push(one));
     let mut rivals: BTreeMap<usize, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
     for pass in passes.values() {
         let cost = |slice: &Slice| slice.cost().map(f64::ln);
-        let (controls, others): (Vec<&(usize, Slice)>, Vec<&(usize, Slice)>) =
+        let (controls, others): (Turns, Turns) =
             pass.iter().copied().partition(|(rival, _)| is_control(*rival));
         let of_control: Vec<f64> = controls.iter().filter_map(|(_, slice)| cost(slice)).collect();
         let of_length = |length: &u64| pass.iter().all(|(_, slice)| slice.length_ns == *length);

@@ -4,7 +4,7 @@
 //! at every window's edge, outside the timed part, and the last bytes at the end. The totals of
 //! both sides are compared when the round is merged.
 
-use super::super::meter::Meter;
+use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Window};
 use super::threads::Done;
 use crate::message;
@@ -156,6 +156,42 @@ impl Source for MessageStream {
     }
 }
 
+/// What a source has counted so far.
+#[derive(Clone, Copy)]
+pub struct SourceCounts {
+    pub bytes: u64,
+    calls: u64,
+    uncopied: u64,
+}
+
+impl SourceCounts {
+    pub fn of(source: &dyn Source) -> SourceCounts {
+        SourceCounts {
+            bytes: source.bytes(),
+            calls: source.system_calls(),
+            uncopied: source.uncopied_bytes(),
+        }
+    }
+
+    /// The window between two moments, and what was counted since.
+    pub fn window(
+        &self,
+        since: &SourceCounts,
+        meter: &Meter,
+        (from, to): (&Stamp, &Stamp),
+        message_bytes: u64,
+    ) -> Window {
+        let bytes = (self.bytes - since.bytes) as f64;
+        let messages = bytes / message_bytes as f64;
+        let mut window = meter.window(from, to, messages, bytes);
+        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
+        put("messages", messages);
+        put("system_calls", (self.calls - since.calls) as f64);
+        put("uncopied_bytes", (self.uncopied - since.uncopied) as f64);
+        window
+    }
+}
+
 /// Warm-up and windows, as the task's timing has them. `open` turns false where the stream ends meanwhile.
 pub fn windows(
     task: &Task,
@@ -174,8 +210,7 @@ pub fn windows(
             break;
         }
         source.verify(PIECE_BYTES)?;
-        let (bytes, calls) = (source.bytes(), source.system_calls());
-        let uncopied = source.uncopied_bytes();
+        let before = SourceCounts::of(source);
         let from = meter.stamp();
         let deadline = from.ns() + task.timing.window_ns;
         while *open && clock::monotonic_ns() < deadline {
@@ -186,14 +221,8 @@ pub fn windows(
             // The stream ended: this piece of a window says little.
             break;
         }
-        let bytes = (source.bytes() - bytes) as f64;
-        let messages = bytes / source.message_bytes() as f64;
-        let mut window = meter.window(&from, &to, messages, bytes);
-        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
-        put("messages", messages);
-        put("system_calls", (source.system_calls() - calls) as f64);
-        put("uncopied_bytes", (source.uncopied_bytes() - uncopied) as f64);
-        timed.push(window);
+        let after = SourceCounts::of(source);
+        timed.push(after.window(&before, meter, (&from, &to), source.message_bytes()));
     }
     Ok(timed)
 }

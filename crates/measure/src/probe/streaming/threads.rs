@@ -4,6 +4,7 @@ use super::super::{Channel, Missing, RoleReport, Task, Window, meter};
 use super::RECEIVER;
 use crate::probe::transfer::axes::PLACEMENT;
 use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
@@ -58,14 +59,10 @@ pub fn run<'a, S: Sync>(
 ) -> Result<RoleReport> {
     let cpus = cpus(task, streams.len())?;
     let done = together(&cpus, channel, |number| prepare(&streams[number]))?;
-    let mut report = RoleReport::default();
-    report.facts.insert("cpus".into(), describe(&cpus));
+    let mut report = RoleReport { facts: facts(&cpus), ..RoleReport::default() };
     report.totals.insert("bytes".into(), done.iter().map(|d| d.bytes as f64).sum());
     for (id, count) in done.iter().flat_map(|d| &d.totals) {
         *report.totals.entry(id.to_string()).or_default() += *count as f64;
-    }
-    if let Some(bytes) = process::peak_resident_bytes() {
-        report.facts.insert("peak_resident_bytes".into(), bytes.to_string());
     }
     report.missing = done.first().map(|d| d.missing.clone()).unwrap_or_default();
     report.windows = meter::join(done.into_iter().map(|d| d.windows).collect());
@@ -137,7 +134,10 @@ pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
     }
 }
 
-pub fn describe(cpus: &[Option<usize>]) -> String {
+/// Of this process, whose data threads ran on these CPUs: asked when they have ended.
+pub fn facts(cpus: &[Option<usize>]) -> BTreeMap<String, String> {
     let names: Vec<String> = cpus.iter().map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
-    names.join(",")
+    let memory =
+        process::peak_resident_bytes().map(|bytes| ("peak_resident_bytes".into(), bytes.to_string()));
+    [("cpus".into(), names.join(","))].into_iter().chain(memory).collect()
 }

@@ -1,7 +1,7 @@
 //! The receiver's side of a block: a thread per rival and connection thread, and one that answers the leader.
 
 use super::super::super::meter::{self, Meter, Stamp};
-use super::super::super::streaming::receiving::Source;
+use super::super::super::streaming::receiving::{Source, SourceCounts};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window};
 use super::super::{connection, receiver};
@@ -16,16 +16,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 use syscost_host::clock;
-use syscost_sys::process;
 
 /// How often the answering thread looks whether a receiving one has ended.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// One receiving thread, as the answering one sees it.
-#[derive(Default)]
 struct RivalArrivals {
     bytes: AtomicU64,
-    /// The answering thread waits for so many.
+    /// The answering thread waits for so many; nobody is woken by a piece of a slice that goes on.
     wanted: AtomicU64,
     /// CPU time of the thread when all of its last turn had arrived.
     closed_cpu_ns: AtomicU64,
@@ -34,7 +32,20 @@ struct RivalArrivals {
     ended: AtomicBool,
 }
 
+/// Nothing is waited for.
+const NOT_ASKED: u64 = u64::MAX;
+
 impl RivalArrivals {
+    fn new() -> RivalArrivals {
+        RivalArrivals {
+            bytes: AtomicU64::new(0),
+            wanted: AtomicU64::new(NOT_ASKED),
+            closed_cpu_ns: AtomicU64::new(0),
+            cpu_clock: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+        }
+    }
+
     fn all_there(&self) -> bool {
         self.bytes.load(Ordering::SeqCst) >= self.wanted.load(Ordering::SeqCst)
     }
@@ -98,24 +109,6 @@ struct Arriving {
     to_ns: u64,
 }
 
-/// What a source has counted.
-#[derive(Clone, Copy)]
-struct SourceCounts {
-    bytes: u64,
-    calls: u64,
-    uncopied: u64,
-}
-
-impl SourceCounts {
-    fn of(source: &dyn Source) -> SourceCounts {
-        SourceCounts {
-            bytes: source.bytes(),
-            calls: source.system_calls(),
-            uncopied: source.uncopied_bytes(),
-        }
-    }
-}
-
 impl Arriving {
     /// The first piece has arrived, after so much of other turns.
     fn begin(source: &dyn Source, before: SourceCounts, closed_cpu_ns: u64, meter: &mut Meter) -> Arriving {
@@ -137,10 +130,7 @@ impl Arriving {
     /// The first piece of another turn has come: until then the thread slept once, for it.
     fn end(self, meter: &mut Meter, message_bytes: u64, closed_cpu_ns: u64) -> Arrived {
         let to = meter.stamp();
-        let (before, after) = (self.before, self.after);
-        let bytes = (after.bytes - before.bytes) as f64;
-        let messages = bytes / message_bytes as f64;
-        let mut window = meter.window(&self.from, &to, messages, bytes);
+        let mut window = self.after.window(&self.before, meter, (&self.from, &to), message_bytes);
         let cpu_ns = closed_cpu_ns.saturating_sub(self.closed_cpu_ns) as f64;
         if let (Some(Some(cycles)), Some(Some(spent))) =
             (window.quantities.get("tsc_cycles").copied(), window.quantities.get("cpu_ns").copied())
@@ -150,11 +140,7 @@ impl Arriving {
         if let Some(Some(slept)) = window.quantities.get_mut("voluntary_switches") {
             *slept = (*slept - 1.0).max(0.0);
         }
-        let mut put = |id: &str, n: f64| window.quantities.insert(id.into(), Some(n));
-        put("cpu_ns", cpu_ns);
-        put("messages", messages);
-        put("system_calls", (after.calls - before.calls) as f64);
-        put("uncopied_bytes", (after.uncopied - before.uncopied) as f64);
+        window.quantities.insert("cpu_ns".into(), Some(cpu_ns));
         Arrived { window, first_bytes: self.first_bytes, from_ns: self.from.ns(), to_ns: self.to_ns }
     }
 }
@@ -173,7 +159,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     let count = streams.first().context("a block has rivals")?.len();
     let side = ReceivingSide {
         rivals: &rivals,
-        arrivals: streams.iter().map(|own| own.iter().map(|_| RivalArrivals::default()).collect()).collect(),
+        arrivals: streams.iter().map(|own| own.iter().map(|_| RivalArrivals::new()).collect()).collect(),
         phase: AtomicU32::new(Phase::WarmUp as u32),
         answering: Mutex::default(),
     };
@@ -191,15 +177,14 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         };
         Ok(ready)
     })?;
-    let memory = process::peak_resident_bytes();
+    let of_process = threads::facts(&own);
     let mut report = RoleReport { missing: std::mem::take(&mut done[0].missing), ..RoleReport::default() };
     for (rival, taken) in done.chunks_mut(count).take(rivals.len()).enumerate() {
         let windows = together(taken);
         let stream = &streams[rival][0][0];
         let mut facts = connection::facts(stream);
         facts.extend(options::facts(stream.as_raw_fd(), &rivals[rival].point));
-        facts.insert("cpus".into(), threads::describe(&own));
-        facts.extend(memory.map(|bytes| ("peak_resident_bytes".to_string(), bytes.to_string())));
+        facts.extend(of_process.clone());
         let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
         report.rivals.push(own);
@@ -275,6 +260,7 @@ impl ReceivingSide<'_> {
             for arrivals in own {
                 let spent = clock::gettime(arrivals.cpu_clock.load(Ordering::SeqCst) as i32);
                 arrivals.closed_cpu_ns.store(spent, Ordering::SeqCst);
+                arrivals.wanted.store(NOT_ASKED, Ordering::SeqCst);
                 now += spent;
             }
             let since = now - std::mem::replace(&mut spent[rival], now);

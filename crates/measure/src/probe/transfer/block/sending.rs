@@ -14,7 +14,6 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex};
 use syscost_host::clock;
-use syscost_sys::process;
 
 /// Messages that a slice holds at the least: of fewer, what starting costs would be most of it.
 const LEAST_MESSAGES: u64 = 8;
@@ -101,28 +100,24 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
     for stream in streams.iter().flatten().flatten() {
         stream.shutdown(Shutdown::Write).context("cannot close a stream")?;
     }
-    Ok(joined(done, |rival| {
-        let mut facts = connection::facts(&streams[rival][0][0]);
-        facts.insert("cpus".into(), threads::describe(&cpus));
-        facts
-    }))
+    let mut report = joined(done);
+    let of_process = threads::facts(&cpus);
+    for (own, streams) in report.rivals.iter_mut().zip(streams) {
+        own.facts = connection::facts(&streams[0][0]);
+        own.facts.extend(of_process.clone());
+    }
+    Ok(report)
 }
 
 /// The threads' windows and bytes as a report of each rival.
-fn joined(
-    mut done: Vec<Played>,
-    facts: impl Fn(usize) -> std::collections::BTreeMap<String, String>,
-) -> RoleReport {
-    let memory = process::peak_resident_bytes();
+fn joined(mut done: Vec<Played>) -> RoleReport {
     let rivals = done.first().map_or(0, |played| played.bytes.len());
     let mut report = RoleReport::default();
     for rival in 0..rivals {
         let windows = done.iter_mut().map(|played| std::mem::take(&mut played.windows[rival])).collect();
         let bytes = done.iter().map(|played| played.bytes[rival] as f64).sum();
-        let mut own =
-            RoleReport { windows: meter::join(windows), facts: facts(rival), ..RoleReport::default() };
+        let mut own = RoleReport { windows: meter::join(windows), ..RoleReport::default() };
         own.totals.insert("bytes".into(), bytes);
-        own.facts.extend(memory.map(|bytes| ("peak_resident_bytes".to_string(), bytes.to_string())));
         report.rivals.push(own);
     }
     if let Some(leader) = done.first_mut() {
