@@ -5,7 +5,7 @@
 //! takes one piece of each that epoll(7) says is ready; its sockets do not wait, so that one which turns out
 //! to have nothing holds up no other.
 
-use super::receiving::{MessageStream, Source, share};
+use super::receiving::{MessageStream, Source, SourceCounts, share};
 use crate::mechanism::{Sender, Tally};
 use anyhow::{Context, Result};
 use std::io::{self, ErrorKind};
@@ -60,7 +60,8 @@ pub struct Crowd {
     served: usize,
     /// Streams that have not ended.
     open: usize,
-    waits: u64,
+    /// Of all streams, waits included: kept as pieces come, since a window's edge or a piece of a slice must not ask each.
+    counts: SourceCounts,
 }
 
 impl Crowd {
@@ -73,31 +74,30 @@ impl Crowd {
             epoll.add(*socket, number).context("cannot wait for a connection")?;
         }
         let open = streams.len();
-        Ok(Crowd { streams, epoll, ready: 0, served: 0, open, waits: 0 })
-    }
-
-    fn sum(&self, of: impl Fn(&MessageStream) -> u64) -> u64 {
-        self.streams.iter().map(|(_, stream)| of(stream)).sum()
+        Ok(Crowd { streams, epoll, ready: 0, served: 0, open, counts: SourceCounts::default() })
     }
 }
 
 impl Source for Crowd {
     fn take_next(&mut self) -> Result<bool> {
         if self.served == self.ready {
-            self.waits += 1;
+            self.counts.calls += 1;
             self.served = 0;
             self.ready = self.epoll.wait().context("cannot wait for data")?;
         }
         let (socket, stream) = &mut self.streams[self.epoll.number(self.served)];
         self.served += 1;
-        match stream.take_next() {
+        let before = SourceCounts::of(stream);
+        let taken = stream.take_next();
+        self.counts.add_since(&before, &SourceCounts::of(stream));
+        match taken {
             Ok(true) => {}
             Ok(false) => {
                 self.epoll.remove(*socket).context("cannot leave out a connection that has ended")?;
                 self.open -= 1;
             }
             // The call was made, and brought nothing: it is told again when there is something.
-            Err(error) if waits(&error) => stream.system_calls += 1,
+            Err(error) if waits(&error) => self.counts.calls += 1,
             Err(error) => return Err(error),
         }
         Ok(self.open > 0)
@@ -126,15 +126,15 @@ impl Source for Crowd {
     }
 
     fn bytes(&self) -> u64 {
-        self.sum(Source::bytes)
+        self.counts.bytes
     }
 
     fn system_calls(&self) -> u64 {
-        self.waits + self.sum(Source::system_calls)
+        self.counts.calls
     }
 
     fn uncopied_bytes(&self) -> u64 {
-        self.sum(Source::uncopied_bytes)
+        self.counts.uncopied
     }
 }
 
@@ -148,8 +148,15 @@ fn waits(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
+    use crate::message;
+    use crate::probe::{Task, Timing};
+    use crate::receiver::{Received, Receiver};
+    use std::cell::{Cell, RefCell};
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
     use std::rc::Rc;
+    use syscost_core::axis::{Point, Value};
 
     /// Writes down whose turn it was.
     struct Noted(u64, Rc<RefCell<Vec<(u64, u64)>>>);
@@ -184,5 +191,68 @@ mod tests {
         alone.send(16).unwrap();
         assert_eq!(notes.take(), [(7, 16)], "one sender is given whole batches, as ever");
         assert!(InTurn::of(Vec::new(), 1).is_err());
+    }
+
+    /// Says of every second byte that it was not copied, and notes how often it is asked.
+    struct Asked {
+        socket: UnixStream,
+        got: u64,
+        asked: Rc<Cell<u64>>,
+    }
+
+    impl Receiver for Asked {
+        fn receive(&mut self) -> io::Result<Received> {
+            let bytes = self.socket.read(&mut [0; 64])?;
+            self.got += bytes as u64;
+            Ok(Received { bytes, system_calls: 1 })
+        }
+
+        fn last(&self) -> Option<Vec<&[u8]>> {
+            None
+        }
+
+        fn uncopied_bytes(&self) -> u64 {
+            self.asked.set(self.asked.get() + 1);
+            self.got / 2
+        }
+    }
+
+    #[test]
+    fn what_a_crowd_has_received_is_counted_as_it_comes_however_many_connections_there_are() {
+        const STREAMS: usize = 40;
+        let mut point = Point::default();
+        point.set(message::MESSAGE_BYTES.id, Value::Int(64));
+        let task = Task::of(point, Timing { warmup_ns: 0, window_ns: 0, windows: 0 });
+        let asked = Rc::new(Cell::new(0));
+        let mut senders = Vec::new();
+        let mut stream = || {
+            let (near, socket) = UnixStream::pair().unwrap();
+            socket.set_nonblocking(true).unwrap();
+            senders.push(near);
+            let number = socket.as_raw_fd();
+            let receiver = Asked { socket, got: 0, asked: asked.clone() };
+            (number, MessageStream::of(&task, Box::new(receiver)).unwrap())
+        };
+        let mut crowd = Crowd::of((0..STREAMS).map(|_| stream()).collect()).unwrap();
+        for sender in &mut senders {
+            sender.write_all(&[0; 128]).unwrap();
+        }
+        drop(senders);
+        let mut pieces = 0;
+        loop {
+            pieces += 1;
+            let open = crowd.take_next().unwrap();
+            let sum = |of: fn(&MessageStream) -> u64| crowd.streams.iter().map(|(_, s)| of(s)).sum::<u64>();
+            let before = asked.get();
+            let counts = SourceCounts::of(&crowd);
+            assert_eq!(asked.get(), before, "no stream is asked");
+            assert_eq!((counts.bytes, counts.uncopied), (sum(Source::bytes), sum(Source::uncopied_bytes)));
+            assert!(counts.calls > sum(Source::system_calls), "waits are calls too");
+            if !open {
+                break;
+            }
+        }
+        // Two pieces of each stream, and its end.
+        assert_eq!((crowd.bytes(), crowd.uncopied_bytes(), pieces), (128 * 40, 64 * 40, 3 * STREAMS));
     }
 }

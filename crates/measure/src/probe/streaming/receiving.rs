@@ -157,11 +157,11 @@ impl Source for MessageStream {
 }
 
 /// What a source has counted so far.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct SourceCounts {
     pub bytes: u64,
-    calls: u64,
-    uncopied: u64,
+    pub calls: u64,
+    pub uncopied: u64,
 }
 
 impl SourceCounts {
@@ -171,6 +171,13 @@ impl SourceCounts {
             calls: source.system_calls(),
             uncopied: source.uncopied_bytes(),
         }
+    }
+
+    /// Takes in what one of several streams counted between two moments.
+    pub fn add_since(&mut self, before: &SourceCounts, after: &SourceCounts) {
+        self.bytes += after.bytes - before.bytes;
+        self.calls += after.calls - before.calls;
+        self.uncopied += after.uncopied - before.uncopied;
     }
 
     /// The window between two moments, and what was counted since.
