@@ -20,7 +20,7 @@ pub struct Timing {
 
 /// Rivals that one pair of workers plays in turns, instead of the task's point alone. After the slices each has its
 /// windows, by the task's timing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockTask {
     /// In the order of the block; the control may be there twice.
     pub rivals: Vec<Point>,
@@ -35,7 +35,7 @@ pub struct BlockTask {
 }
 
 /// One slice of one rival.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     pub pass: u32,
     /// Its place in the pass.
