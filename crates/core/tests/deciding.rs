@@ -326,6 +326,30 @@ fn one_round_a_point_decides_nothing_over_threads() {
     }
 }
 
+/// Zero-copy may cost 4x at one thread and 1.2x at eight: their mean is uncertain, but it is dearer at each.
+#[test]
+fn points_that_agree_decide_what_their_mean_leaves_open() {
+    let at = |middle: f64, i: usize| Contrast {
+        logs: (0..6).map(|round| middle + 0.005 * f64::from(round % 3 - 1)).collect(),
+        errors: Vec::new(),
+        pool: 0,
+        over: Some(i),
+    };
+    let decide_over = |middles: [f64; 4]| {
+        let contrasts: Vec<Contrast> = middles.map(|middle| at(middle, 0)).into();
+        let decisions = decide(&contrasts, &last());
+        (decisions.over[0].expect("four numbers of threads"), decisions.points)
+    };
+    let (over, points) = decide_over([1.4, 0.9, 0.5, 0.2]);
+    assert_eq!(over.verdict, Verdict::More);
+    assert!((over.ratio.ln() - 0.75).abs() < 1e-3);
+    assert_eq!((over.low, over.high), (points[3].low, points[0].high));
+    let (over, _) = decide_over([1.4, 0.9, 0.5, 0.0]);
+    assert_eq!(over.verdict, Verdict::Undecided, "one number of threads says otherwise");
+    let (over, _) = decide_over([1.4, 0.9, 0.5, -0.2]);
+    assert_eq!(over.verdict, Verdict::Undecided, "it is cheaper at one");
+}
+
 /// The promise stands on the correction: with each question asked by itself nearly every study errs, and this
 /// simulation sees it.
 #[test]

@@ -4,7 +4,7 @@
 //! Its estimate is their mean, weighted by what their own slices scatter; its interval is by t, with a variance moderated
 //! over its pool (`stats::moderated`).
 //! Contrasts that differ in the number of threads alone are also answered together: the mean over threads, whose interval holds
-//! the disagreement of threads.
+//! the disagreement of threads. Where that leaves it undecided and every point has the same answer, theirs counts.
 //!
 //! Three answers, in this order: *the same* within [`MARGIN`] (the interval lies inside), *less* or *more* (it
 //! excludes 1), *undecided*. Everything is on log ratios, so that a / b and b / a say the same.
@@ -80,8 +80,36 @@ pub fn decide(contrasts: &[Contrast], looks: &Looks) -> Decisions {
     let families = if over.iter().any(Option::is_some) { 2.0 } else { 1.0 };
     let known: Vec<RoundsEvidence> = over.iter().copied().flatten().collect();
     let mut answers = family::answers(&known, looks, families).into_iter();
-    Decisions {
-        over: over.iter().map(|one| one.and_then(|_| answers.next())).collect(),
-        points: family::answers(&points, looks, families),
+    let points = family::answers(&points, looks, families);
+    let mut over: Vec<Option<Decision>> = over.iter().map(|one| one.and_then(|_| answers.next())).collect();
+    for (group, together) in over.iter_mut().enumerate() {
+        let members =
+            contrasts.iter().zip(&points).filter(|(c, _)| c.over == Some(group) && !c.logs.is_empty());
+        if let Some(one) = together.as_mut().filter(|one| one.verdict == Verdict::Undecided) {
+            one.agree_with(members.map(|(_, point)| point));
+        }
+    }
+    Decisions { over, points }
+}
+
+impl Decision {
+    /// Where every point has the same answer their mean has it too, whatever they disagree by. This needs no further
+    /// error: the points' answers hold together with their own half of it.
+    fn agree_with<'a>(&mut self, points: impl Iterator<Item = &'a Decision>) {
+        let points: Vec<&Decision> = points.collect();
+        let Some(first) = points.first().filter(|first| first.verdict != Verdict::Undecided) else { return };
+        if points.iter().any(|point| point.verdict != first.verdict) {
+            return;
+        }
+        let of = |value: fn(&Decision) -> f64| points.iter().map(move |point| value(point));
+        *self = Decision {
+            low: of(|point| point.low).fold(f64::INFINITY, f64::min),
+            high: of(|point| point.high).fold(0.0, f64::max),
+            level: of(|point| point.level).fold(1.0, f64::min),
+            p_adjusted: of(|point| point.p_adjusted).fold(0.0, f64::max),
+            verdict: first.verdict,
+            rounds_needed: None,
+            ..*self
+        };
     }
 }

@@ -53,8 +53,8 @@ pub struct StudyRow {
     pub against: String,
     /// Share of the sender's CPU time that the rival spins, in per cent; none where nothing was planted.
     pub planted_percent: Option<f64>,
-    /// The planted ratio; none where it is not known.
-    pub truth: Option<f64>,
+    /// What the spin alone makes of the ratio: the least that it can be; none where nothing was planted.
+    pub planted_ratio: Option<f64>,
     /// rival / against; none where no round had both.
     pub ratio: Option<f64>,
     pub ci_low: Option<f64>,
@@ -142,7 +142,7 @@ impl Recording<'_> {
                 rival: rival.to_string(),
                 against: defined().control.clone(),
                 planted_percent: self.plants.get(*rival).copied(),
-                truth: None,
+                planted_ratio: None,
                 ratio: None,
                 ci_low: None,
                 ci_high: None,
@@ -159,8 +159,8 @@ impl Recording<'_> {
             .against_cases
             .iter()
             .map(|case| self.shares.get(case).copied().with_context(|| format!("case {case} has no slices")));
-        let truth = match planted_percent {
-            Some(percent) => truth(percent, &shares.collect::<Result<Vec<f64>>>()?),
+        let planted_ratio = match planted_percent {
+            Some(percent) => planted_ratio(percent, &shares.collect::<Result<Vec<f64>>>()?),
             None => None,
         };
         let row = pair.row;
@@ -174,7 +174,7 @@ impl Recording<'_> {
             rival: pair.rival,
             against: pair.against,
             planted_percent,
-            truth,
+            planted_ratio,
             ratio: Some(row.ratio),
             ci_low: row.ci_low,
             ci_high: row.ci_high,
@@ -246,7 +246,7 @@ impl ComparisonRow {
 
 /// The ratio of total CPU that a spin of this per cent of the sender's time makes: the geometric mean over points with these
 /// shares of the sender; `None`: there are none.
-fn truth(percent: f64, shares: &[f64]) -> Option<f64> {
+fn planted_ratio(percent: f64, shares: &[f64]) -> Option<f64> {
     let logs: f64 = shares.iter().map(|share| (percent / 100.0 * share).ln_1p()).sum();
     (!shares.is_empty()).then(|| (logs / shares.len() as f64).exp())
 }
@@ -303,7 +303,7 @@ mod tests {
             ("sendmsg", "send", Some(4))
         );
         assert_eq!((sendmsg.ratio, sendmsg.ci_low, sendmsg.ci_high), (Some(1.25), Some(1.0), Some(2.0)));
-        assert_eq!((sendmsg.verdict, sendmsg.truth), (StudyVerdict::Slower, None));
+        assert_eq!((sendmsg.verdict, sendmsg.planted_ratio), (StudyVerdict::Slower, None));
         assert_eq!((pack.ratio, pack.ci_low, pack.verdict), (Some(0.8), None, StudyVerdict::Undecided));
         assert_eq!(pack.minutes_needed, Some(2.5));
     }
@@ -329,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn the_truth_is_the_spin_times_the_senders_share_and_over_threads_its_geometric_mean() {
+    fn a_planted_ratio_is_the_spin_times_the_senders_share_and_over_threads_its_geometric_mean() {
         let point = "mechanism,point,total_cpu_ns_per_byte,3,2,message_bytes=64 threads=1,mechanism=sendmsg,mechanism=send,1,0.9,1.1,0.9,5,1,same,\n";
         let over = "mechanism,over_threads,total_cpu_ns_per_byte,2 6,3 7,message_bytes=64,mechanism=send,mechanism=sendmsg,1,0.9,1.1,0.9,5,1,same,\n";
         let found = rows(&format!("{point}{over}"), &[("sendmsg", 10.0)]);
-        let truths: Vec<f64> = found.iter().filter_map(|row| row.truth).collect();
-        assert!((truths[0] - 1.05).abs() < 1e-12, "{truths:?}");
-        assert!((truths[1] - (1.05f64 * 1.08).sqrt()).abs() < 1e-12, "{truths:?}");
-        assert_eq!(rows(point, &[("sendmsg", 0.0)])[0].truth, Some(1.0));
+        let ratios: Vec<f64> = found.iter().filter_map(|row| row.planted_ratio).collect();
+        assert!((ratios[0] - 1.05).abs() < 1e-12, "{ratios:?}");
+        assert!((ratios[1] - (1.05f64 * 1.08).sqrt()).abs() < 1e-12, "{ratios:?}");
+        assert_eq!(rows(point, &[("sendmsg", 0.0)])[0].planted_ratio, Some(1.0));
     }
 
     #[test]
