@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use syscost_experiment::run::files::RunDir;
+use syscost_experiment::spec::Spec;
 use tempfile::TempDir;
 
 fn syscost(arguments: &[&str]) -> Command {
@@ -45,9 +46,22 @@ fn help() {
         let text = stdout(command);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
+}
+
+#[test]
+fn short_help_has_what_matters_and_the_axes_have_a_page() {
     let run = stdout(&["run", "-h"]);
+    assert!(run.lines().count() <= 40 && run.lines().all(|line| line.chars().count() <= 80), "{run}");
+    for option in ["quick", "time-limit", "out", "resume", "mechanism", "size", "threads", "path"] {
+        assert!(run.contains(&format!("\n      --{option} ")), "{option} is not in: {run}");
+    }
+    assert!(run.contains("syscost help axes"), "{run}");
+    let (axes, whole) = (stdout(&["help", "axes"]), stdout(&["run", "--help"]));
+    assert_eq!(axes, stdout(&["axes"]));
+    assert!(axes.lines().all(|line| line.chars().count() <= 80), "{axes}");
     for axis in syscost_measure::probe::ALL.iter().flat_map(|p| p.axes()) {
-        assert!(run.contains(&format!("--{} <", axis.flag)), "{}", axis.flag);
+        let flag = format!("\n      --{} <", axis.flag);
+        assert!(axes.contains(&flag) && whole.contains(&flag), "{}", axis.flag);
     }
 }
 
@@ -219,7 +233,7 @@ fn wrong_usage_is_answered_by_the_parser() {
 fn completions_and_man_pages_hold_the_axes() {
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&["completions", shell]);
-        for word in ["congestion", "msg_zerocopy", "resume"] {
+        for word in ["congestion", "msg_zerocopy", "resume"].into_iter().chain(Spec::names()) {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
@@ -245,6 +259,18 @@ fn doctor_says_what_to_do() {
     for check in checks {
         assert!(text.contains(check["title"].as_str().expect("a title").split(' ').next().expect("a word")));
     }
+}
+
+#[test]
+fn a_strict_doctor_ends_with_what_it_found() {
+    let output = syscost(&["doctor", "--strict", "--json"]).output().expect("it starts");
+    let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let bad = checks.as_array().expect("a list").iter().any(|check| check["status"] == "bad");
+    assert_eq!(output.status.code(), Some(i32::from(bad)), "{checks}");
+    // An outcome of one kind at least is certain: no machine has this path.
+    let output =
+        syscost(&["doctor", "--strict", "--path", "netns:no-such-namespace"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 #[test]

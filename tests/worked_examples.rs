@@ -133,7 +133,7 @@ fn the_worked_examples_are_true() {
         ran(&arguments.join(" "), &output)
     };
     assert!(syscost(&["list"]).contains("\n  sendto "), "list");
-    assert!(syscost(&["run", "-h"]).contains("sendto"), "help");
+    assert!(syscost(&["help", "axes"]).contains("sendto"), "help");
     assert!(syscost(&["completions", "bash"]).contains("sendto"), "completions");
     let checked =
         syscost(&["check", "--mechanism", "sendto", "--path", "loopback", "--quick", "--placement", "none"]);

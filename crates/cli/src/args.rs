@@ -1,14 +1,16 @@
 //! The command line: every option and its help, in one visible place. Completions and the man
 //! page are generated from it; the flags of the axes are added from the probes.
 
-use crate::axes;
+use crate::axes::{self, OpenNames};
 use crate::output::Color;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
+use syscost_experiment::spec::Spec;
 use syscost_lab::{Arch, Nic};
+use syscost_measure::probe;
 
-/// Measures what operations cost on a Linux machine, and says what the numbers mean.
+/// Measures what operations cost on a Linux machine, and says what the numbers mean
 #[derive(Parser, Debug)]
 #[command(name = "syscost", version, max_term_width = 80, after_help = EXAMPLES)]
 pub struct Cli {
@@ -32,21 +34,25 @@ Examples:
 
 Data goes to stdout, progress and warnings to stderr.
 
-Exit status: 0 every planned case was measured, and skips are listed; 1 a case
-failed or was not reached, Ctrl-C, or --strict and one was skipped; 2 wrong
-usage, or this machine cannot do what was asked.";
+Exit status:
+  0   every planned case was measured; skips are listed
+  1   a case failed or was not reached, or Ctrl-C; with --strict: a case was
+      skipped, or a check of doctor is bad
+  2   wrong usage, or this machine cannot do what was asked";
+
+// The man page takes the long help of what the short help hides.
+const COLOR: &str = "When to use colour";
 
 #[derive(Args, Debug, Clone, Copy)]
 pub struct Global {
-    /// Machine-readable output on stdout: one JSON document, or one JSON object a line while
-    /// something runs
+    /// JSON on stdout: one document, or one event a line while something runs
     #[arg(long, global = true)]
     pub json: bool,
     /// No progress, only results and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true, long_help = COLOR)]
     pub color: Color,
 }
 
@@ -64,7 +70,7 @@ pub enum CliCommand {
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Measure an experiment into a new directory and report on it
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_DETAILS)]
     Run(RunArgs),
     /// Run an experiment in an emulated machine with two network devices, where
     /// zero-copy is really not copied; counts only
@@ -82,6 +88,8 @@ pub enum CliCommand {
     /// report to write
     #[command(after_help = COURSE_EXAMPLES)]
     Course(CourseArgs),
+    /// Every axis that an experiment can vary: its option, values and default
+    Axes,
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for
@@ -106,15 +114,25 @@ the rest is \"not verified\".";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  syscost run                       the study in specs/default.toml
+  syscost run                        the data-movement study: a minute
+  syscost run --size 64K --threads 1 --mechanism send,zero-copy
+  syscost run os                     what operations of the system cost
+
+More: syscost run --help    every option
+      syscost help axes     what else can be varied
+      syscost list          experiments, probes and mechanisms";
+
+const RUN_DETAILS: &str = "\
+Examples:
+  syscost run                       the data-movement study: a minute
   syscost run mine.toml --seed 7    your own, in a known order
   syscost run --quick --path loopback
   syscost run --resume syscost-runs/20261121T090000Z-default
 
 The directory holds run.json, samples.csv, results.csv, comparisons.csv
-and report.html. With
---json, stdout has one object a line, told apart by its \"event\": started,
-warning, round_started, case_done, case_failed, progress, finished, written.";
+and report.html. With --json, stdout has one object a line. Its \"event\" is
+one of: started, warning, round_started, case_done, case_failed, progress,
+finished, written.";
 
 const LAB_EXAMPLES: &str = "\
 Examples:
@@ -130,7 +148,8 @@ not installed. Times measured inside mean nothing and are not reported.";
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   syscost explain 12                      case 12 of the newest run
-  syscost explain \"sendmsg 64K 1 thread\" syscost-runs/DIR
+  syscost explain '64 KiB sendmsg'        its row and column in the newest run
+  syscost explain 'sendmsg 64K 1 thread' syscost-runs/DIR
   syscost explain sendmsg --size 96K --threads 3
                                           a case that was not run: a prediction
 
@@ -168,16 +187,16 @@ A report or README that exists is never replaced.";
 #[derive(Args, Debug, Clone, Default)]
 pub struct ExperimentArgs {
     /// A TOML file, or the name of a built-in experiment or probe (see `syscost list`)
-    #[arg(value_name = "SPEC.toml|NAME")]
+    #[arg(value_name = "SPEC.toml|NAME", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
     pub experiment: Option<String>,
     /// Fewer values on the axes that you do not name, and a limit of 25 s
     #[arg(long)]
     pub quick: bool,
-    /// A case is done when the 95 % interval of its median is this narrow, as a share of it
-    /// [default: 5%]
+    /// A case is done when the 95 % confidence interval of its median is this narrow, as a share of
+    /// the median [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
-    /// The measuring ends here, whatever the precision; always kept [default: 280s]
+    /// Measuring ends here, at any precision [default: 280s]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
     /// Order of the cases in each round [default: from the clock; always recorded]
@@ -188,7 +207,7 @@ pub struct ExperimentArgs {
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// A probe: its method, axes and metrics
-    #[arg(value_name = "PROBE")]
+    #[arg(value_name = "PROBE", value_parser = OpenNames(probes()), hide_possible_values = true)]
     pub probe: Option<String>,
 }
 
@@ -197,6 +216,9 @@ pub struct DoctorArgs {
     /// Try this path too: log in, look at both ends, make one data connection
     #[arg(long, value_name = "ssh://HOST|netns:NAME")]
     pub path: Option<String>,
+    /// Exit 1 where a check is bad: numbers from this machine would be wrong or missing
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Args, Debug)]
@@ -224,7 +246,7 @@ pub struct CheckArgs {
 pub struct AuditArgs {
     /// A TOML file, or the name of a built-in experiment or probe [default: every mechanism of the
     /// default study at 64 KiB with 1 thread, on loopback and veth]
-    #[arg(value_name = "SPEC.toml|NAME")]
+    #[arg(value_name = "SPEC.toml|NAME", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
     pub experiment: Option<String>,
     /// A skipped case is a failure
     #[arg(long)]
@@ -302,7 +324,7 @@ pub struct ReportArgs {
 
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// The number of a case, or what tells it apart: "sendmsg 64K 1 thread"
+    /// The number of a case, or its name as tables print it: "4K send", "sendmsg 64 KiB 1 thread"
     #[arg(value_name = "CASE")]
     pub case: String,
     /// Directory of a run [default: the newest in syscost-runs]
@@ -364,4 +386,21 @@ pub fn command() -> clap::Command {
     ["plan", "check", "audit", "run", "lab"]
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
+        .mut_subcommand("run", |run| run.mut_args(rarely))
+        .mut_subcommand("axes", |axes| axes.override_help(axes::help()))
+}
+
+/// What `run --help` says of an option and `run -h` does not.
+const RARE: &[&str] = &["precision", "seed", "strict"];
+
+fn rarely(option: clap::Arg) -> clap::Arg {
+    let Some(help) = option.get_help().cloned().filter(|_| RARE.contains(&option.get_id().as_str())) else {
+        return option;
+    };
+    // The man page takes the long help of what the short help hides.
+    option.long_help(help).hide_short_help(true)
+}
+
+fn probes() -> Vec<&'static str> {
+    probe::ALL.iter().map(|probe| probe.about().id).collect()
 }

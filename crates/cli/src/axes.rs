@@ -1,7 +1,7 @@
 //! Flags for the axes, generated from the probes: a new axis is a flag, a completion and a line of
 //! the man page without an edit here.
 
-use crate::output::roomy;
+use crate::output::{WIDTH, roomy};
 use anyhow::Result;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -10,6 +10,7 @@ use syscost_core::axis::{Axis, Kind, Value};
 use syscost_core::units::short_bytes;
 use syscost_experiment::spec::Spec;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
 
 /// Every flag once (probes may share one), with the probe that names it first.
 pub fn flags() -> Vec<(&'static str, Axis)> {
@@ -24,20 +25,48 @@ pub fn flags() -> Vec<(&'static str, Axis)> {
     flags
 }
 
-/// The command with one flag per axis.
-pub fn add(mut command: Command) -> Command {
-    for (probe, axis) in flags() {
-        let argument = Arg::new(axis.flag)
-            .long(axis.flag)
-            .value_name(value_name(&axis))
-            .action(ArgAction::Append)
-            .value_parser(AxisNames(axis.kind.names()))
-            .hide_possible_values(true)
-            .help(help(&axis))
-            .help_heading(format!("Axes of {probe} (values separated by commas)"));
-        command = command.arg(argument);
-    }
-    command
+/// Axes that stand among the options that matter.
+const USUAL: &[&str] = &[MECHANISM.id, MESSAGE_BYTES.id, THREADS.id, PATH.id];
+
+/// The command with one flag per axis. Its short help has the usual axes only.
+pub fn add(command: Command) -> Command {
+    flags().iter().fold(command, |command, (probe, axis)| {
+        let flag = flag(axis);
+        command.arg(if USUAL.contains(&axis.id) {
+            flag.help(format!("{} {}", brief(axis), default(axis)))
+        } else {
+            flag.help_heading(heading(probe)).hide_short_help(true)
+        })
+    })
+}
+
+const AXES: &str = "\
+Each axis is an option of run, plan, check, audit and lab. It takes one value,
+or several separated by commas: the run measures every combination.
+";
+
+/// `help axes`: every axis, what it takes, and its default.
+pub fn help() -> String {
+    let mut axes = flags().into_iter().fold(
+        Command::new("axes").term_width(WIDTH).disable_help_flag(true).help_template("{all-args}"),
+        |command, (probe, axis)| command.arg(flag(&axis).help_heading(heading(probe))),
+    );
+    format!("{AXES}\n{}", axes.render_help())
+}
+
+fn heading(probe: &str) -> String {
+    format!("Axes of {probe} (values separated by commas)")
+}
+
+fn flag(axis: &Axis) -> Arg {
+    Arg::new(axis.flag)
+        .long(axis.flag)
+        .value_name(value_name(axis))
+        .action(ArgAction::Append)
+        .value_parser(OpenNames(axis.kind.names()))
+        .hide_possible_values(true)
+        .help(whole(axis))
+        .long_help(whole(axis))
 }
 
 /// Moves the values that were given into the spec.
@@ -81,10 +110,8 @@ fn value_name(axis: &Axis) -> &'static str {
 }
 
 /// What it is, what it takes, and its default.
-fn help(axis: &Axis) -> String {
-    // A flag that is its own title needs it once.
-    let titled = axis.title.to_lowercase().replace(' ', "-") == axis.flag;
-    let mut text = if titled { axis.help.to_string() } else { format!("{}: {}", axis.title, axis.help) };
+fn whole(axis: &Axis) -> String {
+    let mut text = titled(axis);
     if let Kind::Name { names, aliases } | Kind::NameOr { names, aliases, .. } = axis.kind {
         text += &format!(" [{}", names().join(", "));
         let aliases: Vec<String> =
@@ -97,21 +124,38 @@ fn help(axis: &Axis) -> String {
         }
         text += "]";
     }
-    let shown = |values: &[Value]| roomy(&typed(axis, values));
-    let (default, quick) = (shown(&axis.default()), shown(&axis.quick()));
-    text += &format!(" [default: {default}");
-    if quick != default {
-        text += &format!("; quick: {quick}");
-    }
-    text + "]"
+    format!("{text} {}", default(axis))
 }
 
-/// Takes any text (the axis itself judges it, with a better message), and tells completions the
-/// names there are.
-#[derive(Clone)]
-struct AxisNames(Vec<&'static str>);
+/// What it is; a flag that is its own title needs it once.
+fn titled(axis: &Axis) -> String {
+    let same = axis.title.to_lowercase().replace(' ', "-") == axis.flag;
+    if same { axis.help.to_string() } else { format!("{}: {}", axis.title, axis.help) }
+}
 
-impl TypedValueParser for AxisNames {
+/// What it is, in one clause; an axis whose help goes through its names is its title and names.
+fn brief(axis: &Axis) -> String {
+    match axis.kind {
+        Kind::NameOr { names, .. } => format!("{}: {}, ..", axis.title, names().join(", ")),
+        _ => axis.help.to_string(),
+    }
+}
+
+/// `[default: 4K; quick: 64]`
+fn default(axis: &Axis) -> String {
+    let shown = |values: &[Value]| roomy(&typed(axis, values));
+    let (default, quick) = (shown(&axis.default()), shown(&axis.quick()));
+    if quick == default {
+        return format!("[default: {default}]");
+    }
+    format!("[default: {default}; quick: {quick}]")
+}
+
+/// Takes any text (who reads it judges it, with a better message), and tells completions the names there are.
+#[derive(Clone)]
+pub struct OpenNames(pub Vec<&'static str>);
+
+impl TypedValueParser for OpenNames {
     type Value = String;
 
     fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {

@@ -5,8 +5,8 @@
 use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
-    analyse, args, audit, check, completions, course, doctor, explain, lab, list, man, output, plan, report,
-    run,
+    analyse, args, audit, axes, check, completions, course, doctor, explain, lab, list, man, output, plan,
+    report, run,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -73,10 +73,11 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
     let global = &cli.global;
     match &cli.command {
         CliCommand::List(args) => list::run(args, global)?,
-        CliCommand::Doctor(args) => doctor::run(args, global)?,
         CliCommand::Plan(args) => plan::run(args, matches, global)?,
+        CliCommand::Axes => output::print(&axes::help())?,
         CliCommand::Completions { shell } => completions::run(*shell)?,
         CliCommand::Man { out } => man::run(out.as_deref())?,
+        CliCommand::Doctor(args) => return doctor::run(args, global),
         CliCommand::Check(args) => return check::run(args, matches, global),
         CliCommand::Audit(args) => return audit::run(args, matches, global),
         CliCommand::Run(args) => return run::run(args, matches, global, command),

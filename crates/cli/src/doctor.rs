@@ -3,21 +3,24 @@
 use crate::args::{DoctorArgs, Global};
 use crate::output::{self, Paint, entry};
 use anyhow::{Result, anyhow};
+use std::process::ExitCode;
 use syscost_core::units;
 use syscost_host::doctor::{self, HostCheck, Status};
 
 const INDENT: usize = 10;
 
-pub fn run(args: &DoctorArgs, global: &Global) -> Result<()> {
+pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();
     checks.extend(path);
     if global.json {
-        output::print_json(&checks)
+        output::print_json(&checks)?;
     } else {
-        output::print(&text(&checks, Paint::stdout(global.color)))
+        output::print(&text(&checks, Paint::stdout(global.color)))?;
     }
+    let unfit = checks.iter().any(|check| check.status == Status::Bad);
+    Ok(if args.strict && unfit { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn text(checks: &[HostCheck], paint: Paint) -> String {

@@ -5,24 +5,18 @@
 use crate::args::{ExplainArgs, Global};
 use crate::output::{self, Paint, WIDTH, entry};
 use crate::run::RUNS;
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use crate::sought::{find, transfers, value};
+use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
 use syscost_analyze::model::{self, Account, Item, Model, NOT_EXPLAINED, Side, what_if};
 use syscost_analyze::words::{Words, percent};
-use syscost_core::axis::{IntAxis, Point, Value};
 use syscost_core::units::{Unit, significant};
-use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
-use syscost_measure::probe::Probe;
-use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
 
-const SIZE: IntAxis = MESSAGE_BYTES;
-/// Cases that an ambiguous name lists.
-const SHOWN: usize = 5;
 const INDENT: usize = 6;
 
 pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
@@ -51,7 +45,7 @@ fn newest() -> Result<PathBuf> {
 fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
     let case = find(run, &args.case)?;
     let mut point = case.point.clone();
-    for (axis, text) in [(SIZE, &args.size), (THREADS, &args.threads)] {
+    for (axis, text) in [(MESSAGE_BYTES, &args.size), (THREADS, &args.threads)] {
         if let Some(text) = text {
             point.set(axis.id, value(axis.id, text)?);
         }
@@ -71,83 +65,6 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
     })
 }
 
-fn transfers(run: &Run) -> impl Iterator<Item = &Case> {
-    let cases = run.record.plan.cases.iter();
-    cases.filter(|case| case.probe == Transfer.about().id && case.twin_of.is_none())
-}
-
-/// A value of an axis of a transfer, as a person writes it.
-fn value(axis: &str, text: &str) -> Result<Value> {
-    let axes = Transfer.axes();
-    let axis = axes.iter().find(|a| a.id == axis).context("a transfer has this axis")?;
-    Ok(axis.parse(text)?)
-}
-
-/// A case by its number or by what tells it apart. Words that no case has at once name the nearest one.
-fn find<'r>(run: &'r Run, text: &str) -> Result<&'r Case> {
-    if let Ok(index) = text.parse::<usize>() {
-        let case = run.record.plan.cases.get(index);
-        let case = case.with_context(|| {
-            format!("the run has cases 0 to {}, not {index}", run.record.plan.cases.len().saturating_sub(1))
-        })?;
-        ensure!(
-            case.probe == Transfer.about().id,
-            "case {index} is one of {}, and accounts are of transfers over TCP; `syscost report` shows the \
-             predictions of other rows",
-            case.probe
-        );
-        // A twin repeats a case to measure the noise.
-        let index = case.twin_of.unwrap_or(index);
-        return run.record.plan.cases.get(index).context("a twin has a case");
-    }
-    let wanted = wanted(text)?;
-    let has = |case: &&Case| wanted.iter().all(|(axis, value)| case.point.get(axis) == Some(value));
-    let found: Vec<&Case> = transfers(run).filter(has).collect();
-    match found[..] {
-        [] => bail!("no transfer of this run is \"{text}\"; other sizes and threads: --size, --threads"),
-        [one] => Ok(one),
-        // Size and threads may follow in flags; anything else has to be told.
-        [first, ..] => {
-            let bare = |case: &Case| case.point.without(SIZE.id).without(THREADS.id);
-            if found.iter().all(|case| bare(case) == bare(first)) {
-                return Ok(first);
-            }
-            let shown: Vec<String> =
-                found.iter().take(SHOWN).map(|case| format!("{}: {}", case.index, case.point)).collect();
-            bail!("\"{text}\" is {} cases; name one by its number, as in {}", found.len(), shown.join("; "))
-        }
-    }
-}
-
-/// `sendmsg 64K 2 threads nodelay=on`
-fn wanted(text: &str) -> Result<Point> {
-    let axes = Transfer.axes();
-    let mut point = Point::default();
-    let mut words = text.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        if words.peek().is_some_and(|next| matches!(*next, "thread" | "threads")) {
-            point.set(THREADS.id, value(THREADS.id, word)?);
-            words.next();
-            continue;
-        }
-        if let Some((name, text)) = word.split_once('=') {
-            let axis = axes.iter().find(|a| a.flag == name || a.id == name);
-            let axis = axis.with_context(|| format!("a transfer has no axis {name}"))?;
-            point.set(axis.id, axis.parse(text)?);
-            continue;
-        }
-        let named = axes.iter().filter(|a| !a.kind.names().is_empty() && a.kind.names() != ["on", "off"]);
-        let named = named.filter_map(|a| Some((a.id, a.parse(word).ok()?))).next();
-        let size = || {
-            let size = value(SIZE.id, word);
-            Ok((SIZE.id, size.with_context(|| format!("{word:?} is neither a name nor a message size"))?))
-        };
-        let (axis, value) = named.map_or_else(size, anyhow::Ok)?;
-        point.set(axis, value);
-    }
-    Ok(point)
-}
-
 fn text(account: &Account, words: &Words, paint: Paint) -> String {
     let title = words.name(&account.point, "mechanism", &account.point.without(MECHANISM.id));
     let place = words.place(&account.point, &["mechanism"]);
@@ -155,7 +72,7 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.bold(&format!("{number}: {title}, {place}")));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
     for caveat in &account.caveats {
-        out += &format!("{}\n", paint.yellow(&format!("Mind: {caveat}.")));
+        out += &format!("{}\n", paint.yellow(&format!("Note: {caveat}.")));
     }
     for side in [Side::Sender, Side::Receiver] {
         out += &format!("\n{}\n", paint.bold(side.name()));
@@ -228,34 +145,4 @@ fn document(account: &Account) -> serde_json::Value {
         "measured_ns": measured.map(|m| m.total_ns),
         "not_explained_ns": account.not_explained_ns(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-    use syscost_experiment::run::files::RunDir;
-
-    #[test]
-    fn a_case_is_found_by_its_number_or_its_words() {
-        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/runs/default");
-        let run = RunDir::load(&recorded).unwrap();
-        let find = |text: &str| super::find(&run, text).map(|case| case.index).map_err(|e| e.to_string());
-        let wanted = transfers(&run).find(|case| {
-            case.point.text_at("mechanism") == Some("sendmsg")
-                && case.point.int(SIZE) == Some(65536)
-                && case.point.int(THREADS) == Some(2)
-        });
-        let wanted = wanted.expect("it is in the grid").index;
-        for text in ["sendmsg 64K 2 threads", "one-copy size=64K threads=2", &wanted.to_string()] {
-            assert_eq!(find(text), Ok(wanted), "{text}");
-        }
-        assert!(find("sendmsg").is_ok(), "size and threads may follow");
-        assert!(find("64K").unwrap_err().contains("cases; name one"));
-        assert!(find("sendmsg 5K").unwrap_err().contains("--size"));
-        assert!(find("no_such_thing").unwrap_err().contains("neither"));
-        assert!(find("4711").unwrap_err().contains("cases 0 to"));
-        let twin = run.record.plan.cases.iter().find(|case| case.twin_of.is_some()).expect("there are twins");
-        assert_eq!(find(&twin.index.to_string()).ok(), twin.twin_of);
-    }
 }

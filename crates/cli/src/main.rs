@@ -24,6 +24,7 @@ mod progress;
 mod refine;
 mod report;
 mod run;
+mod sought;
 mod text_file;
 
 use std::process::ExitCode;

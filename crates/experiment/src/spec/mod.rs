@@ -134,9 +134,15 @@ impl Spec {
             let probes = vec![ProbeSpec { probe: name.to_string(), axes: BTreeMap::new() }];
             return Ok(Spec { title: probe.about().title.to_string(), probes, ..Spec::empty(name) });
         }
-        let names: Vec<&str> =
-            BUILT_IN.iter().map(|(n, _)| *n).chain(probe::ALL.iter().map(|p| p.about().id)).collect();
-        Err(SpecError::Value(format!("there is no experiment {name:?}: {}", suggest(name, &names, &[]))))
+        Err(SpecError::Value(format!(
+            "there is no experiment {name:?}: {}",
+            suggest(name, &Spec::names(), &[])
+        )))
+    }
+
+    /// Everything that [`Spec::named`] takes.
+    pub fn names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|(n, _)| *n).chain(probe::ALL.iter().map(|p| p.about().id)).collect()
     }
 
     /// How many rounds a case gets: `8 to 24 rounds`; `at least 8 rounds` where only time ends them.
