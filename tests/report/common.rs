@@ -297,7 +297,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         spec: Spec {
             name: "study".into(),
             title: "What moving a message costs".into(),
-            probes: vec![ProbeSpec { probe: "transfer".into(), axes }],
+            probes: vec![ProbeSpec { axes, ..ProbeSpec::of("transfer") }],
             precision: 0.05,
             confidence: 0.95,
             min_rounds: 6,

@@ -5,10 +5,8 @@ use crate::{axes, text_file};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ArgMatches;
 use std::path::Path;
-use syscost_core::axis::Axis;
 use syscost_core::units::{parse_duration, parse_fraction};
 use syscost_experiment::spec::{self, BUILT_IN, Spec};
-use syscost_measure::probe::{self, Probe};
 
 /// A few lines are usual; every value of every axis written out is some hundred kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -35,26 +33,10 @@ pub fn spec(asked: &ExperimentArgs, matches: &ArgMatches) -> Result<Spec> {
     }
     axes::apply(matches, &mut spec)?;
     if asked.experiment.is_none() {
-        leave_out_rulers(matches, &mut spec);
+        spec.leave_out_rulers(&axes::given(matches).collect::<Vec<_>>());
     }
     spec.validate()?;
     Ok(spec)
-}
-
-/// Who names what only TCP has (a mechanism, a path) asks about TCP: what the built-in experiment would
-/// measure beside it is then left out, unless its own flags are named too.
-fn leave_out_rulers(matches: &ArgMatches, spec: &mut Spec) {
-    let given: Vec<&str> = axes::given(matches).collect();
-    let has = |probe: &dyn Probe, flag: &str| probe.axes().iter().any(|axis| axis.flag == flag);
-    let names_own = |probe: &dyn Probe| {
-        let own = |axis: &Axis| probe.about().ruler.is_some_and(|ruler| ruler.axis == axis.id);
-        probe.axes().iter().any(|axis| own(axis) && given.contains(&axis.flag))
-    };
-    spec.probes.retain(|entry| {
-        probe::find(&entry.probe).is_none_or(|probe| {
-            probe.about().ruler.is_none() || names_own(probe) || given.iter().all(|flag| has(probe, flag))
-        })
-    });
 }
 
 pub fn time_limit_ns(text: &str) -> Result<u64> {

@@ -59,7 +59,7 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
         let why = model::lacking();
         anyhow!(
             "no account can be made of {point}: its mechanism or receiver has none, it has no usable sample, or {} \
-             (the default study measures them: syscost run)",
+             (the default study measures them: syscost run default)",
             why.reason
         )
     })

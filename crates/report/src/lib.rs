@@ -30,6 +30,7 @@ pub mod section;
 pub mod sentence;
 pub mod svg;
 pub mod terminal;
+pub mod text;
 
 /// Cases that a sentence shows its links to; the links to the others are folded away behind it.
 pub const LINKS: usize = 6;

@@ -215,7 +215,7 @@ pub fn lacking() -> Unavailable {
     let probe = tcp_path::TcpPath.about();
     Unavailable {
         reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
-        remedy: format!("syscost run (its spec has id = \"{}\" beside the transfer)", probe.id),
+        remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
     }
 }
 

@@ -83,10 +83,31 @@ fn cases_without_rivals_have_a_few_twins_spread_over_the_plan() {
 }
 
 #[test]
-fn a_single_case_has_one_twin() {
+fn a_single_case_is_one_case() {
     let plan = make(&[("path", "loopback"), ("size", "64"), ("threads", "1"), ("mechanism", "pack_send")]);
-    assert_eq!(plan.cases.len(), 2);
-    assert_eq!(plan.cases[1].twin_of, Some(0));
+    assert_eq!(plan.cases.len(), 1);
+}
+
+#[test]
+fn a_run_of_named_values_plans_these_alone_and_the_study_keeps_its_rulers() {
+    let plan = |named: &[(&str, &str)], study: bool| {
+        let mut spec = Spec::named("default").unwrap();
+        named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).unwrap());
+        if !study {
+            spec.leave_out_rulers(&named.iter().map(|(flag, _)| *flag).collect::<Vec<_>>());
+        }
+        Plan::make_within(&spec, None).unwrap()
+    };
+    let probes = |plan: &Plan| plan.cases.iter().map(|c| c.probe.to_string()).collect::<HashSet<_>>().len();
+    let named =
+        [("mechanism", "send,sendmsg,pack_send"), ("path", "loopback"), ("size", "4K"), ("threads", "2")];
+    let asked = plan(&named, false);
+    assert_eq!((firsts(&asked).len(), asked.cases.len(), probes(&asked)), (3, 4, 1), "the control twice");
+    let one = [("mechanism", "send"), ("path", "loopback"), ("size", "64"), ("threads", "1")];
+    assert_eq!(plan(&one, false).cases.len(), 1);
+    assert_eq!(probes(&plan(&named, true)), 4, "the study was named: its rulers stay");
+    assert_eq!(probes(&plan(&[], false)), 4, "no value was named: the whole study");
+    assert_eq!(probes(&plan(&[("way", "pipe"), ("path", "loopback")], false)), 2, "a ruler that was named");
 }
 
 #[test]
@@ -130,7 +151,7 @@ fn a_hundred_thousand_cases_are_planned() {
 #[test]
 fn a_probe_of_another_version_is_named() {
     let mut spec = spec(&[]);
-    spec.probes.push(ProbeSpec { probe: "teleport".into(), axes: Default::default() });
+    spec.probes.push(ProbeSpec::of("teleport"));
     assert_eq!(Plan::make_within(&spec, None).unwrap_err(), PlanError::NoProbe("teleport".into()));
 }
 

@@ -24,6 +24,20 @@ use syscost_measure::probe::{self, Timing};
 pub struct ProbeSpec {
     pub probe: String,
     pub axes: BTreeMap<String, Vec<Value>>,
+    /// Measured beside the question (steps of the cost model, rulers): only a whole study has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ruler: bool,
+}
+
+impl ProbeSpec {
+    /// A probe with its default axes.
+    pub fn of(probe: &str) -> ProbeSpec {
+        ProbeSpec { probe: probe.to_string(), axes: BTreeMap::new(), ruler: false }
+    }
+
+    fn has_axis(&self, flag: &str) -> bool {
+        axis_of(&self.probe, |axis| axis.flag == flag).is_some()
+    }
 }
 
 /// A whole experiment, as recorded in `run.json`.
@@ -131,7 +145,7 @@ impl Spec {
             return Spec::from_toml(text, &format!("specs/{name}.toml"));
         }
         if let Some(probe) = probe::find(name) {
-            let probes = vec![ProbeSpec { probe: name.to_string(), axes: BTreeMap::new() }];
+            let probes = vec![ProbeSpec::of(name)];
             return Ok(Spec { title: probe.about().title.to_string(), probes, ..Spec::empty(name) });
         }
         Err(SpecError::Value(format!(
@@ -191,6 +205,15 @@ impl Spec {
             self.probes.iter().map(|p| p.probe.as_str()).collect::<Vec<_>>().join(", "),
             if owners.is_empty() { "no probe".to_string() } else { owners.join(", ") }
         )))
+    }
+
+    /// Values were named, by these flags: what the study measures beside its question goes, unless a flag is one
+    /// that only it has.
+    pub fn leave_out_rulers(&mut self, flags: &[&str]) {
+        let of_question = |flag: &str| self.probes.iter().any(|entry| !entry.ruler && entry.has_axis(flag));
+        let own: Vec<&str> = flags.iter().copied().filter(|flag| !of_question(flag)).collect();
+        self.probes
+            .retain(|entry| flags.is_empty() || !entry.ruler || own.iter().any(|flag| entry.has_axis(flag)));
     }
 
     /// Gives an axis this value wherever no values were asked for and the axis takes it.

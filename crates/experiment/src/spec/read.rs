@@ -4,7 +4,6 @@
 //! probe knows, and every message names a line.
 
 use super::{ProbeSpec, Refine, Spec, SpecError, distinct, nanoseconds};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use syscost_core::axis::{Value, suggest};
@@ -30,6 +29,8 @@ const KEYS: &[&str] = &[
     "suite",
     "probe",
 ];
+/// Of a probe: it is measured beside the question, in a whole study only.
+const RULER: &str = "ruler";
 const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
 const REFINE_KEYS: &[&str] = &["axes", "stages", "most_cases", "time_share"];
 
@@ -76,6 +77,11 @@ impl SpecSource<'_> {
         Ok(item.get_ref().as_str().ok_or_else(|| self.error(item.span(), wanted()))?.to_string())
     }
 
+    fn boolean(&self, key: &str, item: &ParsedItem<'_>) -> Result<bool, SpecError> {
+        let wanted = || format!("{key} must be true or false");
+        item.get_ref().as_bool().ok_or_else(|| self.error(item.span(), wanted()))
+    }
+
     /// A number or a word as a person would type it on the command line.
     fn scalar(&self, key: &str, item: &ParsedItem<'_>) -> Result<String, SpecError> {
         match item.get_ref() {
@@ -120,8 +126,7 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
     let mut spec = Spec::empty(stem);
     // First, because it sets the time limit that a key of its own may replace.
     if let Some((_, item)) = document.get_ref().iter().find(|(key, _)| key.get_ref() == "quick") {
-        let quick = item.get_ref().as_bool();
-        if quick.ok_or_else(|| source.error(item.span(), "quick must be true or false"))? {
+        if source.boolean("quick", item)? {
             spec.set_quick();
         }
     }
@@ -137,8 +142,7 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
 fn suite(source: &SpecSource<'_>, key: &str, item: &ParsedItem<'_>) -> Result<Vec<ProbeSpec>, SpecError> {
     let name = source.string(key, item)?;
     let members = probe::ALL.iter().filter(|p| p.suite() == Some(name.as_str()));
-    let probes: Vec<ProbeSpec> =
-        members.map(|p| ProbeSpec { probe: p.about().id.to_string(), axes: BTreeMap::new() }).collect();
+    let probes: Vec<ProbeSpec> = members.map(|p| ProbeSpec::of(p.about().id)).collect();
     if probes.is_empty() {
         let mut names: Vec<&str> = probe::ALL.iter().filter_map(|p| p.suite()).collect();
         names.dedup();
@@ -236,12 +240,16 @@ fn one_probe(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<ProbeSpec
     let probe = probe::find(&id).ok_or_else(|| {
         source.error(id_item.span(), format!("there is no probe {id:?}: {}", suggest(&id, &ids, &[])))
     })?;
-    let mut axes = BTreeMap::new();
+    let mut entry = ProbeSpec::of(&id);
     for (key, item) in table.iter().filter(|(key, _)| key.get_ref() != "id") {
+        if key.get_ref() == RULER {
+            entry.ruler = source.boolean(RULER, item)?;
+            continue;
+        }
         let values = axis_values(source, probe, key, item)?;
-        axes.insert(key.get_ref().to_string(), values);
+        entry.axes.insert(key.get_ref().to_string(), values);
     }
-    Ok(ProbeSpec { probe: id, axes })
+    Ok(entry)
 }
 
 fn axis_values(
@@ -252,7 +260,7 @@ fn axis_values(
 ) -> Result<Vec<Value>, SpecError> {
     let axes = probe.axes();
     let Some(axis) = axes.iter().find(|a| a.id == key.get_ref()) else {
-        let ids: Vec<&str> = std::iter::once("id").chain(axes.iter().map(|a| a.id)).collect();
+        let ids: Vec<&str> = ["id", RULER].into_iter().chain(axes.iter().map(|a| a.id)).collect();
         let flags: Vec<(&str, &str)> = axes.iter().map(|a| (a.flag, a.id)).collect();
         return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &ids, &flags));
     };

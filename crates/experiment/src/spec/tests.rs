@@ -157,7 +157,7 @@ fn specs() -> impl Strategy<Value = Spec> {
     let probe = probe::ALL[0];
     let axes = probe.axes();
     let one_each: Vec<_> = axes.iter().map(|axis| proptest::option::of(values(axis))).collect();
-    let numbers = (1u32..9, 0u32..50, 1_000_000_000u64..1 << 50, any::<u64>(), any::<bool>());
+    let numbers = (1u32..9, 0u32..50, 1_000_000_000u64..1 << 50, any::<u64>(), any::<[bool; 2]>());
     let timing = (any::<u32>(), 100_000u64..1 << 40, 1u32..100);
     let refine = (1u32..9, 2u32..999, 0.01f64..0.99).prop_map(|(stages, most_cases, time_share)| {
         let axes = vec!["threads".into(), "message_bytes".into()];
@@ -170,7 +170,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             title,
             precision,
             confidence,
-            (min, more, limit, seed, quick),
+            (min, more, limit, seed, [quick, ruler]),
             (warmup, window, windows),
             refine,
         )| {
@@ -178,7 +178,7 @@ fn specs() -> impl Strategy<Value = Spec> {
             Spec {
                 name: "generated-1".into(),
                 title,
-                probes: vec![ProbeSpec { probe: probe.about().id.into(), axes: named.collect() }],
+                probes: vec![ProbeSpec { probe: probe.about().id.into(), axes: named.collect(), ruler }],
                 precision,
                 confidence,
                 min_rounds: min,

@@ -44,6 +44,9 @@ pub fn toml(spec: &Spec) -> String {
 
 fn probe(text: &mut String, entry: &ProbeSpec) {
     write!(text, "\n[[probe]]\nid = {}\n", quoted(&entry.probe)).expect("writing to a String");
+    if entry.ruler {
+        writeln!(text, "ruler = true").expect("writing to a String");
+    }
     for (id, values) in &entry.axes {
         let bytes = axis_of(&entry.probe, |axis| axis.id == id)
             .is_some_and(|axis| matches!(axis.kind, Kind::Bytes { .. }));

@@ -3,6 +3,7 @@
 use super::{plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
+use crate::text;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::model::{self, Account, Side, TermGroup};
@@ -19,11 +20,12 @@ const SIZE: IntAxis = MESSAGE_BYTES;
 pub fn section(m: &Material) -> Option<Section> {
     let model = &m.analysis.model;
     let mut blocks = Vec::new();
-    if let Some(why) = &model.lacking {
-        blocks.push(Block::Text(format!(
-            "Cannot be told from this run because {}. This would: {}",
-            why.reason, why.remedy
-        )));
+    match (text::rulers::left_out(m.run), &model.lacking) {
+        (Some(left_out), _) => blocks.push(Block::Text(left_out)),
+        (None, Some(why)) => {
+            blocks.push(Block::Text(format!("Not measured: {}. Measure it: {}", why.reason, why.remedy)));
+        }
+        (None, None) => {}
     }
     blocks.extend(summary(m).map(Block::Statement));
     if !model.accounts.is_empty() {

@@ -1,0 +1,3 @@
+//! Sentences and layouts of what people read; nothing here computes a figure.
+
+pub mod rulers;
