@@ -6,6 +6,7 @@ use anyhow::Context;
 use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use syscost_report::escape;
 use textwrap::WordSplitter;
 use textwrap::core::display_width;
@@ -84,8 +85,37 @@ impl Color {
 
 /// Columns of the terminal on stdout; where there is none, those of [`WIDTH`].
 pub fn columns() -> u16 {
-    let told = tcgetwinsize(io::stdout()).map(|size| size.ws_col).ok();
+    columns_of(io::stdout())
+}
+
+/// The same of the terminal on stderr.
+pub fn columns_of_errors() -> u16 {
+    columns_of(io::stderr())
+}
+
+fn columns_of(stream: impl AsFd) -> u16 {
+    let told = tcgetwinsize(stream).map(|size| size.ws_col).ok();
     told.filter(|columns| *columns > 0).unwrap_or(WIDTH as u16)
+}
+
+/// At most so many columns of a text on one line; an ellipsis says that some is cut off.
+pub fn cut(text: &str, width: usize) -> String {
+    let text = escape::visible(text);
+    if display_width(&text) <= width {
+        return text;
+    }
+    let mut kept = String::new();
+    for c in text.chars() {
+        let with = display_width(&kept) + display_width(c.encode_utf8(&mut [0; 4]));
+        if with + 1 > width {
+            break;
+        }
+        kept.push(c);
+    }
+    if width > 0 {
+        kept.push('…');
+    }
+    kept
 }
 
 /// Writes to stdout; a reader that went away (`| head`) is not an error.

@@ -12,6 +12,9 @@ use syscost_experiment::plan::Plan;
 use syscost_harness::Event;
 use syscost_host::doctor::Status;
 
+/// Columns of the bar.
+const BAR: usize = 20;
+
 /// Receives a run's events and shows them.
 pub struct Progress {
     global: Global,
@@ -40,8 +43,7 @@ impl Progress {
         let visible = !global.json && !global.quiet && std::io::stderr().is_terminal();
         let target = if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);
-        let template = "{bar:20} {wide_msg}";
-        bar.set_style(ProgressStyle::with_template(template).expect("a fixed, valid template"));
+        bar.set_style(ProgressStyle::with_template("{msg}").expect("a fixed, valid template"));
         Progress {
             global: *global,
             bar,
@@ -69,9 +71,12 @@ impl Progress {
                 self.say(&if *status > Status::Unknown { paint.yellow(&line) } else { line });
             }
             Event::RoundStarted { round, .. } => self.round = *round,
-            Event::CaseDone { case, .. } | Event::CaseAudited { case, .. } => {
+            Event::CaseVisited { case, .. } | Event::CaseAudited { case, .. } => {
                 self.visited(self.labels.case(case))
             }
+            // A check has one visit of each case, and tells of that.
+            Event::CaseDone { case, .. } if self.checking => self.visited(self.labels.case(case)),
+            Event::CaseDone { .. } => {}
             Event::CaseFailed { case, message, .. } => {
                 self.left_out(paint.red("failed:"), self.labels.case(case), message)
             }
@@ -84,14 +89,12 @@ impl Progress {
                 self.say(&format!("{} {text}: {}", paint.yellow("warning:"), warning.remedy));
             }
             Event::Progress { pending_cases, elapsed_ns, time_left_ns, .. } => {
-                self.bar.set_length(elapsed_ns + time_left_ns);
-                self.bar.set_position(*elapsed_ns);
+                let share = *elapsed_ns as f64 / (elapsed_ns + time_left_ns).max(1) as f64;
                 let left = format_duration(Duration::from_secs(time_left_ns.div_ceil(1_000_000_000)));
                 let (round, planned) = (self.round + 1, count(self.planned, "case"));
-                self.bar.set_message(format!(
-                    "{left} left, round {round}, {pending_cases} of {planned} not yet precise; {}",
-                    self.last
-                ));
+                let text =
+                    format!("{left} left, round {round}, {pending_cases} of {planned} open; {}", self.last);
+                self.draw(share, &text);
             }
             Event::Refined { stage, cases } => {
                 self.planned += cases;
@@ -113,11 +116,14 @@ impl Progress {
     fn visited(&mut self, label: String) {
         self.done += 1;
         if self.checking {
-            self.bar.set_length(self.planned as u64);
-            self.bar.set_position(self.done);
-            self.bar.set_message(format!("{} of {}; {label}", self.done, count(self.planned, "case")));
+            let share = self.done as f64 / self.planned.max(1) as f64;
+            self.draw(share, &format!("{} of {}; {label}", self.done, count(self.planned, "case")));
         }
         self.last = label;
+    }
+
+    fn draw(&self, share: f64, text: &str) {
+        self.bar.set_message(line(share, text, usize::from(output::columns_of_errors())));
     }
 
     /// A line above the progress line; on stderr also where that is no terminal.
@@ -125,5 +131,48 @@ impl Progress {
         if !self.global.quiet {
             self.bar.suspend(|| output::complain(text));
         }
+    }
+}
+
+/// The progress line, which leaves the last column free: some terminals wrap when it is written.
+fn line(share: f64, text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(1);
+    // Words tell more than a bar does.
+    if room < 3 * BAR {
+        return output::cut(text, room);
+    }
+    let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
+    let bar = "█".repeat(full) + &"░".repeat(BAR - full);
+    format!("{bar} {}", output::cut(text, room - BAR - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use textwrap::core::display_width;
+
+    #[test]
+    fn the_line_fits_into_every_width_and_says_where_it_is_cut() {
+        let texts = [
+            "59 s left, round 12, 118 of 260 cases open; transfer msg_zerocopy, 64 KiB, 8 threads, veth, mtu 9000",
+            "1 s left; 名前の長い装置 名前の長い装置 名前の長い装置 名前の長い装置 名前の長い装置",
+            "2 s left; two\nlines\x1b[2J",
+        ];
+        for text in texts {
+            for columns in 0..200 {
+                let line = line(0.4, text, columns);
+                assert!(display_width(&line) < columns.max(1), "{columns}: {line}");
+                assert!(!line.contains(['\n', '\x1b']));
+            }
+        }
+        let line = line(0.5, texts[0], 80);
+        assert!(line.starts_with("██████████░░░░░░░░░░ 59 s left, round 12, 118 of 260 cases open"));
+        assert!(line.ends_with('…') && display_width(&line) == 79, "{line}");
+    }
+
+    #[test]
+    fn what_fits_is_not_cut() {
+        assert_eq!(line(1.0, "done", 30), "done");
+        assert_eq!(line(1.0, "done", 80), format!("{} done", "█".repeat(BAR)));
     }
 }

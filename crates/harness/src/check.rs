@@ -21,7 +21,7 @@ pub fn check(plan: &Plan, watch: &mut Watch<'_>) -> Result<(Vec<Failure>, Vec<Sk
         let options = RoundOptions::of(TIMING, PATIENCE, &signals::caught);
         let options = RoundOptions { verify_all: true, ..options };
         worker::round(case, &options, paths, scratch)?;
-        watch(&Event::CaseDone { round: 0, case, metric: "", estimate: None });
+        watch(&Event::CaseDone { case, rounds: 1, metric: "", estimate: None });
         Ok(())
     })
 }

@@ -29,11 +29,19 @@ pub enum Event<'a> {
         /// Cases that this round visits.
         cases: usize,
     },
-    /// One case was visited once.
-    CaseDone {
+    /// One case had one round.
+    CaseVisited {
         round: u32,
         case: &'a Case,
         /// The first decisive metric so far.
+        metric: &'static str,
+        estimate: Option<Estimate>,
+    },
+    /// The case gets no more rounds: its comparisons are settled and its figure is precise, or the run ends. Told
+    /// once; where a later look reopens one of its comparisons, more rounds may follow.
+    CaseDone {
+        case: &'a Case,
+        rounds: usize,
         metric: &'static str,
         estimate: Option<Estimate>,
     },

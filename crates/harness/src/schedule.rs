@@ -61,6 +61,8 @@ pub struct RoundSchedule<'a> {
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
     /// plan is large.
     open: BTreeSet<usize>,
+    /// Cases that were told to be done.
+    told: BTreeSet<usize>,
     /// Earlier ones are left as they are.
     first_case: usize,
 }
@@ -88,6 +90,7 @@ impl<'a> RoundSchedule<'a> {
             blocks,
             times,
             open: BTreeSet::new(),
+            told: BTreeSet::new(),
             first_case: 0,
         };
         (0..schedule.cases.len()).for_each(|case| schedule.look_at(case));
@@ -129,6 +132,8 @@ impl<'a> RoundSchedule<'a> {
             }
         }
         self.plan.given_up().into_iter().for_each(|case| self.give_up(case));
+        // An earlier session told of these.
+        self.told = (0..self.cases.len()).filter(|case| !self.open.contains(case)).collect();
         self
     }
 
@@ -196,6 +201,15 @@ impl<'a> RoundSchedule<'a> {
     pub fn give_up(&mut self, case: usize) {
         self.cases[case].given_up = true;
         self.look_at(case);
+    }
+
+    /// Cases that get no more rounds and have some, each told once, with the number of its rounds.
+    pub fn newly_done(&mut self, at_end: bool) -> Vec<(usize, usize)> {
+        let over = |case: &usize| self.has_rounds(*case) && (at_end || !self.open.contains(case));
+        let own = self.first_case..self.cases.len();
+        let new: Vec<usize> = own.filter(|case| !self.told.contains(case)).filter(over).collect();
+        self.told.extend(&new);
+        new.into_iter().map(|case| (case, self.cases[case].rounds.len())).collect()
     }
 
     pub fn has_rounds(&self, case: usize) -> bool {
@@ -358,6 +372,27 @@ mod tests {
         assert!(schedule.due(2).contains(&0), "one usable round of two");
         schedule.measured(0, 2, &[&clean, &clean]);
         assert!(!schedule.due(3).contains(&0), "as many as asked for, and nothing in them varies");
+    }
+
+    #[test]
+    fn a_case_is_done_once_when_it_is_settled_and_precise_or_the_run_ends() {
+        let mut spec = Spec::named("transfer").expect("a probe");
+        let named = [("path", "loopback"), ("size", "64"), ("threads", "1"), ("mechanism", "send,sendmsg")];
+        named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).expect("valid"));
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let mut schedule = RoundSchedule::new(&plan, &spec);
+        assert!(schedule.block(0).in_turns && schedule.newly_done(false).is_empty());
+        for round in 0..spec.min_rounds {
+            (0..3).for_each(|case| schedule.took_turn(case, round));
+        }
+        assert_eq!(schedule.newly_done(false), [], "nothing is settled");
+        schedule.settle(&BTreeSet::from([1]));
+        let rounds = spec.min_rounds as usize;
+        assert_eq!(schedule.newly_done(false), [(1, rounds)], "racing settled it");
+        schedule.settle(&BTreeSet::new());
+        assert_eq!(schedule.newly_done(false), [], "a look reopened it");
+        assert_eq!(schedule.newly_done(true), [(0, rounds), (2, rounds)], "the run ends");
+        assert_eq!(schedule.newly_done(true), []);
     }
 
     #[test]

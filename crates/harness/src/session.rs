@@ -200,6 +200,7 @@ impl<'a> Session<'a> {
                 });
             }
             self.race();
+            self.tell_done(false);
             self.keep_record()?;
             if !visited {
                 break;
@@ -296,8 +297,7 @@ impl<'a> Session<'a> {
                 let marks = marks(&noise);
                 let samples = self.keep(index, round, done, marks)?;
                 self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
-                let (metric, estimate) = self.schedule.estimate(index);
-                (self.watch)(&Event::CaseDone { round, case, metric, estimate });
+                self.tell_visit(index, round);
                 if self.counting.due(case) && Instant::now() + took * 2 < self.end {
                     return self.count(case, round);
                 }
@@ -315,6 +315,19 @@ impl<'a> Session<'a> {
             }
         }
         Ok(true)
+    }
+
+    fn tell_visit(&mut self, index: usize, round: u32) {
+        let (metric, estimate) = self.schedule.estimate(index);
+        (self.watch)(&Event::CaseVisited { round, case: &self.plan.cases[index], metric, estimate });
+    }
+
+    /// Tells of cases that get no more rounds; at the run's end that is all of them.
+    fn tell_done(&mut self, at_end: bool) {
+        for (index, rounds) in self.schedule.newly_done(at_end) {
+            let (metric, estimate) = self.schedule.estimate(index);
+            (self.watch)(&Event::CaseDone { case: &self.plan.cases[index], rounds, metric, estimate });
+        }
     }
 
     /// Takes in how a timed round spent its time.
@@ -417,6 +430,7 @@ impl<'a> Session<'a> {
         let over = state == State::Complete && self.schedule.unfinished();
         let state = if over { State::TimeLimit } else { state };
         self.run.record.state = state;
+        self.tell_done(true);
         self.keep_record()?;
         Ok(self.run)
     }

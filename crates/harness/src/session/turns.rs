@@ -1,8 +1,8 @@
 //! Rounds of blocks: one pair of workers plays all rivals of a point, and what is settled gives its time away.
 
 use super::{GRACE, Session, marks, with_samples};
+use crate::PATIENCE;
 use crate::worker::{self, BlockResult, RoundError, RoundOptions};
-use crate::{Event, PATIENCE};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -85,6 +85,7 @@ impl Session<'_> {
             self.visits += 1;
             if !windows {
                 self.schedule.took_turn(index, round);
+                self.tell_visit(index, round);
                 continue;
             }
             let done = match with_samples(done) {
@@ -96,9 +97,8 @@ impl Session<'_> {
             };
             let samples = self.keep(index, round, done, marks.to_vec())?;
             self.schedule.measured(index, round, &samples.iter().collect::<Vec<_>>());
+            self.tell_visit(index, round);
             let case = &self.plan.cases[index];
-            let (metric, estimate) = self.schedule.estimate(index);
-            (self.watch)(&Event::CaseDone { round, case, metric, estimate });
             let fits = Instant::now() + self.plan.visit_time_alone(case, self.spec) * 2 < self.end;
             if self.counting.due(case) && fits && !self.count(case, round)? {
                 return Ok(Some(false));
