@@ -130,16 +130,9 @@ Examples:
   syscost run --resume syscost-runs/20261121T090000Z-default
 
 The directory holds run.json, samples.csv, results.csv, comparisons.csv
-<<<<<<< HEAD
 and report.html. With --json, stdout has one object a line. Its \"event\" is
-one of: started, warning, round_started, case_done, case_failed, progress,
-finished, written.";
-=======
-and report.html. With
---json, stdout has one object a line, told apart by its \"event\": started,
-warning, round_started, case_visited, case_done, case_failed, progress, finished,
-written.";
->>>>>>> d354cdb (Tell case_done once, when a case gets no more rounds; cut the progress line to the terminal)
+one of: started, warning, round_started, case_visited, case_done, case_failed,
+progress, finished, written.";
 
 const LAB_EXAMPLES: &str = "\
 Examples:
