@@ -2,15 +2,19 @@
 
 use crate::common::{self, Shape};
 use std::path::Path;
-use syscost_analyze::finding::Answer;
 use syscost_analyze::whole::Analysis;
+use syscost_analyze::words::Words;
 use syscost_experiment::run::{Run, RunDir, State};
-use syscost_report::{Block, Report, Statement, build, html};
+use syscost_report::{Block, Report, Statement, build, html, text};
 
 /// Sentences about a run that has nothing to show: there is no figure, and they say so.
 const ON_NOTHING: [&str; 3] = ["This run was interrupted.", "This run has not ended", "No usable sample"];
 
-fn statements<'s>(analysis: &'s Analysis, report: &'s Report) -> Vec<&'s Statement> {
+fn statements<'s>(
+    analysis: &'s Analysis,
+    report: &'s Report,
+    answers: &'s [Statement],
+) -> Vec<&'s Statement> {
     let mut all: Vec<&Statement> = report.verdict.iter().collect();
     for block in report.blocks() {
         match block {
@@ -23,11 +27,7 @@ fn statements<'s>(analysis: &'s Analysis, report: &'s Report) -> Vec<&'s Stateme
         all.extend(list);
     }
     all.extend(analysis.problems.iter().map(|problem| &problem.statement));
-    for answered in &analysis.answers {
-        if let Answer::Found { statements, .. } = &answered.answer {
-            all.extend(statements);
-        }
-    }
+    all.extend(answers);
     all
 }
 
@@ -36,7 +36,10 @@ fn walk(run: &Run) -> usize {
     let analysis = Analysis::of(run);
     let report = build::report(run, &analysis);
     let page = html::page(&report);
-    let all = statements(&analysis, &report);
+    let words = Words::of(run);
+    let shown = analysis.answers.iter().flat_map(|answer| &answer.shown);
+    let answers: Vec<Statement> = shown.map(|shown| text::statement(shown, &words)).collect();
+    let all = statements(&analysis, &report, &answers);
     for statement in &all {
         let text = &statement.text;
         if ON_NOTHING.iter().any(|start| text.starts_with(start)) {

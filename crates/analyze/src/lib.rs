@@ -3,6 +3,7 @@
 //! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
 //! and names them. A module imports only modules above it in this list.
 
+pub mod answer;
 pub mod words;
 pub mod parallel;
 pub mod level;
@@ -22,12 +23,7 @@ pub mod refine;
 #[cfg(test)]
 pub mod synthetic;
 
-/// A cell that a sentence stands on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CellRef {
-    pub case: usize,
-    pub metric: &'static str,
-}
+pub use answer::CellRef;
 
 /// A sentence and the cells that show it. No sentence about figures without cells.
 #[derive(Clone, Debug, PartialEq)]

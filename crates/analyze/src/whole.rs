@@ -1,5 +1,6 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
+use crate::answer::Answer;
 use crate::cells::Cells;
 use crate::cells::quality::{self, Judged};
 use crate::cells::sanity;
@@ -7,7 +8,7 @@ use crate::cells::seen::Seen;
 use crate::compare::groups::Groups;
 use crate::compare::study::{HEADLINES, RIVALS, Study};
 use crate::copies::received;
-use crate::finding::{self, Answered, Evidence};
+use crate::finding::{self, Evidence};
 use crate::latency::Latency;
 use crate::level::{self, MachineLevel};
 use crate::limits::limiter::{Limiter, limiters};
@@ -57,7 +58,7 @@ pub struct Analysis {
     /// Operations that theory did not foresee, and the levels of curves.
     pub findings: Vec<Statement>,
     /// The questions that every report is asked.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<Answer>,
 }
 
 impl Analysis {

@@ -129,10 +129,10 @@ Examples:
   syscost run --quick --path loopback
   syscost run --resume syscost-runs/20261121T090000Z-default
 
-The directory holds run.json, samples.csv, results.csv, comparisons.csv
-and report.html. With --json, stdout has one object a line. Its \"event\" is
-one of: started, warning, round_started, case_visited, case_done, case_failed,
-progress, finished, written.";
+The directory holds run.json, samples.csv, results.csv, comparisons.csv,
+findings.json and report.html. With --json, stdout has one object a line. Its
+\"event\" is one of: started, warning, round_started, case_visited, case_done,
+case_failed, progress, finished, written.";
 
 const LAB_EXAMPLES: &str = "\
 Examples:

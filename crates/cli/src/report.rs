@@ -12,12 +12,13 @@ use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::{RunDir, replace, replace_with};
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Report, build, comparisons, csv, html, svg};
+use syscost_report::{Report, build, comparisons, csv, findings, html, svg};
 
 const RESULTS: &str = "results.csv";
 /// A table is a page of text.
 const LARGEST_TABLE: u64 = 4 << 20;
 const COMPARISONS: &str = "comparisons.csv";
+const FINDINGS: &str = "findings.json";
 const PAGE: &str = "report.html";
 
 pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
@@ -71,6 +72,7 @@ fn write(run: &Run, analysis: &Analysis, report: &Report, out: &Path, plots: boo
     let kept = "the report could not be kept (--out DIR puts it elsewhere)";
     replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
     replace_with(out, COMPARISONS, |file| comparisons::write(run, analysis, file)).context(kept)?;
+    replace_with(out, FINDINGS, |file| findings::write(run, analysis, file)).context(kept)?;
     let mut contents = vec![(PAGE.to_string(), html::page(report))];
     if plots {
         contents.extend(svg::files(report));
@@ -78,7 +80,8 @@ fn write(run: &Run, analysis: &Analysis, report: &Report, out: &Path, plots: boo
     for (name, content) in &contents {
         replace(out, name, content.as_bytes()).context(kept)?;
     }
-    let names = [RESULTS, COMPARISONS].into_iter().chain(contents.iter().map(|(name, _)| name.as_str()));
+    let tables = [RESULTS, COMPARISONS, FINDINGS];
+    let names = tables.into_iter().chain(contents.iter().map(|(name, _)| name.as_str()));
     Ok(names.map(|name| out.join(name)).collect())
 }
 

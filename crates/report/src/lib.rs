@@ -20,6 +20,7 @@ pub mod comparisons;
 pub mod csv;
 pub mod diagram;
 pub mod escape;
+pub mod findings;
 mod canvas;
 mod heat;
 pub mod html;

@@ -3,9 +3,9 @@
 //! Plots and maps are files of their own and are left out; a sentence keeps the cells that it stands on.
 
 use std::fmt::Write;
-use syscost_analyze::finding::{Answer, Answered};
 use syscost_core::units;
 use syscost_report::escape::visible;
+use syscost_report::text::AnswerText;
 use syscost_report::{Block, Entry, LINKS, Statement, Table, diagram};
 
 /// Blocks in order, headings at `level`.
@@ -50,21 +50,13 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
 }
 
 /// The answer of a run to a question, or why it has none.
-pub fn answer(answered: &Answered) -> String {
-    match &answered.answer {
-        Answer::Found { statements, caveats } => {
-            let found = statements.iter().map(|s| format!("- {}\n", sentence(s)));
-            let mind = caveats.iter().map(|c| format!("- Mind: {}\n", plain(c)));
-            format!("{}\n", found.chain(mind).collect::<String>())
-        }
-        Answer::CannotBeAnswered { because, command } => {
-            format!(
-                "- Cannot be answered from this run because {}. This would: {}\n\n",
-                plain(because),
-                visible(command)
-            )
-        }
+pub fn answer(told: &AnswerText) -> String {
+    if let Some((lacks, command)) = &told.lacks {
+        return format!("- This run has not measured {}. This would: {}\n\n", plain(lacks), visible(command));
     }
+    let found = told.statements.iter().map(|s| format!("- {}\n", sentence(s)));
+    let notes = told.caveats.iter().map(|c| format!("- Note: {}\n", plain(c)));
+    format!("{}\n", found.chain(notes).collect::<String>())
 }
 
 /// A sentence with the cells that it stands on.

@@ -1,15 +1,53 @@
 //! The copies of one way beside those of another on the same path, as the audits counted them.
 
 use super::Evidence;
+use crate::answer::CellRef;
 use crate::copies::data_path::DataPath;
-use crate::words::and;
-use crate::{CellRef, Statement};
-use syscost_core::units::significant;
+use serde::Serialize;
 use syscost_experiment::run::Audit;
 use syscost_measure::probe::transfer::axes::RECEIVER;
 
 /// Fewer copies per byte are no difference.
 const SAME: f64 = 0.02;
+
+/// Where a payload is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopyPlace {
+    UserSpace,
+    IntoKernel,
+    /// The orphan copy of lent pages on arrival.
+    Orphan,
+    OutToReceiver,
+}
+
+/// Copies per byte of payload at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopyChange {
+    pub place: CopyPlace,
+    pub ours: f64,
+    pub theirs: f64,
+}
+
+/// One way beside another on the same path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CopiesBeside {
+    /// Mechanisms.
+    pub ours: String,
+    pub theirs: String,
+    pub path: String,
+    /// Places where they differ.
+    pub changed: Vec<CopyChange>,
+    /// Copies of every byte.
+    pub ours_in_all: f64,
+    pub theirs_in_all: f64,
+}
+
+impl CopiesBeside {
+    pub fn removes_any(&self) -> bool {
+        self.theirs_in_all - self.ours_in_all > SAME
+    }
+}
 
 /// What a way copies more and less than the first that may stand against it, where the counts of both add up.
 pub fn copies(
@@ -17,7 +55,7 @@ pub fn copies(
     ways: &[DataPath],
     way: &DataPath,
     against: impl Fn(&DataPath) -> bool,
-) -> Option<Statement> {
+) -> Option<(CopiesBeside, Vec<CellRef>)> {
     let sound = |way: &&DataPath| way.audit.balanced() == Some(true);
     let way = Some(way).filter(sound)?;
     let same = |other: &&DataPath| {
@@ -25,53 +63,34 @@ pub fn copies(
         against(other) && other.path == way.path && receiver(other) == receiver(way)
     };
     let beside = ways.iter().filter(sound).find(same)?;
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    for ((place, ours), (_, theirs)) in places(way.audit).into_iter().zip(places(beside.audit)) {
-        let told = format!("{place} ({} per byte instead of {})", figure(ours), figure(theirs));
-        match ours - theirs {
-            difference if difference > SAME => added.push(told),
-            difference if difference < -SAME => removed.push(told),
-            _ => {}
-        }
-    }
-    let part = |verb: &str, list: &[String]| match list {
-        [] => format!("no copy is {verb}"),
-        list => format!("{verb} is {}", and(list)),
+    let both = places(way.audit).into_iter().zip(places(beside.audit));
+    let changed = both
+        .filter(|((_, ours), (_, theirs))| (ours - theirs).abs() > SAME)
+        .map(|((place, ours), (_, theirs))| CopyChange { place, ours, theirs })
+        .collect();
+    let copies = CopiesBeside {
+        ours: way.way.clone(),
+        theirs: beside.way.clone(),
+        path: way.path.clone(),
+        changed,
+        ours_in_all: total(way.audit),
+        theirs_in_all: total(beside.audit),
     };
-    let (ours, theirs) = (total(way.audit), total(beside.audit));
-    let balance = if (ours - theirs).abs() <= SAME {
-        format!("as often as with {}, so that on this path no copy is saved", beside.mechanism())
-    } else {
-        format!("{} with {}", figure(theirs), beside.mechanism())
-    };
-    let text = format!(
-        "Against {}, with {}: {}; {}. In all every byte is copied {} times, {balance}.",
-        beside.name(),
-        way.name(),
-        part("removed", &removed),
-        part("added", &added),
-        figure(ours)
-    );
     let cells = [way, beside].into_iter().filter_map(|w| CellRef::audit(evidence.run, w.audit)).collect();
-    Some(Statement { text, cells })
+    Some((copies, cells))
 }
 
 /// Copies per byte, step by step.
-fn places(audit: &Audit) -> [(&'static str, f64); 4] {
+fn places(audit: &Audit) -> [(CopyPlace, f64); 4] {
     let counts = audit.counts.unwrap_or_default();
     [
-        ("the copy in user space", audit.per_byte(audit.user_copied)),
-        ("the copy into the kernel", audit.per_byte(counts.copied_in)),
-        ("the orphan copy of lent pages on arrival", audit.per_byte(counts.orphan_copied)),
-        ("the copy out to the receiver", audit.per_byte(counts.copied_out)),
+        (CopyPlace::UserSpace, audit.per_byte(audit.user_copied)),
+        (CopyPlace::IntoKernel, audit.per_byte(counts.copied_in)),
+        (CopyPlace::Orphan, audit.per_byte(counts.orphan_copied)),
+        (CopyPlace::OutToReceiver, audit.per_byte(counts.copied_out)),
     ]
 }
 
 fn total(audit: &Audit) -> f64 {
     places(audit).iter().map(|(_, copies)| copies).sum()
-}
-
-/// Copies per byte: the table has every digit.
-fn figure(copies: f64) -> String {
-    significant((copies * 100.0).round() / 100.0)
 }

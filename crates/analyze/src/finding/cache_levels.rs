@@ -4,7 +4,7 @@
 //! Needs hardware counters, which most virtual machines do not have: then there is no answer, and no guess.
 
 use super::pairs::known;
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::compare::family::Family;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
@@ -24,14 +24,11 @@ const LEVELS: [(&str, &str, &str); 3] = [
 ];
 
 impl Finding for CacheLevels {
-    fn about(&self) -> Question {
-        Question {
-            id: "cache_levels",
-            question: "Which cache level's misses fall most, and between which mechanisms?",
-        }
+    fn id(&self) -> &'static str {
+        "cache_levels"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let levels = levels(evidence);
         if levels.is_empty() {
             return uncounted(evidence);
@@ -50,7 +47,7 @@ impl Finding for CacheLevels {
         for (level, all) in levels.iter().filter(|(_, all)| most(all).is_none()) {
             statements.push(none(level, all));
         }
-        Answer::Found { statements, caveats: caveats(&levels) }
+        SentenceAnswer::Found { statements, caveats: caveats(&levels) }
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -67,15 +64,15 @@ fn levels(evidence: &Evidence<'_>) -> Vec<(&'static str, Comparisons)> {
     LEVELS.iter().filter_map(compare).collect()
 }
 
-fn uncounted(evidence: &Evidence<'_>) -> Answer {
+fn uncounted(evidence: &Evidence<'_>) -> SentenceAnswer {
     let counters = |name: &String| LEVELS.iter().any(|(_, counter, _)| name.contains(counter));
     let why = evidence.run.record.missing.iter().find(|missing| missing.quantities.iter().any(counters));
     match why {
-        Some(missing) => Answer::CannotBeAnswered {
+        Some(missing) => SentenceAnswer::CannotBeAnswered {
             because: format!("cache misses were not counted: {}", missing.why.reason),
             command: format!("syscost run, after this: {}", missing.why.remedy),
         },
-        None => Answer::CannotBeAnswered {
+        None => SentenceAnswer::CannotBeAnswered {
             because: "it has no count of cache misses of two ways of doing the same".into(),
             command: "syscost run, on a machine that has hardware counters: syscost doctor says which".into(),
         },
@@ -153,9 +150,9 @@ mod tests {
     use syscost_experiment::run::{MissingQuantities, Run};
     use syscost_host::Unavailable;
 
-    fn answer(run: &Run) -> Answer {
+    fn answer(run: &Run) -> SentenceAnswer {
         let analysis = Analysis::of(run);
-        analysis.answers.iter().find(|a| a.about == CacheLevels.about()).expect("asked").answer.clone()
+        CacheLevels.answer(&analysis.evidence(run))
     }
 
     /// sendmsg misses L1 40 % less than the others at 64 KiB; the last level is the same for all.
@@ -181,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_planted_fall_is_found_at_its_level_place_and_pair() {
-        let Answer::Found { statements, caveats } = answer(&counted()) else { panic!("counted") };
+        let SentenceAnswer::Found { statements, caveats } = answer(&counted()) else { panic!("counted") };
         let text = &statements[0].text;
         assert!(text.starts_with("Misses of the L1 data cache fall most from "), "{text}");
         assert!(
@@ -199,12 +196,14 @@ mod tests {
     #[test]
     fn without_counters_there_is_no_guess() {
         let mut run = Synthetic::default().run();
-        let Answer::CannotBeAnswered { command, .. } = answer(&run) else { panic!("not counted") };
+        let SentenceAnswer::CannotBeAnswered { command, .. } = answer(&run) else { panic!("not counted") };
         assert!(command.contains("syscost doctor"));
         let why = Unavailable { reason: "no PMU".into(), remedy: "use the bare machine".into() };
         let quantities = vec!["sender_l1d_misses_user".into()];
         run.record.missing.push(MissingQuantities { quantities, why });
-        let Answer::CannotBeAnswered { because, command } = answer(&run) else { panic!("not counted") };
+        let SentenceAnswer::CannotBeAnswered { because, command } = answer(&run) else {
+            panic!("not counted")
+        };
         assert_eq!(because, "cache misses were not counted: no PMU");
         assert!(command.ends_with("use the bare machine"));
     }

@@ -3,7 +3,7 @@
 
 use super::along::{Along, SPEED};
 use super::pairs::refs;
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
@@ -27,19 +27,19 @@ const METRICS: [&str; 7] = [
 ];
 
 impl Finding for Connections {
-    fn about(&self) -> Question {
-        Question { id: "connections", question: "What does it cost when a thread serves more connections?" }
+    fn id(&self) -> &'static str {
+        "connections"
     }
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
         Words::of(evidence.run).varies(CONNECTIONS.id)
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let groups = Groups::of(evidence.run, CONNECTIONS.id);
         let lines = ALONG.lines(evidence, &groups);
         if lines.is_empty() {
-            return Answer::CannotBeAnswered {
+            return SentenceAnswer::CannotBeAnswered {
                 because: "nothing in it was measured with two numbers of connections".into(),
                 command: "syscost run --connections 1,16,250".into(),
             };
@@ -53,7 +53,7 @@ impl Finding for Connections {
         ];
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         caveats.extend(speed.and_then(|all| ALONG.undecided(&all)));
-        Answer::Found { statements, caveats }
+        SentenceAnswer::Found { statements, caveats }
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -105,14 +105,17 @@ mod tests {
         run
     }
 
-    fn answer(run: &Run) -> Option<Answer> {
-        let answers = Analysis::of(run).answers;
-        answers.into_iter().find(|a| a.about == Connections.about()).map(|a| a.answer)
+    fn answer(run: &Run) -> Option<SentenceAnswer> {
+        let analysis = Analysis::of(run);
+        let evidence = analysis.evidence(run);
+        Connections.asked(&evidence).then(|| Connections.answer(&evidence))
     }
 
     fn told(run: &Run) -> Vec<String> {
         match answer(run) {
-            Some(Answer::Found { statements, .. }) => statements.into_iter().map(|s| s.text).collect(),
+            Some(SentenceAnswer::Found { statements, .. }) => {
+                statements.into_iter().map(|s| s.text).collect()
+            }
             other => panic!("{other:?}"),
         }
     }

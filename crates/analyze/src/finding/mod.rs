@@ -1,10 +1,10 @@
 //! Questions that a report answers from the data of its run alone: one file each, one visible list.
 //!
-//! A finding has a question that a reader would ask and an answer made of statements, each with the
-//! cells it stands on; or it says why this run cannot answer it, and which command's run could. It
+//! A finding answers a question of a reader by data ([`crate::answer`]); its words are in the report crate. It
 //! computes from cells, comparisons and audits that others made ([`Evidence`]); it measures nothing, and
 //! it tells of a difference only where [`crate::compare`] does.
 
+use crate::answer::{self, AnswerVerdict, Caveat, Lack, Says, Shown};
 use crate::cells::Cells;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
@@ -15,18 +15,9 @@ use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
 
 mod along;
-mod beside;
+pub mod beside;
 mod overtake;
 mod pairs;
-
-/// What a finding is, for reports and docs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// Anchor on the page: `trustworthy`.
-    pub id: &'static str,
-    /// As a reader would ask it.
-    pub question: &'static str,
-}
 
 /// What findings are made from.
 #[derive(Clone, Copy)]
@@ -47,9 +38,9 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What a run says to a question.
+/// What a run says to a question, in sentences: of questions whose answers are not yet data.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum SentenceAnswer {
     Found {
         /// Most important first. A statement about figures names its cells.
         statements: Vec<Statement>,
@@ -65,7 +56,8 @@ pub enum Answer {
 }
 
 pub trait Finding: Sync {
-    fn about(&self) -> Question;
+    /// Anchor on the page: `scatter_gather`.
+    fn id(&self) -> &'static str;
 
     /// Is the question one of this run at all? One that most runs have nothing to do with is not asked of them.
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
@@ -73,7 +65,15 @@ pub trait Finding: Sync {
         true
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer;
+    /// In sentences, where it is not yet data.
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
+        let _ = evidence;
+        unreachable!("{} is answered by data", self.id())
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> answer::Answer {
+        of_sentences(self.id(), self.answer(evidence))
+    }
 
     /// What it compares by itself, beside the studies.
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -82,18 +82,25 @@ pub trait Finding: Sync {
     }
 }
 
-/// A question and what the run says to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
-    pub about: Question,
-    pub answer: Answer,
+fn of_sentences(question: &'static str, answer: SentenceAnswer) -> answer::Answer {
+    match answer {
+        SentenceAnswer::Found { statements, caveats } => answer::Answer::found(
+            question,
+            AnswerVerdict::Yes,
+            statements.into_iter().map(|s| Shown::of(Says::Sentence(s.text), s.cells)).collect(),
+            caveats.into_iter().map(Caveat::Sentence).collect(),
+        ),
+        SentenceAnswer::CannotBeAnswered { because, command } => {
+            answer::Answer::not_measured(question, Lack::Sentence(because), command)
+        }
+    }
 }
 
 syscost_core::registry! {
     /// Every finding, in the order of reports.
     pub static ALL: dyn Finding = [
-        scatter_gather::ScatterGather,
-        zero_copy::ZeroCopy,
+        pub scatter_gather::ScatterGather,
+        pub zero_copy::ZeroCopy,
         not_fastest::NotFastest,
         cache_levels::CacheLevels,
         threads::Threads,
@@ -105,10 +112,9 @@ syscost_core::registry! {
     ];
 }
 
-/// Every question of this run with its answer.
-pub fn answers(evidence: &Evidence<'_>) -> Vec<Answered> {
-    let asked = ALL.iter().filter(|finding| finding.asked(evidence));
-    asked.map(|f| Answered { about: f.about(), answer: f.answer(evidence) }).collect()
+/// What the run says to every question that is asked of it.
+pub fn answers(evidence: &Evidence<'_>) -> Vec<answer::Answer> {
+    ALL.iter().filter(|finding| finding.asked(evidence)).map(|finding| finding.answered(evidence)).collect()
 }
 
 #[cfg(test)]
@@ -120,23 +126,21 @@ mod tests {
 
     #[test]
     fn questions_are_distinct_and_every_statement_stands_on_cells_that_exist() {
-        let ids: BTreeSet<&str> = ALL.iter().map(|f| f.about().id).collect();
+        let ids: BTreeSet<&str> = ALL.iter().map(|f| f.id()).collect();
         assert_eq!(ids.len(), ALL.len());
         let run = Synthetic::default().run();
         let analysis = Analysis::of(&run);
         assert!(analysis.answers.len() < ALL.len(), "one of them is asked of few runs");
-        for answered in &analysis.answers {
-            assert!(answered.about.question.ends_with('?'), "{:?}", answered.about);
-            match &answered.answer {
-                Answer::Found { statements, .. } => {
-                    assert!(!statements.is_empty(), "{}", answered.about.id);
-                    for cell in statements.iter().flat_map(|s| &s.cells) {
-                        assert!(cell.exists(&run, &analysis.cells), "{cell:?}");
-                    }
-                }
-                Answer::CannotBeAnswered { because, command } => {
-                    assert!(!because.is_empty() && command.contains("syscost"), "{}", answered.about.id);
-                }
+        for answer in &analysis.answers {
+            let question = answer.question;
+            if answer.verdict == AnswerVerdict::NotMeasured {
+                let command = answer.command.as_deref().unwrap_or_default();
+                assert!(answer.lacks.is_some() && command.contains("syscost"), "{question}");
+                continue;
+            }
+            assert!(!answer.shown.is_empty(), "{question}");
+            for cell in answer.shown.iter().flat_map(|shown| &shown.cells) {
+                assert!(cell.exists(&run, &analysis.cells), "{cell:?}");
             }
         }
     }

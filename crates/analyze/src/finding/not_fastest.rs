@@ -5,7 +5,7 @@
 //! comparison at that place is not significant. Two sizes make a straight line, which is said.
 
 use super::pairs::{self, Pair};
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::compare::crossover::CrossoverStep;
 use crate::compare::study::{ALONG, HEADLINES};
 use crate::copies;
@@ -21,11 +21,11 @@ pub struct NotFastest;
 const COST: &str = "total_cpu_ns_per_message";
 
 impl Finding for NotFastest {
-    fn about(&self) -> Question {
-        Question { id: "not_fastest", question: "Why is zero-copy not always fastest?" }
+    fn id(&self) -> &'static str {
+        "not_fastest"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let words = Words::of(evidence.run);
         let mut statements = Vec::new();
         let teller = PriceTeller { evidence, words: &words };
@@ -39,7 +39,7 @@ impl Finding for NotFastest {
             }
         }
         if statements.is_empty() {
-            return Answer::CannotBeAnswered {
+            return SentenceAnswer::CannotBeAnswered {
                 because:
                     "it compares no way that asks for zero-copy with one that copies, over several sizes"
                         .into(),
@@ -48,7 +48,7 @@ impl Finding for NotFastest {
         }
         let caveats =
             vec!["CPU time is that of both sides' threads, with the softirqs that ran on top of them".into()];
-        Answer::Found { statements, caveats }
+        SentenceAnswer::Found { statements, caveats }
     }
 }
 
@@ -209,10 +209,9 @@ mod tests {
 
     fn told(run: &Run) -> Vec<String> {
         let analysis = Analysis::of(run);
-        let found = analysis.answers.iter().find(|a| a.about == NotFastest.about()).expect("asked");
-        match &found.answer {
-            Answer::Found { statements, .. } => statements.iter().map(|s| s.text.clone()).collect(),
-            Answer::CannotBeAnswered { because, .. } => panic!("{because}"),
+        match &NotFastest.answer(&analysis.evidence(run)) {
+            SentenceAnswer::Found { statements, .. } => statements.iter().map(|s| s.text.clone()).collect(),
+            SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
         }
     }
 

@@ -5,7 +5,7 @@
 //! that differ in nothing else, by every headline metric. Places with the same answer are told together.
 
 use super::pairs::{Pair, pairs};
-use super::{Answer, Evidence};
+use super::{Evidence, SentenceAnswer};
 use crate::compare::crossover::{CrossoverOutcome, CrossoverStep};
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::copies::zero_copy;
@@ -24,10 +24,10 @@ const INCUMBENT: Class = Class::TwoCopy;
 const TOLD: usize = 16;
 
 /// The whole answer for the mechanisms of a class.
-pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
+pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> SentenceAnswer {
     let lines = lines(evidence, challenger);
     if lines.is_empty() {
-        return Answer::CannotBeAnswered {
+        return SentenceAnswer::CannotBeAnswered {
             because: format!(
                 "no {} and {} mechanism have figures at the same size and otherwise equal settings",
                 challenger.word(),
@@ -53,7 +53,7 @@ pub fn answer(evidence: &Evidence<'_>, challenger: Class) -> Answer {
         "a crossover is no finer than the sizes that were run, and is only told where one is significantly better on each side."
             .to_string(),
     ];
-    Answer::Found { statements, caveats }
+    SentenceAnswer::Found { statements, caveats }
 }
 
 /// Every pair of the two classes; the mechanisms that the bare words mean come first.

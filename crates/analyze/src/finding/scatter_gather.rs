@@ -1,13 +1,13 @@
 //! Which copy did scatter-gather remove? A way that packs the fields of a message before it sends them
 //! beside one that hands them to a single call where they lie: what was counted of both.
 
-use super::beside;
+use super::beside::{self, CopiesBeside};
 use super::pairs::{self, Pair};
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, Lack, Says, Shown};
 use crate::compare::study::{HEADLINES, RIVALS};
 use crate::copies::data_path::{self, DataPath};
-use crate::{CellRef, Statement};
-use syscost_core::units::significant;
+use serde::Serialize;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::mechanism::Class;
 
@@ -15,32 +15,44 @@ pub struct ScatterGather;
 
 const CALLS: &str = "sender_system_calls_per_message";
 
+/// What gathering changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gathering {
+    /// Against a way that packs.
+    Copies(CopiesBeside),
+    /// Against one that packs nothing either: system calls per message.
+    Calls { gathering: String, other: String, gathering_calls: f64, other_calls: f64 },
+}
+
 impl Finding for ScatterGather {
-    fn about(&self) -> Question {
-        Question { id: "scatter_gather", question: "Which copy did scatter-gather remove?" }
+    fn id(&self) -> &'static str {
+        "scatter_gather"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let id = self.id();
         let ways = data_path::data_paths(evidence.run);
         let gathers = |way: &&DataPath| Class::OneCopy.holds(way.mechanism());
         let packed = |way: &DataPath| way.audit.per_byte(way.audit.user_copied) > TOLERANCE;
-        let mut statements: Vec<Statement> =
+        let beside: Vec<(CopiesBeside, Vec<CellRef>)> =
             ways.iter().filter(gathers).filter_map(|g| beside::copies(evidence, &ways, g, packed)).collect();
-        if statements.is_empty() {
-            return Answer::CannotBeAnswered {
-                because: "the copies of a way that packs and of one that gathers were not both counted in it"
-                    .into(),
-                command: "syscost run --mechanism two-copy,one-copy, as root: counting copies needs it"
-                    .into(),
-            };
+        if beside.is_empty() {
+            // Counting copies needs root.
+            return Answer::not_measured(
+                id,
+                Lack::CountedCopies,
+                "sudo syscost run --mechanism two-copy,one-copy",
+            );
         }
-        statements.extend(calls(evidence));
-        let caveats = vec![
-            "what a copy costs depends on where the bytes lie: the messages here were sent over and over, \
-                            so that they stay in the caches that hold them"
-                .into(),
-        ];
-        Answer::Found { statements, caveats }
+        let verdict = match beside.iter().filter(|(copies, _)| copies.removes_any()).count() {
+            0 => AnswerVerdict::No,
+            all if all == beside.len() => AnswerVerdict::Yes,
+            _ => AnswerVerdict::Partly,
+        };
+        let copies = |(copies, cells)| Shown::of(Says::ScatterGather(Gathering::Copies(copies)), cells);
+        let shown = beside.into_iter().map(copies).chain(calls(evidence)).collect();
+        Answer::found(id, verdict, shown, vec![Caveat::CachedMessages])
     }
 }
 
@@ -51,7 +63,7 @@ fn packs(evidence: &Evidence<'_>, name: &str) -> bool {
 }
 
 /// A way that copies no more than a gathering one, but in more calls: what gathering saves there.
-fn calls(evidence: &Evidence<'_>) -> Vec<Statement> {
+fn calls(evidence: &Evidence<'_>) -> Vec<Shown> {
     let Some(study) = evidence.study(HEADLINES[0]) else { return Vec::new() };
     let all = pairs::pairs(
         &study.crossovers,
@@ -63,24 +75,21 @@ fn calls(evidence: &Evidence<'_>) -> Vec<Statement> {
 }
 
 /// System calls per message of both at the smallest size, where they differ.
-fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Statement> {
+fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Shown> {
     let (ours, theirs) = pair.cases(pair.steps().first()?);
     let figure = |case| Some(evidence.cells.cell(case, CALLS)?.estimate.value);
-    let (ours_calls, their_calls) = (figure(ours)?, figure(theirs)?);
-    let (our, their) = pair.names();
-    let text = format!(
-        "Against {their}, which packs nothing either, gathering removes calls and no copy: {our} makes {} per \
-         message instead of {}.",
-        significant(ours_calls),
-        significant(their_calls)
-    );
+    let (gathering_calls, other_calls) = (figure(ours)?, figure(theirs)?);
+    let (gathering, other) = pair.names();
+    let says =
+        Gathering::Calls { gathering: gathering.into(), other: other.into(), gathering_calls, other_calls };
     let cells = [ours, theirs].map(|case| CellRef { case, metric: CALLS }).to_vec();
-    (their_calls > ours_calls * 1.5).then_some(Statement { text, cells })
+    (other_calls > gathering_calls * 1.5).then(|| Shown::of(Says::ScatterGather(says), cells))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::beside::CopyPlace;
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::{Audit, Run};
@@ -123,35 +132,36 @@ mod tests {
     }
 
     fn answer(run: &Run) -> Answer {
-        let analysis = Analysis::of(run);
-        analysis.answers.iter().find(|a| a.about == ScatterGather.about()).expect("asked").answer.clone()
+        ScatterGather.answered(&Analysis::of(run).evidence(run))
     }
 
     #[test]
     fn the_copy_that_is_gone_and_the_calls_are_named() {
-        let Answer::Found { statements, .. } = answer(&run()) else { panic!("both were counted") };
-        assert_eq!(
-            statements[0].text,
-            "Against pack_send over veth, with sendmsg over veth: removed is the copy in user space (0 per byte instead \
-             of 1); no copy is added. In all every byte is copied 2 times, 3 with pack_send."
-        );
-        let calls = &statements.last().unwrap().text;
-        assert_eq!(
-            calls,
-            "Against send_fields, which packs nothing either, gathering removes calls and no copy: sendmsg makes 1 per \
-             message instead of 8."
-        );
-        for statement in &statements {
-            assert!(statement.cells.len() > 1, "{}", statement.text);
-        }
+        let answer = answer(&run());
+        assert_eq!(answer.verdict, AnswerVerdict::Yes);
+        let Says::ScatterGather(Gathering::Copies(copies)) = &answer.shown[0].says else {
+            panic!("{answer:?}")
+        };
+        assert_eq!((copies.ours.as_str(), copies.theirs.as_str()), ("sendmsg", "pack_send"));
+        let changed: Vec<(CopyPlace, f64, f64)> =
+            copies.changed.iter().map(|c| (c.place, c.ours, c.theirs)).collect();
+        assert_eq!(changed, [(CopyPlace::UserSpace, 0.0, 1.0)]);
+        assert_eq!((copies.ours_in_all, copies.theirs_in_all), (2.0, 3.0));
+        let Some(Says::ScatterGather(Gathering::Calls { other, gathering_calls, other_calls, .. })) =
+            answer.shown.last().map(|shown| &shown.says)
+        else {
+            panic!("{answer:?}")
+        };
+        assert_eq!((other.as_str(), *gathering_calls, *other_calls), ("send_fields", 1.0, 8.0));
+        assert!(answer.shown.iter().all(|shown| shown.cells.len() > 1));
     }
 
     #[test]
     fn nothing_is_said_of_copies_that_were_not_counted_on_both_sides() {
         let mut run = run();
         run.record.audits.remove(1);
-        assert!(matches!(answer(&run), Answer::CannotBeAnswered { .. }), "nothing packs");
+        assert_eq!(answer(&run).lacks, Some(Lack::CountedCopies), "nothing packs");
         run.record.audits.clear();
-        assert!(matches!(answer(&run), Answer::CannotBeAnswered { .. }), "nothing was counted");
+        assert_eq!(answer(&run).lacks, Some(Lack::CountedCopies), "nothing was counted");
     }
 }

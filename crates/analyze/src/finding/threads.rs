@@ -6,7 +6,7 @@
 
 use super::along::{Along, SPEED};
 use super::pairs::refs;
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
@@ -35,19 +35,15 @@ const BESIDE: [&str; 7] = [
 ];
 
 impl Finding for Threads {
-    fn about(&self) -> Question {
-        Question {
-            id: "threads",
-            question: "How do threads interact with cache misses and context switches: where does scaling stop, and \
-                       what is the limiter?",
-        }
+    fn id(&self) -> &'static str {
+        "threads"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let groups = Groups::of(evidence.run, AXIS.id);
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let Some(speed) = speed.filter(|all| !all.pairs.is_empty()) else {
-            return Answer::CannotBeAnswered {
+            return SentenceAnswer::CannotBeAnswered {
                 because: "nothing in it was measured with two thread counts".into(),
                 command: "syscost run --threads 1,2,4,8".into(),
             };
@@ -63,7 +59,7 @@ impl Finding for Threads {
         statements.extend(limiters(evidence, &lines));
         let cases = lines.iter().map(|line| line.cases.as_slice());
         statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
-        Answer::Found { statements, caveats: ALONG.undecided(&speed).into_iter().collect() }
+        SentenceAnswer::Found { statements, caveats: ALONG.undecided(&speed).into_iter().collect() }
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -198,13 +194,13 @@ mod tests {
     use syscost_experiment::run::Run;
     use syscost_host::Fact;
 
-    fn answer(run: &Run) -> Answer {
+    fn answer(run: &Run) -> SentenceAnswer {
         let analysis = Analysis::of(run);
-        analysis.answers.iter().find(|a| a.about == Threads.about()).expect("asked").answer.clone()
+        Threads.answer(&analysis.evidence(run))
     }
 
     fn told(run: &Run) -> Vec<Statement> {
-        let Answer::Found { statements, .. } = answer(run) else { panic!("several thread counts") };
+        let SentenceAnswer::Found { statements, .. } = answer(run) else { panic!("several thread counts") };
         statements
     }
 
@@ -279,6 +275,6 @@ mod tests {
             "In 4 of 4 combinations of mechanism, size and path scaling stops at 1 thread: no larger count",
         );
         let one = Synthetic { threads: vec![1], ..Default::default() }.run();
-        assert!(matches!(answer(&one), Answer::CannotBeAnswered { .. }));
+        assert!(matches!(answer(&one), SentenceAnswer::CannotBeAnswered { .. }));
     }
 }

@@ -6,7 +6,7 @@
 //! at), by half at least, and where a generous price of a sleep covers what was lost.
 
 use super::pairs::refs;
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::Statement;
 use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
@@ -37,8 +37,8 @@ const DEAREST_NS: f64 = 1e5;
 const KINDS: [(&str, &str); 2] = [(READ_BYTES.id, "read sizes"), (RIVALS.id, "mechanisms and the control")];
 
 impl Finding for WakeUps {
-    fn about(&self) -> Question {
-        Question { id: "wake_ups", question: "Do wake-ups decide?" }
+    fn id(&self) -> &'static str {
+        "wake_ups"
     }
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
@@ -46,12 +46,12 @@ impl Finding for WakeUps {
         KINDS.iter().any(|(axis, _)| words.varies(axis)) && evidence.cells.of_metric(SPEED).next().is_some()
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let words = Words::of(evidence.run);
         let kinds: Vec<WakeupKind> =
             KINDS.iter().filter_map(|(axis, plural)| WakeupKind::of(evidence, axis, plural)).collect();
         if kinds.is_empty() {
-            return Answer::CannotBeAnswered {
+            return SentenceAnswer::CannotBeAnswered {
                 because:
                     "no two read sizes, and no mechanism beside the control, have their throughput and their \
                           sleeps in it"
@@ -70,7 +70,7 @@ impl Finding for WakeUps {
                     .into(),
             );
         }
-        Answer::Found {
+        SentenceAnswer::Found {
             statements: kinds.iter().map(|kind| kind.statement(evidence, &words)).collect(),
             caveats,
         }
@@ -259,9 +259,8 @@ mod tests {
 
     fn told(run: &Run) -> String {
         let analysis = Analysis::of(run);
-        let answered = analysis.answers.iter().find(|a| a.about == WakeUps.about()).expect("asked");
-        match &answered.answer {
-            Answer::Found { statements, .. } => statements[0].text.clone(),
+        match &WakeUps.answer(&analysis.evidence(run)) {
+            SentenceAnswer::Found { statements, .. } => statements[0].text.clone(),
             other => panic!("{other:?}"),
         }
     }

@@ -5,67 +5,93 @@
 //! counted by anything here, and that is said.
 //! Source: Documentation/networking/msg_zerocopy.rst, on completions and on copying.
 
-use super::{Answer, Evidence, Finding, Question};
-use super::{beside, pairs};
+use super::beside::{self, CopiesBeside};
+use super::pairs;
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, Lack, Says, Shown};
 use crate::compare::study::{ALONG, RIVALS};
 use crate::copies;
 use crate::copies::data_path::{self, DataPath};
-use crate::words::{and, count};
-use crate::{CellRef, Statement};
+use serde::Serialize;
 use std::collections::BTreeSet;
-use syscost_core::units::significant;
 use syscost_measure::mechanism::Class;
 
 pub struct ZeroCopy;
 
-/// Metrics of what is done per message, and what one of them is called.
-const PER_MESSAGE: [(&str, (&str, &str)); 4] = [
-    ("completions_per_message", ("completion", "completions")),
-    ("sender_system_calls_per_message", ("system call of the sender", "system calls of the sender")),
-    ("sender_voluntary_switches_per_message", ("sleep of the sender", "sleeps of the sender")),
-    (
-        "enobufs_per_message",
-        ("refusal for want of buffers (ENOBUFS)", "refusals for want of buffers (ENOBUFS)"),
-    ),
+/// What is done per message.
+const PER_MESSAGE: [&str; 4] = [
+    "completions_per_message",
+    "sender_system_calls_per_message",
+    "sender_voluntary_switches_per_message",
+    "enobufs_per_message",
 ];
 /// Less than this per message is not worth a word.
 const SHOWN: f64 = 0.005;
 
-impl Finding for ZeroCopy {
-    fn about(&self) -> Question {
-        Question { id: "zero_copy", question: "What did zero-copy remove, and what did it add?" }
-    }
-
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
-        let names = mechanisms(evidence);
-        let asked: Vec<&str> = names.iter().copied().filter(|n| Class::ZeroCopy.holds(n)).collect();
-        let Some(control) = pairs::copying(&names) else { return unanswerable() };
-        let ways = data_path::data_paths(evidence.run);
-        let mut statements = Vec::new();
-        let mut uncounted = Vec::new();
-        for name in asked.iter().copied() {
-            let counted: Vec<Statement> = ways
-                .iter()
-                .filter(|way| way.mechanism() == name)
-                .filter_map(|way| beside::copies(evidence, &ways, way, |other| other.mechanism() == control))
-                .collect();
-            if counted.is_empty() {
-                uncounted.push(name.to_string());
-            }
-            statements.extend(counted);
-            statements.extend(per_message(evidence, name, control));
-        }
-        if statements.is_empty() {
-            return unanswerable();
-        }
-        Answer::Found { statements, caveats: caveats(&ways, uncounted) }
-    }
+/// What zero-copy changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZeroCopyChange {
+    Copies(CopiesBeside),
+    /// Counts that are larger at every place.
+    PerMessage {
+        ours: String,
+        theirs: String,
+        added: Vec<AddedCount>,
+    },
 }
 
-fn unanswerable() -> Answer {
-    Answer::CannotBeAnswered {
-        because: "it does not have a way that asks for zero-copy beside one that copies".into(),
-        command: "syscost run --mechanism one-copy,zero-copy".into(),
+/// A count per message: the smallest and the largest median over the places that both have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AddedCount {
+    pub metric: &'static str,
+    pub ours: (f64, f64),
+    pub theirs: (f64, f64),
+}
+
+impl Finding for ZeroCopy {
+    fn id(&self) -> &'static str {
+        "zero_copy"
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let id = self.id();
+        let names = mechanisms(evidence);
+        let not_measured = || {
+            Answer::not_measured(
+                id,
+                Lack::ZeroCopyBesideCopying,
+                "syscost run --mechanism one-copy,zero-copy",
+            )
+        };
+        let Some(control) = pairs::copying(&names) else { return not_measured() };
+        let ways = data_path::data_paths(evidence.run);
+        let (mut shown, mut uncounted) = (Vec::new(), Vec::new());
+        let (mut counted, mut saves) = (0, 0);
+        for name in names.iter().copied().filter(|n| Class::ZeroCopy.holds(n)) {
+            let of_name = ways.iter().filter(|way| way.mechanism() == name);
+            let beside: Vec<(CopiesBeside, Vec<CellRef>)> = of_name
+                .filter_map(|way| beside::copies(evidence, &ways, way, |other| other.mechanism() == control))
+                .collect();
+            if beside.is_empty() {
+                uncounted.push(name.to_string());
+            }
+            counted += beside.len();
+            saves += beside.iter().filter(|(copies, _)| copies.removes_any()).count();
+            let copies = |(copies, cells)| Shown::of(Says::ZeroCopy(ZeroCopyChange::Copies(copies)), cells);
+            shown.extend(beside.into_iter().map(copies));
+            shown.extend(per_message(evidence, name, control));
+        }
+        if shown.is_empty() {
+            return not_measured();
+        }
+        let verdict = match (counted, saves) {
+            (0, _) => AnswerVerdict::Undecided,
+            (_, 0) => AnswerVerdict::No,
+            (all, some) if all == some => AnswerVerdict::Yes,
+            _ => AnswerVerdict::Partly,
+        };
+        Answer::found(id, verdict, shown, caveats(&ways, uncounted))
     }
 }
 
@@ -75,33 +101,29 @@ fn mechanisms<'a>(evidence: &Evidence<'a>) -> BTreeSet<&'a str> {
 }
 
 /// What is done per message beside what the control does: the extremes over the places that both have.
-fn per_message(evidence: &Evidence<'_>, name: &str, control: &str) -> Option<Statement> {
+fn per_message(evidence: &Evidence<'_>, name: &str, control: &str) -> Option<Shown> {
     let cases = |of: &str| -> Vec<usize> {
         let cases = evidence.run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
         cases.filter(|c| c.point.text(RIVALS) == Some(of)).map(|c| c.index).collect()
     };
     let (ours, theirs) = (cases(name), cases(control));
-    let mut parts = Vec::new();
-    let mut cells = Vec::new();
-    for (metric, what) in PER_MESSAGE {
+    let (mut added, mut cells) = (Vec::new(), Vec::new());
+    for metric in PER_MESSAGE {
         let (Some(our), Some(their)) =
             (extremes(evidence, &ours, metric), extremes(evidence, &theirs, metric))
         else {
             continue;
         };
         // Only what is more at every place, by their intervals, is added.
-        if our.low_end <= their.high_end + SHOWN {
-            continue;
+        if our.low_end > their.high_end + SHOWN {
+            let range = |of: &Extremes| (of.smallest, of.largest);
+            added.push(AddedCount { metric: our.metric, ours: range(&our), theirs: range(&their) });
+            cells.extend(ours.iter().chain(&theirs).map(|case| CellRef { case: *case, metric: our.metric }));
         }
-        let (one, more) = what;
-        let range = our.range();
-        let thing = if range == "1" { one } else { more };
-        parts.push(format!("{range} {thing} instead of {}", their.range()));
-        cells.extend(ours.iter().chain(&theirs).map(|case| CellRef { case: *case, metric: our.metric }));
     }
     cells.retain(|cell| cell.exists(evidence.run, evidence.cells));
-    let text = format!("{name} adds to every message, against {control}: {}.", and(&parts));
-    (!parts.is_empty()).then_some(Statement { text, cells })
+    let says = |added| ZeroCopyChange::PerMessage { ours: name.into(), theirs: control.into(), added };
+    (!added.is_empty()).then(|| Shown::of(Says::ZeroCopy(says(added)), cells))
 }
 
 /// A count over several places: the smallest and the largest median, and the ends of their intervals.
@@ -111,18 +133,6 @@ struct Extremes {
     largest: f64,
     low_end: f64,
     high_end: f64,
-}
-
-impl Extremes {
-    /// `1`, `1.24 to 1.35`, `none`
-    fn range(&self) -> String {
-        let (low, high) = (significant(self.smallest), significant(self.largest));
-        match low == high {
-            true if self.largest == 0.0 => "none".into(),
-            true => low,
-            false => format!("{low} to {high}"),
-        }
-    }
 }
 
 fn extremes(evidence: &Evidence<'_>, cases: &[usize], metric: &str) -> Option<Extremes> {
@@ -140,29 +150,20 @@ fn extremes(evidence: &Evidence<'_>, cases: &[usize], metric: &str) -> Option<Ex
     })
 }
 
-fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<String> {
+fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     let asked: Vec<&DataPath> = ways.iter().filter(|way| copies::zero_copy_asked(way.audit)).collect();
-    let completes: Vec<&&DataPath> = asked.iter().filter(|way| way.audit.completions > 0).collect();
-    if let Some(way) = completes.first() {
+    if let Some(way) = asked.iter().find(|way| way.audit.completions > 0) {
         let pages = way.audit.point.int(ALONG).unwrap_or(0).div_ceil(4096).max(1);
-        caveats.push(format!(
-            "pins are not counted: while the kernel holds a message it pins every page that it lies on ({} or more \
-             for the audited size, with pages of 4 KiB), and what that costs is inside the CPU figures",
-            count(pages as usize, "page")
-        ));
+        caveats.push(Caveat::PinsNotCounted { pages });
     }
     let orphaned =
         |way: &&&DataPath| way.audit.counts.is_some_and(|c| c.orphan_copied > 0 && c.device_fetched == 0);
     if asked.iter().any(|way| orphaned(&way)) {
-        caveats.push(
-            "the orphan copy belongs to a path whose receiver is on the same machine; a device that gathers pages \
-             fetches them itself, and `syscost lab` counts that"
-                .into(),
-        );
+        caveats.push(Caveat::OneMachine);
     }
     if !uncounted.is_empty() {
-        caveats.push(format!("of {} no copies were counted beside the control's", and(&uncounted)));
+        caveats.push(Caveat::CopiesNotCounted { mechanisms: uncounted });
     }
     caveats
 }
@@ -170,6 +171,7 @@ fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::beside::CopyPlace;
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::Run;
@@ -205,8 +207,14 @@ mod tests {
     }
 
     fn answer(run: &Run) -> Answer {
-        let analysis = Analysis::of(run);
-        analysis.answers.iter().find(|a| a.about == ZeroCopy.about()).expect("asked").answer.clone()
+        ZeroCopy.answered(&Analysis::of(run).evidence(run))
+    }
+
+    fn copies(answer: &Answer) -> &CopiesBeside {
+        match &answer.shown[0].says {
+            Says::ZeroCopy(ZeroCopyChange::Copies(copies)) => copies,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -215,40 +223,35 @@ mod tests {
         let lent = Counts { copied_in: 0, uncopied_in: 1000, orphan_copied: 1000, ..PLAIN };
         run.record.audits =
             vec![audit("sendmsg", Some(PLAIN), (0, 0)), audit("msg_zerocopy", Some(lent), (4, 4))];
-        let Answer::Found { statements, caveats } = answer(&run) else { panic!("both were counted") };
+        let found = answer(&run);
+        assert_eq!((found.verdict, found.shown[0].cells.len()), (AnswerVerdict::No, 2), "no copy is saved");
+        let changed: Vec<_> = copies(&found).changed.iter().map(|c| (c.place, c.ours, c.theirs)).collect();
+        assert_eq!(changed, [(CopyPlace::IntoKernel, 0.0, 1.0), (CopyPlace::Orphan, 1.0, 0.0)]);
+        let Says::ZeroCopy(ZeroCopyChange::PerMessage { added, .. }) = &found.shown[1].says else {
+            panic!("{found:?}")
+        };
+        let added: Vec<_> = added.iter().map(|a| (a.metric, a.ours, a.theirs)).collect();
         assert_eq!(
-            statements[0].text,
-            "Against sendmsg over veth, with msg_zerocopy over veth: removed is the copy into the kernel (0 per byte \
-             instead of 1); added is the orphan copy of lent pages on arrival (1 per byte instead of 0). In all every \
-             byte is copied 2 times, as often as with sendmsg, so that on this path no copy is saved."
+            added,
+            [
+                ("completions_per_message", (1.0, 1.0), (0.0, 0.0)),
+                ("sender_system_calls_per_message", (1.25, 1.25), (1.0, 1.0))
+            ]
         );
-        assert_eq!(statements[0].cells.len(), 2);
-        assert_eq!(
-            statements[1].text,
-            "msg_zerocopy adds to every message, against sendmsg: 1 completion instead of none and 1.25 \
-             system calls of the sender instead of 1."
-        );
-        assert!(caveats[0].contains("16 pages or more") && caveats[1].contains("syscost lab"), "{caveats:?}");
+        assert_eq!(found.caveats, [Caveat::PinsNotCounted { pages: 16 }, Caveat::OneMachine]);
         // Over a device nothing is copied at all on the way.
         let fetched = Counts { orphan_copied: 0, device_fetched: 1000, ..lent };
         run.record.audits[1] = audit("msg_zerocopy", Some(fetched), (4, 0));
-        let Answer::Found { statements, caveats } = answer(&run) else { panic!("both were counted") };
-        assert!(
-            statements[0]
-                .text
-                .ends_with("no copy is added. In all every byte is copied 1 times, 2 with sendmsg.")
-        );
-        assert_eq!(caveats.len(), 1, "{caveats:?}");
+        let found = answer(&run);
+        assert_eq!((copies(&found).ours_in_all, copies(&found).theirs_in_all), (1.0, 2.0));
+        assert_eq!((found.verdict, found.caveats.len()), (AnswerVerdict::Yes, 1));
     }
 
     #[test]
     fn without_audits_only_what_the_cells_say_and_without_zero_copy_nothing() {
-        let Answer::Found { statements, caveats } = answer(&run()) else { panic!("there are completions") };
-        assert_eq!(statements.len(), 1);
-        assert!(
-            caveats.iter().any(|c| c.starts_with("of msg_zerocopy no copies were counted")),
-            "{caveats:?}"
-        );
-        assert!(matches!(answer(&Synthetic::default().run()), Answer::CannotBeAnswered { .. }));
+        let found = answer(&run());
+        assert_eq!((found.shown.len(), found.verdict), (1, AnswerVerdict::Undecided));
+        assert_eq!(found.caveats, [Caveat::CopiesNotCounted { mechanisms: vec!["msg_zerocopy".into()] }]);
+        assert_eq!(answer(&Synthetic::default().run()).lacks, Some(Lack::ZeroCopyBesideCopying));
     }
 }

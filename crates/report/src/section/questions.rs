@@ -3,30 +3,23 @@
 
 use super::unless_empty;
 use crate::material::Material;
-use crate::{Block, Entry, PageLink, Section, Table};
-use syscost_analyze::finding::{Answer, Question};
-
-/// `question-copies`: its place on the page.
-fn link(about: &Question) -> PageLink {
-    PageLink { id: format!("question-{}", about.id), text: about.question.into() }
-}
+use crate::{Block, Entry, PageLink, Section, Table, text};
+use syscost_analyze::words::Words;
 
 pub fn section(m: &Material) -> Option<Section> {
+    let words = Words::of(m.run);
     let (mut contents, mut answers, mut unanswered) = (Vec::new(), Vec::new(), Vec::new());
-    for answered in &m.analysis.answers {
-        match &answered.answer {
-            Answer::Found { statements, caveats } => {
-                contents.push(link(&answered.about));
-                answers.push(Block::Question(link(&answered.about)));
-                answers.push(Block::Statements(statements.clone()));
-                let mind = |caveat: &String| Block::Text(format!("Mind: {}.", caveat.trim_end_matches('.')));
-                answers.extend(caveats.iter().map(mind));
-            }
-            Answer::CannotBeAnswered { because, command } => {
-                let row = [answered.about.question, because, command];
-                unanswered.push(row.map(|text| Entry::Text(text.into())).to_vec());
-            }
+    for answer in &m.analysis.answers {
+        let told = text::answer(answer, &words);
+        if let Some((lacks, command)) = told.lacks {
+            unanswered.push([told.question.into(), lacks, command].map(Entry::Text).to_vec());
+            continue;
         }
+        let link = || PageLink { id: format!("question-{}", answer.question), text: told.question.into() };
+        contents.push(link());
+        answers.push(Block::Question(link()));
+        answers.push(Block::Statements(told.statements));
+        answers.extend(told.caveats.into_iter().map(|caveat| Block::Text(format!("Note: {caveat}"))));
     }
     let mut blocks = Vec::new();
     // One question needs no list of them.
@@ -35,7 +28,7 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     blocks.extend(answers);
     if !unanswered.is_empty() {
-        let table = Table::new("unanswered", &["question", "because", "what would"], unanswered);
+        let table = Table::new("unanswered", &["question", "not measured", "what would"], unanswered);
         blocks.push(Block::Table(table.titled("What this run cannot answer")));
     }
     unless_empty("questions", "Questions and answers", "Questions", blocks)

@@ -1,3 +1,127 @@
-//! Sentences and layouts of what people read; nothing here computes a figure.
+//! Every sentence of a report: what the analysing crate says as data, in words. A file a question, a line each in
+//! [`QUESTIONS`].
 
+use crate::Statement;
+use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
+use syscost_analyze::words::{Words, and};
+
+mod copies;
 pub mod rulers;
+mod scatter_gather;
+mod zero_copy;
+
+/// The words of one question.
+pub struct QuestionText {
+    /// Of the answer: `scatter_gather`.
+    pub id: &'static str,
+    pub question: &'static str,
+    /// The answer in one sentence, under 25 words.
+    headline: fn(&Answer, &Words) -> String,
+    /// `None`: it is shown by another question.
+    sentence: fn(&Says, &Words) -> Option<String>,
+}
+
+/// In the order of reports.
+static QUESTIONS: &[QuestionText] = &[
+    scatter_gather::TEXT,
+    zero_copy::TEXT,
+    sentences("not_fastest", "Why is zero-copy not always fastest?"),
+    sentences("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
+    sentences("threads", "Where does scaling with threads stop, and why?"),
+    sentences("connections", "What does it cost when a thread serves more connections?"),
+    sentences("wake_ups", "Do wake-ups decide?"),
+    sentences("one_copy", "From which size does one-copy beat two-copy?"),
+    sentences("zero_copy_from", "From which size does zero-copy beat two-copy?"),
+    sentences("unexpected", "What is unexpected?"),
+];
+
+/// A question whose answer is still sentences.
+const fn sentences(id: &'static str, question: &'static str) -> QuestionText {
+    QuestionText { id, question, headline: first, sentence: |_, _| None }
+}
+
+fn first(answer: &Answer, words: &Words) -> String {
+    answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
+}
+
+/// What is said to a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerText {
+    pub question: &'static str,
+    pub verdict: AnswerVerdict,
+    pub headline: String,
+    pub statements: Vec<Statement>,
+    pub caveats: Vec<String>,
+    /// What the run lacks, and the command whose run would have it.
+    pub lacks: Option<(String, String)>,
+}
+
+pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
+    let of_question = QUESTIONS.iter().find(|text| text.id == answer.question);
+    let lacks =
+        answer.lacks.as_ref().map(|lack| (self::lack(lack), answer.command.clone().unwrap_or_default()));
+    AnswerText {
+        question: of_question.map_or(answer.question, |text| text.question),
+        verdict: answer.verdict,
+        headline: of_question.map_or_else(String::new, |text| (text.headline)(answer, words)),
+        statements: answer.shown.iter().map(|shown| statement(shown, words)).collect(),
+        caveats: answer.caveats.iter().map(caveat).collect(),
+        lacks,
+    }
+}
+
+/// One thing shown, in words, with the cells it stands on.
+pub fn statement(shown: &Shown, words: &Words) -> Statement {
+    let text = match &shown.says {
+        Says::Sentence(text) => text.clone(),
+        says => QUESTIONS.iter().find_map(|text| (text.sentence)(says, words)).unwrap_or_default(),
+    };
+    Statement { text, cells: shown.cells.clone() }
+}
+
+fn caveat(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::CachedMessages => {
+            "The messages stay in the caches, because the same ones are sent again and again.".into()
+        }
+        Caveat::PinsNotCounted { pages } => format!(
+            "Pins are not counted. The kernel pins {pages} pages or more of each message. The CPU figures \
+             include their cost."
+        ),
+        Caveat::OneMachine => {
+            "The orphan copy happens where both ends are on one machine. A network device fetches \
+             pages itself: `syscost lab` counts that."
+                .into()
+        }
+        Caveat::CopiesNotCounted { mechanisms } => {
+            format!("The copies of {} were not counted beside the control's.", and(mechanisms))
+        }
+        Caveat::Sentence(text) => text.clone(),
+    }
+}
+
+/// Completes "this run has not measured ".
+fn lack(lack: &Lack) -> String {
+    match lack {
+        Lack::CountedCopies => "the copies of a way that packs and of one that gathers".into(),
+        Lack::ZeroCopyBesideCopying => "a way that asks for zero-copy beside one that copies".into(),
+        Lack::Sentence(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use syscost_analyze::finding;
+
+    #[test]
+    fn every_question_of_the_analysis_has_words_in_its_order() {
+        let asked: Vec<&str> = finding::ALL.iter().map(|finding| finding.id()).collect();
+        let told: Vec<&str> = QUESTIONS.iter().map(|text| text.id).collect();
+        assert_eq!(asked, told);
+        let questions: BTreeSet<&str> = QUESTIONS.iter().map(|text| text.question).collect();
+        assert_eq!(questions.len(), QUESTIONS.len());
+        assert!(questions.iter().all(|question| question.ends_with('?')));
+    }
+}

@@ -8,7 +8,10 @@ use super::{COMMAND, PLOTS, REPORT, RESULTS};
 use crate::figure::CourseFigure;
 use crate::markdown::{self, plain};
 use std::fmt::Write;
+use syscost_analyze::answer::Answer;
+use syscost_analyze::words::Words;
 use syscost_report::material::Material;
+use syscost_report::text::{self, AnswerText};
 use syscost_report::{Section, section};
 
 pub struct ReportInputs<'a> {
@@ -75,8 +78,9 @@ pub fn report(told: &ReportInputs, copies: Option<&Section>) -> String {
     }
     out.push_str("### What else the run says\n\n");
     let used: Vec<&str> = PART_A.iter().chain(PART_E).filter_map(|q| q.finding).collect();
-    for answered in told.material.analysis.answers.iter().filter(|a| !used.contains(&a.about.id)) {
-        let _ = write!(out, "**{}**\n\n{}", plain(answered.about.question), markdown::answer(answered));
+    for answer in told.material.analysis.answers.iter().filter(|a| !used.contains(&a.question)) {
+        let answer = in_words(told, answer);
+        let _ = write!(out, "**{}**\n\n{}", plain(answer.question), markdown::answer(&answer));
     }
     out.push_str("## AI use\n\n*Your declaration: which tools, for which parts, with which prompts.*\n");
     out
@@ -99,9 +103,13 @@ fn part_a(out: &mut String, told: &ReportInputs, copies: Option<&Section>) {
 /// A heading, the evidence, and room for what the student makes of it.
 fn ask(out: &mut String, told: &ReportInputs, question: &CourseQuestion) {
     let _ = writeln!(out, "### {}\n", question.asks);
-    let answers = told.material.analysis.answers.iter().filter(|a| Some(a.about.id) == question.finding);
-    out.extend(answers.map(markdown::answer));
+    let answers = told.material.analysis.answers.iter().filter(|a| Some(a.question) == question.finding);
+    out.extend(answers.map(|answer| markdown::answer(&in_words(told, answer))));
     out.push_str(YOURS);
+}
+
+fn in_words(told: &ReportInputs, answer: &Answer) -> AnswerText {
+    text::answer(answer, &Words::of(told.material.run))
 }
 
 fn parts_b_to_d(out: &mut String, told: &ReportInputs) {
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn every_question_has_evidence_that_is_looked_for() {
         for id in PART_A.iter().chain(PART_E).filter_map(|question| question.finding) {
-            assert!(finding::ALL.iter().any(|f| f.about().id == id), "{id} is no finding");
+            assert!(finding::ALL.iter().any(|f| f.id() == id), "{id} is no finding");
         }
     }
 }

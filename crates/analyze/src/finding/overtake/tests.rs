@@ -38,8 +38,10 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
         problems: &[],
     };
     let texts = |class: Class| match answer(&evidence, class) {
-        Answer::Found { statements, .. } => statements.into_iter().map(|s| s.text).collect::<Vec<_>>(),
-        Answer::CannotBeAnswered { because, .. } => panic!("{because}"),
+        SentenceAnswer::Found { statements, .. } => {
+            statements.into_iter().map(|s| s.text).collect::<Vec<_>>()
+        }
+        SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
     };
     [texts(Class::OneCopy), texts(Class::ZeroCopy)].concat()
 }
@@ -152,8 +154,8 @@ fn ranges_that_come_back_are_a_set_and_what_is_missing_is_said() {
     );
     let alone = Synthetic { mechanisms: vec!["send", "sendmsg"], ..Default::default() }.run();
     let analysis = crate::whole::Analysis::of(&alone);
-    let answered = analysis.answers.iter().find(|a| a.about.id == "one_copy").expect("asked");
-    let Answer::CannotBeAnswered { because, command } = &answered.answer else { panic!("{answered:?}") };
+    let answer = super::answer(&analysis.evidence(&alone), Class::OneCopy);
+    let SentenceAnswer::CannotBeAnswered { because, command } = &answer else { panic!("{answer:?}") };
     assert!(because.contains("no one-copy and two-copy mechanism"), "{because}");
     assert_eq!(command, "syscost run --mechanism two-copy,one-copy");
 }

@@ -4,7 +4,7 @@
 //! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
 //! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
 
-use super::{Answer, Evidence, Finding, Question};
+use super::{Evidence, Finding, SentenceAnswer};
 use crate::compare::family::Family;
 use crate::words::{and, count};
 use crate::{CellRef, Statement};
@@ -41,15 +41,15 @@ const TOLD: usize = 8;
 pub struct Unexpected;
 
 impl Finding for Unexpected {
-    fn about(&self) -> Question {
-        Question { id: "unexpected", question: "What is unexpected?" }
+    fn id(&self) -> &'static str {
+        "unexpected"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> Answer {
+    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
         let looked: Vec<(&dyn SurpriseKind, Looked)> =
             KINDS.iter().map(|kind| (*kind, kind.look(evidence))).collect();
         if looked.iter().all(|(_, l)| l.at.is_empty()) {
-            return Answer::CannotBeAnswered {
+            return SentenceAnswer::CannotBeAnswered {
                 because: "it has no case with a figure of its own or with a neighbour to compare it with"
                     .into(),
                 command: "syscost run".into(),
@@ -62,7 +62,7 @@ impl Finding for Unexpected {
             caveats.extend(of_kind.caveat.clone().filter(|caveat| !caveats.contains(caveat)));
         }
         statements.extend(nothing(&looked));
-        Answer::Found { statements, caveats }
+        SentenceAnswer::Found { statements, caveats }
     }
 
     /// Cliffs and turns are told from the same steps.

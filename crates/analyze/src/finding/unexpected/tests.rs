@@ -14,15 +14,15 @@ use syscost_experiment::run::Run;
 
 fn answered(run: &Run) -> (Vec<Statement>, Vec<String>) {
     let analysis = Analysis::of(run);
-    let answer = analysis.answers.into_iter().find(|a| a.about == Unexpected.about()).expect("asked").answer;
+    let answer = Unexpected.answer(&analysis.evidence(run));
     match answer {
-        Answer::Found { statements, caveats } => {
+        SentenceAnswer::Found { statements, caveats } => {
             for cell in statements.iter().flat_map(|s| &s.cells) {
                 assert!(analysis.cells.cell(cell.case, cell.metric).is_some(), "{cell:?}");
             }
             (statements, caveats)
         }
-        Answer::CannotBeAnswered { because, .. } => panic!("{because}"),
+        SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
     }
 }
 
@@ -189,7 +189,7 @@ fn flat_data_have_hardly_any_surprise() {
                 model: &Model::default(),
                 problems: &[],
             };
-            let Answer::Found { statements, .. } = Unexpected.answer(&evidence) else {
+            let SentenceAnswer::Found { statements, .. } = Unexpected.answer(&evidence) else {
                 panic!("there are cells")
             };
             statements.iter().any(|s| s.text.starts_with("From "))

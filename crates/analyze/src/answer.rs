@@ -1,0 +1,136 @@
+//! What a run says, as data, with the figures, cases and comparisons that they stand on. No English: the words are
+//! made in the report crate, in `text/`.
+
+use crate::finding::{scatter_gather, zero_copy};
+use serde::Serialize;
+
+/// A figure of a case that something shown stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct CellRef {
+    pub case: usize,
+    pub metric: &'static str,
+}
+
+/// A row of `comparisons.csv`, by the columns of these names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ComparisonRef {
+    pub metric: &'static str,
+    pub a: Vec<usize>,
+    pub b: Vec<usize>,
+}
+
+/// What a run says to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerVerdict {
+    Yes,
+    No,
+    /// At some of the places measured.
+    Partly,
+    /// More rounds may tell.
+    Undecided,
+    /// The run has not measured what would tell.
+    NotMeasured,
+}
+
+/// One thing that the run shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    #[serde(flatten)]
+    pub says: Says,
+    /// What compares names its rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<ComparisonRef>,
+    /// Nothing about figures is without cells.
+    pub cells: Vec<CellRef>,
+}
+
+impl Shown {
+    pub fn of(says: Says, cells: Vec<CellRef>) -> Shown {
+        Shown { says, comparisons: Vec::new(), cells }
+    }
+
+    pub fn comparing(says: Says, comparisons: Vec<ComparisonRef>, cells: Vec<CellRef>) -> Shown {
+        Shown { says, comparisons, cells }
+    }
+}
+
+/// Every kind of thing shown: a line for each question or other source, which defines its own kinds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", content = "says", rename_all = "snake_case")]
+pub enum Says {
+    ScatterGather(scatter_gather::Gathering),
+    ZeroCopy(zero_copy::ZeroCopyChange),
+    /// Not yet data.
+    Sentence(String),
+}
+
+/// What a reader must know before relying on an answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+pub enum Caveat {
+    /// The messages were sent over and over: they stay in caches.
+    CachedMessages,
+    /// The kernel pins so many pages of a message, or more; what that costs is inside the CPU figures.
+    PinsNotCounted {
+        pages: u64,
+    },
+    /// The orphan copy is that of a receiver on the same machine.
+    OneMachine,
+    CopiesNotCounted {
+        mechanisms: Vec<String>,
+    },
+    /// Not yet data.
+    Sentence(String),
+}
+
+/// What a run lacks to answer a question.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+pub enum Lack {
+    /// The copies of both sides of a comparison.
+    CountedCopies,
+    /// A way that asks for zero-copy beside one that copies.
+    ZeroCopyBesideCopying,
+    /// Not yet data.
+    Sentence(String),
+}
+
+/// A question and what the run says to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Its id, also on the page: `scatter_gather`.
+    pub question: &'static str,
+    pub verdict: AnswerVerdict,
+    /// Most important first.
+    pub shown: Vec<Shown>,
+    pub caveats: Vec<Caveat>,
+    /// Where the run has not measured it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<Lack>,
+    /// A command whose run could answer it, or say more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+impl Answer {
+    pub fn found(
+        question: &'static str,
+        verdict: AnswerVerdict,
+        shown: Vec<Shown>,
+        caveats: Vec<Caveat>,
+    ) -> Answer {
+        Answer { question, verdict, shown, caveats, lacks: None, command: None }
+    }
+
+    pub fn not_measured(question: &'static str, lacks: Lack, command: impl Into<String>) -> Answer {
+        Answer {
+            question,
+            verdict: AnswerVerdict::NotMeasured,
+            shown: Vec::new(),
+            caveats: Vec::new(),
+            lacks: Some(lacks),
+            command: Some(command.into()),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `findings.json`: every answer of a report as data, for programs; the same bytes at every rebuild.
+
+use serde::Serialize;
+use std::io;
+use syscost_analyze::answer::Answer;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
+
+/// Raised where a reader of the last one would misread the file.
+const SCHEMA: u32 = 1;
+
+/// The whole file.
+#[derive(Serialize)]
+struct FindingsFile<'a> {
+    schema: u32,
+    /// That of `run.json`.
+    run: &'a str,
+    answers: &'a [Answer],
+}
+
+pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
+    let file = FindingsFile { schema: SCHEMA, run: &run.record.id, answers: &analysis.answers };
+    serde_json::to_writer_pretty(&mut *out, &file)?;
+    out.write_all(b"\n")
+}
