@@ -49,7 +49,9 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     let twins = plan.cases.iter().filter(|c| c.twin_of.is_some()).count();
     let cases = plan.cases.len() - twins;
     let mut text = entry("Experiment", INDENT, &format!("{}: {}", spec.name, spec.title));
-    text += &entry("Cases", INDENT, &format!("{cases}, and {twins} of them twice as a check (A/A)"));
+    let twice =
+        if twins > 0 { format!(", and {twins} of them twice as a check (A/A)") } else { String::new() };
+    text += &entry("Cases", INDENT, &format!("{cases}{twice}"));
     for probe in &spec.probes {
         for line in grid(&probe.probe, plan) {
             text += &line;
@@ -60,10 +62,10 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
     for thinned in &plan.thinned {
-        let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
-        let left_out = format!("{} {}", thinned.axis, values.join(", "));
-        let what =
-            format!("{left_out}: a quick run has no time for so many cases -> name the values to keep");
+        let what = format!(
+            "{}: a quick run has no time for so many cases -> name the values to keep",
+            thinned.what()
+        );
         text += &entry(&paint.yellow("Left out"), INDENT, &what);
     }
     for what in skipped(&plan.skips) {

@@ -160,15 +160,12 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
     // Probes that share an axis share what becomes of it.
     let mut said = std::collections::BTreeSet::new();
     warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
-    warnings.extend(plan.thinned.iter().map(|thinned| {
-        let values: Vec<String> = thinned.left_out.iter().map(ToString::to_string).collect();
-        Warning {
-            id: "quick_thinned".into(),
-            observed: format!("a quick run has no time for so many cases of {}", thinned.probe),
-            consequence: format!("{} {} were left out", thinned.axis, values.join(", ")),
-            remedy: "name the values to keep, or run without --quick".into(),
-            cases: Vec::new(),
-        }
+    warnings.extend(plan.thinned.iter().map(|thinned| Warning {
+        id: "quick_thinned".into(),
+        observed: format!("a quick run has no time for so many cases of {}", thinned.probe),
+        consequence: format!("left out: {}", thinned.what()),
+        remedy: "name the values to keep, or run without --quick".into(),
+        cases: Vec::new(),
     }));
     if let Ok(planted) = std::env::var(planted::VARIABLE) {
         warnings.push(Warning {

@@ -22,8 +22,6 @@ pub const MOST_VISITS_PER_ROUND: usize = 2;
 const LEAST_TURNS: u32 = 4;
 /// One round of so many has windows.
 const WINDOWS: u32 = 2;
-/// What nobody compares is visited in every round until it has so many, and then in one of so many.
-const ASIDE: u32 = 3;
 
 /// What is known of one case so far.
 #[derive(Default)]
@@ -253,8 +251,8 @@ impl<'a> RoundSchedule<'a> {
         let racing = self.racing();
         let any_in_turns = self.blocks.iter().any(|block| block.in_turns);
         let is_due = |block: &RivalBlock| {
-            let aside = any_in_turns && block.cases.len() == 1 && !block.in_turns;
-            !(aside && round >= ASIDE && !round.is_multiple_of(ASIDE))
+            let aside = any_in_turns && block.is_aside();
+            (!aside || RivalBlock::visited_aside(round))
                 && self.wanted(block, racing).any(|case| !self.cases[case].rounds.contains(&round))
         };
         (0..self.blocks.len()).filter(|number| is_due(&self.blocks[*number])).collect()

@@ -20,6 +20,9 @@ const SLICES_NS: u64 = 100_000_000;
 /// Between two turns: closing one and starting the next.
 const BETWEEN_NS: u64 = 60_000;
 
+/// What nobody compares is visited in every round until it has so many, and then in one of so many.
+const ASIDE: u32 = 3;
+
 /// Cases that a round visits together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RivalBlock {
@@ -60,6 +63,21 @@ impl RivalBlock {
             windows.saturating_add(WARMUP_NS)
         };
         Duration::from_nanos(self.cases.iter().map(of).fold(SLICES_NS, u64::saturating_add))
+    }
+
+    /// Is it a case that nobody compares?
+    pub fn is_aside(&self) -> bool {
+        self.cases.len() == 1 && !self.in_turns
+    }
+
+    /// Does a round beside blocks in turns visit such a case?
+    pub fn visited_aside(round: u32) -> bool {
+        round < ASIDE || round.is_multiple_of(ASIDE)
+    }
+
+    /// How many of so many rounds do.
+    pub fn rounds_aside(rounds: u32) -> u32 {
+        (0..rounds).filter(|round| RivalBlock::visited_aside(*round)).count() as u32
     }
 
     /// What rows of `slices.csv` call it.

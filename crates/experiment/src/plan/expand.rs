@@ -129,8 +129,7 @@ impl PointGrid {
 }
 
 fn values(axis: &Axis, entry: &ProbeSpec, quick: bool) -> Vec<Value> {
-    let named = entry.axes.get(axis.id).cloned();
-    distinct(named.unwrap_or_else(|| if quick { axis.quick() } else { axis.default() }))
+    distinct(entry.values(axis, quick))
 }
 
 fn too_many(probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool, count: usize) -> PlanError {

@@ -162,8 +162,7 @@ impl Plan {
     fn substitute(&mut self, probe: &dyn Probe, axes: &[Axis], entry: &ProbeSpec, quick: bool) -> ProbeSpec {
         let mut entry = entry.clone();
         for axis in axes.iter().filter(|axis| !entry.axes.contains_key(axis.id)).collect::<Vec<_>>() {
-            let wanted = if quick { axis.quick() } else { axis.default() };
-            for value in wanted {
+            for value in entry.values(axis, quick) {
                 let Some((used, why)) = probe.substitute(axis.id, &value) else { continue };
                 let (id, wanted) = (axis.id.to_string(), value);
                 self.substitutions.push(Substitution {

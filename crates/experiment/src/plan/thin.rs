@@ -1,69 +1,149 @@
-//! Fewer default values, where a quick run would not get round its cases.
+//! Fewer ways, where a quick run would not give each case the rounds that a decision needs.
 //!
-//! `--quick` has half a minute. What was named is kept whole: every pair of mechanism and receiver, if
-//! that was asked for. What nobody named shrinks to its middle until a few rounds fit, and the plan says
-//! what was left out.
+//! `--quick` has half a minute. Values that were named on the command line are kept whole. Everything else shrinks:
+//! numbers to their ends, then names that the comparison can do without. The plan says what was left out.
 
-use super::{Plan, PlanError};
+use super::{Plan, PlanError, RivalBlock};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
-use syscost_core::axis::{Axis, Kind, Value};
-use syscost_measure::probe;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_measure::probe::{self, Probe};
 
-/// Rounds of every case that are to fit into the time limit.
-const ROUNDS: u64 = 3;
+/// Of eight rounds in blocks, a difference of 10 % is found at 85 of 100 points (docs/deciding.md).
+const ROUNDS: u32 = 8;
+/// The part of the time limit that rounds can count on: audits and counting may take a tenth each, and workers start
+/// slower on a busy machine.
+const FOR_ROUNDS: f64 = 0.7;
+/// Values of each axis of numbers before names go: the range stays visible.
+const ENDS: usize = 2;
 
-/// Default values of an axis that a quick run leaves out.
+/// Values of an axis that a quick run leaves out; without an axis: the whole probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thinned {
     pub probe: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub axis: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Value>,
 }
 
-/// The plan, or one with fewer default values, of which so many rounds fit into the limit.
+impl Thinned {
+    /// `message_bytes 4096, 65536`
+    pub fn what(&self) -> String {
+        let values: Vec<String> = self.left_out.iter().map(ToString::to_string).collect();
+        if self.axis.is_empty() { self.probe.clone() } else { format!("{} {}", self.axis, values.join(", ")) }
+    }
+}
+
+/// The plan, or one of fewer values, of which enough rounds fit into the limit.
 pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result<Plan, PlanError> {
     let mut spec = spec.clone();
-    let mut left_out: Vec<Thinned> = Vec::new();
-    while plan.estimate(&spec).rounds_in_limit < ROUNDS {
-        let Some(out) = drop_one(&mut spec, &left_out) else { break };
-        let known = left_out.iter_mut().find(|t| t.probe == out.probe && t.axis == out.axis);
-        match known {
-            Some(thinned) => thinned.left_out.extend(out.left_out),
-            None => left_out.push(out),
+    let mut left_out: BTreeMap<(String, String), BTreeSet<Value>> = BTreeMap::new();
+    while !fits(&plan, &spec) {
+        match choose(&spec) {
+            Some(Candidate::Value { entry, axis, value }) => {
+                let entry = &mut spec.probes[entry];
+                let mut values = entry.values(&axis, true);
+                values.retain(|kept| *kept != value);
+                entry.axes.insert(axis.id.to_string(), values);
+                left_out.entry((entry.probe.clone(), axis.id.to_string())).or_default().insert(value);
+            }
+            Some(Candidate::Ruler { entry }) => {
+                let ruler = spec.probes.remove(entry);
+                left_out.insert((ruler.probe, String::new()), BTreeSet::new());
+            }
+            None => break,
         }
         plan = Plan::whole(&spec, memory_bytes)?;
     }
-    left_out.iter_mut().for_each(|t| t.left_out.sort());
-    plan.thinned = left_out;
+    let thinned = |((probe, axis), values): ((String, String), BTreeSet<Value>)| Thinned {
+        probe,
+        axis,
+        left_out: values.into_iter().collect(),
+    };
+    plan.thinned = left_out.into_iter().map(thinned).collect();
     Ok(plan)
 }
 
-/// Takes one value from the longest axis of numbers that nobody named: from its ends in turn.
-fn drop_one(spec: &mut Spec, so_far: &[Thinned]) -> Option<Thinned> {
-    let ours = |probe: &str, axis: &str| so_far.iter().find(|t| t.probe == probe && t.axis == axis);
+fn fits(plan: &Plan, spec: &Spec) -> bool {
+    enough(plan, spec) <= spec.time_limit().mul_f64(FOR_ROUNDS)
+}
+
+/// How long as many rounds as a decision needs take. What nobody compares has fewer.
+fn enough(plan: &Plan, spec: &Spec) -> Duration {
+    let rounds = ROUNDS.min(spec.min_rounds);
+    let blocks = plan.blocks();
+    let racing = blocks.iter().any(|block| block.in_turns);
+    let time = |block| plan.visit_time(block, spec);
+    blocks
+        .iter()
+        .map(|block| {
+            time(block) * if racing && block.is_aside() { RivalBlock::rounds_aside(rounds) } else { rounds }
+        })
+        .sum()
+}
+
+/// What can be left out next.
+enum Candidate {
+    Value { entry: usize, axis: Axis, value: Value },
+    Ruler { entry: usize },
+}
+
+/// What the comparison loses least by: of the longest axis of numbers down to its ends, then rulers, then names, then
+/// ends.
+fn choose(spec: &Spec) -> Option<Candidate> {
+    let numbers = |_: &dyn Probe, axis: &Axis| numeric(axis);
+    let names = |probe: &dyn Probe, axis: &Axis| !numeric(axis) && probe.chosen(axis.id);
+    let ruler = || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| Candidate::Ruler { entry });
+    value_of_longest(spec, &numbers, ENDS)
+        .or_else(ruler)
+        .or_else(|| value_of_longest(spec, &names, ENDS))
+        .or_else(|| value_of_longest(spec, &numbers, 1))
+}
+
+/// A value of the longest axis of a kind that was not named and has more values than are to stay.
+fn value_of_longest(
+    spec: &Spec,
+    wanted: &dyn Fn(&dyn Probe, &Axis) -> bool,
+    stay: usize,
+) -> Option<Candidate> {
     let mut longest: Option<(usize, Axis, Vec<Value>)> = None;
-    for (place, entry) in spec.probes.iter().enumerate() {
-        let Some(probe) = probe::find(&entry.probe).filter(|p| p.compared()) else { continue };
-        for axis in probe.axes().into_iter().filter(numeric) {
-            let values = match entry.axes.get(axis.id) {
-                Some(values) if ours(&entry.probe, axis.id).is_some() => values.clone(),
-                Some(_) => continue,
-                None => axis.quick(),
-            };
-            if values.len() > longest.as_ref().map_or(1, |(_, _, longest)| longest.len()) {
-                longest = Some((place, axis, values));
+    for (entry, asked) in spec.probes.iter().enumerate().filter(|(_, asked)| !asked.ruler) {
+        let Some(probe) = probe::find(&asked.probe).filter(|probe| probe.compared()) else { continue };
+        let axes = probe.axes().into_iter().filter(|axis| !asked.kept.contains(axis.id));
+        for axis in axes.filter(|axis| wanted(probe, axis)) {
+            let values = asked.values(&axis, true);
+            if values.len() > longest.as_ref().map_or(stay, |(_, _, longest)| longest.len()) {
+                longest = Some((entry, axis, values));
             }
         }
     }
-    let (place, axis, mut values) = longest?;
-    let entry = &mut spec.probes[place];
-    let taken = ours(&entry.probe, axis.id).map_or(0, |t| t.left_out.len());
-    // Of two the first stays: one thread rather than two.
-    let at = if taken % 2 == 0 && values.len() > 2 { 0 } else { values.len() - 1 };
-    let out = values.remove(at);
-    entry.axes.insert(axis.id.to_string(), values);
-    Some(Thinned { probe: entry.probe.clone(), axis: axis.id.to_string(), left_out: vec![out] })
+    let (entry, axis, values) = longest?;
+    let value =
+        if numeric(&axis) { inner(values) } else { dispensable(&spec.probes[entry].probe, &axis, values) };
+    Some(Candidate::Value { entry, axis, value: value? })
+}
+
+/// The first and the last stay while there are others; of two the first stays: one thread rather than two.
+fn inner(mut values: Vec<Value>) -> Option<Value> {
+    values.sort();
+    if values.len() <= ENDS { values.pop() } else { Some(values.swap_remove(values.len() / 2)) }
+}
+
+/// A name that the default study does not have, else the last of them; never the control.
+fn dispensable(probe: &str, axis: &Axis, values: Vec<Value>) -> Option<Value> {
+    let probe = probe::find(probe)?;
+    let is_control = |value: &Value| {
+        let mut point = Point::default();
+        point.set(axis.id, value.clone());
+        probe.is_control(&point)
+    };
+    let control = values.iter().find(|value| is_control(value)).or(values.first()).cloned();
+    let usual = axis.default();
+    let others: Vec<Value> = values.into_iter().filter(|value| Some(value) != control.as_ref()).collect();
+    others.iter().rev().find(|value| !usual.contains(value)).or(others.last()).cloned()
 }
 
 fn numeric(axis: &Axis) -> bool {
@@ -74,49 +154,66 @@ fn numeric(axis: &Axis) -> bool {
 mod tests {
     use super::*;
 
-    fn quick(changes: &[(&str, &str)]) -> Plan {
-        let mut spec = Spec::named("transfer").unwrap();
+    fn spec(experiment: &str, named: &[(&str, &str)]) -> Spec {
+        let mut spec = Spec::named(experiment).unwrap();
         spec.set_quick();
-        for (flag, value) in changes {
-            spec.set_axis(flag, &[value]).unwrap();
-        }
-        let plan = Plan::make_within(&spec, None).unwrap();
-        assert!(plan.estimate(&spec).rounds_in_limit >= ROUNDS, "{:?}", plan.estimate(&spec));
-        plan
+        named.iter().for_each(|(flag, value)| spec.set_axis(flag, &[value]).unwrap());
+        spec
+    }
+
+    fn plan(spec: &Spec) -> Plan {
+        Plan::make_within(spec, None).unwrap()
+    }
+
+    fn values(plan: &Plan, axis: &str) -> BTreeSet<Value> {
+        plan.cases.iter().filter_map(|case| case.point.get(axis).cloned()).collect()
     }
 
     #[test]
-    fn a_small_quick_run_keeps_its_defaults() {
-        assert_eq!(quick(&[("path", "loopback"), ("mechanism", "send")]).thinned, []);
+    fn a_small_quick_run_keeps_its_values() {
+        let small = spec("transfer", &[("path", "loopback"), ("mechanism", "send,sendmsg")]);
+        assert_eq!(plan(&small).thinned, []);
     }
 
     #[test]
-    fn every_pair_stays_and_what_nobody_named_shrinks() {
-        let all = [("path", "loopback"), ("mechanism", "all"), ("receiver", "all")];
-        let plan = quick(&all);
-        let pairs = |plan: &Plan| {
-            let points = plan.cases.iter().map(|c| &c.point).chain(plan.skips.iter().map(|s| &s.point));
-            let pairs = points.map(|p| {
-                (p.text_at("mechanism").unwrap().to_string(), p.text_at("receiver").unwrap().to_string())
-            });
-            pairs.collect::<std::collections::BTreeSet<_>>()
-        };
-        let names = |id: &str| {
-            let axes = probe::find("transfer").unwrap().axes();
-            axes.into_iter().find(|a| a.id == id).unwrap().kind.names().len()
-        };
-        assert_eq!(pairs(&plan).len(), names("mechanism") * names("receiver"));
-        let left_out =
-            |axis: &str| plan.thinned.iter().find(|t| t.axis == axis).map_or(0, |t| t.left_out.len());
-        assert!(left_out("message_bytes") > 0, "{:?}", plan.thinned);
-        let mut named = all.to_vec();
-        named.push(("size", "64,1K,4K,64K,1M"));
-        named.push(("threads", "1,2"));
-        let mut spec = Spec::named("transfer").unwrap();
-        spec.set_quick();
-        for (flag, value) in named {
-            spec.set_axis(flag, &[value]).unwrap();
+    fn every_case_that_is_left_gets_the_rounds_that_a_decision_needs() {
+        for (experiment, named) in [
+            ("default", &[("path", "loopback")][..]),
+            ("default", &[("path", "loopback"), ("mechanism", "all")]),
+            ("default", &[("path", "loopback"), ("threads", "1,2,4,8")]),
+            ("ways", &[("path", "loopback")]),
+            ("crossover", &[("path", "loopback")]),
+        ] {
+            let spec = spec(experiment, named);
+            let (plan, whole) = (plan(&spec), Plan::whole(&spec, None).unwrap());
+            assert!(fits(&plan, &spec), "{experiment} {named:?}: {:?}", enough(&plan, &spec));
+            assert_eq!(plan.thinned.is_empty(), fits(&whole, &spec), "{experiment} {named:?}");
+            assert_eq!(
+                plan.thinned.is_empty(),
+                plan.cases.len() == whole.cases.len(),
+                "what is missing is told"
+            );
         }
-        assert_eq!(Plan::make_within(&spec, None).unwrap().thinned, [], "what was named is measured");
+    }
+
+    #[test]
+    fn numbers_go_before_names_and_the_control_stays() {
+        let ways = spec("ways", &[("path", "loopback")]);
+        let left = plan(&ways);
+        let mechanisms = values(&left, "mechanism");
+        assert!(mechanisms.len() >= ENDS && mechanisms.contains(&Value::text("send")), "{mechanisms:?}");
+        let sizes = values(&left, "message_bytes");
+        assert!(sizes.contains(&Value::Int(1024)), "{sizes:?}");
+        let shrunk = |axis: &str| left.thinned.iter().any(|thinned| thinned.axis == axis);
+        assert!(shrunk("message_bytes") && shrunk("mechanism"), "{:?}", left.thinned);
+    }
+
+    #[test]
+    fn what_was_named_is_measured_whole() {
+        let named =
+            [("path", "loopback"), ("mechanism", "all"), ("size", "64,1K,4K,64K,1M"), ("threads", "1,2")];
+        let spec = spec("transfer", &named);
+        let left = plan(&spec);
+        assert_eq!((left.thinned.len(), fits(&left, &spec)), (0, false));
     }
 }

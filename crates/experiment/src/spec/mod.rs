@@ -12,7 +12,7 @@ mod write;
 pub use refine::Refine;
 
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use syscost_core::axis::{Axis, Kind, Value, suggest};
 use syscost_core::stats::random::Random;
@@ -27,12 +27,21 @@ pub struct ProbeSpec {
     /// Measured beside the question (steps of the cost model, rulers): only a whole study has it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ruler: bool,
+    /// Axes that a quick run keeps whole: those that were named on the command line.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub kept: BTreeSet<String>,
 }
 
 impl ProbeSpec {
     /// A probe with its default axes.
     pub fn of(probe: &str) -> ProbeSpec {
-        ProbeSpec { probe: probe.to_string(), axes: BTreeMap::new(), ruler: false }
+        ProbeSpec { probe: probe.to_string(), axes: BTreeMap::new(), ruler: false, kept: BTreeSet::new() }
+    }
+
+    /// The values asked for, or those that an axis has where none were.
+    pub fn values(&self, axis: &Axis, quick: bool) -> Vec<Value> {
+        let asked = self.axes.get(axis.id).cloned();
+        asked.unwrap_or_else(|| if quick { axis.quick() } else { axis.default() })
     }
 
     fn has_axis(&self, flag: &str) -> bool {
@@ -191,6 +200,7 @@ impl Spec {
             }
             found = true;
             entry.axes.insert(axis.id.to_string(), distinct(values));
+            entry.kept.insert(axis.id.to_string());
         }
         if found {
             return Ok(());

@@ -4,6 +4,7 @@
 //! probe knows, and every message names a line.
 
 use super::{ProbeSpec, Refine, Spec, SpecError, distinct, nanoseconds};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use syscost_core::axis::{Value, suggest};
@@ -31,6 +32,8 @@ const KEYS: &[&str] = &[
 ];
 /// Of a probe: it is measured beside the question, in a whole study only.
 const RULER: &str = "ruler";
+/// Of a probe: axes that `--quick` keeps whole.
+const KEPT: &str = "keep";
 const TIMING_KEYS: &[&str] = &["warmup", "window", "windows"];
 const REFINE_KEYS: &[&str] = &["axes", "stages", "most_cases", "time_share"];
 
@@ -80,6 +83,12 @@ impl SpecSource<'_> {
     fn boolean(&self, key: &str, item: &ParsedItem<'_>) -> Result<bool, SpecError> {
         let wanted = || format!("{key} must be true or false");
         item.get_ref().as_bool().ok_or_else(|| self.error(item.span(), wanted()))
+    }
+
+    fn strings(&self, key: &str, item: &ParsedItem<'_>) -> Result<Vec<String>, SpecError> {
+        let wanted = || format!("{key} must be a list, such as [\"message_bytes\"]");
+        let list = item.get_ref().as_array().ok_or_else(|| self.error(item.span(), wanted()))?;
+        list.iter().map(|entry| self.string(key, entry)).collect()
     }
 
     /// A number or a word as a person would type it on the command line.
@@ -209,12 +218,7 @@ fn refine(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<Refine, Spec
     let mut refine = Refine::default();
     for (key, item) in source.table("refine", item)? {
         match key.get_ref().as_ref() {
-            "axes" => {
-                let wanted = || "axes must be a list, such as [\"message_bytes\"]";
-                let list = item.get_ref().as_array().ok_or_else(|| source.error(item.span(), wanted()))?;
-                refine.axes =
-                    list.iter().map(|axis| source.string("axes", axis)).collect::<Result<_, _>>()?;
-            }
+            "axes" => refine.axes = source.strings("axes", item)?,
             "stages" => refine.stages = source.whole("stages", item)?,
             "most_cases" => refine.most_cases = source.whole("most_cases", item)?,
             "time_share" => refine.time_share = source.parsed("time_share", item, parse_fraction)?,
@@ -246,10 +250,31 @@ fn one_probe(source: &SpecSource<'_>, item: &ParsedItem<'_>) -> Result<ProbeSpec
             entry.ruler = source.boolean(RULER, item)?;
             continue;
         }
+        if key.get_ref() == KEPT {
+            entry.kept = kept(source, probe, item)?;
+            continue;
+        }
         let values = axis_values(source, probe, key, item)?;
         entry.axes.insert(key.get_ref().to_string(), values);
     }
     Ok(entry)
+}
+
+fn kept(
+    source: &SpecSource<'_>,
+    probe: &dyn Probe,
+    item: &ParsedItem<'_>,
+) -> Result<BTreeSet<String>, SpecError> {
+    let ids: Vec<&str> = probe.axes().iter().map(|axis| axis.id).collect();
+    let known = |id: &String| match ids.contains(&id.as_str()) {
+        true => Ok(()),
+        false => {
+            Err(source.error(item.span(), format!("{KEPT}: no axis {id:?}: {}", suggest(id, &ids, &[]))))
+        }
+    };
+    let kept = source.strings(KEPT, item)?;
+    kept.iter().try_for_each(known)?;
+    Ok(kept.into_iter().collect())
 }
 
 fn axis_values(
@@ -260,7 +285,7 @@ fn axis_values(
 ) -> Result<Vec<Value>, SpecError> {
     let axes = probe.axes();
     let Some(axis) = axes.iter().find(|a| a.id == key.get_ref()) else {
-        let ids: Vec<&str> = ["id", RULER].into_iter().chain(axes.iter().map(|a| a.id)).collect();
+        let ids: Vec<&str> = ["id", RULER, KEPT].into_iter().chain(axes.iter().map(|a| a.id)).collect();
         let flags: Vec<(&str, &str)> = axes.iter().map(|a| (a.flag, a.id)).collect();
         return Err(source.unknown(key, &format!("probe {:?}", probe.about().id), &ids, &flags));
     };

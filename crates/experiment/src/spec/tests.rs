@@ -174,11 +174,18 @@ fn specs() -> impl Strategy<Value = Spec> {
             (warmup, window, windows),
             refine,
         )| {
+            let kept = axes.iter().zip(&chosen).filter_map(|(a, v)| v.as_ref().map(|_| a.id.to_string()));
+            let kept = if ruler { kept.collect() } else { Default::default() };
             let named = axes.iter().zip(chosen).filter_map(|(a, v)| Some((a.id.to_string(), v?)));
             Spec {
                 name: "generated-1".into(),
                 title,
-                probes: vec![ProbeSpec { probe: probe.about().id.into(), axes: named.collect(), ruler }],
+                probes: vec![ProbeSpec {
+                    probe: probe.about().id.into(),
+                    axes: named.collect(),
+                    ruler,
+                    kept,
+                }],
                 precision,
                 confidence,
                 min_rounds: min,

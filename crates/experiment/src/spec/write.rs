@@ -47,6 +47,10 @@ fn probe(text: &mut String, entry: &ProbeSpec) {
     if entry.ruler {
         writeln!(text, "ruler = true").expect("writing to a String");
     }
+    if !entry.kept.is_empty() {
+        let kept: Vec<String> = entry.kept.iter().map(|id| quoted(id)).collect();
+        writeln!(text, "keep = [{}]", kept.join(", ")).expect("writing to a String");
+    }
     for (id, values) in &entry.axes {
         let bytes = axis_of(&entry.probe, |axis| axis.id == id)
             .is_some_and(|axis| matches!(axis.kind, Kind::Bytes { .. }));
