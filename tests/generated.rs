@@ -1,7 +1,7 @@
 //! Every file that the code makes is what the code makes today.
 
 use std::path::PathBuf;
-use xtask::{Generated, Tree, answers, course, documents, program, reports};
+use xtask::{Generated, Tree, answers, course, documents, figure, program, reports};
 
 fn up_to_date(files: fn(&Tree) -> anyhow::Result<Vec<Generated>>) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -15,6 +15,11 @@ fn up_to_date(files: fn(&Tree) -> anyhow::Result<Vec<Generated>>) {
 #[test]
 fn documents_show_what_registries_and_recorded_runs_say() {
     up_to_date(documents::files);
+}
+
+#[test]
+fn the_picture_of_the_readme_and_the_published_report() {
+    up_to_date(figure::files);
 }
 
 #[test]

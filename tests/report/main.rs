@@ -6,6 +6,7 @@ mod browser;
 mod loading;
 mod common;
 mod comparisons;
+mod cookbook;
 mod audit_columns;
 mod copies;
 mod course;

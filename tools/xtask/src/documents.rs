@@ -6,10 +6,11 @@
 //! | `result: RUN` | what the terminal shows of a recorded run, up to `result: end` |
 //! | `result: RUN beside OTHER...` | the same with the figures of other runs, named from docs/runs |
 //! | `studies: FOLDER` | what the studies of `cargo xtask deciding` in FOLDER show, up to `result: end` |
+//! | `figure: RUN` | a picture of what rivals cost relative to the control, and sentences of it, up to `result: end` |
 //! | `section: RUN#ID` | the sentences of one section of its report, up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, tables};
+use crate::{Generated, Tree, figure, tables};
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
@@ -41,10 +42,11 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
 fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = ["<!-- begin: ", "<!-- result: ", "<!-- section: ", "<!-- studies: "]
-        .iter()
-        .filter_map(|mark| rest.find(mark))
-        .min()
+    while let Some(at) =
+        ["<!-- begin: ", "<!-- result: ", "<!-- section: ", "<!-- studies: ", "<!-- figure: "]
+            .iter()
+            .filter_map(|mark| rest.find(mark))
+            .min()
     {
         let comment = &rest[at..];
         let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
@@ -55,6 +57,10 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 (table, format!("<!-- end: {name} -->"))
             }
             "result" => (result(tree, name, folder)?, END.into()),
+            "figure" => {
+                let measured = measured(&tree.load(name)?, name, folder)?;
+                (format!("{}\n{measured}", figure::text(tree, name)?), END.into())
+            }
             "studies" => {
                 let record = StudyRecord::load(&tree.root.join(name))?;
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())

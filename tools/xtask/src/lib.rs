@@ -6,6 +6,7 @@ pub mod answers;
 pub mod course;
 pub mod deciding;
 pub mod documents;
+pub mod figure;
 pub mod program;
 pub mod reports;
 mod tables;
@@ -35,7 +36,7 @@ type Files = fn(&Tree) -> Result<Vec<Generated>>;
 
 /// Every kind of generated file.
 pub const KINDS: &[Files] =
-    &[documents::files, reports::files, answers::files, course::files, program::files];
+    &[documents::files, figure::files, reports::files, answers::files, course::files, program::files];
 
 impl Tree {
     fn load(&self, run: &str) -> Result<Run> {

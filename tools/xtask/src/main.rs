@@ -12,7 +12,8 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   regenerate   write every file that the code makes: tables of FORMAT.md, results in
-               README.md and docs, golden files of tests; names each file that changed
+               README.md and docs, docs/report.html, golden files of tests; names each
+               file that changed
   deciding [OPTIONS]
                run the studies that show how syscost decides, on a quiet machine (about 15 minutes),
                into docs/runs/deciding, and write what they show into docs/deciding.md

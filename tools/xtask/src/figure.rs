@@ -1,0 +1,174 @@
+//! The picture of README.md and the sentences under it: what each rival costs relative to the control, by
+//! message size, over all thread counts. Made of `comparisons.csv`, as anybody could.
+
+use crate::{Generated, Tree};
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use syscost_analyze::whole::Analysis;
+use syscost_core::stats::Estimate;
+use syscost_core::units::Unit;
+use syscost_experiment::run::Run;
+use syscost_report::{Mark, MarkShape, Plot, PlotAxis, Scale, Series, SvgDrawing, comparisons, html};
+
+const RUN: &str = "docs/runs/default";
+const METRIC: &str = "total_cpu_ns_per_byte";
+const DARK: &str = "@media (prefers-color-scheme:dark){";
+
+/// What one rival costs relative to the control at one size.
+struct Ratio {
+    estimate: Estimate,
+    /// A difference was found.
+    significant: bool,
+}
+
+/// By rival, then by size.
+type Ratios = BTreeMap<String, BTreeMap<u64, Ratio>>;
+
+pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
+    let run = tree.load(RUN)?;
+    let analysis = Analysis::of(&run);
+    let svg = plot(&run, &ratios(&run, &analysis)?)?.standalone();
+    let report = syscost_report::build::report(&run, &analysis);
+    let file = |name: &str, content: String| Generated {
+        path: Path::new("docs").join(name),
+        content: content.into(),
+    };
+    Ok(vec![
+        file("cost-light.svg", themed(&svg, |_| "")),
+        file("cost-dark.svg", themed(&svg, |dark| dark)),
+        file("report.html", html::page(&report)),
+    ])
+}
+
+/// The picture in the reader's theme, and three sentences of it.
+pub fn text(tree: &Tree, dir: &str) -> Result<String> {
+    let run = tree.load(dir)?;
+    let control = control(&run)?;
+    let ratios = ratios(&run, &Analysis::of(&run))?;
+    let title = plot(&run, &ratios)?.title;
+    Ok(format!(
+        "<picture>\n  <source media=\"(prefers-color-scheme: dark)\" srcset=\"docs/cost-dark.svg\">\n  \
+         <img alt=\"{title}\" src=\"docs/cost-light.svg\" width=\"720\">\n</picture>\n\n{}\n",
+        textwrap::fill(&sentences(control, &ratios), 110)
+    ))
+}
+
+/// A file for one theme: a page chooses by its own theme, which need not be that of the system.
+fn themed(svg: &str, dark: impl Fn(&str) -> &str) -> String {
+    let mut parts = svg.split(DARK);
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |out, part| {
+        let (rules, rest) = part.split_once("}}").unwrap_or((part, ""));
+        let rules = dark(rules);
+        out + rules + if rules.is_empty() { "" } else { "}" } + rest
+    })
+}
+
+/// The mechanism that every block has twice.
+fn control(run: &Run) -> Result<&str> {
+    let twin = run.record.plan.cases.iter().find(|case| case.twin_of.is_some());
+    twin.and_then(|case| case.point.text_at("mechanism")).context("the run has no control")
+}
+
+fn ratios(run: &Run, analysis: &Analysis) -> Result<Ratios> {
+    let control = control(run)?;
+    let mut ratios = Ratios::new();
+    let text = comparisons::text(run, analysis);
+    for row in csv::Reader::from_reader(text.as_bytes()).deserialize() {
+        let row: BTreeMap<String, String> = row?;
+        let is = |column: &str, value: &str| row[column] == value;
+        let (Some(a), Some(b)) =
+            (coordinate(&row["a_is"], "mechanism"), coordinate(&row["b_is"], "mechanism"))
+        else {
+            continue;
+        };
+        let compared = is("family", "mechanism") && is("scope", "over_threads") && is("metric", METRIC);
+        if !compared || (a == control) == (b == control) {
+            continue;
+        }
+        let size = coordinate(&row["shared"], "message_bytes").context("rivals share a size")?.parse()?;
+        let rival = if b == control { a } else { b };
+        let ratio = ratio(&row, b == control)?;
+        ratios.entry(rival.to_string()).or_default().insert(size, ratio);
+    }
+    ensure!(!ratios.is_empty(), "the run compares nothing with {control}");
+    Ok(ratios)
+}
+
+/// A row's ratio, turned so that the control is below.
+fn ratio(row: &BTreeMap<String, String>, control_below: bool) -> Result<Ratio> {
+    let figure = |column: &str| row[column].parse::<f64>().with_context(|| format!("{column}: {row:?}"));
+    let (value, low, high) = (figure("ratio")?, figure("ci_low")?, figure("ci_high")?);
+    let (value, low, high) =
+        if control_below { (value, low, high) } else { (1.0 / value, 1.0 / high, 1.0 / low) };
+    let (level, n) = (figure("ci_level")?, row["rounds"].parse()?);
+    Ok(Ratio {
+        estimate: Estimate { value, low, high, level, n, unit: Unit::Ratio },
+        significant: matches!(row["verdict"].as_str(), "faster" | "slower"),
+    })
+}
+
+fn coordinate<'t>(text: &'t str, axis: &str) -> Option<&'t str> {
+    text.split(' ').filter_map(|word| word.split_once('=')).find(|(name, _)| *name == axis).map(|(_, v)| v)
+}
+
+fn plot(run: &Run, ratios: &Ratios) -> Result<Plot> {
+    let control = control(run)?;
+    let series = ratios.iter().enumerate().map(|(style, (rival, by_size))| Series {
+        name: rival.clone(),
+        style,
+        points: by_size.iter().map(|(size, ratio)| (*size as f64, ratio.estimate)).collect(),
+    });
+    let axes = (
+        PlotAxis { title: "message size".into(), unit: Unit::Bytes, scale: Scale::Log2 },
+        PlotAxis { title: format!("cost of {control} = 1"), unit: Unit::Ratio, scale: Scale::Log2 },
+    );
+    let title = format!("CPU time of a message, relative to {control}");
+    let mut plot = Plot::of("cost", title, axes, series.collect()).context("there are rivals")?;
+    let sizes: BTreeSet<u64> = ratios.values().flat_map(BTreeMap::keys).copied().collect();
+    let points = sizes.iter().map(|size| (*size as f64, 1.0)).collect();
+    plot.marks.push(Mark { shape: MarkShape::Line { points }, style: None, label: control.into() });
+    Ok(plot)
+}
+
+/// One sentence for each of the two rivals that differ most, one for the others.
+fn sentences(control: &str, ratios: &Ratios) -> String {
+    let furthest = |by_size: &BTreeMap<u64, Ratio>| {
+        by_size.values().map(|ratio| ratio.estimate.value.ln().abs()).fold(0.0, f64::max)
+    };
+    let mut rivals: Vec<_> = ratios.iter().collect();
+    rivals.sort_by(|a, b| furthest(b.1).total_cmp(&furthest(a.1)));
+    let (far, near) = rivals.split_at(rivals.len().min(2));
+    let mut sentences: Vec<String> =
+        far.iter().map(|rival| sentence(std::slice::from_ref(rival), control)).collect();
+    if !near.is_empty() {
+        sentences.push(sentence(near, control));
+    }
+    sentences.join(" ")
+}
+
+/// `7.7x`, `1.08x`: two digits of the difference.
+fn times(ratio: f64) -> String {
+    if ratio < 1.5 { format!("{ratio:.2}x") } else { format!("{ratio:.1}x") }
+}
+
+/// `send_fields costs 1.1x to 7.7x as much CPU time as send, most at 64 B (significant at 8 of 8 sizes).`
+fn sentence(rivals: &[(&String, &BTreeMap<u64, Ratio>)], control: &str) -> String {
+    let names: Vec<String> = rivals.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let all = || rivals.iter().flat_map(|(_, by_size)| by_size.iter());
+    let ordered = |a: &f64, b: &f64| a.total_cmp(b);
+    let value = |(_, ratio): (&u64, &Ratio)| ratio.estimate.value;
+    let (low, high) = (all().map(value).min_by(ordered), all().map(value).max_by(ordered));
+    let dearest = all().max_by(|a, b| value(*a).total_cmp(&value(*b))).map_or(0, |(size, _)| *size);
+    let found = all().filter(|(_, ratio)| ratio.significant).count();
+    format!(
+        "{} {} {} to {} as much CPU time as `{control}`, most at {} (significant at {found} of {} points).",
+        names.join(" and "),
+        if rivals.len() == 1 { "costs" } else { "cost" },
+        times(low.unwrap_or(1.0)),
+        times(high.unwrap_or(1.0)),
+        Unit::Bytes.format(dearest as f64),
+        all().count()
+    )
+}
