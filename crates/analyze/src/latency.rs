@@ -20,7 +20,7 @@ use syscost_core::sample::Sample;
 use syscost_core::stats::histogram::Histogram;
 use syscost_core::stats::pooled::{TimesFigure, pooled_estimates};
 use syscost_core::stats::{Estimate, median};
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, confidence};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::tcp_latency::axes::RATE;
@@ -156,7 +156,7 @@ fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Ve
             words.place(&point, &[RIVALS.id, "loop"]),
             Unit::PerSecond.format(asked.value),
             Unit::PerSecond.format(achieved.value),
-            words.level(&achieved),
+            confidence(achieved.level),
             Unit::PerSecond.format(achieved.low),
             Unit::PerSecond.format(achieved.high),
             count(achieved.n as usize, "round"),

@@ -2,7 +2,7 @@
 
 use syscost_core::axis::{Axis, Name, Point, Value};
 use syscost_core::stats::Estimate;
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::{Unit, confidence, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::row::Row;
@@ -20,7 +20,6 @@ pub struct Words {
     axes: Vec<Axis>,
     /// Axes that have more than one value in the run.
     varied: BTreeSet<String>,
-    confidence: f64,
 }
 
 impl Words {
@@ -47,7 +46,7 @@ impl Words {
             }
         }
         let varied = first.into_iter().filter(|axis| axis.2).map(|(name, ..)| name.to_string()).collect();
-        Words { axes, varied, confidence: run.record.spec.confidence }
+        Words { axes, varied }
     }
 
     /// `64 KiB and 1 thread over veth (TCP_NODELAY on)`: the coordinates that are always named and
@@ -160,29 +159,18 @@ impl Words {
         format!("{}x [{}, {}]", significant(ratio.value), significant(ratio.low), significant(ratio.high))
     }
 
-    /// `95 % interval of the ratio 0.79 to 0.85, 12 rounds`: the confidence asked if it is reached,
-    /// else what there is.
+    /// `99.97 % interval of the ratio 0.79 to 0.85, 12 rounds`: the level that it has after correction.
     pub fn interval(&self, ratio: &Estimate) -> String {
         if ratio.level == 0.0 {
             return format!("no interval, {}", count(ratio.n as usize, "round"));
         }
         format!(
             "{} interval of the ratio {} to {}, {}",
-            self.level(ratio),
+            confidence(ratio.level),
             significant(ratio.low),
             significant(ratio.high),
             count(ratio.n as usize, "round")
         )
-    }
-
-    pub fn level(&self, estimate: &Estimate) -> String {
-        let level = if estimate.reaches(self.confidence) { self.confidence } else { estimate.level };
-        format!("{} %", (level * 100.0 + 1e-9).floor())
-    }
-
-    /// `95 % confidence`: what the run was asked for.
-    pub fn asked(&self) -> String {
-        format!("{} % confidence", (self.confidence * 100.0 + 1e-9).floor())
     }
 
     /// Values of an axis in a row: `64 KiB to 1 MiB`, or one of them.

@@ -132,6 +132,15 @@ pub fn significant(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
 
+/// A confidence level for people, rounded down and never to 100: `95 %`, `99.2 %`, `99.97 %`.
+pub fn confidence(level: f64) -> String {
+    let error = (100.0 * (1.0 - level)).max(1e-6);
+    let digits = (-error.log10()).ceil().max(1.0) as i32;
+    let scale = 10f64.powi(digits);
+    let text = format!("{:.*}", digits as usize, ((100.0 - error) * scale + 1e-6).floor() / scale);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn si(value: f64) -> (f64, &'static str) {
     for (scale, prefix) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if value.abs() >= scale * 0.9995 {
@@ -290,6 +299,12 @@ mod tests {
         assert_eq!(Unit::BitsPerSecond.scale_for(41.2e9), (1e9, "Gbit/s".into()));
         assert_eq!(Unit::PerSecond.scale_for(2e6), (1e6, "M 1/s".into()));
         assert_eq!(Unit::NanosecondsPerByte.scale_for(120.0), (1.0, "ns/B".into()));
+    }
+
+    #[test]
+    fn a_corrected_level_is_not_rounded_up_to_certainty() {
+        let said = [0.95, 0.957, 0.9375, 0.992_19, 0.999_74, 0.999_996, 1.0].map(confidence);
+        assert_eq!(said, ["95 %", "95.7 %", "93.7 %", "99.2 %", "99.97 %", "99.9996 %", "99.999999 %"]);
     }
 
     #[test]

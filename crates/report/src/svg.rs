@@ -255,7 +255,7 @@ pub fn interval(e: &Estimate) -> String {
     let rounds = units::count(e.n as usize, "round");
     let (low, high) = (e.unit.format(e.low), e.unit.format(e.high));
     if e.level > 0.0 {
-        format!("{} % interval {low} to {high}, {rounds}", units::significant(e.level * 100.0))
+        format!("{} interval {low} to {high}, {rounds}", units::confidence(e.level))
     } else {
         format!("seen {low} to {high}, too few rounds for an interval, {rounds}")
     }

@@ -14,7 +14,7 @@ use syscost_core::stats::{
     Outlier, RatioEstimate, Steadiness, TwoModes, benjamini_hochberg, holm, median, outliers, paired_ratio,
     steadiness, two_modes,
 };
-use syscost_core::units::significant;
+use syscost_core::units::{confidence, significant};
 use syscost_experiment::run::Run;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
@@ -89,8 +89,8 @@ impl SuspectCell<'_> {
             let text = format!(
                 "{} has {rounds}: too few for a {} interval; what is shown are the extremes, which have {}.",
                 self.subject(),
-                words::percent(spec.confidence),
-                self.words.level(e)
+                confidence(spec.confidence),
+                confidence(e.level)
             );
             return Some(self.problem("few_rounds", text));
         }

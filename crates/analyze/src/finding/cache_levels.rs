@@ -182,7 +182,7 @@ mod tests {
         let text = &statements[0].text;
         assert!(text.starts_with("Misses of the L1 data cache fall most from "), "{text}");
         assert!(
-            text.contains(" to sendmsg at 64 KiB and ") && text.contains("% below (95 % interval"),
+            text.contains(" to sendmsg at 64 KiB and ") && text.contains("% below (99.94 % interval"),
             "{text}"
         );
         assert_eq!(statements[0].cells.len(), 2);

@@ -13,7 +13,7 @@ use crate::words::{Words, count};
 use crate::{CellRef, Statement};
 use syscost_core::axis::Value;
 use syscost_core::stats::{Estimate, median_interval};
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, confidence};
 use syscost_measure::mechanism::Class;
 
 pub struct NotFastest;
@@ -164,7 +164,7 @@ impl PriceTeller<'_> {
     fn interval(&self, e: &Estimate) -> String {
         format!(
             "{} interval {} to {}, {}",
-            self.words.level(e),
+            confidence(e.level),
             e.unit.format(e.low),
             e.unit.format(e.high),
             count(e.n as usize, "round")

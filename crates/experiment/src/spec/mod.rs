@@ -57,7 +57,7 @@ pub struct Spec {
     pub probes: Vec<ProbeSpec>,
     /// Relative half-width of the interval of the median at which a case is done.
     pub precision: f64,
-    /// Confidence of every interval.
+    /// Of the interval of a median at least; 1 - this is the share of runs that may hold any false difference in a metric.
     pub confidence: f64,
     pub min_rounds: u32,
     pub max_rounds: u32,

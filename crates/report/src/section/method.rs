@@ -76,8 +76,8 @@ fn estimates(m: &Material) -> String {
         if m.compared() { " Ratios are means of the rounds' log ratios, with intervals by t." } else { "" };
     format!(
         "A figure is the median over rounds of each round's median, with a nonparametric interval from order \
-         statistics at {} % or the level that its rounds allow.{ratios} Outliers are kept.",
-        units::significant(m.run.record.spec.confidence * 100.0)
+         statistics at {} or more, or the level that its rounds allow.{ratios} Outliers are kept.",
+        units::confidence(m.run.record.spec.confidence)
     )
 }
 

@@ -120,7 +120,7 @@ fn an_answer_names_sizes_threads_the_figure_and_every_cell() {
         ),
         "{one}"
     );
-    assert!(one.contains("95 % interval of the ratio 0.8") && one.ends_with("12 rounds)."), "{one}");
+    assert!(one.contains("(99.7 % interval of the ratio 0.8") && one.ends_with("12 rounds)."), "{one}");
     let zero = told.iter().find(|t| t.contains("zero-copy (")).expect("asked");
     assert!(
         zero.contains("at no size averaged over 2 thread counts") && zero.contains("Its best ratio is at"),

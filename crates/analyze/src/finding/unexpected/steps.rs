@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use syscost_core::axis::Point;
 use syscost_core::sample::Metric;
 use syscost_core::stats::Estimate;
-use syscost_core::units::significant;
+use syscost_core::units::{confidence, significant};
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -287,10 +287,10 @@ impl Odd {
 fn caveat(evidence: &Evidence<'_>, looked: &[CellRef]) -> Option<String> {
     (!looked.is_empty()).then(|| {
         format!(
-            "a step between neighbours is told only where it is significant among all steps of its kind at {}; a \
+            "a step between neighbours is told only where it is significant among all steps of its kind at {} confidence; a \
              cause is a counter of the same cells that changes with it by enough to make the difference, which is no \
              proof.",
-            Words::of(evidence.run).asked()
+            confidence(evidence.run.record.spec.confidence)
         )
     })
 }
