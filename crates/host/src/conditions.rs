@@ -21,13 +21,25 @@ const STEAL_SHARE: f64 = 0.1;
 /// A frequency that falls by more than this changes costs by more than most differences that are looked for.
 const SLOWER: f64 = 0.1;
 
-/// What is to be thought of other work that takes this share of all CPUs.
-pub fn load_status(share: f64) -> Status {
+/// What is to be thought of other work: the share of all CPUs that it takes now, and how many tasks were runnable in the
+/// last minute.
+pub fn load_status(share: Option<f64>, load_average: Option<f64>, cpus: usize) -> Status {
+    share.map_or(Status::Unknown, share_status).max(load_average_status(load_average, cpus))
+}
+
+fn share_status(share: f64) -> Status {
     match share {
         s if s > BUSY_SHARE => Status::Bad,
         s if s > IDLE_SHARE => Status::Caution,
         _ => Status::Good,
     }
+}
+
+/// Work that comes in bursts is missed by a short look. A load average also holds what has just ended (a build, the run
+/// before this one): no more than a caution.
+fn load_average_status(load_average: Option<f64>, cpus: usize) -> Status {
+    let high = load_average.is_some_and(|load| load > BUSY_SHARE * cpus.max(1) as f64);
+    if high { Status::Caution } else { Status::Good }
 }
 
 pub fn steal_status(share: f64) -> Status {
@@ -74,9 +86,14 @@ impl Conditions {
         }
     }
 
-    /// The worst of what is known.
+    /// The worst of what is known before a measurement.
     pub fn status(&self) -> Status {
-        let of_load = self.others_share.map(load_status);
+        self.watched_status().max(load_average_status(self.load_average, self.cpus))
+    }
+
+    /// The worst of what was seen in the time watched: during a measurement the load average is its own.
+    fn watched_status(&self) -> Status {
+        let of_load = self.others_share.map(share_status);
         let of_steal = self.steal_share.map(steal_status);
         of_load.into_iter().chain(of_steal).max().unwrap_or(Status::Unknown)
     }
@@ -89,7 +106,9 @@ impl Conditions {
             Status::Good => format!("{cpus}, {load}, {}, {}: quiet enough", self.steal(), self.frequency()),
             Status::Unknown => format!("{cpus}, {load}: other work cannot be seen here"),
             Status::Caution => {
-                format!("somewhat busy: {load} on {cpus}{}: results may need longer", self.taken())
+                let taken = Some(self.taken()).filter(|taken| !taken.is_empty());
+                let taken = taken.unwrap_or(" in the last minute".into());
+                format!("somewhat busy: {load} on {cpus}{taken}: results may need longer")
             }
             Status::Bad => format!("busy: {load} on {cpus}{}: results will need longer", self.taken()),
         }
@@ -101,7 +120,7 @@ impl Conditions {
             share.filter(|share| judge(*share) > Status::Unknown).map(percent)
         };
         let others =
-            worth_saying(self.others_share, load_status).map(|share| format!(", others use {share}"));
+            worth_saying(self.others_share, share_status).map(|share| format!(", others use {share}"));
         let stolen = worth_saying(self.steal_share, steal_status).map(|share| format!(", {share} stolen"));
         others.unwrap_or_default() + &stolen.unwrap_or_default()
     }
@@ -118,11 +137,11 @@ impl Conditions {
     /// What is worse or better since `before`, in a line; `None`: nothing that matters.
     pub fn change_since(&self, before: &Conditions) -> Option<String> {
         let mut said = Vec::new();
-        match self.status().cmp(&before.status()) {
-            std::cmp::Ordering::Greater if self.status() > Status::Unknown => {
+        match self.watched_status().cmp(&before.watched_status()) {
+            std::cmp::Ordering::Greater if self.watched_status() > Status::Unknown => {
                 said.push(format!("busier than before it{}", self.taken()));
             }
-            std::cmp::Ordering::Less if self.status() == Status::Good => {
+            std::cmp::Ordering::Less if self.watched_status() == Status::Good => {
                 said.push("quieter than before it".into());
             }
             _ => {}
@@ -218,7 +237,9 @@ mod tests {
         assert_eq!(busy, "busy: load 0.1 on 2 CPUs, others use 62 %, 12 % stolen: results will need longer");
         let blind = Conditions { cpus: 2, ..Conditions::default() }.line();
         assert_eq!(blind, "2 CPUs, load not readable: other work cannot be seen here");
-        for line in [quiet, &other, &busy, &blind] {
+        let bursts = Conditions { load_average: Some(4.25), ..seen(50, 0, 0) }.line();
+        assert_eq!(bursts, "somewhat busy: load 4.2 on 2 CPUs in the last minute: results may need longer");
+        for line in [quiet, &other, &busy, &blind, &bursts] {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }
@@ -229,6 +250,18 @@ mod tests {
         assert_eq!(seen(1900, 1000, 0).status(), Status::Bad);
         assert_eq!(seen(1000, 1100, 0).others_share, Some(0.0), "clocks differ a little");
         assert_eq!(seen(2040, 0, 0).others_share, Some(1.0));
+    }
+
+    #[test]
+    fn a_load_average_counts_for_the_cpus_there_are_and_not_during_a_measurement() {
+        let loaded = |load: f64, cpus| Conditions { load_average: Some(load), cpus, ..seen(50, 0, 0) };
+        let status = |load, cpus| loaded(load, cpus).status();
+        assert_eq!((status(0.59, 2), status(0.61, 2), status(0.61, 16)), {
+            (Status::Good, Status::Caution, Status::Good)
+        });
+        assert_eq!(status(40.0, 2), Status::Caution, "it may have ended");
+        assert_eq!(Conditions { load_average: Some(9.0), ..seen(1900, 0, 0) }.status(), Status::Bad);
+        assert_eq!(loaded(9.0, 2).change_since(&loaded(0.1, 2)), None);
     }
 
     #[test]

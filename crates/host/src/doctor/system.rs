@@ -1,6 +1,6 @@
 //! Judgements about the kernel, its other work, and this process's place in it.
 
-use super::{Judgement, Live, good};
+use super::{Judgement, Live, Status, good};
 use crate::files::Root;
 use crate::{conditions, noise, settings, storage};
 use syscost_core::units::{Unit, count};
@@ -27,17 +27,20 @@ pub fn steal(_: &Root, live: &Live) -> Judgement {
 
 pub fn other_load(_: &Root, live: &Live) -> Judgement {
     let cpus = live.noise.steal_ns_by_cpu.len().max(live.topology.cpus().len());
-    let load = live.noise.load_average.map_or("not told".into(), |load| format!("{load:.2}"));
-    let Some(busy_ns) = live.noise.busy_ns.filter(|_| live.noise.elapsed_ns > 0) else {
-        let observed = format!("load average {load}");
-        return good(observed).unknown("other processes cannot be seen");
-    };
-    let share = busy_ns as f64 / (live.noise.elapsed_ns as f64 * cpus as f64);
-    let observed = format!("CPUs {} busy while we slept; load average {load}", percent(share));
-    let check = good(observed);
-    let consequence = "other processes take CPUs and caches from what is measured";
-    let remedy = "find them with top, and stop or wait for them";
-    check.judged(conditions::load_status(share), consequence, remedy)
+    let average = live.noise.load_average;
+    let load = average.map_or("load average not told".into(), |load| format!("load average {load:.2}"));
+    let busy_ns = live.noise.busy_ns.filter(|_| live.noise.elapsed_ns > 0);
+    let share = busy_ns.map(|busy_ns| busy_ns as f64 / (live.noise.elapsed_ns as f64 * cpus as f64));
+    let seen = share.map(|share| format!("CPUs {} busy while we slept; {load}", percent(share)));
+    let check = good(seen.unwrap_or(load));
+    match conditions::load_status(share, average, cpus) {
+        Status::Unknown => check.unknown("other processes cannot be seen"),
+        status => check.judged(
+            status,
+            "other processes take CPUs and caches from what is measured",
+            "find them with top, and stop or wait for them",
+        ),
+    }
 }
 
 pub fn hypervisor(root: &Root, _: &Live) -> Judgement {

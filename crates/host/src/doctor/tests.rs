@@ -146,6 +146,7 @@ fn what_runs_badly_is_seen() {
         ("steal", Status::Bad, |live| live.noise.steal_ns_by_cpu = BTreeMap::from([(0, 50_000_000)])),
         ("steal", Status::Unknown, |live| live.noise.steal_ns_by_cpu.clear()),
         ("other_load", Status::Caution, |live| live.noise.busy_ns = Some(200_000_000)),
+        ("other_load", Status::Caution, |live| live.noise.load_average = Some(60.0)),
         ("other_load", Status::Bad, |live| live.noise.busy_ns = Some(1_500_000_000)),
         ("socket_zerocopy", Status::Caution, |live| live.zerocopy = Err("ENOPROTOOPT".into())),
         ("cpus", Status::Bad, |live| live.topology = Topology::read_from(&Root::at("/nowhere"), &[0])),
