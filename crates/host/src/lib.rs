@@ -20,6 +20,7 @@ pub mod scarce;
 pub mod scratch;
 pub mod settings;
 pub mod storage;
+pub mod thread_clock;
 pub mod topology;
 pub mod uring;
 
