@@ -16,6 +16,7 @@ mod mechanisms;
 mod local_transfers;
 mod mounted;
 mod namespaces;
+mod quota;
 mod receivers;
 mod reliability;
 mod remote;

@@ -14,6 +14,7 @@ use syscost_experiment::run::{
     Slices, State, Tool, Warning,
 };
 use syscost_experiment::spec::{ProbeSpec, Spec};
+use syscost_host::thread_clock::{StolenTime, ThreadClock};
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::ledger::{Counts, Spent, Tier};
 use syscost_measure::probe::Timing;
@@ -316,6 +317,15 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         audits: audits(&plan),
         time_spent: None,
         conditions: Vec::new(),
+        thread_clock: Some(ThreadClock {
+            wall_ns: 400_000_000,
+            cpu_ns: 395_000_000,
+            run_ns: 394_000_000,
+            wait_ns: 4_000_000,
+            steal_ns: 40_000_000,
+            interrupts_ns: 0,
+            stolen: StolenTime::Included,
+        }),
         plan,
         missing: if shape.counters { Vec::new() } else { vec![missing] },
         warnings: vec![Warning {

@@ -194,6 +194,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         time_spent: None,
         conditions: Vec::new(),
         pilot: None,
+        thread_clock: None,
     };
     Run { record, samples: samples.into(), slices: Default::default() }
 }

@@ -19,6 +19,7 @@ use syscost_host::files::Root;
 use syscost_host::kernel_threads::KernelThreads;
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
+use syscost_host::thread_clock::ThreadClock;
 use syscost_measure::ledger::{Counts, Functions, Ledger, Pids, Softirqs, Watched};
 use syscost_measure::probe::{self, Copies, CopyTotals, Timing};
 use syscost_sys::signals;
@@ -28,6 +29,9 @@ type AuditRound<T> = Result<(T, BTreeSet<String>), RoundError>;
 
 /// Long enough for every path of a mechanism to be taken many times, short enough for dozens of cases.
 const TIMING: Timing = Timing { warmup_ns: 1_000_000, window_ns: 20_000_000, windows: 1 };
+
+/// At a tenth of stolen time, enough of it to be judged.
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
 
 /// How often a round that was disturbed, or did not add up, is tried in all.
 const TRIES: u32 = 3;
@@ -175,6 +179,11 @@ fn kernel_threads(
         data_threads_ns: known.sender_cpu_ns + known.receiver_cpu_ns,
         spent_ns,
     }))
+}
+
+/// What a thread's clock holds: a hundredth of the time at most.
+pub fn thread_clock(time_limit: Duration) -> Option<ThreadClock> {
+    ThreadClock::look((time_limit / 100).min(LONGEST_LOOK), &signals::caught)
 }
 
 /// Takes audits until one accounts for every byte, or that is enough of them.

@@ -45,6 +45,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         time_spent: Some(TimeSpent::default()),
         conditions: Vec::new(),
         pilot: None,
+        thread_clock: None,
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());

@@ -149,6 +149,10 @@ impl<'a> Session<'a> {
                 Err(RoundError::Failed(message)) => self.warn(audit::broken(case, &message)),
             }
         }
+        if self.run.record.thread_clock.is_none() {
+            let left = self.end.saturating_duration_since(Instant::now());
+            self.run.record.thread_clock = audit::thread_clock(left);
+        }
         // Its programs and maps are files too, and where few are allowed the record needs one.
         drop(auditor);
         self.spend(|spent| &mut spent.audits_ns, began.elapsed());

@@ -21,6 +21,7 @@ use crate::plan::{Case, Plan};
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use syscost_host::conditions::Conditions;
+use syscost_host::thread_clock::ThreadClock;
 use syscost_host::{Fact, Unavailable};
 use syscost_measure::probe::prediction::Prediction;
 
@@ -134,6 +135,9 @@ pub struct Record {
     /// How long slices of rivals in turns are; absent where none took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<Pilot>,
+    /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_clock: Option<ThreadClock>,
 }
 
 fn once() -> u32 {

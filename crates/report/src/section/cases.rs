@@ -1,5 +1,6 @@
 //! Every case with its key figures, and whether it reached the precision asked.
 
+use super::payers;
 use super::{capital, crowd, drawings, plural, unless_empty};
 use crate::context::Layout;
 use crate::material::Material;
@@ -14,13 +15,14 @@ use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Rows of one table before the rest is left to `results.csv`; cells that sentences name always stand.
 pub const ROWS: usize = 400;
+const CPU_PER_MESSAGE: &str = "total_cpu_ns_per_message";
 /// The figures that come first where a probe has them.
 const KEY: &[&str] = &[
     "throughput",
     "sender_sleeps_per_second",
     "receiver_sleeps_per_second",
     "total_cpu_ns_per_byte",
-    "total_cpu_ns_per_message",
+    CPU_PER_MESSAGE,
     "sender_cpu_ns_per_message",
     "receiver_cpu_ns_per_message",
     "copied_fraction",
@@ -75,11 +77,11 @@ fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
         columns,
         rows: shown.into_iter().map(|c| row(m, layout, c, &metrics)).collect(),
         shown_in: None,
-        note: Some(note(layout, left, pictured)),
+        note: Some(note(m, layout, left, pictured)),
     }
 }
 
-fn note(layout: &Layout, left: usize, pictured: usize) -> String {
+fn note(m: &Material, layout: &Layout, left: usize, pictured: usize) -> String {
     let mut note = String::new();
     if pictured > 0 {
         note.push_str(&format!("{} of pictures have their figures there. ", plural(pictured, "point")));
@@ -92,6 +94,9 @@ fn note(layout: &Layout, left: usize, pictured: usize) -> String {
         note.push_str(&format!("Held constant: {constants}. "));
     }
     note.push_str("Small figures are the interval of the median over rounds; results.csv has every metric.");
+    if layout.has(CPU_PER_MESSAGE) {
+        note.extend(payers::stolen(&m.run.record).map(|text| format!(" {text}")));
+    }
     note
 }
 

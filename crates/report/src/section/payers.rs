@@ -3,9 +3,12 @@
 use crate::context::Layout;
 use crate::material::Material;
 use crate::{Block, Entry, Table};
+use std::time::Duration;
+use syscost_analyze::words::percent;
 use syscost_core::axis::Axis;
-use syscost_core::units::Unit;
-use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes};
+use syscost_core::units::{Unit, format_duration};
+use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes, Record};
+use syscost_host::thread_clock::{StolenTime, ThreadClock};
 
 const COLUMNS: [&str; 8] = [
     "sender's own",
@@ -25,6 +28,37 @@ const METHOD: &str = "CPU time by who ran it, from an untimed round of its own (
 
 const KERNEL_THREADS: &str = "CPU time of kernel threads in an untimed round of its own: in no data thread's clock, and in no \
     figure of the study. It is that of the whole machine in that time, so the most that the messages can have caused.";
+
+/// Does CPU time include what the hypervisor stole? Said of virtual machines, and where anything was stolen.
+pub fn stolen(record: &Record) -> Option<String> {
+    let clock = record.thread_clock.as_ref()?;
+    let during = record.conditions.iter().filter_map(|session| session.during.steal_share);
+    let share = during.fold(clock.stolen_share(), f64::max);
+    let fact = record.host.iter().find(|fact| fact.id == "hypervisor");
+    let is_virtual = fact.and_then(|fact| fact.value.as_deref()).is_some_and(|value| value != "none seen");
+    (share > 0.0 || is_virtual).then(|| stolen_sentence(clock, share))
+}
+
+fn stolen_sentence(clock: &ThreadClock, most: f64) -> String {
+    let most = percent(most);
+    match clock.stolen {
+        StolenTime::Included => {
+            format!("CPU time includes time stolen by the hypervisor: tried here, up to {most} of it.")
+        }
+        StolenTime::Excluded => format!(
+            "CPU time excludes time stolen by the hypervisor: tried here, where up to {most} of the time was stolen."
+        ),
+        StolenTime::NotSeen => format!(
+            "Whether CPU time includes time stolen by the hypervisor is not known: {} in the {} in which it was tried.",
+            if clock.steal_ns == 0 { "none was stolen" } else { "too little was stolen" },
+            format_duration(Duration::from_nanos(clock.wall_ns))
+        ),
+        StolenTime::Unclear => format!(
+            "Whether CPU time includes time stolen by the hypervisor is unclear: a part of it was missing from a thread's \
+             clock. Up to {most} of the time was stolen."
+        ),
+    }
+}
 
 /// The tables, where any audit has the figures.
 pub fn blocks(m: &Material) -> Vec<Block> {
@@ -109,4 +143,23 @@ fn charged<'a>(mut found: impl Iterator<Item = &'a CpuTimes>) -> Option<String> 
          it was taken that they are."
             .to_string()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_says_what_became_of_stolen_time() {
+        let said = |stolen, steal_ns| {
+            let wall_ns = 500_000_000;
+            stolen_sentence(&ThreadClock { stolen, steal_ns, wall_ns, ..ThreadClock::default() }, 0.123)
+        };
+        assert!(said(StolenTime::Included, 9).ends_with(": tried here, up to 12 % of it."));
+        assert!(said(StolenTime::Excluded, 9).contains("excludes time stolen by the hypervisor"));
+        let none = said(StolenTime::NotSeen, 0);
+        assert!(none.contains("is not known: none was stolen in the 500 ms"), "{none}");
+        assert!(said(StolenTime::NotSeen, 9).contains("too little was stolen"));
+        assert!(said(StolenTime::Unclear, 9).contains("is unclear"));
+    }
 }
