@@ -159,13 +159,19 @@ path, as `syscost run` does.";
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
-  syscost analyse results.csv
+  syscost analyse results.csv                    all that one table says
+  syscost analyse *.csv --seconds 5 --threads 4  one row a file; what all share
+  syscost analyse *.csv --csv > summary.csv
   syscost analyse theirs.csv --mapping theirs.toml
-  syscost analyse iperf3-1.json iperf3-2.json
 
-Reads comma, tab or semicolon separated tables, the JSON of iperf3 -J, and what
-netperf's omni test writes with -k. Headings and units are read tolerantly; what
-could mean two things is refused. A mapping file names what is not understood:
+Reads separated tables, long or wide (sizes, threads or mechanisms as columns),
+results.csv of syscost, the JSON of iperf3 -J, and what netperf's omni test
+writes with -k. What could mean two things is refused.
+
+Exit status: 0 no contradictions; 1 a table contradicts itself; 2 a file could
+not be read (the others were analysed), or wrong usage.
+
+A mapping file names what is not understood:
   [columns]
   \"Speed\" = { is = \"throughput\", unit = \"Gbit/s\" }
   [mechanisms]
@@ -343,9 +349,26 @@ pub struct AnalyseArgs {
     /// Tables: CSV, iperf3 or netperf JSON
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// One row a file, as CSV
+    #[arg(long)]
+    pub csv: bool,
+    /// Threads of tables without such a column
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub threads: Option<u64>,
+    /// Duration of a run in seconds, for tables without such a column
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub seconds: Option<f64>,
+    /// Unit of figures that have none: Gbit/s, MB/s, us ...
+    #[arg(long, value_name = "UNIT", value_delimiter = ',')]
+    pub unit: Vec<String>,
     /// What headings and names mean that are not understood (TOML)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+    number.ok_or_else(|| "a number above 0".into())
 }
 
 #[derive(Args, Debug)]

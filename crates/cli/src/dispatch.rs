@@ -84,7 +84,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
         CliCommand::Report(args) => report::run(args, global)?,
         CliCommand::Explain(args) => explain::run(args, global)?,
-        CliCommand::Analyse(args) => analyse::run(args, global)?,
+        CliCommand::Analyse(args) => return analyse::run(args, global),
         CliCommand::Course(args) => course::run(args, global)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -10,14 +10,7 @@ use std::path::Path;
 
 /// The file's text; `what` is what it should be, and `instead` what to do where it is too large for that.
 pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<String> {
-    let about = || format!("cannot read {}", path.display());
-    let mut bytes = Vec::new();
-    let file = File::open(path).with_context(about)?;
-    file.take(most_bytes + 1).read_to_end(&mut bytes).with_context(about)?;
-    if bytes.len() as u64 > most_bytes {
-        bail!("{} is larger than {} MiB, which is no {what}: {instead}", path.display(), most_bytes >> 20);
-    }
-    match String::from_utf8(bytes) {
+    match String::from_utf8(bytes(path, most_bytes, what, instead)?) {
         Ok(text) => Ok(text),
         Err(error) => bail!(
             "{} is not UTF-8 at byte {}: save it as that (iconv -t UTF-8), or name another file",
@@ -25,4 +18,16 @@ pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<S
             error.utf8_error().valid_up_to()
         ),
     }
+}
+
+/// The same for a file that may have another encoding.
+pub fn bytes(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<Vec<u8>> {
+    let about = || format!("cannot read {}", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).with_context(about)?;
+    file.take(most_bytes + 1).read_to_end(&mut bytes).with_context(about)?;
+    if bytes.len() as u64 > most_bytes {
+        bail!("{} is larger than {} MiB, which is no {what}: {instead}", path.display(), most_bytes >> 20);
+    }
+    Ok(bytes)
 }

@@ -1,14 +1,84 @@
 //! One cell of a table: from its text to a figure in the base unit of its column.
 
-use super::unit::{self, Dimension, UnitScale};
+use super::unit::{self, DecimalMark, Dimension, UnitScale};
 use super::vocabulary;
-use super::{ColumnMapping, PublishedFigure, TableColumn};
+use super::{ColumnMapping, PublishedFigure, PublishedRow, TableColumn};
 
-/// Cells that say "nothing here".
-const EMPTY: &[&str] = &["", "-", "--", "n/a", "na", "nan", "null", "none", "?"];
+/// Cells that say "nothing here"; those in brackets are perf's, `#` begins what spreadsheets write.
+#[rustfmt::skip]
+const EMPTY: &[&str] = &[
+    "", "n/a", "na", "nan", "null", "none", "nil", "?", "x", "inf", "error", "err", "fail", "failed", "timeout", "crash", "crashed",
+    "not measured", "not supported", "<not supported>", "<not counted>", "not available", "#div/0!", "#n/a", "#value!", "#ref!",
+];
 
-pub fn is_empty(text: &str) -> bool {
-    EMPTY.contains(&text.trim().to_ascii_lowercase().as_str())
+pub fn is_empty(text: impl AsRef<str>) -> bool {
+    let text = text.as_ref().trim();
+    text.chars().all(|c| matches!(c, '-' | ':' | '\u{2013}' | '\u{2014}'))
+        || EMPTY.contains(&text.to_ascii_lowercase().as_str())
+}
+
+/// What figures of a unit are, where nothing else says it.
+pub fn measured_in(unit: UnitScale) -> Option<TableColumn> {
+    match unit.dimension {
+        Dimension::Rate => Some(TableColumn::Throughput),
+        Dimension::Time => Some(TableColumn::Latency),
+        _ => None,
+    }
+}
+
+/// How the cells of one file are read.
+pub struct CellReading<'m> {
+    pub decimal: DecimalMark,
+    pub mapping: &'m ColumnMapping,
+}
+
+impl CellReading<'_> {
+    pub fn is_number(&self, text: &str) -> bool {
+        unit::number(estimate(text).0, self.decimal).is_some()
+    }
+
+    /// Puts a cell into its row; `heading` is the unit that the heading names.
+    pub fn fill(
+        &self,
+        row: &mut PublishedRow,
+        column: TableColumn,
+        text: &str,
+        heading: Option<UnitScale>,
+    ) -> Result<(), String> {
+        if column == TableColumn::Mechanism {
+            row.texts.insert(column, mechanism(text, self.mapping).unwrap_or(text).to_string());
+        } else if column.is_text() {
+            row.texts.insert(column, text.to_string());
+        } else {
+            let (value, spread) = estimate(text);
+            row.figures.insert(column, self.figure(column, value, heading)?);
+            if let Some((spread, ..)) = spread.and_then(|text| unit::number(text, self.decimal)) {
+                row.figures.insert(TableColumn::Spread, PublishedFigure::exact(spread));
+            }
+        }
+        Ok(())
+    }
+
+    fn figure(
+        &self,
+        column: TableColumn,
+        text: &str,
+        heading: Option<UnitScale>,
+    ) -> Result<PublishedFigure, String> {
+        let given = match (column, dimension(column)) {
+            // Runs are timed in seconds: perf, time and sleep give them so.
+            (TableColumn::Elapsed, _) => Some(UnitScale { dimension: Dimension::Time, factor: 1e9 }),
+            (_, Some((dimension, _))) => self.mapping.unit(dimension),
+            _ => None,
+        };
+        figure(column, text, heading.or(given), self.decimal)
+    }
+}
+
+/// `2.46 ± 0.05`: a value, and its spread.
+fn estimate(text: &str) -> (&str, Option<&str>) {
+    let cut = text.split_once('±').or_else(|| text.split_once("+/-")).or_else(|| text.split_once("+-"));
+    cut.map_or((text, None), |(value, spread)| (value.trim(), Some(spread.trim())))
 }
 
 /// What the numbers of a column measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing
@@ -23,24 +93,25 @@ fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
     }
 }
 
-/// Reads a figure. `heading` is the unit that the heading names.
-pub fn figure(
+/// Reads a figure; `told` is its unit where the cell has none.
+fn figure(
     column: TableColumn,
     text: &str,
-    heading: Option<UnitScale>,
+    told: Option<UnitScale>,
+    decimal: DecimalMark,
 ) -> Result<PublishedFigure, String> {
-    let (value, rounding, own) =
-        unit::number(text).ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
+    let (value, rounding, own) = unit::number(text, decimal)
+        .ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
     let known = |u| unit::parse(u).map_err(|why| format!("{u:?} of {:?} {why}", text.trim()));
     let own = own.map(known).transpose()?;
     let wanted = dimension(column);
-    let Some(scale) = own.or(heading) else {
+    let Some(scale) = own.or(told) else {
         return if wanted.is_none_or(|(_, plain)| plain) {
             Ok(PublishedFigure { value, rounding })
         } else {
             Err(format!(
-                "the {} {:?} has no unit: write it into the heading (as in \"Throughput (Gbit/s)\") or into a \
-                 mapping file",
+                "the {} {:?} has no unit: give --unit Gbit/s (or us, ...), write it into the heading, as in \
+                 \"Throughput (Gbit/s)\", or into a mapping file",
                 column.title(),
                 text.trim()
             ))
@@ -66,14 +137,20 @@ mod tests {
     #[test]
     fn a_cells_own_unit_beats_the_headings_and_none_is_refused_where_it_matters() {
         let gbps = unit::parse("Gbps").unwrap();
-        let value = |text: &str, heading| figure(TableColumn::Throughput, text, heading).map(|f| f.value);
+        let value = |text: &str, heading| {
+            figure(TableColumn::Throughput, text, heading, DecimalMark::Point).map(|f| f.value)
+        };
         assert_eq!(value("2.5", Some(gbps)), Ok(2.5e9));
         assert_eq!(value("2.5 Mbit/s", Some(gbps)), Ok(2.5e6));
         assert!(value("2.5", None).unwrap_err().contains("has no unit"));
         assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("does not measure"));
         assert!(value("fast", Some(gbps)).unwrap_err().contains("no number"));
-        assert_eq!(figure(TableColumn::MessageBytes, "64KB", None).map(|f| f.value), Ok(65536.0));
-        assert_eq!(figure(TableColumn::Threads, "4", None).map(|f| f.value), Ok(4.0));
-        assert!(is_empty(" N/A ") && !is_empty("0"));
+        assert_eq!(
+            figure(TableColumn::MessageBytes, "64KB", None, DecimalMark::Point).map(|f| f.value),
+            Ok(65536.0)
+        );
+        assert_eq!(figure(TableColumn::Threads, "4", None, DecimalMark::Point).map(|f| f.value), Ok(4.0));
+        assert!(is_empty(" N/A ") && is_empty("<not supported>") && is_empty("---") && !is_empty("0"));
+        assert_eq!(estimate("2.46 ± 0.05"), ("2.46", Some("0.05")));
     }
 }

@@ -5,17 +5,19 @@
 //! difference in it is ever claimed. What is ambiguous is refused with the question to answer.
 
 mod cells;
+mod derive;
 mod iperf3;
 mod mapping;
 mod netperf;
 pub mod overtakes;
 mod read;
 pub mod remark;
+pub mod summary;
 mod unit;
 mod vocabulary;
 
 pub use mapping::ColumnMapping;
-pub use read::read;
+pub use read::{decode, read};
 
 use std::collections::BTreeMap;
 
@@ -31,9 +33,15 @@ pub enum TableColumn {
     /// ns
     Latency,
     CyclesPerByte,
+    /// Of the processor, over the whole run.
+    Cycles,
     CacheMisses,
+    LlcMisses,
+    L1Misses,
     ContextSwitches,
     Messages,
+    /// Payload over the whole run.
+    Bytes,
     /// ns
     Elapsed,
     /// Runs that a figure stands for.
@@ -65,6 +73,9 @@ impl TableColumn {
             TableColumn::Elapsed => "duration".into(),
             TableColumn::Retransmits => "retransmitted segments".into(),
             TableColumn::CpuPercent => "CPU use".into(),
+            TableColumn::LlcMisses => "LLC misses".into(),
+            TableColumn::L1Misses => "L1 misses".into(),
+            TableColumn::Bytes => "total bytes".into(),
             other => other.id().replace('_', " "),
         }
     }
@@ -78,6 +89,11 @@ impl TableColumn {
     /// Does a heading call it by its title, or by its name in files?
     fn is_called(self, heading: &str) -> bool {
         [self.title(), self.id()].iter().any(|name| vocabulary::bare(name) == vocabulary::bare(heading))
+    }
+
+    /// Which row it is, and not what was measured.
+    fn is_place(self) -> bool {
+        matches!(self, TableColumn::MessageBytes | TableColumn::Threads | TableColumn::Repetition)
     }
 
     /// Columns of text; the others hold numbers.
@@ -141,6 +157,22 @@ impl PublishedRow {
         self.figure(column).map(|f| f.value)
     }
 
+    /// The figures that are no place of the row.
+    fn metrics(&self) -> impl Iterator<Item = TableColumn> {
+        self.figures.keys().copied().filter(|column| !column.is_place())
+    }
+
+    /// What tells rows apart.
+    fn key(&self) -> (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>) {
+        let places = self.figures.iter().filter(|(column, _)| column.is_place());
+        (self.texts.clone(), places.map(|(column, figure)| (*column, figure.value.to_bits())).collect())
+    }
+
+    fn set(&mut self, figures: impl IntoIterator<Item = (TableColumn, f64)>) {
+        let exact = |(column, value)| (column, PublishedFigure::exact(value));
+        self.figures.extend(figures.into_iter().map(exact));
+    }
+
     /// A whole number; sizes and counts are.
     pub fn count(&self, column: TableColumn) -> Option<u64> {
         self.value(column).filter(|v| *v >= 0.0).map(|v| v.round() as u64)
@@ -156,8 +188,16 @@ pub struct PublishedTable {
     pub rows: Vec<PublishedRow>,
     /// How headings, units and names were understood, where that was not literal.
     pub understood: Vec<String>,
+    /// Headings that mean nothing here.
+    pub left_out: Vec<String>,
+    /// Names that are no mechanism known here.
+    pub unknown: Vec<String>,
+    /// Lines that are no rows: remarks, sums and averages of others.
+    pub notes: usize,
     /// Figures that the table leaves empty.
     pub empty: usize,
+    /// One run of another tool: several files of this kind are one table.
+    pub single: bool,
 }
 
 impl PublishedTable {
@@ -169,7 +209,9 @@ impl PublishedTable {
     ) -> Result<PublishedTable, BadTable> {
         let row = row.map_err(|message| BadTable::Whole { name: name.into(), message })?;
         let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-        Ok(PublishedTable { name: name.into(), columns, rows: vec![row], understood, empty: 0 })
+        let table =
+            PublishedTable { columns, rows: vec![row], understood, single: true, ..Default::default() };
+        Ok(PublishedTable { name: name.into(), ..table })
     }
 
     pub fn has(&self, column: TableColumn) -> bool {

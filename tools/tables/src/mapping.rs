@@ -9,14 +9,17 @@
 //! [fixed]          # columns that the table lacks because they never change
 //! threads = "4"
 //! ```
+//!
+//! What an assignment fixes for every file (threads, seconds, units) is given beside it, and a column of the table
+//! comes first.
 
-use super::unit::{self, UnitScale};
+use super::unit::{self, DecimalMark, Dimension, NoUnit, UnitScale};
 use super::vocabulary::{self, bare};
 use super::{BadTable, TableColumn};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnMapping {
     #[serde(default)]
@@ -25,6 +28,15 @@ pub struct ColumnMapping {
     mechanisms: BTreeMap<String, String>,
     #[serde(default)]
     fixed: BTreeMap<TableColumn, String>,
+    /// Between whole and decimal digits, where the file leaves it open.
+    #[serde(default)]
+    decimal: Option<DecimalMark>,
+    /// Of columns that a table lacks.
+    #[serde(skip)]
+    given: BTreeMap<TableColumn, String>,
+    /// Of figures that name none; one for each kind of quantity.
+    #[serde(skip)]
+    units: Vec<UnitScale>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -41,7 +53,7 @@ impl ColumnMapping {
         let mapping: ColumnMapping = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
         for (heading, meaning) in &mapping.columns {
             if let Some(unit) = &meaning.unit {
-                unit::parse(unit).map_err(|why| wrong(format!("{heading:?}: {unit:?} {why}")))?;
+                scale(unit).map_err(|why| wrong(format!("{heading:?}: {unit:?} {why}")))?;
             }
         }
         if let Some((name, means)) =
@@ -56,7 +68,7 @@ impl ColumnMapping {
 
     pub(super) fn column(&self, heading: &str) -> Option<(TableColumn, Option<UnitScale>)> {
         let meaning = self.columns.iter().find(|(name, _)| bare(name) == bare(heading))?.1;
-        Some((meaning.is, meaning.unit.as_deref().and_then(|u| unit::parse(u).ok())))
+        Some((meaning.is, meaning.unit.as_deref().and_then(|u| scale(u).ok())))
     }
 
     pub(super) fn mechanism(&self, name: &str) -> Option<&'static str> {
@@ -64,8 +76,45 @@ impl ColumnMapping {
         vocabulary::mechanism(means)
     }
 
-    pub(super) fn fixed(&self) -> impl Iterator<Item = (TableColumn, &str)> {
-        self.fixed.iter().map(|(column, text)| (*column, text.as_str()))
+    /// A value for every table that lacks the column.
+    pub fn give(&mut self, column: TableColumn, text: impl ToString) {
+        self.given.insert(column, text.to_string());
+    }
+
+    /// A unit for figures that name none.
+    pub fn give_unit(&mut self, text: &str) -> Result<(), String> {
+        self.units.push(unit::parse(text).map_err(|why| format!("{text:?} {why}"))?);
+        Ok(())
+    }
+
+    pub(super) fn unit(&self, dimension: Dimension) -> Option<UnitScale> {
+        self.units.iter().find(|unit| unit.dimension == dimension).copied()
+    }
+
+    /// The unit of figures of which nothing else is known.
+    pub(super) fn only_unit(&self) -> Option<UnitScale> {
+        if let [one] = self.units[..] { Some(one) } else { None }
+    }
+
+    pub(super) fn decimal(&self) -> Option<DecimalMark> {
+        self.decimal
+    }
+
+    /// Values for columns that a table lacks; true: it must lack them.
+    pub(super) fn fixed(&self) -> impl Iterator<Item = (TableColumn, &str, bool)> {
+        let fixed = self.fixed.iter().map(|(column, text)| (*column, text.as_str(), true));
+        let given = self.given.iter().filter(|(column, _)| !self.fixed.contains_key(column));
+        fixed.chain(given.map(|(column, text)| (*column, text.as_str(), false)))
+    }
+}
+
+/// A unit, or so many of one: `8 B` where a column counts fields of eight bytes.
+fn scale(text: &str) -> Result<UnitScale, NoUnit> {
+    match unit::number(text, DecimalMark::Point) {
+        Some((many, _, Some(of))) => {
+            unit::parse(of).map(|unit| UnitScale { factor: many * unit.factor, ..unit })
+        }
+        _ => unit::parse(text),
     }
 }
 
@@ -81,7 +130,14 @@ mod tests {
         let (column, unit) = mapping.column("SPEED").unwrap();
         assert_eq!((column, unit.unwrap().factor), (TableColumn::Throughput, 1e6));
         assert_eq!(mapping.mechanism("b"), vocabulary::mechanism("zero-copy"));
-        assert_eq!(mapping.fixed().collect::<Vec<_>>(), [(TableColumn::Threads, "4")]);
+        assert_eq!(mapping.fixed().collect::<Vec<_>>(), [(TableColumn::Threads, "4", true)]);
+    }
+
+    #[test]
+    fn a_unit_may_be_several_of_one() {
+        assert_eq!(scale("8 B").map(|s| s.factor), Ok(8.0));
+        assert_eq!(scale("us").map(|s| s.factor), Ok(1e3));
+        assert!(scale("8 parsec").is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
-use super::remark::{LineEnd, lines, size, threads};
+use super::remark::{LineEnd, LineKey, lines, size, threads};
 use super::{PublishedTable, TableColumn};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ pub struct Overtake {
     pub challenger: String,
     pub incumbent: String,
     pub metric: TableColumn,
+    /// What both share beside size and threads, where the table says more.
+    pub variant: String,
     pub threads: Option<u64>,
     /// Sizes at which both have a figure, and those at which the challenger's is better, beyond rounding.
     pub compared: Vec<u64>,
@@ -29,27 +31,22 @@ pub struct Overtake {
 }
 
 impl Overtake {
-    /// `zero-copy (msg_zerocopy) beats two-copy (pack_send) at no size ...`
-    pub fn sentence(&self) -> String {
-        let with = self.threads.map_or_else(String::new, |n| format!("With {}, by ", threads(n)));
-        let by = if with.is_empty() { "By " } else { &with };
-        let what = format!("{by}{}, {} beats {}", self.metric.title(), self.challenger, self.incumbent);
-        let at = match (self.better_at.len(), self.from()) {
+    /// `at no size`, `from 16 KiB up`
+    fn range(&self) -> String {
+        let mut text = match (self.better_at.len(), self.from()) {
             (0, _) => "at no size".into(),
             (all, _) if all == self.compared.len() => "at every size".into(),
-            (_, Some(at)) => {
-                let below = self.compared.iter().rev().find(|s| **s < at);
-                let from =
-                    below.map_or_else(|| size(at), |b| format!("between {} and {}", size(*b), size(at)));
-                format!("from {from} up")
-            }
+            (_, Some(at)) => format!("from {} up", size(at)),
             _ => format!("only at {}", sizes(&self.better_at)),
         };
-        let mut text = format!("{what} {at} ({})", tested(&self.compared));
         if !self.equal_at.is_empty() {
-            text += &format!("; at {} the digits given do not tell them apart", sizes(&self.equal_at));
+            text += &format!(" (equal in the digits given at {})", sizes(&self.equal_at));
         }
-        text + "."
+        text
+    }
+
+    fn pair(&self) -> (&str, &str, TableColumn, &str) {
+        (&self.challenger, &self.incumbent, self.metric, &self.variant)
     }
 
     /// With the sizes at which both have a figure; `None` where there are none.
@@ -78,10 +75,58 @@ impl Overtake {
     }
 }
 
-fn tested(compared: &[u64]) -> String {
+/// A sentence for each pair and metric: thread counts with one answer share it.
+pub fn sentences(overtakes: &[Overtake]) -> Vec<String> {
+    let same = |a: &Overtake, b: &Overtake| a.pair() == b.pair();
+    overtakes.chunk_by(same).map(sentence).collect()
+}
+
+fn sentence(group: &[Overtake]) -> String {
+    let first = &group[0];
+    let more = match first.metric {
+        TableColumn::Throughput => "more",
+        TableColumn::Latency => "lower",
+        _ => "fewer",
+    };
+    let mut ranges: Vec<(String, Vec<&Overtake>)> = Vec::new();
+    for overtake in group {
+        let range = overtake.range();
+        match ranges.iter_mut().find(|known| known.0 == range) {
+            Some(known) => known.1.push(overtake),
+            None => ranges.push((range, vec![overtake])),
+        }
+    }
+    let told: Vec<String> = ranges.into_iter().map(|(range, of)| format!("{range}{}", with(&of))).collect();
+    let compared: BTreeSet<u64> = group.iter().flat_map(|o| o.compared.iter().copied()).collect();
+    format!(
+        "{} has {more} {} than {} {} (compared at {}).",
+        first.challenger,
+        first.metric.title(),
+        first.incumbent,
+        told.join("; "),
+        spanned(&compared.into_iter().collect::<Vec<_>>())
+    )
+}
+
+/// ` with 1, 2 and 4 threads`
+fn with(overtakes: &[&Overtake]) -> String {
+    let counts: Vec<u64> = overtakes.iter().filter_map(|o| o.threads).collect();
+    match counts[..] {
+        [] => String::new(),
+        [one] => format!(" with {}", threads(one)),
+        ref many => {
+            format!(
+                " with {} threads",
+                syscost_analyze::words::and(&many.iter().map(u64::to_string).collect::<Vec<_>>())
+            )
+        }
+    }
+}
+
+fn spanned(compared: &[u64]) -> String {
     match compared {
-        [] => "none".into(),
-        [only] => format!("only {} has both", size(*only)),
+        [] => "no size".into(),
+        [only] => size(*only),
         [first, .., last] => format!("{} sizes, {} to {}", compared.len(), size(*first), size(*last)),
     }
 }
@@ -96,30 +141,38 @@ const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
 pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let mut found = Vec::new();
-    for metric in [TableColumn::Throughput, TableColumn::CyclesPerByte] {
+    // In a stream, latency repeats the throughput.
+    let speed =
+        if table.has(TableColumn::Throughput) { TableColumn::Throughput } else { TableColumn::Latency };
+    for metric in [speed, TableColumn::CyclesPerByte] {
         let lines = lines(table, TableColumn::MessageBytes, metric);
-        let names: BTreeSet<&str> = lines.keys().map(|(name, _)| *name).collect();
+        let names: BTreeSet<&str> = lines.keys().map(|key| key.mechanism).collect();
         let of = |class: Class| names.iter().filter(move |name| class.holds(name));
         for class in CHALLENGERS {
             for (incumbent, challenger) in of(INCUMBENT).flat_map(|i| of(class).map(move |c| (i, c))) {
-                for ((_, threads), olds) in lines.iter().filter(|((name, _), _)| name == incumbent) {
+                for (key, olds) in lines.iter().filter(|(key, _)| key.mechanism == *incumbent) {
                     let overtake = Overtake {
                         challenger: format!("{} ({challenger})", class.word()),
                         incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
                         metric,
-                        threads: *threads,
+                        variant: key.variant.into(),
+                        threads: key.fixed,
                         compared: Vec::new(),
                         better_at: Vec::new(),
                         equal_at: Vec::new(),
                         lines: Vec::new(),
                     };
                     found.extend(
-                        lines.get(&(*challenger, *threads)).and_then(|news| overtake.along(olds, news)),
+                        lines
+                            .get(&LineKey { mechanism: challenger, ..*key })
+                            .and_then(|news| overtake.along(olds, news)),
                     );
                 }
             }
         }
     }
+    // Thread counts of one pair follow each other.
+    found.sort_by(|a, b| (a.pair(), a.threads).cmp(&(b.pair(), b.threads)));
     found
 }
 
@@ -130,7 +183,7 @@ mod tests {
 
     fn told(rows: &str) -> Vec<String> {
         let text = format!("mechanism,message_bytes,threads,throughput_gbps\n{rows}");
-        overtakes(&table(&text)).iter().map(Overtake::sentence).collect()
+        sentences(&overtakes(&table(&text)))
     }
 
     #[test]
@@ -140,21 +193,22 @@ mod tests {
             let row = |(bytes, gbps): (i32, f64)| format!("A1,{bytes},4,5.0\nA3,{bytes},4,{gbps:.1}\n");
             told(&sizes.into_iter().zip(zero).map(row).collect::<String>()).remove(0)
         };
-        assert!(rows([1.0, 2.0, 3.0]).contains("at no size (3 sizes, 1 KiB to 16 KiB)"));
+        let never = rows([1.0, 2.0, 3.0]);
+        assert!(
+            never.contains("at no size with 4 threads (compared at 3 sizes, 1 KiB to 16 KiB)"),
+            "{never}"
+        );
         assert!(rows([6.0, 7.0, 8.0]).contains("at every size"));
-        assert!(rows([1.0, 7.0, 8.0]).contains("from between 1 KiB and 4 KiB up"));
+        assert!(rows([1.0, 7.0, 8.0]).contains("from 4 KiB up"));
         assert!(rows([1.0, 7.0, 3.0]).contains("only at 4 KiB"));
-        assert!(rows([1.0, 2.0, 5.0]).contains("at 16 KiB the digits given do not tell them apart"));
+        assert!(rows([1.0, 2.0, 5.0]).contains("at no size (equal in the digits given at 16 KiB)"));
     }
 
     #[test]
-    fn by_thread_count_and_only_where_both_have_figures() {
-        let all = told("A1,64,1,1\nA3,64,1,2\nA1,64,8,3\nA3,64,8,1\nA1,512,8,3\nA2,64,1,\n");
-        assert_eq!(all.len(), 2, "{all:?}");
-        assert!(
-            all[0].starts_with("With 1 thread, by throughput, zero-copy")
-                && all[0].contains("only 64 B has both")
-        );
-        assert!(all[1].contains("With 8 threads") && all[1].contains("at no size"));
+    fn thread_counts_with_one_answer_share_it_and_only_figures_of_both_are_compared() {
+        let all =
+            told("A1,64,1,1.0\nA3,64,1,2.0\nA1,64,8,3.0\nA3,64,8,1.0\nA1,64,4,3.0\nA3,64,4,2.0\nA2,64,1,\n");
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(all[0].contains("at every size with 1 thread; at no size with 4 and 8 threads"), "{all:?}");
     }
 }

@@ -37,9 +37,9 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
     let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
     match text {
-        "ns" | "Ns" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
-        "us" | "Us" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
-        "ms" | "Ms" | "msec" | "milliseconds" => return scale(Dimension::Time, 1e6),
+        "ns" | "Ns" | "NS" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
+        "us" | "Us" | "US" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
+        "ms" | "Ms" | "MS" | "msec" | "milliseconds" => return scale(Dimension::Time, 1e6),
         "s" | "sec" | "secs" | "seconds" => return scale(Dimension::Time, 1e9),
         "B" | "b" | "byte" | "bytes" | "Bytes" => return scale(Dimension::Size, 1.0),
         "%" | "percent" | "pct" => return scale(Dimension::Percent, 1.0),
@@ -51,7 +51,7 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     }
     let binary = |power: i32| scale(Dimension::Size, 1024f64.powi(power));
     match text {
-        "K" | "k" | "KB" | "kb" | "Kb" | "KiB" | "kib" => binary(1),
+        "K" | "k" | "KB" | "Kbytes" | "KBytes" | "kbytes" | "kb" | "Kb" | "KiB" | "kib" => binary(1),
         "M" | "MB" | "mb" | "MiB" | "mib" => binary(2),
         "G" | "GB" | "gb" | "GiB" | "gib" => binary(3),
         // Of sizes: kilo as in SI.
@@ -89,35 +89,62 @@ fn rate(text: &str) -> Option<Result<UnitScale, NoUnit>> {
     }
 }
 
+/// What a file writes between whole and decimal digits; the other mark groups thousands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub enum DecimalMark {
+    #[default]
+    #[serde(rename = ".")]
+    Point,
+    #[serde(rename = ",")]
+    Comma,
+}
+
+/// Spaces that group thousands; a narrow or an unbroken one is what spreadsheets write.
+const SPACES: [char; 4] = [' ', '\u{a0}', '\u{202f}', '\''];
+
 /// Reads a number with an optional unit behind it: `64`, `1,024`, `64KB`, `2.46 Gbps`, `5.2e6`. The
 /// second value is half a unit of the last digit printed.
-pub fn number(text: &str) -> Option<(f64, f64, Option<&str>)> {
+pub fn number(text: &str, mark: DecimalMark) -> Option<(f64, f64, Option<&str>)> {
     let text = text.trim();
-    let end = text
-        .char_indices()
-        .find(|(i, c)| {
-            let exponent = matches!(c, 'e' | 'E')
-                && text[i + 1..].starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
-            let sign = matches!(c, '+' | '-') && (*i == 0 || text[..*i].ends_with(['e', 'E']));
-            !(c.is_ascii_digit() || matches!(c, '.' | ',' | '_') || exponent || sign)
-        })
-        .map_or(text.len(), |(i, _)| i);
-    let (digits, unit) = text.split_at(end);
-    let plain = ungrouped(digits)?;
+    let (digits, unit) = text.split_at(end_of_number(text));
+    let plain = ungrouped(digits, mark)?;
     let value: f64 = plain.parse().ok()?;
     let unit = Some(unit.trim()).filter(|u| !u.is_empty());
     Some((value, half_unit(&plain), unit))
 }
 
-/// Thousands separators removed; a comma anywhere else is a decimal comma or a mistake: refused.
-fn ungrouped(digits: &str) -> Option<String> {
-    let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));
-    if rest.contains([',', '_']) {
+fn end_of_number(text: &str) -> usize {
+    let within = |(i, c): &(usize, char)| {
+        let after = &text[i + c.len_utf8()..];
+        let exponent =
+            matches!(c, 'e' | 'E') && after.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+        let sign = matches!(c, '+' | '-') && (*i == 0 || text[..*i].ends_with(['e', 'E']));
+        let groups =
+            SPACES.contains(c) && group_follows(after) && text[..*i].ends_with(|c: char| c.is_ascii_digit());
+        c.is_ascii_digit() || matches!(c, '.' | ',' | '_') || exponent || sign || groups
+    };
+    text.char_indices().find(|at| !within(at)).map_or(text.len(), |(i, _)| i)
+}
+
+/// Three digits and no fourth.
+fn group_follows(text: &str) -> bool {
+    text.bytes().take_while(u8::is_ascii_digit).count() == 3
+}
+
+/// Thousands separators removed, the decimal mark a point. A separator anywhere else is a mistake: refused.
+fn ungrouped(digits: &str, mark: DecimalMark) -> Option<String> {
+    let (point, group) = match mark {
+        DecimalMark::Point => ('.', ','),
+        DecimalMark::Comma => (',', '.'),
+    };
+    let groups = |c: char| c == group || c == '_' || SPACES.contains(&c);
+    let (whole, rest) = digits.split_once(point).unwrap_or((digits, ""));
+    if rest.contains(groups) {
         return None;
     }
-    let groups: Vec<&str> = whole.split([',', '_']).collect();
-    let grouped = groups.len() == 1 || groups[1..].iter().all(|g| g.len() == 3);
-    grouped.then(|| digits.replace([',', '_'], ""))
+    let parts: Vec<&str> = whole.split(groups).collect();
+    let grouped = parts.len() == 1 || parts[1..].iter().all(|part| part.len() == 3);
+    grouped.then(|| digits.replace(groups, "").replace(point, "."))
 }
 
 fn half_unit(plain: &str) -> f64 {
@@ -134,6 +161,10 @@ mod tests {
     fn factor(text: &str) -> (Dimension, f64) {
         let scale = parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
         (scale.dimension, scale.factor)
+    }
+
+    fn n(text: &str) -> Option<(f64, f64, Option<&str>)> {
+        number(text, DecimalMark::Point)
     }
 
     #[test]
@@ -154,13 +185,24 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_rounding_and_their_unit() {
-        assert_eq!(number("2.46"), Some((2.46, 0.005, None)));
-        assert_eq!(number(" 64KB"), Some((64.0, 0.5, Some("KB"))));
-        assert_eq!(number("1,024 B"), Some((1024.0, 0.5, Some("B"))));
-        assert_eq!(number("5.2e6"), Some((5.2e6, 0.5 * 10f64.powi(5), None)));
-        assert_eq!(number("-3"), Some((-3.0, 0.5, None)));
+        assert_eq!(n("2.46"), Some((2.46, 0.005, None)));
+        assert_eq!(n(" 64KB"), Some((64.0, 0.5, Some("KB"))));
+        assert_eq!(n("1,024 B"), Some((1024.0, 0.5, Some("B"))));
+        assert_eq!(n("5.2e6"), Some((5.2e6, 0.5 * 10f64.powi(5), None)));
+        assert_eq!(n("-3"), Some((-3.0, 0.5, None)));
         for bad in ["", "n/a", "1,5", "1.2.3", "--4"] {
-            assert_eq!(number(bad), None, "{bad}");
+            assert_eq!(n(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn decimal_commas_and_grouping_spaces() {
+        let comma = |text| number(text, DecimalMark::Comma).map(|(value, ..)| value);
+        assert_eq!(comma("2,46"), Some(2.46));
+        assert_eq!(comma("1.234,5"), Some(1234.5));
+        assert_eq!(comma("1.024"), Some(1024.0));
+        assert_eq!(comma("2.46"), None);
+        assert_eq!(n("1 048 576"), Some((1048576.0, 0.5, None)));
+        assert_eq!(n("65\u{a0}536 B"), Some((65536.0, 0.5, Some("B"))));
     }
 }

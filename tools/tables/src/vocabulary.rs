@@ -19,41 +19,58 @@ static WORDS: LazyLock<Vocabulary> =
 /// Each place where a heading could be cut is tried: what is longer than words is not taken apart.
 const LONGEST_HEADING: usize = 256;
 
-/// The mechanism that each name means: its id, title or alias, or a word for it. Words come before names.
-static MECHANISMS: LazyLock<BTreeMap<String, &'static str>> = LazyLock::new(|| {
-    let mut names = BTreeMap::new();
-    for about in mechanism::ALL.iter().map(|m| m.about()) {
-        for name in [about.id, about.title].into_iter().chain(about.aliases.iter().copied()) {
-            names.entry(bare(name)).or_insert(about.id);
-        }
-    }
-    let means = |means: &String| names.get(&bare(means)).copied();
-    let words: Vec<_> = WORDS.mechanisms.iter().map(|(word, m)| (bare(word), means(m))).collect();
-    names.extend(words.into_iter().filter_map(|(word, id)| Some((word, id?))));
-    names
+/// The column that each word means.
+static COLUMNS: LazyLock<BTreeMap<String, TableColumn>> = LazyLock::new(|| {
+    let words = |(column, words): (&TableColumn, &Vec<String>)| {
+        words.iter().map(|word| (bare(word), *column)).collect::<Vec<_>>()
+    };
+    WORDS.columns.iter().flat_map(words).collect()
 });
 
-/// A heading taken apart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heading {
-    pub column: TableColumn,
-    pub unit: Option<UnitScale>,
+/// A mechanism as a name means it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MeantMechanism {
+    id: &'static str,
+    /// By an assignment's word (`A1`, `two-copy`), which stands above the name of a system call beside it.
+    assigned: bool,
 }
+
+/// The mechanism that each name means: its id, title or alias, or a word for it. Words come before names.
+static MECHANISMS: LazyLock<BTreeMap<String, MeantMechanism>> = LazyLock::new(|| {
+    let mut names = BTreeMap::new();
+    for about in mechanism::ALL.iter().map(|m| m.about()) {
+        for (name, assigned) in [(about.id, false), (about.title, false)]
+            .into_iter()
+            .chain(about.aliases.iter().map(|a| (*a, true)))
+        {
+            let meant = names.entry(bare(name)).or_insert(MeantMechanism { id: about.id, assigned });
+            meant.assigned |= assigned;
+        }
+    }
+    let means = |means: &String| names.get(&bare(means)).map(|meant| meant.id);
+    let words: Vec<_> = WORDS.mechanisms.iter().map(|(word, m)| (bare(word), means(m))).collect();
+    names.extend(
+        words.into_iter().filter_map(|(word, id)| Some((word, MeantMechanism { id: id?, assigned: true }))),
+    );
+    names
+});
 
 /// Letters and digits only, in lower case: `Two-Copy`, `two_copy` and `TwoCopy` are one.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// What a heading means; `None`: nothing that is known here.
-pub fn heading(text: &str) -> Result<Option<Heading>, NoUnit> {
+/// The column and unit of a heading; `None`: no column that is known here.
+pub fn column_of(text: &str) -> Result<Option<(TableColumn, Option<UnitScale>)>, NoUnit> {
     if text.len() > LONGEST_HEADING {
         return Ok(None);
     }
     for (name, unit) in splits(text) {
+        // `Throughput in Gbit/s`
+        let name = name.trim_end().strip_suffix(" in").unwrap_or(name);
         let Some(column) = column(name) else { continue };
         match unit.map(unit::parse).transpose() {
-            Ok(unit) => return Ok(Some(Heading { column, unit })),
+            Ok(unit) => return Ok(Some((column, unit))),
             Err(NoUnit::Unknown) => continue,
             Err(ambiguous) => return Err(ambiguous),
         }
@@ -81,15 +98,40 @@ fn splits(text: &str) -> Vec<(&str, Option<&str>)> {
     splits
 }
 
-fn column(name: &str) -> Option<TableColumn> {
-    let wanted = bare(name);
-    let known = |words: &Vec<String>| words.iter().any(|word| bare(word) == wanted);
-    WORDS.columns.iter().find(|(_, words)| known(words)).map(|(column, _)| *column)
+pub fn column(name: &str) -> Option<TableColumn> {
+    COLUMNS.get(&bare(name)).copied()
 }
 
-/// The mechanism of a name: its id, title or alias, or a word that means one.
+/// The mechanism of one word for it.
+pub fn exact_mechanism(name: &str) -> Option<&'static str> {
+    MECHANISMS.get(&bare(name)).map(|meant| meant.id)
+}
+
+/// The mechanism of a name: its id, title or alias, a word that means one, or both together: `A1 (2-copy)`.
 pub fn mechanism(name: &str) -> Option<&'static str> {
-    MECHANISMS.get(&bare(name)).copied()
+    let exact = |text: &str| MECHANISMS.get(&bare(text)).copied();
+    if let Some(meant) = exact(name) {
+        return Some(meant.id);
+    }
+    if name.len() > LONGEST_HEADING {
+        return None;
+    }
+    if let Some((outside, inside)) = name.split_once(['(', '[']) {
+        return both(exact(outside), exact(inside));
+    }
+    let cuts = name.char_indices().filter(|(_, c)| !c.is_alphanumeric());
+    let halves = cuts.map(|(at, c)| (&name[..at], &name[at + c.len_utf8()..]));
+    halves.filter_map(|(left, right)| both(Some(exact(left)?), Some(exact(right)?))).next()
+}
+
+/// Of two names for one thing; two that an assignment tells apart are no name.
+fn both(one: Option<MeantMechanism>, other: Option<MeantMechanism>) -> Option<&'static str> {
+    match (one, other) {
+        (Some(a), Some(b)) if a.id == b.id => Some(a.id),
+        (Some(a), Some(b)) if a.assigned != b.assigned => Some(if a.assigned { a.id } else { b.id }),
+        (Some(_), Some(_)) => None,
+        (one, other) => one.or(other).map(|meant| meant.id),
+    }
 }
 
 #[cfg(test)]
@@ -98,8 +140,8 @@ mod tests {
     use crate::unit::Dimension;
 
     fn means(text: &str) -> (TableColumn, Option<f64>) {
-        let heading = heading(text).expect("unambiguous").unwrap_or_else(|| panic!("{text}"));
-        (heading.column, heading.unit.map(|u| u.factor))
+        let (column, unit) = column_of(text).expect("unambiguous").unwrap_or_else(|| panic!("{text}"));
+        (column, unit.map(|u| u.factor))
     }
 
     #[test]
@@ -111,6 +153,7 @@ mod tests {
             "THROUGHPUT Gbps",
             "tput_Gbps",
             "ThroughputGbps",
+            "Throughput in Gbit/s",
         ] {
             assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
         }
@@ -122,9 +165,9 @@ mod tests {
         assert_eq!(means("ContextSwitches"), (TableColumn::ContextSwitches, None));
         assert_eq!(means("Cycles/Byte"), (TableColumn::CyclesPerByte, None));
         assert_eq!(means("Threads"), (TableColumn::Threads, None));
-        assert_eq!(heading("favourite colour"), Ok(None));
-        assert!(matches!(heading("Throughput (GBPS)"), Err(NoUnit::Ambiguous(_))));
-        let unit = heading("latency_us").unwrap().unwrap().unit.unwrap();
+        assert_eq!(column_of("favourite colour"), Ok(None));
+        assert!(matches!(column_of("Throughput (GBPS)"), Err(NoUnit::Ambiguous(_))));
+        let unit = column_of("latency_us").unwrap().unwrap().1.unwrap();
         assert_eq!(unit.dimension, Dimension::Time);
     }
 
@@ -136,7 +179,13 @@ mod tests {
         }
         assert_eq!(mechanism("A3"), mechanism("zero-copy"));
         assert_eq!(mechanism("A2"), mechanism("sendmsg"));
-        assert_eq!(mechanism("carrier pigeon"), None);
+        for name in ["A1 (2-copy)", "A1 (baseline)", "two-copy (send)", "A1_TwoCopy", "send/recv (A1)"] {
+            assert_eq!(mechanism(name), Some(two), "{name}");
+        }
+        assert_eq!(mechanism("sendmsg + MSG_ZEROCOPY"), mechanism("A3"));
+        for name in ["carrier pigeon", "A1 (zero-copy)", "A1 throughput"] {
+            assert_eq!(mechanism(name), None, "{name}");
+        }
     }
 
     #[test]

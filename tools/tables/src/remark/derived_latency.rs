@@ -36,9 +36,8 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
                 id: "derived_latency",
                 kind: RemarkKind::Contradiction,
                 text: format!(
-                    "The latency was computed, not measured: in {} of {} rows it is {formula}. It says nothing that \
-                     the throughput does not say; what a message waits was not looked at. `syscost run latency` \
-                     measures it.",
+                    "Latency was computed, not measured: in {} of {} rows it is {formula}. It repeats the throughput. \
+                     `syscost run latency` measures it.",
                     agreeing.len(),
                     rows.len()
                 ),

@@ -4,6 +4,7 @@
 
 use super::{Remark, RemarkKind, place};
 use crate::{PublishedRow, PublishedTable, TableColumn};
+use std::collections::BTreeMap;
 use syscost_core::units::Unit;
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
@@ -13,56 +14,89 @@ const SHORTEST_CALL_NS: f64 = 20.0;
 /// No core runs faster.
 const MOST_HERTZ: f64 = 7e9;
 
+/// Why a row cannot be, and by how much it is beyond the bound.
+struct Impossible {
+    kind: &'static str,
+    why: String,
+    by: f64,
+}
+
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    table.rows.iter().filter_map(|row| Some(remark(row, why(row)?))).collect()
+    let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
+    for row in &table.rows {
+        if let Some(found) = why(row) {
+            kinds.entry(found.kind).or_default().push((row, found));
+        }
+    }
+    kinds.into_values().map(|rows| remark(rows, table.rows.len())).collect()
 }
 
-fn remark(row: &PublishedRow, why: String) -> Remark {
-    let text = format!("{} cannot be: {why}.", place(row));
-    Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines: vec![row.line] }
+/// The worst row says it for all of its kind.
+fn remark(rows: Vec<(&PublishedRow, Impossible)>, of: usize) -> Remark {
+    let (worst, found) = rows.iter().max_by(|a, b| a.1.by.total_cmp(&b.1.by)).expect("a kind has a row");
+    let many = if rows.len() > 1 {
+        format!("{} of {of} rows cannot be; the worst: ", rows.len())
+    } else {
+        String::new()
+    };
+    let cannot = if rows.len() > 1 { "" } else { " cannot be" };
+    let text = format!("{many}{}{cannot}: {}.", place(worst), found.why);
+    let lines = rows.iter().map(|(row, _)| row.line).collect();
+    Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines }
 }
 
-fn why(row: &PublishedRow) -> Option<String> {
-    if let Some((column, _)) = row.figures.iter().find(|(_, figure)| figure.value < 0.0) {
-        return Some(format!("{} below zero", column.title()));
+fn why(row: &PublishedRow) -> Option<Impossible> {
+    if let Some((column, figure)) = row.figures.iter().find(|(_, figure)| figure.value < 0.0) {
+        let why = format!("{} below zero", column.title());
+        return Some(Impossible { kind: "negative", why, by: -figure.value });
     }
     too_fast(row).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
 }
 
-fn too_fast(row: &PublishedRow) -> Option<String> {
+fn too_fast(row: &PublishedRow) -> Option<Impossible> {
     let rate = row.figure(TableColumn::Throughput)?.low();
     let threads = row.value(TableColumn::Threads).unwrap_or(1.0).max(1.0);
     let each = rate / threads;
     if each > BITS_PER_THREAD {
-        return Some(format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each)));
+        let why = format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each));
+        return Some(Impossible { kind: "bandwidth", why, by: each / BITS_PER_THREAD });
     }
     // One call at least for a message, unless several are packed into one: then the size is that of the pack.
     let message_ns = row.value(TableColumn::MessageBytes)? * 8e9 / each;
-    (message_ns < SHORTEST_CALL_NS).then(|| {
-        format!(
+    (message_ns < SHORTEST_CALL_NS).then(|| Impossible {
+        kind: "message",
+        why: format!(
             "a message every {} a thread is less than a system call takes",
             Unit::Nanoseconds.format(message_ns)
-        )
+        ),
+        by: SHORTEST_CALL_NS / message_ns,
     })
 }
 
-fn too_many_cycles(row: &PublishedRow) -> Option<String> {
+fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
     let cycles =
         row.figure(TableColumn::CyclesPerByte)?.low() * row.figure(TableColumn::Throughput)?.low() / 8.0;
     // Sender and receiver may both be counted.
     let threads = row.value(TableColumn::Threads)?.max(1.0) * 2.0;
-    (cycles > threads * MOST_HERTZ).then(|| {
-        format!(
+    (cycles > threads * MOST_HERTZ).then(|| Impossible {
+        kind: "cycles",
+        why: format!(
             "its cycles per byte times its bytes per second are {} for {threads} threads",
             Unit::Hertz.format(cycles)
-        )
+        ),
+        by: cycles / (threads * MOST_HERTZ),
     })
 }
 
-fn too_short(row: &PublishedRow) -> Option<String> {
+fn too_short(row: &PublishedRow) -> Option<Impossible> {
     let latency = row.figure(TableColumn::Latency)?;
-    (latency.high() < SHORTEST_CALL_NS).then(|| {
-        format!("a latency of {} is less than a system call takes", Unit::Nanoseconds.format(latency.value))
+    (latency.high() < SHORTEST_CALL_NS).then(|| Impossible {
+        kind: "latency",
+        why: format!(
+            "a latency of {} is less than a system call takes",
+            Unit::Nanoseconds.format(latency.value)
+        ),
+        by: SHORTEST_CALL_NS / latency.value,
     })
 }
 

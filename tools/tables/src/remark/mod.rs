@@ -13,8 +13,9 @@ mod impossible;
 mod predictions;
 mod replicates;
 mod scaling;
+pub(super) mod totals;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemarkKind {
     /// The figures cannot all be what they are called.
@@ -34,6 +35,15 @@ pub struct Remark {
     pub lines: Vec<usize>,
 }
 
+impl Remark {
+    /// What it says, without advice and detail: its first sentence.
+    pub fn claim(&self) -> &str {
+        let end =
+            self.text.match_indices(". ").find(|(at, _)| !self.text[..*at].ends_with(|c: char| c == '.'));
+        end.map_or(&self.text, |(at, _)| &self.text[..=at])
+    }
+}
+
 type TableLook = fn(&PublishedTable) -> Vec<Remark>;
 
 /// Every look at a table, in the order of what it says.
@@ -46,51 +56,110 @@ pub static ALL: &[TableLook] = &[
     replicates::look,
     cliffs::look,
     scaling::look,
+    totals::look,
 ];
 
-/// Everything that is to be said about a table.
+/// Everything that is to be said about a table, contradictions first.
 pub fn remarks(table: &PublishedTable) -> Vec<Remark> {
-    ALL.iter().flat_map(|look| look(table)).collect()
+    let mut remarks: Vec<Remark> = ALL.iter().flat_map(|look| look(table)).collect();
+    remarks.sort_by_key(|remark| remark.kind);
+    remarks
 }
 
 /// A place on a line, its row, and the figure there.
 pub(super) type LineEnd<'t> = (u64, &'t PublishedRow, PublishedFigure);
 
-/// Rows that have a figure and differ in one coordinate, by that one ascending: lines through the table, by their
-/// mechanism and the coordinate that is fixed. A coordinate given twice (repetitions) stands once, by its first row.
+/// What the rows of a line share: mechanism, variant, and the coordinate that is fixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LineKey<'t> {
+    pub mechanism: &'t str,
+    pub variant: &'t str,
+    pub fixed: Option<u64>,
+}
+
+/// Rows that have a figure and differ in one coordinate, by that one ascending: lines through the table.
+/// A coordinate given twice (repetitions) stands once, by its first row.
 pub(super) fn lines(
     table: &PublishedTable,
     along: TableColumn,
     metric: TableColumn,
-) -> BTreeMap<(&str, Option<u64>), BTreeMap<u64, LineEnd<'_>>> {
+) -> BTreeMap<LineKey<'_>, BTreeMap<u64, LineEnd<'_>>> {
     let other =
         if along == TableColumn::MessageBytes { TableColumn::Threads } else { TableColumn::MessageBytes };
     let mut lines: BTreeMap<_, BTreeMap<u64, LineEnd>> = BTreeMap::new();
     for row in &table.rows {
         let (Some(at), Some(figure)) = (row.count(along), row.figure(metric)) else { continue };
-        let key = (row.text(TableColumn::Mechanism).unwrap_or_default(), row.count(other));
+        let text = |column| row.text(column).unwrap_or_default();
+        let key = LineKey {
+            mechanism: text(TableColumn::Mechanism),
+            variant: text(TableColumn::Variant),
+            fixed: row.count(other),
+        };
         lines.entry(key).or_default().entry(at).or_insert((at, row, figure));
     }
     lines
 }
 
-/// Neighbours on a line of throughputs, with the name of their line and what comes after them.
-fn neighbours(
-    table: &PublishedTable,
-    along: TableColumn,
-) -> Vec<(String, LineEnd<'_>, LineEnd<'_>, Option<LineEnd<'_>>)> {
+/// Two neighbours on a line of throughputs.
+struct LineStep<'t> {
+    /// `sendmsg with 4 threads`
+    line: String,
+    from: LineEnd<'t>,
+    to: LineEnd<'t>,
+    next: Option<LineEnd<'t>>,
+}
+
+impl LineStep<'_> {
+    fn lines(steps: &[LineStep]) -> Vec<usize> {
+        let mut lines: Vec<usize> =
+            steps.iter().flat_map(|step| [step.from.1.line, step.to.1.line]).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+fn steps(table: &PublishedTable, along: TableColumn) -> Vec<LineStep<'_>> {
     let mut found = Vec::new();
-    for ((mechanism, fixed), line) in lines(table, along, TableColumn::Throughput) {
-        let name = match (fixed, along) {
-            (None, _) => mechanism.to_string(),
+    for (key, line) in lines(table, along, TableColumn::Throughput) {
+        let mechanism = called(key.mechanism);
+        let name = match (key.fixed, along) {
+            (None, _) => mechanism,
             (Some(n), TableColumn::MessageBytes) => format!("{mechanism} with {}", threads(n)),
             (Some(n), _) => format!("{mechanism} at {}", size(n)),
         };
+        let name = if key.variant.is_empty() { name } else { format!("{name} ({})", key.variant) };
         let line: Vec<LineEnd> = line.into_values().collect();
-        let pairs = line.windows(2).enumerate();
-        found.extend(pairs.map(|(i, pair)| (name.clone(), pair[0], pair[1], line.get(i + 2).copied())));
+        found.extend(line.windows(2).enumerate().map(|(i, pair)| LineStep {
+            line: name.clone(),
+            from: pair[0],
+            to: pair[1],
+            next: line.get(i + 2).copied(),
+        }));
     }
     found
+}
+
+/// A number is no name to read: `mechanism 2`.
+fn called(mechanism: &str) -> String {
+    match mechanism {
+        "" => "it".into(),
+        number if number.bytes().all(|b| b.is_ascii_digit()) => format!("mechanism {number}"),
+        name => name.into(),
+    }
+}
+
+/// Examples that a remark shows; the others are counted.
+const SHOWN: usize = 3;
+
+/// `a; b; c; and 5 more`
+fn shown(examples: impl ExactSizeIterator<Item = String>) -> String {
+    let more = examples.len().saturating_sub(SHOWN);
+    let mut told: Vec<String> = examples.take(SHOWN).collect();
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
 }
 
 pub(super) fn size(bytes: u64) -> String {
@@ -103,12 +172,12 @@ pub(super) fn threads(count: u64) -> String {
 
 /// `sendmsg at 64 KiB with 4 threads`
 fn place(row: &PublishedRow) -> String {
-    let mechanism =
-        row.text(TableColumn::Mechanism).or_else(|| row.text(TableColumn::Operation)).unwrap_or("a row");
+    let name = row.text(TableColumn::Mechanism).or_else(|| row.text(TableColumn::Operation));
+    let mechanism = name.map_or_else(|| "a row".into(), called);
     let variant = row.text(TableColumn::Variant).filter(|v| !v.is_empty()).map(|v| format!(" ({v})"));
     let size = row.count(TableColumn::MessageBytes).map(|n| format!(" at {}", size(n)));
     let threads = row.count(TableColumn::Threads).map(|n| format!(" with {}", threads(n)));
-    [Some(mechanism.to_string()), variant, size, threads].into_iter().flatten().collect()
+    [Some(mechanism), variant, size, threads].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

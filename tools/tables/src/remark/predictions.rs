@@ -31,13 +31,17 @@ fn off(table: &PublishedTable) -> Option<Remark> {
     if off.is_empty() {
         return None;
     }
+    let far = |ratio: f64| {
+        let side = if ratio > 1.0 { "above" } else { "below" };
+        format!("{}x {side}", significant(ratio.max(1.0 / ratio)))
+    };
     let told: Vec<String> =
-        off.iter().map(|(row, r)| format!("{} {} times", place(row), significant(*r))).collect();
+        off.iter().map(|(row, ratio)| format!("{} {}", place(row), far(*ratio))).collect();
     Some(Remark {
         id: "off_prediction",
         kind: RemarkKind::Unexpected,
         text: format!(
-            "{} of {} predictions are off by more than a factor of two (measured / predicted): {}.",
+            "{} of {} measurements are more than 2x from their prediction: {}.",
             off.len(),
             known.len(),
             told.join("; ")
@@ -65,7 +69,7 @@ fn better_than_hardware(row: &PublishedRow) -> Option<Remark> {
         id: "better_than_hardware",
         kind: RemarkKind::Contradiction,
         text: format!(
-            "{} was measured at {} {unit}, better than the {} {unit} that its hardware is said to take alone.",
+            "{} was measured at {} {unit}: better than its hardware alone ({} {unit}).",
             place(row),
             significant(measured.value),
             significant(hardware.value),
@@ -93,8 +97,7 @@ fn sums(table: &PublishedTable) -> Option<Remark> {
         id: "not_a_sum",
         kind: RemarkKind::Contradiction,
         text: format!(
-            "A prediction is said to be base hardware and software overhead together; it is neither their sum nor \
-             their difference for {}.",
+            "Predicted is neither the sum nor the difference of base hardware and software overhead for {}.",
             told.join(", ")
         ),
         lines: rows.iter().map(|row| row.line).collect(),

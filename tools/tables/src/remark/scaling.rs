@@ -1,49 +1,94 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{LineEnd, Remark, RemarkKind, neighbours, threads};
-use crate::{PublishedRow, PublishedTable, TableColumn};
+use super::{LineStep, Remark, RemarkKind, shown, steps, threads};
+use crate::{PublishedTable, TableColumn};
 use syscost_analyze::words::percent;
-use syscost_core::units::Unit;
+use syscost_core::units::{Unit, significant};
 
 /// Less than this may be noise of single runs.
 const NOISE: f64 = 0.2;
+/// What else of the table may have risen with the threads.
+const BESIDE: [TableColumn; 4] =
+    [TableColumn::ContextSwitches, TableColumn::LlcMisses, TableColumn::CacheMisses, TableColumn::L1Misses];
+/// By so much.
+const RISE: f64 = 3.0;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let steps = neighbours(table, TableColumn::Threads).into_iter();
-    steps.filter_map(|(name, before, after, _)| step(&name, before, after)).collect()
+    let steps = steps(table, TableColumn::Threads);
+    let all = steps.len();
+    let (falls, others): (Vec<LineStep>, Vec<LineStep>) = steps.into_iter().partition(falls);
+    let faster = others.into_iter().filter(faster).collect();
+    fallen(falls, all).into_iter().chain(outrun(faster, all)).collect()
 }
 
-fn step(name: &str, (few, before, was): LineEnd, (many, after, is): LineEnd) -> Option<Remark> {
-    let rates =
-        format!("{} to {}", Unit::BitsPerSecond.format(was.value), Unit::BitsPerSecond.format(is.value));
-    let (id, what) = if is.high() < (1.0 - NOISE) * was.low() {
-        let fall = percent(1.0 - is.value / was.value);
-        ("falls_with_threads", format!("falls by {fall} ({rates}){}", cause(before, after)))
-    } else if is.low() > (1.0 + NOISE) * was.high() * many as f64 / few as f64 {
-        let what = "rises more than the threads do";
-        let why = "the cell with fewer threads was held back by something else";
-        ("faster_than_threads", format!("{what} ({rates}): {why}"))
-    } else {
-        return None;
-    };
-    let text = format!("{name}: from {} to {} the throughput {what}.", threads(few), threads(many));
-    Some(Remark { id, kind: RemarkKind::Unexpected, text, lines: vec![before.line, after.line] })
+fn falls(step: &LineStep) -> bool {
+    step.to.2.high() < (1.0 - NOISE) * step.from.2.low()
 }
 
-/// What the table itself shows beside it.
-fn cause(before: &PublishedRow, after: &PublishedRow) -> String {
-    let rise = |column: TableColumn| {
-        let (was, is) = (before.value(column)?, after.value(column)?);
-        (was > 0.0 && is > 3.0 * was).then(|| {
-            format!("{} rise from {} to {}", column.title(), Unit::Count.format(was), Unit::Count.format(is))
-        })
+fn faster(step: &LineStep) -> bool {
+    step.to.2.low() > (1.0 + NOISE) * step.from.2.high() * step.to.0 as f64 / step.from.0 as f64
+}
+
+fn ratio(step: &LineStep) -> f64 {
+    step.to.2.value / step.from.2.value
+}
+
+fn remark(id: &'static str, text: String, steps: &[LineStep]) -> Option<Remark> {
+    let kind = RemarkKind::Unexpected;
+    (!steps.is_empty()).then(|| Remark { id, kind, text, lines: LineStep::lines(steps) })
+}
+
+fn fallen(mut falls: Vec<LineStep>, of: usize) -> Option<Remark> {
+    falls.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    let rate = |value| Unit::BitsPerSecond.format(value);
+    let told = falls.iter().map(|step| {
+        format!(
+            "{}, {} to {}, by {} ({} to {})",
+            step.line,
+            step.from.0,
+            threads(step.to.0),
+            percent(1.0 - ratio(step)),
+            rate(step.from.2.value),
+            rate(step.to.2.value)
+        )
+    });
+    let text = format!(
+        "More threads, less throughput in {} of {of} steps: {}. {}",
+        falls.len(),
+        shown(told),
+        beside(&falls)
+    );
+    remark("falls_with_threads", text, &falls)
+}
+
+fn outrun(mut faster: Vec<LineStep>, of: usize) -> Option<Remark> {
+    faster.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+    let told = faster.iter().map(|step| {
+        format!("{}, {} to {}: {}x", step.line, step.from.0, threads(step.to.0), significant(ratio(step)))
+    });
+    let text = format!(
+        "Throughput grows faster than the threads in {} of {of} steps: {}. Something else held back the cells with \
+         fewer threads.",
+        faster.len(),
+        shown(told)
+    );
+    remark("faster_than_threads", text, &faster)
+}
+
+/// What the table itself shows beside the falls.
+fn beside(falls: &[LineStep]) -> String {
+    let rises = |column: TableColumn| {
+        let rose = |step: &&LineStep| {
+            let counts = step.from.1.value(column).zip(step.to.1.value(column));
+            counts.is_some_and(|(was, is)| was > 0.0 && is > RISE * was)
+        };
+        let rose = falls.iter().filter(rose).count();
+        (rose > 0).then(|| format!("{} rise more than 3x in {rose} of them", column.title()))
     };
-    let seen: Vec<String> =
-        [TableColumn::ContextSwitches, TableColumn::CacheMisses].into_iter().filter_map(rise).collect();
-    if seen.is_empty() {
-        "; cause not shown by the data".into()
-    } else {
-        format!("; {} there", seen.join(" and "))
+    let told: Vec<String> = BESIDE.into_iter().filter_map(rises).collect();
+    match told.join(", ") {
+        none if none.is_empty() => "The table does not show the cause.".into(),
+        told => format!("{}{}.", told[..1].to_uppercase(), &told[1..]),
     }
 }
 
@@ -58,14 +103,15 @@ mod tests {
             "mechanism,size,threads,throughput_gbps,context_switches\nA2,64K,1,75,1238\nA2,64K,4,286,1996\n\
              A2,64K,8,107,28372\nA1,64,1,1.0,\nA1,64,2,0.5,\nA1,4K,1,1.0,\nA1,4K,2,5.0,\n",
         ));
-        let texts: Vec<&str> = told.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(told.len(), 3, "{texts:?}");
-        let falls = texts.iter().find(|t| t.contains("64 KiB")).unwrap();
+        let [falls, faster] = &told[..] else { panic!("one remark a kind: {told:?}") };
         assert!(
-            falls.contains("falls by 63 %") && falls.contains("context switches rise from 1996"),
-            "{falls}"
+            falls.text.contains("in 2 of 4 steps: sendmsg at 64 KiB, 4 to 8 threads, by 63 %"),
+            "{}",
+            falls.text
         );
-        assert!(texts.iter().any(|t| t.contains("cause not shown by the data")));
-        assert!(texts.iter().any(|t| t.contains("rises more than the threads do")));
+        assert!(falls.text.contains("Context switches rise more than 3x in 1 of them."), "{}", falls.text);
+        assert!(faster.text.contains("pack_send at 4 KiB, 1 to 2 threads: 5x"), "{}", faster.text);
+        let alone = look(&table("mechanism,size,threads,throughput_gbps\nA1,64,1,1.0\nA1,64,2,0.5\n"));
+        assert!(alone[0].text.contains("does not show the cause"), "{}", alone[0].text);
     }
 }

@@ -1,0 +1,163 @@
+//! `analyse FILE...`: what people's tables of results say, contradict and cannot support.
+
+mod many;
+mod one;
+
+use crate::args::{AnalyseArgs, Global};
+use crate::output::{self, Paint};
+use crate::text_file;
+use anyhow::{Result, anyhow, bail};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use syscost_tables::overtakes::{Overtake, overtakes, sentences};
+use syscost_tables::remark::{Remark, remarks};
+use syscost_tables::summary::TableSummary;
+use syscost_tables::{self as table, ColumnMapping, PublishedTable, TableColumn};
+
+/// Beyond this a file is no table of results.
+const MOST_BYTES: u64 = 16 << 20;
+/// A table contradicts itself.
+const CONTRADICTIONS: u8 = 1;
+/// A file could not be read; the others were.
+const BAD_FILE: u8 = 2;
+
+/// A table, and all that is to be said about it.
+struct AnalysedTable {
+    table: PublishedTable,
+    remarks: Vec<Remark>,
+    overtakes: Vec<Overtake>,
+    summary: TableSummary,
+}
+
+/// A file that is no table, and why.
+struct BadFile {
+    name: String,
+    error: String,
+}
+
+impl AnalysedTable {
+    fn of(table: PublishedTable) -> AnalysedTable {
+        let (remarks, overtakes) = (remarks(&table), overtakes(&table));
+        let summary = TableSummary::of(&table, &remarks, &overtakes);
+        AnalysedTable { table, remarks, overtakes, summary }
+    }
+}
+
+pub fn run(args: &AnalyseArgs, global: &Global) -> Result<ExitCode> {
+    let mapping = mapping(args)?;
+    let (tables, bad) = tables(&args.files, &mapping);
+    let analysed: Vec<AnalysedTable> = tables.into_iter().map(AnalysedTable::of).collect();
+    if global.json {
+        let good = analysed.iter().map(document);
+        let bad = bad.iter().map(|bad| json!({ "file": bad.name, "error": bad.error }));
+        output::print_json(&good.chain(bad).collect::<Vec<_>>())?;
+    } else if args.csv {
+        output::print(&many::csv(&analysed, &bad))?;
+    } else if let [one] = &analysed[..] {
+        output::print(&one::told(one, Paint::stdout(global.color)))?;
+    } else if !analysed.is_empty() {
+        output::print(&many::told(&analysed, &bad, Paint::stdout(global.color)))?;
+    }
+    for BadFile { error, .. } in &bad {
+        output::complain(&format!("{} {error}", Paint::stderr(global.color).red("error:")));
+    }
+    let contradictions = analysed.iter().any(|one| !one.summary.contradictions.is_empty());
+    Ok(match (bad.is_empty(), contradictions) {
+        (false, _) => ExitCode::from(BAD_FILE),
+        (true, true) => ExitCode::from(CONTRADICTIONS),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// What headings and names mean, and what the assignment fixes for every file.
+fn mapping(args: &AnalyseArgs) -> Result<ColumnMapping> {
+    let mut mapping = match &args.mapping {
+        Some(path) => {
+            let text = text_file::read(path, MOST_BYTES, "mapping file", "name a smaller part of it")?;
+            ColumnMapping::from_toml(&text, &path.display().to_string())?
+        }
+        None => ColumnMapping::default(),
+    };
+    if let Some(threads) = args.threads {
+        mapping.give(TableColumn::Threads, threads);
+    }
+    if let Some(seconds) = args.seconds {
+        mapping.give(TableColumn::Elapsed, format!("{seconds} s"));
+    }
+    for unit in &args.unit {
+        mapping.give_unit(unit).map_err(|why| anyhow!("--unit {why}: Gbit/s, MB/s, us, ms are some"))?;
+    }
+    Ok(mapping)
+}
+
+/// One table a file; the single runs of other tools are one table together.
+fn tables(files: &[PathBuf], mapping: &ColumnMapping) -> (Vec<PublishedTable>, Vec<BadFile>) {
+    let (mut tables, mut bad) = (Vec::new(), Vec::new());
+    let mut singles: Vec<PublishedTable> = Vec::new();
+    for path in files {
+        match read(path, mapping) {
+            Ok(table) if table.single => singles.push(table),
+            Ok(table) => tables.push(table),
+            Err(error) => bad.push(BadFile { name: path.display().to_string(), error: format!("{error:#}") }),
+        }
+    }
+    tables.extend(together(singles));
+    (tables, bad)
+}
+
+fn read(path: &Path, mapping: &ColumnMapping) -> Result<PublishedTable> {
+    if path.is_dir() {
+        bail!("{} is a directory: for a recorded run, `syscost report {0}`", path.display());
+    }
+    let name = path.display().to_string();
+    let bytes = text_file::bytes(path, MOST_BYTES, "table of results", "name a smaller part of it")?;
+    Ok(table::read(&name, &table::decode(&name, bytes)?, mapping)?)
+}
+
+/// A row each.
+fn together(singles: Vec<PublishedTable>) -> Option<PublishedTable> {
+    let (first, others) = singles.split_first()?;
+    let mut all = first.clone();
+    for table in others {
+        all.name = format!("{}, {}", all.name, table.name);
+        all.columns.extend(table.columns.iter().filter(|c| !first.columns.contains(c)));
+        all.understood
+            .extend(table.understood.iter().filter(|note| !first.understood.contains(note)).cloned());
+        all.rows.extend(table.rows.iter().cloned());
+    }
+    all.columns.sort_unstable();
+    all.columns.dedup();
+    for (index, row) in all.rows.iter_mut().enumerate() {
+        row.line = index + 1;
+    }
+    Some(all)
+}
+
+fn document(one: &AnalysedTable) -> serde_json::Value {
+    let AnalysedTable { table, remarks, overtakes, summary } = one;
+    json!({
+        "file": table.name, "rows": table.rows.len(), "columns": table.columns, "understood": table.understood,
+        "left_out": table.left_out, "unknown_names": table.unknown, "empty_cells": table.empty,
+        "summary": summary, "remarks": remarks, "overtakes": overtakes, "answers": sentences(overtakes),
+    })
+}
+
+/// `(lines 4-7 and 9)`
+fn lines(lines: &[usize]) -> String {
+    let lines: Vec<usize> = lines.iter().copied().collect::<BTreeSet<usize>>().into_iter().collect();
+    let ranges: Vec<String> = lines
+        .chunk_by(|a, b| a + 1 == *b)
+        .map(|run| match run {
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => String::new(),
+        })
+        .collect();
+    match (&ranges[..], lines.len()) {
+        ([], _) => String::new(),
+        (_, 1) => format!(" (line {})", ranges[0]),
+        _ => format!(" (lines {})", ranges.join(", ")),
+    }
+}

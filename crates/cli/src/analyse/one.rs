@@ -1,0 +1,79 @@
+//! One table, told whole.
+
+use super::{AnalysedTable, lines};
+use crate::output::{Paint, entry};
+use syscost_core::units::count;
+use syscost_tables::overtakes::sentences;
+use syscost_tables::remark::RemarkKind;
+use syscost_tables::{PublishedTable, TableColumn};
+
+const INDENT: usize = 15;
+/// Names that one sentence shows.
+const NAMES: usize = 8;
+
+pub fn told(one: &AnalysedTable, paint: Paint) -> String {
+    let AnalysedTable { table, remarks, overtakes, summary } = one;
+    let mut out = format!("{}\n", paint.bold(&table.name));
+    let mut say = |label: &str, text: &str| out += &entry(label, INDENT, text);
+    let cells = if summary.cells == summary.rows {
+        String::new()
+    } else {
+        format!(" ({})", count(summary.cells, "cell"))
+    };
+    let titles: Vec<String> = table.columns.iter().map(|c| c.title()).collect();
+    say("Table", &format!("{}{cells}: {}", count(summary.rows, "row"), titles.join(", ")));
+    if !table.understood.is_empty() {
+        say("Read as", &named(&table.understood, "; "));
+    }
+    if let Some(text) = left_out(table) {
+        say("Left out", &text);
+    }
+    if !table.unknown.is_empty() {
+        let names = named(&table.unknown, ", ");
+        say(
+            "Unknown",
+            &format!("{names}: no mechanism. A mapping file says what they are (--mapping FILE)."),
+        );
+    }
+    for remark in remarks {
+        say(&label(remark.kind, paint), &format!("{}{}", remark.text, lines(&remark.lines)));
+    }
+    if summary.contradictions.is_empty() {
+        say("Contradictions", "none found");
+    }
+    for (i, sentence) in sentences(overtakes).iter().enumerate() {
+        say(if i == 0 { "Comparison" } else { "" }, sentence);
+    }
+    for (i, gap) in summary.cannot_say.iter().enumerate() {
+        say(if i == 0 { "Cannot say" } else { "" }, gap.reason());
+    }
+    if table.has(TableColumn::MessageBytes) {
+        let next = "`syscost run` repeats cells and tests differences; `syscost audit` counts copies";
+        say("Next", next);
+    }
+    out
+}
+
+/// What of the file is not in the table.
+fn left_out(table: &PublishedTable) -> Option<String> {
+    let headings = (!table.left_out.is_empty()).then(|| format!("columns {}", named(&table.left_out, ", ")));
+    let notes =
+        (table.notes > 0).then(|| format!("{} without figures of their own", count(table.notes, "line")));
+    let empty = (table.empty > 0).then(|| count(table.empty, "empty cell"));
+    let all: Vec<String> = [headings, notes, empty].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn named(names: &[String], joint: &str) -> String {
+    let shown = names.iter().take(NAMES).cloned().collect::<Vec<_>>().join(joint);
+    let more = names.len().saturating_sub(NAMES);
+    if more > 0 { format!("{shown}{joint}{more} more") } else { shown }
+}
+
+fn label(kind: RemarkKind, paint: Paint) -> String {
+    match kind {
+        RemarkKind::Contradiction => paint.red("Contradiction"),
+        RemarkKind::Caution => paint.yellow("Caution"),
+        RemarkKind::Unexpected => paint.yellow("Unexpected"),
+    }
+}

@@ -1,0 +1,258 @@
+//! What the headings of a table say: columns, and places along an axis where a table is wider than long
+//! (sizes, thread counts or mechanisms as columns).
+
+use crate::unit::{self, DecimalMark, Dimension, NoUnit, UnitScale};
+use crate::vocabulary::{self, bare};
+use crate::{ColumnMapping, TableColumn};
+
+/// Longer headings are not searched for places: every cut of the text is tried.
+const LONGEST: usize = 64;
+/// A number alone, as large as this, is a size: nobody has so many threads.
+const SMALLEST_SIZE: u64 = 64;
+
+/// Where along the axes a column's figures stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeadingPlace {
+    pub mechanism: Option<&'static str>,
+    pub bytes: Option<u64>,
+    pub threads: Option<u64>,
+    /// A number alone: a size or a thread count.
+    number: Option<u64>,
+}
+
+/// A column of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableHeading {
+    pub text: String,
+    /// `None`: figures whose quantity the heading does not name, or a heading that is not understood.
+    pub column: Option<TableColumn>,
+    pub unit: Option<UnitScale>,
+    pub place: Option<HeadingPlace>,
+}
+
+impl TableHeading {
+    pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableHeading, NoUnit> {
+        let heading = |column, unit, place| TableHeading { text: text.into(), column, unit, place };
+        if let Some((column, unit)) = mapping.column(text) {
+            return Ok(heading(Some(column), unit, None));
+        }
+        if let Some((column, unit)) = vocabulary::column_of(text)? {
+            return Ok(heading(Some(column), unit, None));
+        }
+        let found = if text.len() <= LONGEST { place(text, mapping) } else { None };
+        Ok(match found {
+            Some(said) => heading(said.column, said.unit, Some(said.place)),
+            None => heading(None, None, None),
+        })
+    }
+
+    pub fn is_understood(&self) -> bool {
+        self.column.is_some() || self.place.is_some()
+    }
+
+    /// Is it a column of its own, and not one of several along an axis?
+    pub fn is_plain(&self) -> bool {
+        self.place.is_none() && self.column.is_some()
+    }
+
+    /// A number alone may be a value of a row without headings.
+    pub fn is_number(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.number.is_some())
+    }
+}
+
+/// What a part of a heading says.
+#[derive(Clone, Default)]
+struct HeadingPart {
+    column: Option<TableColumn>,
+    unit: Option<UnitScale>,
+    place: HeadingPlace,
+}
+
+impl HeadingPart {
+    /// Two parts that say different things; one thing said twice is once.
+    fn and(self, other: HeadingPart) -> Option<HeadingPart> {
+        fn one<T: PartialEq>(a: Option<T>, b: Option<T>) -> Result<Option<T>, ()> {
+            match (a, b) {
+                (Some(a), Some(b)) => {
+                    if a == b {
+                        Ok(Some(a))
+                    } else {
+                        Err(())
+                    }
+                }
+                (a, b) => Ok(a.or(b)),
+            }
+        }
+        let both = || {
+            Ok::<_, ()>(HeadingPart {
+                column: one(self.column, other.column)?,
+                unit: one(self.unit, other.unit)?,
+                place: HeadingPlace {
+                    mechanism: one(self.place.mechanism, other.place.mechanism)?,
+                    bytes: one(self.place.bytes, other.place.bytes)?,
+                    threads: one(self.place.threads, other.place.threads)?,
+                    number: one(self.place.number, other.place.number)?,
+                },
+            })
+        };
+        both().ok().map(HeadingPart::named)
+    }
+
+    /// `size 64`, `threads=4`: the column is the axis of the number.
+    fn named(mut self) -> HeadingPart {
+        let axis = match self.column {
+            Some(TableColumn::MessageBytes) => &mut self.place.bytes,
+            Some(TableColumn::Threads) => &mut self.place.threads,
+            _ => return self,
+        };
+        if let Some(number) = self.place.number.take() {
+            *axis = Some(number);
+        }
+        if axis.is_some() {
+            self.column = None;
+        }
+        self
+    }
+}
+
+/// A place, alone or with a quantity: `64 KB`, `4 threads`, `A1 (2-copy)`, `A1 Throughput (Gbps)`.
+fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
+    let found = cut(text, mapping, 2).or_else(|| {
+        let mechanism = mapping.mechanism(text).or_else(|| vocabulary::mechanism(text))?;
+        Some(HeadingPart {
+            place: HeadingPlace { mechanism: Some(mechanism), ..Default::default() },
+            ..Default::default()
+        })
+    })?;
+    (found.place != HeadingPlace::default()).then_some(found)
+}
+
+/// One part, or parts of which each is understood.
+fn cut(text: &str, mapping: &ColumnMapping, cuts: usize) -> Option<HeadingPart> {
+    let text = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '%');
+    if let Some(part) = part(text, mapping) {
+        return Some(part);
+    }
+    if cuts == 0 {
+        return None;
+    }
+    let separators = text.char_indices().filter(|(_, c)| !c.is_alphanumeric());
+    separators
+        .filter_map(|(at, c)| {
+            part(&text[..at], mapping)?.and(cut(&text[at + c.len_utf8()..], mapping, cuts - 1)?)
+        })
+        .next()
+}
+
+fn part(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
+    let said = |place| Some(HeadingPart { place, ..Default::default() });
+    if let Ok(Some((column, unit))) = vocabulary::column_of(text) {
+        return Some(HeadingPart { column: Some(column), unit, ..Default::default() });
+    }
+    let digit = text.starts_with(|c: char| c.is_ascii_digit());
+    if let Some(unit) = unit::parse(text).ok().filter(|_| !digit) {
+        return Some(HeadingPart { unit: Some(unit), ..Default::default() });
+    }
+    if let Some(mechanism) = mapping.mechanism(text).or_else(|| vocabulary::exact_mechanism(text)) {
+        return said(HeadingPlace { mechanism: Some(mechanism), ..Default::default() });
+    }
+    if let Some(threads) = threads(text) {
+        return said(HeadingPlace { threads: Some(threads), ..Default::default() });
+    }
+    let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
+    let whole = |value: f64| (value >= 0.0 && value.fract() == 0.0).then_some(value as u64);
+    match unit.map(unit::parse) {
+        None => said(HeadingPlace { number: Some(whole(value)?), ..Default::default() }),
+        Some(Ok(scale)) if scale.dimension == Dimension::Size => {
+            said(HeadingPlace { bytes: Some(whole(value * scale.factor)?), ..Default::default() })
+        }
+        Some(_) => None,
+    }
+}
+
+/// `4 threads`, `T4`, `4t`
+fn threads(text: &str) -> Option<u64> {
+    let text = bare(text);
+    let words = ["threads", "thread", "clients", "client", "streams", "thr", "t"];
+    words.iter().find_map(|word| text.strip_prefix(word).or_else(|| text.strip_suffix(word))?.parse().ok())
+}
+
+/// Numbers alone become sizes or thread counts, whichever axis the table lacks.
+pub fn settle(headings: &mut [TableHeading]) -> Result<(), String> {
+    let along = |axis: fn(&HeadingPlace) -> Option<u64>| {
+        headings.iter().filter_map(|h| h.place.as_ref()).any(|p| axis(p).is_some())
+    };
+    let has = |column| headings.iter().any(|h| h.is_plain() && h.column == Some(column));
+    let sizes = has(TableColumn::MessageBytes) || along(|p| p.bytes);
+    let threads = has(TableColumn::Threads) || along(|p| p.threads);
+    let Some(most) = headings.iter().filter_map(|h| h.place.as_ref()?.number).max() else { return Ok(()) };
+    let are_threads = match (sizes, threads) {
+        (true, false) => true,
+        (false, true) => false,
+        _ if most >= SMALLEST_SIZE => false,
+        _ => {
+            return Err(format!(
+                "are headings such as \"{most}\" sizes or threads? Write \"{most} B\" or \"{most} threads\""
+            ));
+        }
+    };
+    for place in headings.iter_mut().filter_map(|h| h.place.as_mut()) {
+        let Some(number) = place.number.take() else { continue };
+        *(if are_threads { &mut place.threads } else { &mut place.bytes }) = Some(number);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> TableHeading {
+        TableHeading::of(text, &ColumnMapping::default()).expect("no doubt about a unit")
+    }
+
+    #[test]
+    fn places_with_and_without_a_quantity() {
+        let two = vocabulary::mechanism("two-copy");
+        let place = |text: &str| of(text).place.unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(place("64KB").bytes, Some(65536));
+        assert_eq!(place("1 MiB").bytes, Some(1 << 20));
+        assert_eq!(place("size=64").bytes, Some(64));
+        for text in ["4 threads", "T4", "Threads=4", "4t"] {
+            assert_eq!(place(text).threads, Some(4), "{text}");
+        }
+        for text in ["A1 (2-copy)", "Two-Copy", "A1 (baseline)", "A1_TwoCopy"] {
+            assert_eq!((place(text).mechanism, of(text).column), (two, None), "{text}");
+        }
+        for text in [
+            "A1 Throughput (Gbps)",
+            "A1_throughput_gbps",
+            "Throughput A1 [Gbit/s]",
+            "two-copy throughput Gbps",
+        ] {
+            let heading = of(text);
+            assert_eq!(
+                (heading.column, heading.unit.map(|u| u.factor)),
+                (Some(TableColumn::Throughput), Some(1e9)),
+                "{text}"
+            );
+            assert_eq!(heading.place.and_then(|p| p.mechanism), two, "{text}");
+        }
+        let unit = of("A1 (Gbps)");
+        assert_eq!((unit.column, unit.unit.map(|u| u.factor)), (None, Some(1e9)));
+        assert_eq!(of("favourite colour").place, None);
+    }
+
+    #[test]
+    fn numbers_alone_are_the_axis_that_is_missing() {
+        let settled = |texts: &[&str]| {
+            let mut headings: Vec<TableHeading> = texts.iter().map(|t| of(t)).collect();
+            settle(&mut headings).map(|()| headings.pop().and_then(|h| h.place).expect("a place"))
+        };
+        assert_eq!(settled(&["Impl", "64", "1024"]).unwrap().bytes, Some(1024));
+        assert_eq!(settled(&["Impl", "Size", "1", "2"]).unwrap().threads, Some(2));
+        assert_eq!(settled(&["Impl", "Threads", "16", "32"]).unwrap().bytes, Some(32));
+        assert!(settled(&["Impl", "1", "2"]).unwrap_err().contains("sizes or threads"));
+    }
+}

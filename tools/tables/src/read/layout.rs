@@ -1,0 +1,117 @@
+//! The records of a separated text: which mark separates, which is decimal, and at which line each stands.
+
+use super::MOST_COLUMNS;
+use crate::ColumnMapping;
+use crate::cells;
+use crate::unit::DecimalMark;
+
+/// Lines that decide which mark separates.
+const LOOKED_AT: usize = 20;
+
+pub struct Record {
+    /// From 1.
+    pub line: usize,
+    pub cells: Vec<String>,
+}
+
+pub struct Records {
+    pub all: Vec<Record>,
+    pub decimal: DecimalMark,
+}
+
+impl Records {
+    pub fn of(text: &str, mapping: &ColumnMapping) -> Result<Records, String> {
+        let delimiter = delimiter(text);
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .flexible(true)
+            .has_headers(false)
+            .delimiter(delimiter)
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let mut all = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(|e| e.to_string())?;
+            if record.len() > MOST_COLUMNS {
+                return Err(format!("a line has {} columns: is this a table of results?", record.len()));
+            }
+            if !record.iter().all(cells::is_empty) {
+                let line = record.position().map_or(0, |p| p.line() as usize);
+                all.push(Record { line, cells: record.iter().map(str::to_string).collect() });
+            }
+        }
+        let decimal = match mapping.decimal() {
+            Some(told) => told,
+            None => decimal(all.iter().flat_map(|record| &record.cells), delimiter)?,
+        };
+        Ok(Records { all, decimal })
+    }
+}
+
+/// The separator that most lines have. A comma may be decimal: another mark comes before it.
+fn delimiter(text: &str) -> u8 {
+    let lines: Vec<&str> =
+        text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
+    let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
+    [b'\t', b';', b'|'].into_iter().find(|mark| 2 * with(*mark) > lines.len()).unwrap_or(b',')
+}
+
+/// Digits, one mark, digits.
+fn marked(text: &str) -> Option<(&str, char, &str)> {
+    let at = text.find([',', '.'])?;
+    let (whole, rest) = text.split_at(at);
+    let mark = rest.chars().next()?;
+    let end = rest[1..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| end + 1);
+    let digits = &rest[1..end];
+    let one = !rest[end..].starts_with([',', '.']) && !digits.is_empty();
+    (one && !whole.is_empty() && whole.bytes().all(|b| b.is_ascii_digit())).then_some((whole, mark, digits))
+}
+
+/// Three digits behind a mark may be decimals or a group of thousands; anything else is decided.
+fn decimal<'c>(cells: impl Iterator<Item = &'c String>, delimiter: u8) -> Result<DecimalMark, String> {
+    let (mut comma, mut point, mut doubtful) = (false, false, None);
+    for cell in cells {
+        let Some((whole, mark, digits)) = marked(cell) else { continue };
+        let decided = digits.len() != 3 || whole.starts_with('0') || whole.len() > 3;
+        match (mark, decided) {
+            (',', true) => comma = true,
+            (',', false) => doubtful = doubtful.or(Some(cell)),
+            (_, true) => point = true,
+            _ => {}
+        }
+    }
+    match doubtful {
+        _ if comma && !point => Ok(DecimalMark::Comma),
+        Some(cell) if delimiter != b',' && !point => Err(format!(
+            "is {cell:?} decimal or in thousands? Say decimal = \",\" or decimal = \".\" in a mapping file (--mapping FILE)"
+        )),
+        _ => Ok(DecimalMark::Point),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<DecimalMark, String> {
+        Records::of(text, &ColumnMapping::default()).map(|records| records.decimal)
+    }
+
+    #[test]
+    fn a_decimal_comma_is_seen_or_asked_for() {
+        assert_eq!(of("a;b\n1024;2,46\n4096;3,123\n"), Ok(DecimalMark::Comma));
+        assert_eq!(of("a;b\n1,024;2.46\n"), Ok(DecimalMark::Point));
+        assert_eq!(of("a,b\n\"1,024\",12\n"), Ok(DecimalMark::Point));
+        assert_eq!(of("a,b\n64,\"2,46\"\n"), Ok(DecimalMark::Comma));
+        assert_eq!(of("a;b\n64;12\n"), Ok(DecimalMark::Point));
+        assert!(of("a;b\n64;12,345\n").unwrap_err().contains("\"12,345\" decimal"));
+    }
+
+    #[test]
+    fn the_mark_that_most_lines_have_separates() {
+        assert_eq!(delimiter("title, with a comma\na;b\n1;2,5\n3;4,5\n"), b';');
+        assert_eq!(delimiter("a\tb\n1\t2\n"), b'\t');
+        assert_eq!(delimiter("| a | b |\n|---|---|\n| 1 | 2 |\n"), b'|');
+        assert_eq!(delimiter("a,b\n1,2\nnote; with a semicolon\n"), b',');
+    }
+}

@@ -1,0 +1,138 @@
+//! From a file's text to a table: comma, tab, semicolon or bar separated, or the JSON of iperf3 and netperf.
+
+mod heading;
+mod layout;
+mod own;
+mod rows;
+
+use super::{BadTable, ColumnMapping, PublishedTable, iperf3, netperf};
+use layout::Records;
+
+/// More than any table of results; those that are not understood are told one by one.
+const MOST_COLUMNS: usize = 1000;
+
+/// A file's bytes as text: UTF-8, UTF-16 with its mark (what spreadsheets call Unicode), else Latin-1.
+pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
+    let wide = |from_bytes: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| from_bytes([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).map_err(|_| whole(name, "this is not text (UTF-16 that is broken)"))
+    };
+    match bytes.get(..2) {
+        Some([0xff, 0xfe]) => return wide(u16::from_le_bytes),
+        Some([0xfe, 0xff]) => return wide(u16::from_be_bytes),
+        _ => {}
+    }
+    if bytes.contains(&0) {
+        return Err(whole(name, "this is not text: export the sheet as CSV"));
+    }
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|e| e.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
+}
+
+/// Reads a table; `name` is the file's, for messages.
+pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with('{') {
+        let json = serde_json::from_str(text).map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;
+        return iperf3::table(name, &json).or_else(|| netperf::from_json(name, &json)).unwrap_or_else(|| {
+            Err(whole(name, "JSON, but neither of iperf3 (-J) nor of netperf's omni test: a CSV would do"))
+        });
+    }
+    if let Some(table) = netperf::from_lines(name, text) {
+        return table;
+    }
+    let records = Records::of(text, mapping).map_err(|why| whole(name, &why))?;
+    if let Some(table) = own::table(name, &records) {
+        return table;
+    }
+    let mut table = rows::table(name, &records, mapping)?;
+    table.derive();
+    Ok(table)
+}
+
+fn whole(name: &str, message: &str) -> BadTable {
+    BadTable::Whole { name: name.into(), message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TableColumn, vocabulary};
+    use proptest::prelude::*;
+
+    fn table(text: &str) -> PublishedTable {
+        read("t.csv", text, &ColumnMapping::default()).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    fn told(text: &str) -> String {
+        read("t.csv", text, &ColumnMapping::default()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn tolerant_of_headings_separators_and_units() {
+        let one =
+            table("# notes\nmechanism,message_bytes,threads,throughput_gbps\nA1,1024,4,8.58\nA3,64KB,4,\n");
+        assert_eq!(one.rows[0].text(TableColumn::Mechanism), vocabulary::mechanism("two-copy"));
+        assert_eq!(one.rows[0].value(TableColumn::Throughput), Some(8.58e9));
+        assert_eq!(one.rows[1].count(TableColumn::MessageBytes), Some(65536));
+        assert_eq!((one.rows[1].line, one.empty), (4, 1));
+        let other = table("Impl;Msg Size (KB);Threads;Bandwidth [Mbit/s]\nTwoCopy;1;4;8580\n");
+        assert_eq!(other.rows[0].figure(TableColumn::Throughput).unwrap().value, 8.58e9);
+        assert_eq!(other.rows[0].count(TableColumn::MessageBytes), Some(1024));
+    }
+
+    #[test]
+    fn what_is_ambiguous_is_refused_with_its_place() {
+        assert!(
+            told("mechanism,size,throughput\nA1,64,2.5\n")
+                .contains("t.csv:2: the throughput \"2.5\" has no unit")
+        );
+        assert!(told("mechanism,size,Throughput (GBPS)\nA1,64,2.5\n").contains("bits or bytes"));
+        assert!(told("mechanism,size,message size,latency_us\nA1,64,64,1\n").contains("both"));
+        assert!(told("mechanism,size,latency_us\nA1,64,quick\n").contains("\"quick\" is no number"));
+        assert!(told("colour,flavour\nred,sour\n").contains("mapping file"));
+        assert!(told("{\"a\": 1}").contains("neither"));
+        assert!(told("x").contains("no table"));
+    }
+
+    #[test]
+    fn a_mapping_supplies_what_a_table_lacks() {
+        let mapping = ColumnMapping::from_toml(
+            "[columns]\nSpeed = { is = \"throughput\", unit = \"Gbit/s\" }\n[fixed]\nthreads = \"4\"\n",
+            "m",
+        )
+        .unwrap();
+        let table = read("t.csv", "method,size,Speed\nzero-copy,64,1\n", &mapping).unwrap();
+        assert_eq!(table.rows[0].count(TableColumn::Threads), Some(4));
+        assert!(table.has(TableColumn::Threads) && table.rows[0].value(TableColumn::Throughput) == Some(1e9));
+    }
+
+    #[test]
+    fn a_table_of_names_that_differ_is_read_in_a_moment() {
+        let rows = 20_000;
+        let names: String = (0..rows).map(|n| format!("way {n},64,1us\nway {n},64,1us\n")).collect();
+        let table = table(&format!("mechanism,message_bytes,latency\n{names}"));
+        assert_eq!((table.rows.len(), table.unknown.len()), (2 * rows, rows), "each name is said once");
+    }
+
+    #[test]
+    fn what_is_no_heading_costs_no_time() {
+        let long = "_".repeat(1 << 20);
+        assert!(told(&format!("{long},{long}\n1,2\n")).contains("mapping file"));
+        let many = ",".repeat(1 << 20);
+        assert!(told(&format!("mechanism{many}\nsend{many}\n")).contains("1048577 columns"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[ -~\\n]{0,300}") {
+            let _ = read("t", &text, &ColumnMapping::default());
+        }
+
+        #[test]
+        fn no_table_makes_it_panic(cells in prop::collection::vec("[0-9a-zA-Z.,%/ -]{0,12}", 4..24)) {
+            let text = format!("mechanism,size,threads,throughput_gbps\n{}", cells.join(","));
+            let _ = read("t", &text, &ColumnMapping::default());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The results.csv of this program: a row for each figure of a case becomes a row for each case.
+
+use super::layout::{Record, Records};
+use super::whole;
+use crate::unit::{self, DecimalMark};
+use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What its figures are called here, in the base units of both.
+const METRICS: &[(&str, TableColumn)] = &[
+    ("throughput", TableColumn::Throughput),
+    ("latency_p50", TableColumn::Latency),
+    ("cycles_per_byte", TableColumn::CyclesPerByte),
+];
+/// Columns of a case that are columns here; every other one that varies is part of the variant.
+const PLACES: &[&str] = &["mechanism", "message_bytes", "threads"];
+
+/// `None`: another table.
+pub fn table(name: &str, records: &Records) -> Option<Result<PublishedTable, BadTable>> {
+    let (headings, rows) = records.all.split_first()?;
+    let has = |id: &str| headings.cells.iter().any(|heading| heading == id);
+    ["case", "probe", "metric", "unit", "value"].iter().all(|id| has(id)).then(|| {
+        let own = OwnResults { headings: &headings.cells, rows };
+        own.table(name).ok_or_else(|| whole(name, "it has the headings of results.csv and no case"))
+    })
+}
+
+struct OwnResults<'r> {
+    headings: &'r [String],
+    rows: &'r [Record],
+}
+
+impl OwnResults<'_> {
+    fn cell<'c>(&self, row: &'c Record, id: &str) -> Option<&'c str> {
+        let at = self.headings.iter().position(|heading| heading == id)?;
+        row.cells.get(at).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn number(&self, row: &Record, id: &str) -> Option<f64> {
+        unit::number(self.cell(row, id)?, DecimalMark::Point).map(|(value, ..)| value)
+    }
+
+    fn table(&self, name: &str) -> Option<PublishedTable> {
+        let mut cases: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
+        for row in self.rows {
+            cases.entry(self.number(row, "case")? as u64).or_default().push(row);
+        }
+        let varied = self.varied();
+        let rows: Vec<PublishedRow> = cases.values().filter_map(|rows| self.case(rows, &varied)).collect();
+        let columns: BTreeSet<TableColumn> =
+            rows.iter().flat_map(|row| row.figures.keys().chain(row.texts.keys())).copied().collect();
+        (!rows.is_empty()).then(|| PublishedTable {
+            name: name.into(),
+            columns: columns.into_iter().collect(),
+            understood: vec!["results of syscost: a row is a case, a run is a round".into()],
+            rows,
+            ..PublishedTable::default()
+        })
+    }
+
+    /// The axes of a case, between its probe and its metric.
+    fn axes(&self) -> impl Iterator<Item = &str> {
+        let after = self.headings.iter().skip_while(|h| *h != "probe").skip(1);
+        after.take_while(|h| *h != "metric").map(String::as_str)
+    }
+
+    /// The axes in which rivals differ beside size and threads.
+    fn varied(&self) -> Vec<&str> {
+        let rivals: Vec<&Record> =
+            self.rows.iter().filter(|row| self.cell(row, "mechanism").is_some()).collect();
+        let values = |id: &str| rivals.iter().filter_map(|row| self.cell(row, id)).collect::<BTreeSet<_>>();
+        self.axes().filter(|id| !PLACES.contains(id) && values(id).len() > 1).collect()
+    }
+
+    fn case(&self, rows: &[&Record], varied: &[&str]) -> Option<PublishedRow> {
+        match self.cell(rows.first()?, "mechanism") {
+            Some(mechanism) => Some(self.transfer(rows, mechanism, varied)),
+            None => self.operation(rows),
+        }
+    }
+
+    fn transfer(&self, rows: &[&Record], mechanism: &str, varied: &[&str]) -> PublishedRow {
+        let first = rows[0];
+        let mut row = self.begun(first);
+        row.texts.insert(TableColumn::Mechanism, mechanism.into());
+        let other = self.cell(first, "probe").filter(|probe| *probe != "transfer").map(str::to_string);
+        let axes = varied.iter().filter_map(|id| Some(format!("{id} {}", self.cell(first, id)?)));
+        let variant: Vec<String> = other.into_iter().chain(axes).collect();
+        if !variant.is_empty() {
+            row.texts.insert(TableColumn::Variant, variant.join(", "));
+        }
+        let places = [("message_bytes", TableColumn::MessageBytes), ("threads", TableColumn::Threads)];
+        row.set(places.into_iter().filter_map(|(id, column)| Some((column, self.number(first, id)?))));
+        for record in rows {
+            let known = METRICS.iter().find(|(id, _)| Some(*id) == self.cell(record, "metric"));
+            if let (Some((_, column)), Some(value)) = (known, self.number(record, "value")) {
+                row.set([(*column, value)]);
+            }
+        }
+        row
+    }
+
+    /// An operation of the system: the figure that was predicted, else its first.
+    fn operation(&self, rows: &[&Record]) -> Option<PublishedRow> {
+        let record = rows.iter().find(|row| self.cell(row, "predicted").is_some()).or(rows.first())?;
+        let mut row = self.begun(record);
+        let variant: Vec<&str> = self.axes().filter_map(|id| self.cell(record, id)).collect();
+        row.texts.insert(TableColumn::Operation, self.cell(record, "probe")?.into());
+        row.texts.insert(TableColumn::Variant, variant.join(", "));
+        row.texts.insert(TableColumn::Unit, self.cell(record, "unit").unwrap_or_default().into());
+        let figures = [
+            ("value", TableColumn::Measured),
+            ("predicted", TableColumn::Predicted),
+            ("base_hardware", TableColumn::BaseHardware),
+            ("software_overhead", TableColumn::SoftwareOverhead),
+        ];
+        row.set(figures.into_iter().filter_map(|(id, column)| Some((column, self.number(record, id)?))));
+        Some(row)
+    }
+
+    /// Line, rounds and spread.
+    fn begun(&self, record: &Record) -> PublishedRow {
+        let mut row = PublishedRow { line: record.line, ..PublishedRow::default() };
+        row.set(self.number(record, "rounds").map(|n| (TableColumn::Runs, n)));
+        if let Some((low, high)) = self.number(record, "ci_low").zip(self.number(record, "ci_high")) {
+            row.figures.insert(TableColumn::Spread, PublishedFigure::exact(high - low));
+        }
+        row
+    }
+}

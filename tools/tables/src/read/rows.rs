@@ -1,0 +1,376 @@
+//! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
+
+use super::heading::{self, HeadingPlace, TableHeading};
+use super::layout::{Record, Records};
+use super::whole;
+use crate::cells::{self, CellReading};
+use crate::vocabulary;
+use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The headings are among the first lines.
+const HEADINGS_WITHIN: usize = 30;
+/// First cells of rows that sum up others.
+const SUMMARIES: &[&str] =
+    &["average", "avg", "mean", "total", "sum", "max", "min", "stddev", "std dev", "overall"];
+/// First words of lines about the table.
+const NOTES: &[&str] = &["note", "remark", "source", "comment"];
+/// What a cell that is left empty takes from the row above, as merged cells are exported.
+const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
+
+pub fn table(name: &str, records: &Records, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+    let mut reading = Reading {
+        mapping,
+        cells: CellReading { decimal: records.decimal, mapping },
+        table: PublishedTable { name: name.into(), ..PublishedTable::default() },
+        noted: BTreeSet::new(),
+        title: None,
+        section: None,
+        sections: 0,
+        seen: BTreeMap::new(),
+    };
+    let widest = records.all.iter().map(|r| r.cells.len()).max().unwrap_or(0);
+    if widest < 2 {
+        return Err(whole(name, "no table: none of its lines has two columns"));
+    }
+    for (index, record) in records.all.iter().enumerate() {
+        reading.take(index, record).map_err(|message| BadTable::At {
+            name: name.into(),
+            line: record.line,
+            message,
+        })?;
+    }
+    if reading.section.is_none() {
+        let first =
+            records.all.iter().find(|r| r.cells.len() > 1).map(|r| r.cells.join(", ")).unwrap_or_default();
+        let told: String = first.chars().take(60).collect();
+        return Err(whole(
+            name,
+            &format!(
+                "none of its headings is known here ({told:?}): name them in a mapping file (--mapping FILE)"
+            ),
+        ));
+    }
+    if reading.table.rows.is_empty() {
+        return Err(whole(name, "it has headings and no row"));
+    }
+    Ok(reading.table)
+}
+
+/// A row of headings and what stands under it; a file may have several.
+struct TableSection {
+    number: usize,
+    headings: Vec<TableHeading>,
+    /// Columns that the file lacks and somebody gave.
+    given: PublishedRow,
+    /// The row above, for cells that are merged with it.
+    above: PublishedRow,
+}
+
+/// What a row is known by.
+type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
+
+struct Reading<'m> {
+    mapping: &'m ColumnMapping,
+    cells: CellReading<'m>,
+    table: PublishedTable,
+    /// Names that were told: a table may call each row otherwise, and none is looked for among all that was said.
+    noted: BTreeSet<String>,
+    /// The last line that stood alone above headings: what the figures are, and their unit.
+    title: Option<TableHeading>,
+    section: Option<TableSection>,
+    sections: usize,
+    /// The rows of each key, with the section that began them.
+    seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
+}
+
+impl Reading<'_> {
+    fn take(&mut self, index: usize, record: &Record) -> Result<(), String> {
+        let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
+        if let [alone] = filled[..] {
+            let title = alone.rsplit_once(':').map_or(alone.as_str(), |(_, after)| after.trim());
+            if let Some(found) = TableHeading::of(title, self.mapping).ok().filter(|h| h.column.is_some()) {
+                self.title = Some(found);
+                return Ok(());
+            }
+        }
+        let may_be_headings = self.section.is_some() || index < HEADINGS_WITHIN;
+        if may_be_headings
+            && filled.len() > 1
+            && let Some(headings) = self.headings(record)?
+        {
+            return self.begin(headings);
+        }
+        let Some(mut section) = self.section.take() else { return Ok(()) };
+        let done = self.row(&mut section, record);
+        self.section = Some(section);
+        done
+    }
+
+    /// `None`: this is no row of headings.
+    fn headings(&self, record: &Record) -> Result<Option<Vec<TableHeading>>, String> {
+        let mut headings = Vec::new();
+        for cell in &record.cells {
+            match TableHeading::of(cell, self.mapping) {
+                Ok(heading) => headings.push(heading),
+                Err(why) if self.section.is_none() => return Err(format!("the unit of {cell:?} {why}")),
+                Err(_) => return Ok(None),
+            }
+        }
+        let understood = headings.iter().filter(|h| h.is_understood()).count();
+        let named = headings.iter().any(TableHeading::is_plain);
+        // A row of data may hold sizes and names of mechanisms, too: its first cell is one.
+        let wide = headings.len() > 2
+            && !headings[0].is_understood()
+            && headings[1..].iter().all(|h| h.place.is_some() || h.text.is_empty())
+            && (self.section.is_none() || !headings.iter().any(TableHeading::is_number));
+        let numbers = headings.iter().filter(|h| h.is_number()).count();
+        let is = if named { understood > 1 || self.section.is_none() && numbers == 0 } else { wide };
+        Ok((is && !(named && self.is_data(record))).then_some(headings))
+    }
+
+    /// Under the headings that are known, does the row have a figure?
+    fn is_data(&self, record: &Record) -> bool {
+        let Some(section) = &self.section else { return false };
+        let figure = |(heading, cell): (&TableHeading, &String)| {
+            heading.is_plain() && heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
+        };
+        section.headings.iter().zip(&record.cells).any(figure)
+    }
+
+    fn begin(&mut self, mut headings: Vec<TableHeading>) -> Result<(), String> {
+        heading::settle(&mut headings)?;
+        self.name_corner(&mut headings);
+        self.name_figures(&mut headings)?;
+        self.look_twice(&headings)?;
+        for heading in &headings {
+            self.say(heading);
+        }
+        let given = self.given(&headings)?;
+        let said = headings.iter().filter_map(|h| h.column).filter(|c| *c != TableColumn::Ignored);
+        let places = headings.iter().filter_map(|h| h.place.as_ref()).flat_map(axes);
+        let columns: Vec<TableColumn> = said
+            .chain(places)
+            .chain(given.texts.keys().copied())
+            .chain(given.figures.keys().copied())
+            .collect();
+        for column in columns {
+            let many = column == TableColumn::Spread;
+            if many || !self.table.has(column) {
+                self.table.columns.push(column);
+            }
+        }
+        self.sections += 1;
+        self.section =
+            Some(TableSection { number: self.sections, headings, given, above: PublishedRow::default() });
+        Ok(())
+    }
+
+    /// The first heading of a wide table may name both axes, the figures, or nothing: its column is the axis that the
+    /// others are not.
+    fn name_corner(&mut self, headings: &mut [TableHeading]) {
+        let Some(place) = headings.iter().find_map(|h| h.place.clone()) else { return };
+        let Some(corner) = headings.first_mut().filter(|h| h.place.is_none()) else { return };
+        let metric = corner.column.is_some_and(|c| !c.is_text() && !AXES.contains(&c));
+        if corner.is_plain() && !metric {
+            return;
+        }
+        if metric {
+            self.title = Some(corner.clone());
+        }
+        let parts =
+            corner.text.split(['/', '\\', '|']).map(|part| vocabulary::column_of(part).ok().flatten());
+        let named =
+            parts.flatten().map(|(column, _)| column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
+        let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
+        corner.column = Some(named.unwrap_or(axis));
+        corner.unit = None;
+    }
+
+    /// What the figures of a wide table are: its headings, its title or the unit given for all files say.
+    fn name_figures(&mut self, headings: &mut [TableHeading]) -> Result<(), String> {
+        let title = self.title.take();
+        for heading in headings.iter_mut().filter(|h| h.place.is_some() && h.column.is_none()) {
+            if let Some(title) = &title {
+                heading.column = title.column;
+                heading.unit = heading.unit.or(title.unit);
+            } else if let Some(unit) = heading.unit.or_else(|| self.mapping.only_unit()) {
+                heading.column = cells::measured_in(unit);
+                heading.unit = Some(unit);
+            }
+            if heading.column.is_none() {
+                return Err(format!(
+                    "what are the figures under {:?}? Write a line such as \"Throughput (Gbit/s)\" above the headings, or \
+                     give --unit Gbit/s",
+                    heading.text
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Two columns for one thing are a question.
+    fn look_twice(&self, headings: &[TableHeading]) -> Result<(), String> {
+        let many = |column: &TableColumn| matches!(column, TableColumn::Spread | TableColumn::Ignored);
+        let mut known: BTreeMap<(TableColumn, &Option<HeadingPlace>), &str> = BTreeMap::new();
+        for heading in headings {
+            let Some(column) = heading.column.filter(|c| !many(c)) else { continue };
+            if let Some(other) = known.insert((column, &heading.place), &heading.text) {
+                return Err(format!(
+                    "both {other:?} and {:?} look like {}: say in a mapping file which is, and that the other is \
+                     \"ignored\"",
+                    heading.text,
+                    column.title()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, heading: &TableHeading) {
+        let text = &heading.text;
+        let mapped = self.mapping.column(text).is_some();
+        if mapped || text.is_empty() || !self.noted.insert(text.clone()) {
+            return;
+        }
+        match (heading.column, &heading.place) {
+            (Some(TableColumn::Elapsed), None) if heading.unit.is_none() => {
+                self.table.understood.push(format!("{text:?} is duration in seconds"));
+            }
+            (Some(column), None) if heading.unit.is_none() && !column.is_called(text) => {
+                self.table.understood.push(format!("{text:?} is {}", column.title()));
+            }
+            (None, None) => self.table.left_out.push(format!("{text:?}")),
+            _ => {}
+        }
+    }
+
+    /// Columns that an assignment fixes: what the mapping says must be missing here; what was given for all files
+    /// fills in.
+    fn given(&self, headings: &[TableHeading]) -> Result<PublishedRow, String> {
+        let mut given = PublishedRow::default();
+        let has = |column| {
+            headings.iter().any(|h| {
+                h.column == Some(column) || h.place.as_ref().is_some_and(|p| axes(p).contains(&column))
+            })
+        };
+        for (column, text, must) in self.mapping.fixed() {
+            if !has(column) {
+                self.cells.fill(&mut given, column, text, None)?;
+            } else if must {
+                return Err(format!("the mapping fixes {}, and the table has such a column", column.title()));
+            }
+        }
+        Ok(given)
+    }
+
+    fn row(&mut self, section: &mut TableSection, record: &Record) -> Result<(), String> {
+        let first = record.cells.first().map(|cell| vocabulary::bare(cell)).unwrap_or_default();
+        let figure = |(heading, cell): (&TableHeading, &String)| {
+            heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
+        };
+        if SUMMARIES.iter().any(|word| vocabulary::bare(word) == first)
+            || NOTES.iter().any(|word| first.starts_with(word))
+            || !section.headings.iter().zip(&record.cells).any(figure)
+        {
+            self.table.notes += 1;
+            return Ok(());
+        }
+        let TableSection { number, headings, given, above } = section;
+        let mut base = PublishedRow { line: record.line, ..given.clone() };
+        let mut along: BTreeMap<&HeadingPlace, PublishedRow> = BTreeMap::new();
+        let blank = String::new();
+        let cells = record.cells.iter().chain(std::iter::repeat(&blank));
+        for (heading, cell) in headings.iter().zip(cells) {
+            let Some(column) = heading.column.filter(|c| *c != TableColumn::Ignored) else { continue };
+            let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
+            if column == TableColumn::Mechanism {
+                self.name(cell);
+            }
+            if !cells::is_empty(cell) {
+                self.cells.fill(row, column, cell, heading.unit)?;
+            } else if !AXES.contains(&column) && !column.is_text() {
+                self.table.empty += 1;
+            }
+        }
+        self.merged(headings, above, &mut base);
+        above.clone_from(&base);
+        if along.is_empty() {
+            self.keep(*number, base);
+            return Ok(());
+        }
+        for (place, mut row) in along {
+            if row.figures.is_empty() {
+                continue;
+            }
+            row.line = base.line;
+            row.texts.extend(base.texts.clone());
+            row.figures.extend(base.figures.clone());
+            if let Some(mechanism) = place.mechanism {
+                row.texts.insert(TableColumn::Mechanism, mechanism.into());
+            }
+            let numbers = [(TableColumn::MessageBytes, place.bytes), (TableColumn::Threads, place.threads)];
+            row.set(numbers.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
+            self.keep(*number, row);
+        }
+        Ok(())
+    }
+
+    /// Cells of an axis that are empty belong to the cell above.
+    fn merged(&mut self, headings: &[TableHeading], above: &PublishedRow, row: &mut PublishedRow) {
+        let mut took = false;
+        for column in
+            AXES.into_iter().filter(|axis| headings.iter().any(|h| h.is_plain() && h.column == Some(*axis)))
+        {
+            if row.texts.contains_key(&column) || row.figures.contains_key(&column) {
+                continue;
+            }
+            if let Some(text) = above.texts.get(&column) {
+                row.texts.insert(column, text.clone());
+                took = true;
+            }
+            if let Some(figure) = above.figures.get(&column) {
+                row.figures.insert(column, *figure);
+                took = true;
+            }
+        }
+        if took && self.noted.insert("\u{0}merged".into()) {
+            self.table.understood.push("an empty name, size or thread count is that of the row above".into());
+        }
+    }
+
+    /// A row of a later section joins the one with the same name, size and threads, if it has other figures.
+    fn keep(&mut self, section: usize, row: PublishedRow) {
+        if row.figures.contains_key(&TableColumn::Spread) && !self.table.has(TableColumn::Spread) {
+            self.table.columns.push(TableColumn::Spread);
+        }
+        let known = self.seen.entry(row.key()).or_default();
+        let joins = known.iter().find(|(index, began)| {
+            let has = &self.table.rows[*index].figures;
+            *began != section && row.metrics().all(|column| !has.contains_key(&column))
+        });
+        match joins {
+            Some((index, _)) => self.table.rows[*index].figures.extend(row.figures),
+            None => {
+                known.push((self.table.rows.len(), section));
+                self.table.rows.push(row);
+            }
+        }
+    }
+
+    fn name(&mut self, text: &str) {
+        let id = cells::mechanism(text, self.mapping);
+        if id == Some(text) || cells::is_empty(text) || !self.noted.insert(text.into()) {
+            return;
+        }
+        match id {
+            Some(id) => self.table.understood.push(format!("{text:?} is {id}")),
+            None => self.table.unknown.push(format!("{text:?}")),
+        }
+    }
+}
+
+fn axes(place: &HeadingPlace) -> Vec<TableColumn> {
+    let said = [place.mechanism.is_some(), place.bytes.is_some(), place.threads.is_some()];
+    AXES.into_iter().zip(said).filter(|(_, said)| *said).map(|(axis, _)| axis).collect()
+}

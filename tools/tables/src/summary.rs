@@ -1,0 +1,154 @@
+//! A table in one row: what it holds, what contradicts itself, and which questions it cannot answer.
+
+use super::overtakes::Overtake;
+use super::remark::{Remark, RemarkKind};
+use super::{PublishedRow, PublishedTable, TableColumn};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer runs than this decide nothing by any test that assumes no distribution.
+pub const FEWEST_RUNS: u64 = 5;
+
+/// A question that a table cannot answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableGap {
+    Significance,
+    Rivals,
+    Sizes,
+    Threads,
+    Latency,
+    CpuCost,
+    CacheMisses,
+    ContextSwitches,
+}
+
+impl TableGap {
+    /// In a row of many tables, and what it means there.
+    pub fn short(self) -> (&'static str, &'static str) {
+        match self {
+            TableGap::Significance => ("sig", "which differences are significant"),
+            TableGap::Rivals => ("who", "who is faster"),
+            TableGap::Sizes => ("size", "what size does"),
+            TableGap::Threads => ("thr", "what threads do"),
+            TableGap::Latency => ("lat", "latency"),
+            TableGap::CpuCost => ("cpu", "CPU cost"),
+            TableGap::CacheMisses => ("miss", "cache misses"),
+            TableGap::ContextSwitches => ("ctx", "context switches"),
+        }
+    }
+
+    /// What is missing, for one table.
+    pub fn reason(self) -> &'static str {
+        match self {
+            TableGap::Significance => "significance: fewer than 5 runs a cell and no spread",
+            TableGap::Rivals => "who is faster: no two-copy and no rival at the same size and thread count",
+            TableGap::Sizes => "what size does: one size, or no such column",
+            TableGap::Threads => "what threads do: one thread count, or no such column",
+            TableGap::Latency => "latency: no such column, or computed from the throughput",
+            TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles: --seconds S)",
+            TableGap::CacheMisses => "cache misses: no such column",
+            TableGap::ContextSwitches => "context switches: no such column",
+        }
+    }
+}
+
+/// The row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableSummary {
+    pub rows: usize,
+    pub cells: usize,
+    /// Fewest and most runs behind a cell.
+    pub runs: [u64; 2],
+    /// Kinds of contradiction; each may hold for many rows.
+    pub contradictions: Vec<&'static str>,
+    pub unexpected: usize,
+    pub cannot_say: Vec<TableGap>,
+}
+
+impl TableSummary {
+    pub fn of(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake]) -> TableSummary {
+        let runs = runs(table);
+        let of = |kind| remarks.iter().filter(move |r| r.kind == kind);
+        TableSummary {
+            rows: table.rows.len(),
+            cells: runs.len(),
+            runs: [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0)),
+            contradictions: of(RemarkKind::Contradiction).map(|r| r.id).collect(),
+            unexpected: of(RemarkKind::Unexpected).count(),
+            cannot_say: gaps(table, remarks, overtakes, runs.values().copied().max().unwrap_or(0)),
+        }
+    }
+}
+
+/// What a cell is known by: all of a row's place but which repetition it is.
+type CellKey<'t> = (Vec<&'t str>, [Option<u64>; 2], Option<usize>);
+
+/// The runs behind each cell: its rows, or what they say. Rows without a size are no repetitions of each other where
+/// a column that was left out may tell them apart.
+pub fn runs(table: &PublishedTable) -> BTreeMap<CellKey<'_>, u64> {
+    let apart = !table.left_out.is_empty() && !table.has(TableColumn::MessageBytes);
+    let mut runs: BTreeMap<CellKey, u64> = BTreeMap::new();
+    for row in &table.rows {
+        let names = [TableColumn::Mechanism, TableColumn::Operation, TableColumn::Variant];
+        let key = (
+            names.iter().filter_map(|column| row.text(*column)).collect(),
+            [TableColumn::MessageBytes, TableColumn::Threads].map(|column| row.count(column)),
+            apart.then_some(row.line),
+        );
+        *runs.entry(key).or_default() += row.count(TableColumn::Runs).unwrap_or(1);
+    }
+    runs
+}
+
+fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most_runs: u64) -> Vec<TableGap> {
+    let any = |column| table.rows.iter().any(|row| row.figure(column).is_some());
+    let many = |column| {
+        let values = table.rows.iter().filter_map(|row| PublishedRow::count(row, column));
+        values.collect::<BTreeSet<_>>().len() > 1
+    };
+    // An operating-system table has rows, not cells that compete.
+    let rivals = !table.has(TableColumn::Measured);
+    let computed = remarks.iter().any(|remark| remark.id == "derived_latency");
+    let misses = [TableColumn::CacheMisses, TableColumn::LlcMisses, TableColumn::L1Misses];
+    let missing = [
+        (TableGap::Significance, most_runs < FEWEST_RUNS && !table.has(TableColumn::Spread)),
+        (TableGap::Rivals, rivals && overtakes.is_empty()),
+        (TableGap::Sizes, rivals && !many(TableColumn::MessageBytes)),
+        (TableGap::Threads, rivals && !many(TableColumn::Threads)),
+        (TableGap::Latency, rivals && (computed || !any(TableColumn::Latency))),
+        (TableGap::CpuCost, rivals && !any(TableColumn::CyclesPerByte) && !any(TableColumn::CpuPercent)),
+        (TableGap::CacheMisses, rivals && !misses.into_iter().any(any)),
+        (TableGap::ContextSwitches, rivals && !any(TableColumn::ContextSwitches)),
+    ];
+    missing.into_iter().filter(|(_, missing)| *missing).map(|(gap, _)| gap).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overtakes::overtakes;
+    use crate::remark::{remarks, table};
+
+    fn of(text: &str) -> TableSummary {
+        let table = table(text);
+        TableSummary::of(&table, &remarks(&table), &overtakes(&table))
+    }
+
+    #[test]
+    fn repeats_are_rows_of_one_cell_or_what_the_table_says() {
+        let repeated =
+            of("mechanism,size,threads,run,throughput_gbps\nA1,64,1,1,2\nA1,64,1,2,2\nA2,64,1,1,3\n");
+        assert_eq!((repeated.rows, repeated.cells, repeated.runs), (3, 2, [1, 2]));
+        let told = of("mechanism,size,threads,runs,throughput_gbps\nA1,64,1,10,2\nA2,64,1,7,3\n");
+        assert_eq!(told.runs, [7, 10]);
+        assert!(!told.cannot_say.contains(&TableGap::Significance), "{told:?}");
+        assert!(told.cannot_say.contains(&TableGap::Sizes) && !told.cannot_say.contains(&TableGap::Rivals));
+    }
+
+    #[test]
+    fn an_operating_system_table_is_asked_nothing_of_rivals() {
+        let told = of("operation,unit,predicted,measured\nsystem call,ns,100,120\n");
+        assert_eq!(told.cannot_say, [TableGap::Significance]);
+    }
+}
