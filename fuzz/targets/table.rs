@@ -4,7 +4,9 @@
 use super::Seen;
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
-use syscost_tables::{self as table, ColumnMapping, overtakes::overtakes, remark::remarks};
+use syscost_tables::overtakes::{overtakes, sentences};
+use syscost_tables::summary::TableSummary;
+use syscost_tables::{self as table, ColumnMapping, remark::remarks};
 
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let text = String::from_utf8_lossy(bytes);
@@ -17,8 +19,10 @@ pub fn look(bytes: &[u8], _: &Path) -> Seen {
     match table::read("theirs.csv", &text, &mapping.unwrap_or_default()) {
         Ok(table) => {
             assert!(!table.rows.is_empty(), "a table has rows");
-            overtakes(&table).iter().for_each(|overtake| drop(overtake.sentence()));
-            remarks(&table);
+            let (remarks, overtakes) = (remarks(&table), overtakes(&table));
+            sentences(&overtakes);
+            remarks.iter().for_each(|remark| assert!(!remark.claim().is_empty()));
+            TableSummary::of(&table, &remarks, &overtakes);
             Seen::Understood
         }
         Err(error) => {

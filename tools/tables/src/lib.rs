@@ -157,11 +157,6 @@ impl PublishedRow {
         self.figure(column).map(|f| f.value)
     }
 
-    /// The figures that are no place of the row.
-    fn metrics(&self) -> impl Iterator<Item = TableColumn> {
-        self.figures.keys().copied().filter(|column| !column.is_place())
-    }
-
     /// What tells rows apart.
     fn key(&self) -> (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>) {
         let places = self.figures.iter().filter(|(column, _)| column.is_place());

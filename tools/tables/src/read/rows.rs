@@ -347,7 +347,11 @@ impl Reading<'_> {
         let known = self.seen.entry(row.key()).or_default();
         let joins = known.iter().find(|(index, began)| {
             let has = &self.table.rows[*index].figures;
-            *began != section && row.metrics().all(|column| !has.contains_key(&column))
+            *began != section
+                && row
+                    .figures
+                    .iter()
+                    .all(|(column, figure)| has.get(column).is_none_or(|known| known == figure))
         });
         match joins {
             Some((index, _)) => self.table.rows[*index].figures.extend(row.figures),
