@@ -80,8 +80,27 @@ pub enum Caveat {
     CopiesNotCounted {
         mechanisms: Vec<String>,
     },
+    /// Asked for zero-copy, and the kernel copied after all.
+    ZeroCopyCopied {
+        mechanisms: Vec<String>,
+        by: CopiedBy,
+    },
+    /// No network device took part: the answer holds on one machine, and says nothing of a real NIC.
+    NoDevice {
+        command: String,
+    },
     /// Not yet data.
     Sentence(String),
+}
+
+/// How it is known that the kernel copied.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CopiedBy {
+    /// Its bytes were counted in the kernel.
+    Counted,
+    /// Such shares of the completions are flagged as copied.
+    Flagged { least: f64, most: f64 },
 }
 
 /// What a run lacks to answer a question.

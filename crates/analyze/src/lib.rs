@@ -14,6 +14,7 @@ pub mod limits;
 pub mod operations;
 pub mod model;
 pub mod recommend;
+pub mod trust;
 pub mod latency;
 pub mod finding;
 pub mod whole;

@@ -6,7 +6,7 @@ use crate::cells::quality::{self, Judged};
 use crate::cells::sanity;
 use crate::cells::seen::Seen;
 use crate::compare::groups::Groups;
-use crate::compare::study::{HEADLINES, RIVALS, Study};
+use crate::compare::study::{ALONG, HEADLINES, RIVALS, Study};
 use crate::copies::received;
 use crate::finding::{self, Evidence};
 use crate::latency::Latency;
@@ -18,7 +18,8 @@ use crate::operations::accuracy;
 use crate::operations::costs;
 use crate::operations::levels;
 use crate::operations::{self, Operation};
-use crate::recommend::verdict;
+use crate::recommend::{Recommendation, verdict};
+use crate::trust::Trust;
 use crate::words::Words;
 use crate::{Problem, Statement};
 use syscost_core::sample::Metric;
@@ -45,6 +46,10 @@ pub struct Analysis {
     pub limiters: Vec<Limiter>,
     /// What each transfer should cost, term by term.
     pub model: Model,
+    /// What to use, by what a reader has to send.
+    pub recommendation: Recommendation,
+    /// Whether to believe it.
+    pub trust: Trust,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
     /// The paragraph at the top of a report, where ways of doing one thing are compared.
@@ -98,6 +103,8 @@ impl Analysis {
             .chain(received::findings(run, &cells))
             .collect();
         let rulers = rulers::held(run, &cells);
+        let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
+        let trust = Trust::of(run, &cells, &studies, level.as_ref());
         let mut analysis = Analysis {
             cells,
             level,
@@ -108,6 +115,8 @@ impl Analysis {
             latency,
             limiters,
             model,
+            recommendation,
+            trust,
             problems,
             verdict,
             rulers,

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use std::io;
 use syscost_analyze::answer::Answer;
+use syscost_analyze::recommend::Recommendation;
+use syscost_analyze::trust::Trust;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 
@@ -15,11 +17,19 @@ struct FindingsFile<'a> {
     schema: u32,
     /// That of `run.json`.
     run: &'a str,
+    trust: &'a Trust,
+    recommendation: &'a Recommendation,
     answers: &'a [Answer],
 }
 
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
-    let file = FindingsFile { schema: SCHEMA, run: &run.record.id, answers: &analysis.answers };
+    let file = FindingsFile {
+        schema: SCHEMA,
+        run: &run.record.id,
+        trust: &analysis.trust,
+        recommendation: &analysis.recommendation,
+        answers: &analysis.answers,
+    };
     serde_json::to_writer_pretty(&mut *out, &file)?;
     out.write_all(b"\n")
 }

@@ -7,6 +7,7 @@
 use crate::cells::Cells;
 use crate::compare::Comparisons;
 use crate::compare::groups::{Group, Groups};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_core::axis::{Name, Point, Value};
 use syscost_core::sample::Better;
@@ -97,29 +98,64 @@ fn best_of(
     }
 }
 
-/// `candidates` best median first; `rivals` says whether two may be compared.
 fn outcome(
     candidates: &[usize],
     rivals: impl Fn(usize, usize) -> bool,
     comparisons: &Comparisons,
 ) -> Outcome {
-    let Some(first) = candidates.first().copied() else { return Outcome::Nothing };
-    let rivals_of = |case: usize| candidates.iter().copied().filter(|o| rivals(case, *o)).collect::<Vec<_>>();
-    if rivals_of(first).is_empty() {
-        return Outcome::Alone(first);
+    let of = |i: usize| candidates[i];
+    let (sure, unbeaten) = lead(
+        candidates.len(),
+        |a, b| rivals(of(a), of(b)),
+        |a, b| comparisons.beats(of(a), of(b)),
+        |a, b| comparisons.same(of(a), of(b)),
+    );
+    let cases: Vec<usize> = unbeaten.into_iter().map(of).collect();
+    match (sure, cases.first()) {
+        (_, None) => Outcome::Nothing,
+        (Sure::Best, Some(case)) => Outcome::Wins(*case),
+        (Sure::Alone, Some(case)) => Outcome::Alone(*case),
+        (Sure::Same, _) => Outcome::Same(cases),
+        (Sure::Undecided, _) => Outcome::Undecided(cases),
     }
-    let wins = |case: &&usize| rivals_of(**case).into_iter().all(|o| comparisons.beats(**case, o));
-    if let Some(winner) = candidates.iter().find(wins) {
-        return Outcome::Wins(*winner);
+}
+
+/// How sure it is what leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sure {
+    /// Significantly better than every other.
+    Best,
+    /// The same within the margin as the other unbeaten ones.
+    Same,
+    /// More rounds may tell it from the other unbeaten ones.
+    Undecided,
+    /// Nothing to compare it with: best of one is no win.
+    Alone,
+}
+
+/// Those of `n` candidates, best first, that nothing is significantly better than; `rivals` says whether two may be
+/// compared.
+pub fn lead(
+    n: usize,
+    rivals: impl Fn(usize, usize) -> bool,
+    beats: impl Fn(usize, usize) -> bool,
+    same: impl Fn(usize, usize) -> bool,
+) -> (Sure, Vec<usize>) {
+    let rivals_of = |one: usize| (0..n).filter(|other| rivals(one, *other)).collect::<Vec<_>>();
+    if n == 0 || rivals_of(0).is_empty() {
+        return (Sure::Alone, (0..n.min(1)).collect());
     }
-    let beaten = |case: &usize| candidates.iter().any(|o| comparisons.beats(*o, *case));
-    let mut unbeaten: Vec<usize> = candidates.iter().copied().filter(|case| !beaten(case)).collect();
+    if let Some(winner) = (0..n).find(|one| rivals_of(*one).into_iter().all(|other| beats(*one, other))) {
+        return (Sure::Best, vec![winner]);
+    }
+    let mut unbeaten: Vec<usize> = (0..n).filter(|one| !(0..n).any(|other| beats(other, *one))).collect();
     // Paired ratios need not be transitive: in a circle nothing is unbeaten.
     if unbeaten.is_empty() {
-        unbeaten = candidates.to_vec();
+        unbeaten = (0..n).collect();
     }
-    let same = unbeaten[1..].iter().all(|other| comparisons.same(unbeaten[0], *other));
-    if same && unbeaten.len() > 1 { Outcome::Same(unbeaten) } else { Outcome::Undecided(unbeaten) }
+    let alike = unbeaten.len() > 1 && unbeaten[1..].iter().all(|other| same(unbeaten[0], *other));
+    (if alike { Sure::Same } else { Sure::Undecided }, unbeaten)
 }
 
 #[cfg(test)]

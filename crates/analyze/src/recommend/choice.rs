@@ -6,7 +6,7 @@
 
 use crate::compare::Comparisons;
 use crate::compare::study::{ALONG, RIVALS, Study};
-use crate::compare::winners::{Outcome, Winner};
+use crate::compare::winners::{Outcome, Sure, Winner};
 use crate::words::{Words, and};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Name, Point};
@@ -28,18 +28,6 @@ pub struct Gain {
     pub over: usize,
     pub ratio: Estimate,
     pub significant: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sure {
-    /// Significantly better than every other way here.
-    Best,
-    /// The same within the margin as the other unbeaten ways.
-    Same,
-    /// More rounds may tell it apart from the other unbeaten ways.
-    Undecided,
-    /// Nothing to compare it with.
-    Alone,
 }
 
 /// The answer at one place, by one metric.

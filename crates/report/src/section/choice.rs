@@ -4,7 +4,8 @@ use super::{capital, plural};
 use crate::material::Material;
 use crate::{CellRef, Entry, Standing, Table};
 use syscost_analyze::compare::study::{ALONG, Study};
-use syscost_analyze::recommend::choice::{self, Choice, Gain, Namer, Sure};
+use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::recommend::choice::{self, Choice, Gain, Namer};
 use syscost_analyze::words::{self, Words};
 use syscost_core::units::significant;
 

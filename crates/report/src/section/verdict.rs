@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::{Block, Section, Statement};
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::copies::zero_copy;
-use syscost_analyze::recommend::{batching, regions};
+use syscost_analyze::recommend::regions;
 use syscost_experiment::run::State;
 
 /// Of the recommendations: the rest stands in the section on regions.
@@ -20,13 +20,11 @@ pub fn recommendations(m: &Material) -> Vec<Statement> {
 /// competes: the findings.
 pub fn statements(m: &Material) -> Vec<Statement> {
     let advice: Vec<Statement> = recommendations(m).into_iter().take(PARAGRAPHS).collect();
-    let batching = m.analysis.ways.first().map(|study| batching::statements(m.run, study));
     let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
     let costs = m.analysis.costs.clone();
     unfinished(m)
         .into_iter()
         .chain(advice)
-        .chain(batching.into_iter().flatten())
         .chain(m.analysis.latency.statements.clone())
         .chain(found)
         .chain(costs)

@@ -6,6 +6,7 @@ use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
 use syscost_analyze::words::{Words, and};
 
 mod copies;
+pub mod recommendation;
 pub mod rulers;
 mod scatter_gather;
 mod zero_copy;
@@ -95,6 +96,10 @@ fn caveat(caveat: &Caveat) -> String {
         }
         Caveat::CopiesNotCounted { mechanisms } => {
             format!("The copies of {} were not counted beside the control's.", and(mechanisms))
+        }
+        Caveat::ZeroCopyCopied { mechanisms, by } => recommendation::copied(mechanisms, *by),
+        Caveat::NoDevice { command } => {
+            format!("Both ends ran on one machine: on a real NIC this says nothing. Next: `{command}`.")
         }
         Caveat::Sentence(text) => text.clone(),
     }

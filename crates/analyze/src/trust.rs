@@ -1,0 +1,227 @@
+//! Whether to believe a run: how much it decided, how far identical cases are apart, and how quiet the machine was.
+
+use crate::cells::Cells;
+use crate::compare::identical::Identical;
+use crate::compare::study::Study;
+use crate::level::MachineLevel;
+use serde::Serialize;
+use syscost_core::decide::{Decision, MARGIN, Verdict};
+use syscost_experiment::run::{Run, State};
+use syscost_host::conditions::{Conditions, load_status, steal_status};
+use syscost_host::doctor::Status;
+
+/// What the hardware counts, if it does.
+const CYCLES: &str = "cycles_per_byte";
+/// From these shares of decided comparisons on a run is good, or fair.
+const DECIDED: (f64, f64) = (0.75, 0.4);
+/// Identical cases may differ by so many margins in a fair run.
+const FAIR_MARGINS: f64 = 3.0;
+/// Share of the samples that a slow machine may spoil.
+const MOSTLY_SLOW: f64 = 0.25;
+/// With fewer rounds hardly anything is known of the scatter.
+const FEWEST_ROUNDS: u32 = 3;
+
+/// How far to rely on the figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trust {
+    /// The worst of the reasons.
+    pub level: TrustLevel,
+    pub reasons: Vec<TrustReason>,
+}
+
+/// The best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustLevel {
+    Good,
+    Fair,
+    Poor,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TrustReason {
+    pub level: TrustLevel,
+    #[serde(flatten)]
+    pub fact: TrustFact,
+}
+
+/// What is known, whether it is good or not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "of", rename_all = "snake_case")]
+pub enum TrustFact {
+    NoSamples,
+    /// The record of an emulated machine: its times mean nothing.
+    Emulated {
+        by: String,
+    },
+    /// Comparisons by the first metric: over thread counts where there are several, else by point.
+    Decided {
+        metric: &'static str,
+        decided: usize,
+        comparisons: usize,
+        /// Of more measuring that would decide half of the others; `None`: more than a day, or nothing is open.
+        minutes_needed: Option<f64>,
+    },
+    /// What identical cases differ by: the mean ratio with its 95 % interval, and the largest difference of a pair.
+    Twins {
+        metric: &'static str,
+        ratio: f64,
+        low: f64,
+        high: f64,
+        farthest: f64,
+        pairs: u32,
+    },
+    NoTwins,
+    /// The shares of all CPUs' time that others used and that the hypervisor took.
+    Machine {
+        load_average: Option<f64>,
+        others_share: Option<f64>,
+        steal_share: Option<f64>,
+    },
+    /// The machine's speed changed during the run: so much of the samples were taken while it was slow.
+    Level {
+        lowest: f64,
+        highest: f64,
+        slow_share: f64,
+    },
+    /// Were there hardware counters?
+    Counters {
+        present: bool,
+    },
+    /// Were copies counted in the kernel?
+    Ledger {
+        present: bool,
+    },
+    /// How the run ended, where not by itself.
+    Ended {
+        state: State,
+    },
+    /// The fewest behind a comparison, and what was asked.
+    FewRounds {
+        rounds: u32,
+        asked: u32,
+    },
+}
+
+impl Trust {
+    pub fn of(run: &Run, cells: &Cells, studies: &[Study], level: Option<&MachineLevel>) -> Trust {
+        if cells.is_empty() {
+            let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
+            return Trust { level: TrustLevel::Poor, reasons: vec![reason] };
+        }
+        let first = studies.first();
+        let emulated = run.record.emulator().map(|by| TrustReason {
+            level: TrustLevel::Poor,
+            fact: TrustFact::Emulated { by: by.to_string() },
+        });
+        let of_studies = first.into_iter().flat_map(|study| [decided(run, study), few_rounds(run, study)]);
+        let reasons = emulated
+            .into_iter()
+            .chain(of_studies.flatten())
+            .chain(first.map(twins))
+            .chain(machine(run))
+            .chain(level.and_then(changed))
+            .chain(ended(run))
+            .chain(first.into_iter().flat_map(|_| what_was_counted(run, cells)));
+        let reasons: Vec<TrustReason> = reasons.collect();
+        let level = reasons.iter().map(|reason| reason.level).max().unwrap_or(TrustLevel::Good);
+        Trust { level, reasons }
+    }
+}
+
+fn by_limits(value: f64, good: f64, fair: f64) -> TrustLevel {
+    match value {
+        v if v <= good => TrustLevel::Good,
+        v if v <= fair => TrustLevel::Fair,
+        _ => TrustLevel::Poor,
+    }
+}
+
+fn decided(run: &Run, study: &Study) -> Option<TrustReason> {
+    let all = &study.comparisons;
+    let alone = all.pairs.iter().filter(|pair| pair.over.is_none()).map(|pair| &pair.decision);
+    let decisions: Vec<&Decision> = all.over_threads.iter().map(|over| &over.decision).chain(alone).collect();
+    let open: Vec<&Decision> =
+        decisions.iter().copied().filter(|d| d.verdict == Verdict::Undecided).collect();
+    let decided = decisions.len() - open.len();
+    let share = decided as f64 / decisions.len().max(1) as f64;
+    let pace = all.pace(run);
+    // Of a single round nothing is known that would tell.
+    let known = open.iter().filter(|d| d.level > 0.0);
+    let mut minutes: Vec<f64> = known.map(|d| pace.minutes_needed(d).unwrap_or(f64::INFINITY)).collect();
+    minutes.sort_by(f64::total_cmp);
+    let half = minutes.get(minutes.len().saturating_sub(1) / 2).copied().filter(|half| half.is_finite());
+    let fact = TrustFact::Decided {
+        metric: all.metric.id,
+        decided,
+        comparisons: decisions.len(),
+        minutes_needed: half,
+    };
+    (!decisions.is_empty()).then(|| TrustReason { level: by_limits(-share, -DECIDED.0, -DECIDED.1), fact })
+}
+
+fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
+    let asked = run.record.spec.min_rounds;
+    let rounds = study.comparisons.pairs.iter().map(|pair| pair.decision.rounds).min()?;
+    let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
+    (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
+}
+
+fn twins(study: &Study) -> TrustReason {
+    let Some(Identical { ratio, low, high, farthest, twins }) = study.comparisons.identical else {
+        return TrustReason { level: TrustLevel::Good, fact: TrustFact::NoTwins };
+    };
+    let apart = low.ln().abs().max(high.ln().abs());
+    let (good, fair) = ((1.0 + MARGIN).ln(), (1.0 + FAIR_MARGINS * MARGIN).ln());
+    let metric = study.comparisons.metric.id;
+    let fact = TrustFact::Twins { metric, ratio, low, high, farthest, pairs: twins };
+    TrustReason { level: by_limits(apart, good, fair), fact }
+}
+
+fn machine(run: &Run) -> Option<TrustReason> {
+    let during: Vec<Conditions> =
+        run.record.conditions.iter().map(|session| session.during.clone()).collect();
+    let during = Conditions::joined(&during)?;
+    let Conditions { others_share, steal_share, cpus, .. } = during;
+    // Load makes a run longer; what it decided holds. Stolen time makes figures wrong.
+    // The load average during a run is its own.
+    let busy = load_status(others_share, None, cpus) == Status::Bad;
+    let stolen = steal_share.is_some_and(|share| steal_status(share) == Status::Bad);
+    let level = match (stolen, busy) {
+        (true, _) => TrustLevel::Poor,
+        (false, true) => TrustLevel::Fair,
+        _ => TrustLevel::Good,
+    };
+    let load_average = run.record.conditions.first().and_then(|session| session.before.load_average);
+    let known = others_share.is_some() || steal_share.is_some() || load_average.is_some();
+    let fact = TrustFact::Machine { load_average, others_share, steal_share };
+    known.then_some(TrustReason { level, fact })
+}
+
+fn changed(level: &MachineLevel) -> Option<TrustReason> {
+    let (lowest, highest) = level.range();
+    let all: usize = level.stretches.iter().map(|stretch| stretch.samples).sum();
+    let slow: usize = level.slow().map(|stretch| stretch.samples).sum();
+    let slow_share = slow as f64 / all.max(1) as f64;
+    let fact = TrustFact::Level { lowest, highest, slow_share };
+    let trust = if slow_share > MOSTLY_SLOW { TrustLevel::Fair } else { TrustLevel::Good };
+    level.changed.then_some(TrustReason { level: trust, fact })
+}
+
+fn ended(run: &Run) -> Option<TrustReason> {
+    let state = run.record.state;
+    let level = match state {
+        State::Complete => return None,
+        // Each case has its precision stated, and what was decided is counted above.
+        State::TimeLimit => TrustLevel::Good,
+        State::Interrupted | State::Running => TrustLevel::Fair,
+    };
+    Some(TrustReason { level, fact: TrustFact::Ended { state } })
+}
+
+/// Costs hold without them; why they are what they are is not seen.
+fn what_was_counted(run: &Run, cells: &Cells) -> [TrustReason; 2] {
+    let counters = TrustFact::Counters { present: cells.of_metric(CYCLES).next().is_some() };
+    let ledger = TrustFact::Ledger { present: run.record.audits.iter().any(|audit| audit.counts.is_some()) };
+    [counters, ledger].map(|fact| TrustReason { level: TrustLevel::Good, fact })
+}
