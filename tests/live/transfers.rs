@@ -107,3 +107,32 @@ fn workers_are_small() {
 fn many_threads() {
     all_verify("transfer", &[("path", "loopback"), ("size", "1000"), ("threads", "32")]);
 }
+
+/// In turns and one by one: our own code is in every figure, and is less than what it stands beside.
+#[test]
+fn what_the_harness_costs_is_priced_for_every_case() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, mechanisms) in [("turns", "\"send\", \"sendmsg\", \"msg_zerocopy\""), ("alone", "\"send\"")] {
+        let out = dir.path().join(name);
+        let probe = format!(
+            "[[probe]]\nid = \"transfer\"\nmechanism = [{mechanisms}]\nmessage_bytes = [64, \"64K\"]\nthreads = [1, 2]\n\
+             path = \"loopback\""
+        );
+        let spec = common::experiment(dir.path(), 2, "60s", ("5ms", "10ms", 1), &probe);
+        let done = common::syscost(&["run", spec.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+        let text = String::from_utf8_lossy(&done.stdout);
+        assert!(text.contains("The harness's own share of CPU time"), "{text}");
+        let run = RunDir::load(&out).unwrap();
+        assert_eq!(run.slices.is_empty(), name == "alone");
+        for case in &run.record.plan.cases {
+            let own = run.record.own_cost.iter().find(|own| own.case == case.index);
+            let Some(own) = own else { panic!("{name}: nothing is known of {}", case.index) };
+            let slices = run.slices.iter().filter(|row| row.case == case.index);
+            let spent: u64 = slices.map(|row| row.slice.sender_cpu_ns + row.slice.receiver_cpu_ns).sum();
+            assert_eq!(own.slices_cpu_ns, spent, "{name}: {own:?}");
+            let shares = [own.of_slices().filter(|_| name == "turns"), own.of_windows()];
+            let in_order = shares.iter().flatten().all(|share| (1e-6..0.5).contains(share));
+            assert!(in_order && (spent > 0) == (name == "turns"), "{name}: {own:?}");
+        }
+    }
+}

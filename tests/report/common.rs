@@ -317,6 +317,7 @@ fn record(shape: &Shape, plan: Plan) -> Record {
         audits: audits(&plan),
         time_spent: None,
         conditions: Vec::new(),
+        own_cost: Vec::new(),
         thread_clock: Some(ThreadClock {
             wall_ns: 400_000_000,
             cpu_ns: 395_000_000,

@@ -195,6 +195,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         conditions: Vec::new(),
         pilot: None,
         thread_clock: None,
+        own_cost: Vec::new(),
     };
     Run { record, samples: samples.into(), slices: Default::default() }
 }

@@ -12,6 +12,7 @@ use crate::finding::{self, Evidence};
 use crate::latency::Latency;
 use crate::level::{self, MachineLevel};
 use crate::limits::limiter::{Limiter, limiters};
+use crate::limits::own_cost;
 use crate::limits::rulers::{self, Held};
 use crate::model::Model;
 use crate::operations::accuracy;
@@ -85,6 +86,7 @@ impl Analysis {
         problems.extend(judged.iter().flat_map(|judged| quality::problems(run, &cells, &warm_ups, judged)));
         let level = MachineLevel::of(&visits);
         problems.extend(level::problems(run, level.as_ref(), &visits));
+        problems.extend(own_cost::problems(run));
         let confidence = run.record.spec.confidence;
         let operations = operations::operations(run, &cells);
         let unmeasured = operations.iter().all(|o| o.measured.is_none());

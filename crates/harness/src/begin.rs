@@ -46,6 +46,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         conditions: Vec::new(),
         pilot: None,
         thread_clock: None,
+        own_cost: Vec::new(),
     };
     record.warnings.extend(emulated(&record));
     record.warnings.extend(copied_to_hosts());

@@ -296,6 +296,7 @@ impl<'a> Session<'a> {
             Ok(done) => {
                 let took = before.0.elapsed();
                 self.account(done.span());
+                self.note_own(done.own_share(index, 0));
                 let noise = noise::Noise::now().since(&before.1);
                 self.note_quota(&noise, index);
                 let marks = marks(&noise);

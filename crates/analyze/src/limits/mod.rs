@@ -2,4 +2,5 @@
 
 pub mod counting;
 pub mod limiter;
+pub mod own_cost;
 pub mod rulers;

@@ -11,6 +11,7 @@ mod directory;
 mod appended;
 pub mod histograms;
 pub mod leftovers;
+pub mod own_cost;
 pub mod rows;
 pub mod samples;
 pub mod settings;
@@ -27,6 +28,7 @@ use syscost_measure::probe::prediction::Prediction;
 
 pub use audit::{Audit, CpuTimes, KernelThreadTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
+pub use own_cost::OwnShare;
 pub use samples::{SampleTally, Samples};
 pub use slices::{RoundRatio, SliceRow, Slices};
 pub use time_spent::{RoundSpan, TimeSpent};
@@ -138,6 +140,9 @@ pub struct Record {
     /// What a thread's CPU time holds here; absent where nothing was audited, or this machine does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_clock: Option<ThreadClock>,
+    /// What the harness's own code took of the CPU time of each case; empty in runs of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_cost: Vec<OwnShare>,
 }
 
 fn once() -> u32 {

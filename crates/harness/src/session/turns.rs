@@ -9,7 +9,7 @@ use std::time::Instant;
 use syscost_core::decide::{Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
-use syscost_experiment::run::{RoundRatio, SliceRow, Warning};
+use syscost_experiment::run::{OwnShare, RoundRatio, SliceRow, Warning, own_cost};
 use syscost_host::noise::Noise;
 use syscost_measure::probe::{self, Slice};
 use syscost_sys::signals;
@@ -78,6 +78,9 @@ impl Session<'_> {
         self.dir.append_slices(&rows)?;
         self.run.slices.saw(&rows);
         for (index, done) in players.iter().copied().zip(played.rivals) {
+            let spent = |row: &&SliceRow| row.slice.sender_cpu_ns + row.slice.receiver_cpu_ns;
+            let slices_cpu_ns = rows.iter().filter(|row| row.case == index).map(|row| spent(&row)).sum();
+            self.note_own(done.own_share(index, slices_cpu_ns));
             // The control's windows are those of the first of its blocks.
             if !block.own.contains(&index) || self.schedule.has_round(index, round) {
                 continue;
@@ -105,6 +108,13 @@ impl Session<'_> {
             }
         }
         Ok(Some(true))
+    }
+
+    /// Takes in what the harness itself cost a case in a timed round.
+    pub(super) fn note_own(&mut self, share: Option<OwnShare>) {
+        if let Some(share) = share {
+            own_cost::add_to(&mut self.run.record.own_cost, share);
+        }
     }
 
     /// What keeps a block from being played in turns shows in its cases too, or is memory or limits that each alone keeps.

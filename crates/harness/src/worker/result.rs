@@ -3,7 +3,9 @@
 use super::moments::RoundMoments;
 use std::collections::BTreeMap;
 use syscost_core::sample::Sample;
-use syscost_experiment::run::RoundSpan;
+use syscost_experiment::run::{OwnShare, RoundSpan};
+use syscost_measure::probe::streaming::null::{OWN_IN_SLICES, OWN_IN_WINDOWS};
+use syscost_measure::probe::streaming::{RECEIVER, SENDER};
 use syscost_measure::probe::{self, Slice};
 
 /// What a round brings: samples (case and round not yet filled in) and what the roles said.
@@ -19,6 +21,21 @@ pub struct RoundResult {
 }
 
 impl RoundResult {
+    /// What the harness's own code took of a case's round; `None`: the probe does not price it, or not with counters open.
+    pub fn own_share(&self, case: usize, slices_cpu_ns: u64) -> Option<OwnShare> {
+        let of_both = |id: &str| -> Option<u64> {
+            let sides = [SENDER, RECEIVER].map(|side| self.totals.get(&format!("{side}.{id}")));
+            sides.into_iter().map(|side| Some(*side? as u64)).sum()
+        };
+        let cpu = |sample: &Sample| {
+            [SENDER, RECEIVER].iter().filter_map(|side| sample.get(&format!("{side}_cpu_ns"))).sum::<f64>()
+        };
+        let windows_own_ns = of_both(OWN_IN_WINDOWS)?;
+        let windows_cpu_ns = self.samples.iter().map(cpu).sum::<f64>() as u64;
+        let slices_own_ns = of_both(OWN_IN_SLICES).unwrap_or(0);
+        Some(OwnShare { case, slices_own_ns, slices_cpu_ns, windows_own_ns, windows_cpu_ns })
+    }
+
     /// How the round spent its time, asked when it is over.
     pub fn span(&self) -> RoundSpan {
         let timed_from = self.samples.iter().filter_map(|sample| sample.start_ns).min();

@@ -4,6 +4,7 @@ use super::unless_empty;
 use crate::material::Material;
 use crate::{Block, LevelLine, LevelStep, Section};
 use syscost_analyze::level::MachineLevel;
+use syscost_analyze::limits::own_cost;
 use syscost_host::conditions::Conditions;
 
 /// Longer pauses between visits are left out of the drawing: the run was stopped and resumed.
@@ -24,7 +25,8 @@ pub fn sentences(m: &Material) -> Vec<String> {
     let changed = during.and_then(|(during, first)| during.change_since(&first.before));
     let level = m.analysis.level.iter().map(MachineLevel::sentence);
     let time = record.time_spent.map(|spent| format!("Time: {}.", spent.line(record.elapsed_ns)));
-    before.into_iter().chain(changed).chain(level).chain(time).collect()
+    let own = own_cost::sentence(m.run);
+    before.into_iter().chain(changed).chain(level).chain(time).chain(own).collect()
 }
 
 fn line(level: &MachineLevel) -> LevelLine {

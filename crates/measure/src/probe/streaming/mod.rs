@@ -6,6 +6,7 @@
 //! one process to the other is the probe's own.
 
 pub mod many;
+pub mod null;
 pub mod receiving;
 pub mod sending;
 pub mod threads;

@@ -6,6 +6,7 @@
 
 use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Window};
+use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::message;
 use crate::receiver::Receiver;
@@ -199,18 +200,43 @@ impl SourceCounts {
     }
 }
 
-/// Warm-up and windows, as the task's timing has them. `open` turns false where the stream ends meanwhile.
+/// Between two looks at the clock there is more than one piece only if that takes less.
+const LOOK_NS: u64 = 10_000;
+/// Pieces between two looks: a stream that stalls makes no window much longer.
+const MOST_PIECES: u64 = 16;
+
+/// Takes pieces until the deadline has passed; returns how often it looked at the clock.
+fn until(source: &mut dyn Source, deadline: u64, open: &mut bool) -> Result<u64> {
+    let (mut looks, mut pieces) = (0, 1);
+    let mut now = clock::monotonic_ns();
+    while *open && now < deadline {
+        for _ in 0..pieces {
+            *open = source.take_next()?;
+            if !*open {
+                break;
+            }
+        }
+        looks += 1;
+        let then = std::mem::replace(&mut now, clock::monotonic_ns());
+        let took = now - then;
+        if took < LOOK_NS / 2 {
+            pieces = MOST_PIECES.min(pieces * 2);
+        } else if took > LOOK_NS {
+            pieces = 1;
+        }
+    }
+    Ok(looks)
+}
+
+/// Warm-up and windows, as the task's timing has them, and how often the clock was looked at in the windows. `open` turns false where the stream ends meanwhile.
 pub fn windows(
     task: &Task,
     source: &mut dyn Source,
     meter: &mut Meter,
     open: &mut bool,
-) -> Result<Vec<Window>> {
-    let mut timed = Vec::new();
-    let warm = clock::monotonic_ns() + task.timing.warmup_ns;
-    while *open && clock::monotonic_ns() < warm {
-        *open = source.take_next()?;
-    }
+) -> Result<(Vec<Window>, u64)> {
+    let (mut timed, mut looks) = (Vec::new(), 0);
+    until(source, clock::monotonic_ns() + task.timing.warmup_ns, open)?;
     source.warmed_up();
     for _ in 0..task.timing.windows {
         if !*open {
@@ -219,10 +245,7 @@ pub fn windows(
         source.verify(PIECE_BYTES)?;
         let before = SourceCounts::of(source);
         let from = meter.stamp();
-        let deadline = from.ns() + task.timing.window_ns;
-        while *open && clock::monotonic_ns() < deadline {
-            *open = source.take_next()?;
-        }
+        looks += until(source, from.ns() + task.timing.window_ns, open)?;
         let to = meter.stamp();
         if !*open && to.ns() - from.ns() < task.timing.window_ns / 2 {
             // The stream ended: this piece of a window says little.
@@ -231,15 +254,17 @@ pub fn windows(
         let after = SourceCounts::of(source);
         timed.push(after.window(&before, meter, (&from, &to), source.message_bytes()));
     }
-    Ok(timed)
+    Ok((timed, looks))
 }
 
 /// Warm-up, the windows, and the rest of the stream.
 pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
+    let own = OwnCost::of_receiving(task, &mut *null::source())?;
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::of(task);
     let mut open = true;
-    let windows = windows(task, &mut source, &mut meter, &mut open)?;
+    let (windows, looks) = windows(task, &mut source, &mut meter, &mut open)?;
+    let own_ns = own.total_ns(windows.len() as u64, looks);
     source.wound_up();
     while open {
         open = source.take_next()?;
@@ -249,6 +274,7 @@ pub fn take(task: &Task, mut source: impl Source) -> Result<Done> {
         (super::USER_COPIED, message::user_copied_bytes() - copied),
         (super::UNCOPIED, source.uncopied_bytes()),
         (super::CPU, clock::thread_cpu_ns() - began),
+        (null::OWN_IN_WINDOWS, own_ns as u64),
     ];
     Ok(Done { windows, bytes: source.bytes(), totals, missing: meter.missing() })
 }
@@ -304,6 +330,37 @@ mod tests {
         let until_ns = clock::monotonic_ns() + 200_000_000;
         let fake = Fake { pieces: 0, until_ns, left: 3, damaged, piece: Vec::new() };
         take(&task, MessageStream::of(&task, Box::new(fake))?)
+    }
+
+    #[test]
+    fn of_quick_pieces_several_come_between_two_looks_and_of_slow_ones_one() {
+        /// Waits so long before each piece.
+        struct Paced(u64, Box<dyn Source>);
+        impl Receiver for Paced {
+            fn receive(&mut self) -> io::Result<Received> {
+                let until = clock::monotonic_ns() + self.0;
+                while clock::monotonic_ns() < until {}
+                self.1.take_next().map_err(io::Error::other)?;
+                Ok(Received { bytes: 1, system_calls: 0 })
+            }
+
+            fn last(&self) -> Option<Vec<&[u8]>> {
+                None
+            }
+        }
+        let mut point = Point::default();
+        point.set("message_bytes", Value::Int(1));
+        let task = Task::of(point, Timing { warmup_ns: 0, window_ns: 0, windows: 0 });
+        let by_look = |pace_ns| {
+            let paced = Box::new(Paced(pace_ns, null::source()));
+            let mut stream = MessageStream::of(&task, paced).unwrap();
+            let mut open = true;
+            let looks = until(&mut stream, clock::monotonic_ns() + 5_000_000, &mut open).unwrap();
+            assert!(open && looks > 0);
+            stream.bytes() as f64 / looks as f64
+        };
+        assert!(by_look(0) > 4.0);
+        assert_eq!(by_look(2 * LOOK_NS), 1.0);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::super::meter::{Meter, Stamp};
 use super::super::{Task, Timing, Window};
+use super::null::{self, OwnCost};
 use super::threads::Done;
 use crate::mechanism::{self, Sender, Tally, connections};
 use crate::message::{self, Alignment, MESSAGE_BYTES, Message};
@@ -32,10 +33,12 @@ pub fn message(task: &Task) -> Result<Message> {
 /// Warm-up, then one window after the other without a pause. The sender is dropped before it returns;
 /// ending the stream is the caller's.
 pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_>) -> Result<Done> {
+    let own = OwnCost::of_sending(task, null::pump())?;
     let (began, copied) = (clock::thread_cpu_ns(), message::user_copied_bytes());
     let mut meter = Meter::of(task);
     let mut pump = Pump::of(sender, task)?;
     let windows = pump.windows(task, &mut meter, carried)?;
+    let own_ns = own.total_ns(windows.len() as u64, pump.windows_steps);
     pump.until(clock::monotonic_ns() + TAIL_NS)?;
     pump.sender.settle()?;
     let tally = pump.sender.tally();
@@ -45,6 +48,7 @@ pub fn stream_messages(task: &Task, sender: Box<dyn Sender>, carried: Carried<'_
         (super::COMPLETIONS, tally.completions),
         (super::COMPLETIONS_COPIED, tally.completions_copied),
         (super::CPU, clock::thread_cpu_ns() - began),
+        (null::OWN_IN_WINDOWS, own_ns as u64),
     ];
     Ok(Done { windows, bytes: pump.bytes(), totals, missing: meter.missing() })
 }
@@ -55,8 +59,13 @@ pub struct Pump {
     /// Messages per call: a chunk is so many, or a multiple.
     call: u64,
     chunk: u64,
+    most: u64,
     pub messages: u64,
     message_bytes: u64,
+    /// How often the loop has gone round.
+    pub steps: u64,
+    /// In the last windows.
+    pub windows_steps: u64,
 }
 
 /// Counts of a side at one moment.
@@ -72,7 +81,18 @@ pub struct SideReading {
 impl Pump {
     pub fn of(sender: Box<dyn Sender>, task: &Task) -> Result<Pump> {
         let call = mechanism::per_call(&task.point);
-        Ok(Pump { sender, call, chunk: call, messages: 0, message_bytes: message_bytes(task)? })
+        Ok(Pump {
+            call,
+            chunk: call,
+            most: u64::MAX,
+            message_bytes: message_bytes(task)?,
+            ..Pump::one_by_one(sender)
+        })
+    }
+
+    /// Of messages of a byte: the clock is looked at after each.
+    pub fn one_by_one(sender: Box<dyn Sender>) -> Pump {
+        Pump { sender, call: 1, chunk: 1, most: 1, messages: 0, message_bytes: 1, steps: 0, windows_steps: 0 }
     }
 
     pub fn message_bytes(&self) -> u64 {
@@ -91,6 +111,7 @@ impl Pump {
         self.at_least(self.call * connections(&task.point))?;
         self.sender.settle()?;
         let mut before = self.reading(carried)?;
+        let steps = self.steps;
         let mut from = meter.stamp();
         for _ in 0..windows {
             // From the window's own start: a thread that was held up must not squeeze the next window.
@@ -105,6 +126,7 @@ impl Pump {
             from = if connections(&task.point) > 1 { meter.restart(to) } else { to };
             before = after;
         }
+        self.windows_steps = self.steps - steps;
         Ok(timed)
     }
 
@@ -114,9 +136,10 @@ impl Pump {
         while now < deadline {
             self.sender.send(self.chunk).map_err(|error| anyhow!(error).context("cannot send"))?;
             self.messages += self.chunk;
+            self.steps += 1;
             let then = std::mem::replace(&mut now, clock::monotonic_ns());
             if now - then < CHUNK_NS / 2 {
-                self.chunk *= 2;
+                self.chunk = self.most.min(self.chunk * 2);
             } else if now - then > CHUNK_NS * 2 && self.chunk > self.call {
                 self.chunk /= 2;
             }
@@ -129,6 +152,7 @@ impl Pump {
         while self.messages < messages {
             self.sender.send(self.call).map_err(|error| anyhow!(error).context("cannot send"))?;
             self.messages += self.call;
+            self.steps += 1;
         }
         Ok(())
     }

@@ -8,12 +8,14 @@
 //! trials); Bulej et al., ICPE 2020 (duet benchmarking).
 
 mod leader;
+mod null;
 mod receiving;
 mod sending;
 
 pub use receiving::play as play_receiver;
 pub use sending::play as play_sender;
 
+use super::super::streaming::null::{NULL_TURNS, STEPPING_NS};
 use super::super::{BlockTask, Task, Timing};
 use syscost_core::stats::random::Random;
 
@@ -53,6 +55,7 @@ impl Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turn {
     phase: Phase,
+    /// The one after the last is the null rival.
     rival: usize,
     /// Timed passes, from 0.
     pass: u32,
@@ -60,7 +63,7 @@ struct Turn {
     slice_ns: u64,
 }
 
-/// Every turn of a round; every thread draws the same.
+/// Every turn of a round; every thread draws the same. Some passes end with a turn of the null rival.
 fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
     let mut random = Random::new(block.seed);
     let mut passes = vec![(Phase::WarmUp, 0, block.warmup_ns)];
@@ -70,12 +73,18 @@ fn turns(block: &BlockTask, timing: Timing) -> Vec<Turn> {
     let window_ns = timing.warmup_ns.saturating_add(timing.window_ns);
     passes.extend((timing.windows > 0).then_some((Phase::Windows, 0, window_ns)));
     passes.push((Phase::WindDown, 0, 0));
+    let nulls = (block.passes as usize / (2 * NULL_TURNS)).max(1);
     let mut turns = Vec::new();
     for (phase, pass, slice_ns) in passes {
         let mut order: Vec<usize> = (0..block.rivals.len()).collect();
         random.shuffle(&mut order);
         let turn = |(position, rival)| Turn { phase, rival, pass, position: position as u32, slice_ns };
         turns.extend(order.into_iter().enumerate().map(turn));
+        let number = pass as usize / nulls;
+        if phase == Phase::Slices && (pass as usize).is_multiple_of(nulls) && number < 2 * NULL_TURNS {
+            let (rival, slice_ns) = (block.rivals.len(), [STEPPING_NS, 0][number % 2]);
+            turns.push(Turn { phase, rival, pass, position: rival as u32, slice_ns });
+        }
     }
     turns
 }
@@ -115,8 +124,12 @@ mod tests {
         let all = turns(&block, timing(1));
         assert_eq!(all, turns(&block, timing(1)), "every thread draws the same");
         assert_ne!(all, turns(&BlockTask { seed: 4, ..block.clone() }, timing(1)));
-        assert_eq!(all.len(), 5 * (1 + 40 + 1 + 1));
-        let slices: Vec<_> = all.iter().filter(|turn| turn.phase == Phase::Slices).collect();
+        let (nulls, rivals): (Vec<Turn>, Vec<Turn>) = all.iter().partition(|turn| turn.rival == 5);
+        assert_eq!(rivals.len(), 5 * (1 + 40 + 1 + 1));
+        let lengths: Vec<(u32, u64)> = nulls.iter().map(|turn| (turn.pass, turn.slice_ns)).collect();
+        let alternating = |n: usize| (5 * n as u32, [STEPPING_NS, 0][n % 2]);
+        assert_eq!(lengths, (0..8).map(alternating).collect::<Vec<_>>(), "over the whole round");
+        let slices: Vec<_> = rivals.iter().filter(|turn| turn.phase == Phase::Slices).collect();
         for pass in slices.chunks(5) {
             let mut rivals: Vec<_> = pass.iter().map(|turn| turn.rival).collect();
             rivals.sort_unstable();
@@ -127,8 +140,8 @@ mod tests {
         let first_of = |rival| slices.iter().filter(|t| t.rival == rival && t.position == 0).count();
         assert!((0..5).all(|rival| (2..=16).contains(&first_of(rival))), "nobody is always first");
         let ends: Vec<usize> = (0..all.len()).filter(|at| ends_a_pass(&all, *at)).collect();
-        assert_eq!((ends.len(), ends[0], ends[39]), (40, 9, 204), "the warm-up is none");
-        assert_eq!([next(&all, 9, false), next(&all, 9, true)], [Phase::Slices, Phase::Windows]);
+        assert_eq!((ends.len(), ends[0], ends[39]), (40, 10, 212), "the warm-up is none");
+        assert_eq!([next(&all, 10, false), next(&all, 10, true)], [Phase::Slices, Phase::Windows]);
         assert_eq!(next(&all, all.len() - 1, true), Phase::WindDown);
         assert!(!turns(&block, timing(0)).iter().any(|turn| turn.phase == Phase::Windows));
     }

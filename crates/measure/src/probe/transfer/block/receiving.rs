@@ -7,6 +7,7 @@ use super::super::super::{BlockTask, Channel, Missing, RoleReport, Task, Window}
 use super::super::{connection, receiver};
 use super::Phase;
 use super::leader::{self, LeaderQuestion};
+use super::null::{self, LoopCounts, NullTaken};
 use crate::mechanism::all_connections;
 use crate::receiver::options;
 use anyhow::{Context, Result, ensure};
@@ -21,7 +22,7 @@ use syscost_host::clock;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// One receiving thread, as the answering one sees it.
-struct RivalArrivals {
+pub struct RivalArrivals {
     bytes: AtomicU64,
     /// The answering thread waits for so many; nobody is woken by a piece of a slice that goes on.
     wanted: AtomicU64,
@@ -36,7 +37,7 @@ struct RivalArrivals {
 const NOT_ASKED: u64 = u64::MAX;
 
 impl RivalArrivals {
-    fn new() -> RivalArrivals {
+    pub fn new() -> RivalArrivals {
         RivalArrivals {
             bytes: AtomicU64::new(0),
             wanted: AtomicU64::new(NOT_ASKED),
@@ -65,6 +66,8 @@ struct RivalTaken {
     window: Option<Arrived>,
     bytes: u64,
     missing: Vec<Missing>,
+    counts: LoopCounts,
+    null: NullTaken,
 }
 
 /// What one thread received of a window, and when its first and its last piece came.
@@ -178,6 +181,7 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         Ok(ready)
     })?;
     let of_process = threads::facts(&own);
+    let null = NullTaken::join(done.iter_mut().map(|taken| std::mem::take(&mut taken.null)));
     let mut report = RoleReport { missing: std::mem::take(&mut done[0].missing), ..RoleReport::default() };
     for (rival, taken) in done.chunks_mut(count).take(rivals.len()).enumerate() {
         let windows = together(taken);
@@ -187,9 +191,60 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
         facts.extend(of_process.clone());
         let mut own = RoleReport { windows, facts, ..RoleReport::default() };
         own.totals.insert("bytes".into(), taken.iter().map(|taken| taken.bytes as f64).sum());
+        null.add_own(taken.iter().map(|taken| taken.counts), &mut own.totals);
         report.rivals.push(own);
     }
     Ok(report)
+}
+
+/// A thread that receives the turns of a rival.
+pub struct Taking {
+    meter: Meter,
+    taken: RivalTaken,
+    arriving: Option<Arriving>,
+    seen: Phase,
+}
+
+impl Taking {
+    pub fn begin(task: &Task, seen: Phase) -> Taking {
+        Taking { meter: Meter::of(task), taken: RivalTaken::default(), arriving: None, seen }
+    }
+
+    /// Takes the next piece; false when the stream has ended.
+    pub fn piece(&mut self, source: &mut dyn Source, phase: &AtomicU32, own: &RivalArrivals) -> Result<bool> {
+        let before = SourceCounts::of(source);
+        let open = source.take_next()?;
+        let phase = Phase::of(phase.load(Ordering::Relaxed));
+        if phase != self.seen {
+            self.seen = phase;
+            let closed = own.closed_cpu_ns.load(Ordering::SeqCst);
+            if let Some(window) = self.arriving.take() {
+                self.taken.window = Some(window.end(&mut self.meter, source.message_bytes(), closed));
+            }
+            match phase {
+                Phase::WarmUp => {}
+                Phase::Slices => source.warmed_up(),
+                Phase::Windows => {
+                    self.taken.counts.windows = 1;
+                    self.arriving = Some(Arriving::begin(source, before, closed, &mut self.meter));
+                }
+                Phase::WindDown => source.wound_up(),
+            }
+        } else if let Some(window) = &mut self.arriving {
+            self.taken.counts.window_steps += 1;
+            window.piece(source);
+        } else if phase == Phase::Slices {
+            self.taken.counts.slice_steps += 1;
+        }
+        // Last: what waits for these bytes may change the phase.
+        own.bytes.store(source.bytes(), Ordering::SeqCst);
+        Ok(open)
+    }
+
+    fn over(mut self) -> RivalTaken {
+        self.taken.missing = self.meter.missing();
+        self.taken
+    }
 }
 
 impl ReceivingSide<'_> {
@@ -203,39 +258,29 @@ impl ReceivingSide<'_> {
     }
 
     fn take_all(&self, task: &Task, source: &mut dyn Source, own: &RivalArrivals) -> Result<RivalTaken> {
-        let mut meter = Meter::of(task);
-        let mut taken = RivalTaken::default();
-        let mut arriving: Option<Arriving> = None;
-        let mut seen = Phase::WarmUp;
-        let mut open = true;
-        while open {
-            let before = SourceCounts::of(source);
-            open = source.take_next()?;
-            let phase = Phase::of(self.phase.load(Ordering::Relaxed));
-            if phase != seen {
-                seen = phase;
-                let closed = own.closed_cpu_ns.load(Ordering::SeqCst);
-                if let Some(window) = arriving.take() {
-                    taken.window = Some(window.end(&mut meter, source.message_bytes(), closed));
-                }
-                match phase {
-                    Phase::WarmUp => {}
-                    Phase::Slices => source.warmed_up(),
-                    Phase::Windows => arriving = Some(Arriving::begin(source, before, closed, &mut meter)),
-                    Phase::WindDown => source.wound_up(),
-                }
-            } else if let Some(window) = &mut arriving {
-                window.piece(source);
-            }
-            // Last: what waits for these bytes may change the phase.
-            own.bytes.store(source.bytes(), Ordering::SeqCst);
+        let mut taking = Taking::begin(task, Phase::WarmUp);
+        while taking.piece(source, &self.phase, own)? {
             if own.all_there() {
-                self.wake();
+                self.wake_for(&mut taking);
             }
         }
         source.whole()?;
-        (taken.bytes, taken.missing) = (source.bytes(), meter.missing());
-        Ok(taken)
+        taking.taken.bytes = source.bytes();
+        Ok(taking.over())
+    }
+
+    /// All of a turn is there. What waking costs is looked at where nothing is timed.
+    fn wake_for(&self, taking: &mut Taking) {
+        match taking.seen {
+            Phase::Slices => taking.taken.counts.wakes += 1,
+            Phase::Windows => {}
+            Phase::WarmUp | Phase::WindDown => {
+                let from = clock::thread_cpu_ns();
+                self.wake();
+                return taking.taken.null.wakes_ns.push((clock::thread_cpu_ns() - from) as f64);
+            }
+        }
+        self.wake();
     }
 
     fn wake(&self) {
@@ -249,7 +294,14 @@ impl ReceivingSide<'_> {
         *self.answering.lock().expect("no thread panics while it wakes another") =
             Some(std::thread::current());
         let mut spent = vec![0u64; self.arrivals.len()];
+        let mut taken = RivalTaken::default();
         while let Some(LeaderQuestion { rival, next, bytes }) = LeaderQuestion::hear(line, count)? {
+            if rival == self.rivals.len() {
+                let spent = null::receive(&self.rivals[0], &mut taken.null)?;
+                self.phase.store(next as u32, Ordering::Relaxed);
+                leader::answer(line, spent)?;
+                continue;
+            }
             let own =
                 self.arrivals.get(rival).context("the leader speaks of a rival that is not in the block")?;
             own.iter()
@@ -268,7 +320,7 @@ impl ReceivingSide<'_> {
             self.phase.store(next as u32, Ordering::Relaxed);
             leader::answer(line, since)?;
         }
-        Ok(RivalTaken::default())
+        Ok(taken)
     }
 }
 

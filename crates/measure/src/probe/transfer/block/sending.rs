@@ -2,11 +2,13 @@
 
 use super::super::super::meter::{self, Meter};
 use super::super::super::streaming::many;
+use super::super::super::streaming::null::{self, NullTurn};
 use super::super::super::streaming::sending::{Pump, add_sending, window};
 use super::super::super::streaming::threads::{self, Ready};
 use super::super::super::{BlockTask, Channel, Missing, RoleReport, Slice, Task, Window};
 use super::super::{connection, sender};
 use super::leader::{self, LeaderQuestion};
+use super::null::{LoopCounts, NullTaken};
 use super::{CONTROL, Phase, Turn};
 use crate::mechanism::{self, all_connections};
 use anyhow::{Context, Result, ensure};
@@ -60,6 +62,9 @@ struct Played {
     windows: Vec<Vec<Window>>,
     bytes: Vec<u64>,
     missing: Vec<Missing>,
+    /// By rival.
+    counts: Vec<LoopCounts>,
+    null: NullTaken,
 }
 
 pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result<RoleReport> {
@@ -113,11 +118,13 @@ pub fn play(task: &Task, block: &BlockTask, channel: &mut dyn Channel) -> Result
 fn joined(mut done: Vec<Played>) -> RoleReport {
     let rivals = done.first().map_or(0, |played| played.bytes.len());
     let mut report = RoleReport::default();
+    let null = NullTaken::join(done.iter_mut().map(|played| std::mem::take(&mut played.null)));
     for rival in 0..rivals {
         let windows = done.iter_mut().map(|played| std::mem::take(&mut played.windows[rival])).collect();
         let bytes = done.iter().map(|played| played.bytes[rival] as f64).sum();
         let mut own = RoleReport { windows: meter::join(windows), ..RoleReport::default() };
         own.totals.insert("bytes".into(), bytes);
+        null.add_own(done.iter().map(|played| played.counts[rival]), &mut own.totals);
         report.rivals.push(own);
     }
     if let Some(leader) = done.first_mut() {
@@ -130,6 +137,7 @@ fn joined(mut done: Vec<Played>) -> RoleReport {
 struct Thread<'a> {
     step: &'a Step<'a>,
     number: usize,
+    /// By rival, and the null rival's.
     pumps: Vec<Pump>,
     /// The connections of each rival.
     streams: Vec<&'a [TcpStream]>,
@@ -138,9 +146,17 @@ struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    fn new(step: &'a Step<'a>, number: usize, pumps: Vec<Pump>, streams: Vec<&'a [TcpStream]>) -> Thread<'a> {
+    fn new(
+        step: &'a Step<'a>,
+        number: usize,
+        mut pumps: Vec<Pump>,
+        streams: Vec<&'a [TcpStream]>,
+    ) -> Thread<'a> {
         let windows = pumps.iter().map(|_| Vec::new()).collect();
-        let played = Played { slices: Vec::new(), windows, bytes: Vec::new(), missing: Vec::new() };
+        let counts = vec![LoopCounts::default(); pumps.len()];
+        let (slices, bytes, missing, null) = (Vec::new(), Vec::new(), Vec::new(), NullTaken::default());
+        let played = Played { slices, windows, bytes, missing, counts, null };
+        pumps.push(null::pump());
         Thread { step, number, pumps, streams, meter: Meter::of(&step.rivals[0]), played }
     }
 
@@ -180,15 +196,20 @@ impl<'a> Thread<'a> {
         if let Some(error) = trouble {
             return Err(error);
         }
-        self.played.bytes = self.pumps.iter().map(Pump::bytes).collect();
+        self.played.bytes = self.pumps[..step.rivals.len()].iter().map(Pump::bytes).collect();
         self.played.missing = self.meter.missing();
         Ok(self.played)
     }
 
     /// This thread's part of a turn.
     fn take(&mut self, turn: &Turn) -> Result<()> {
-        let deadline_ns = self.step.deadline_ns.load(Ordering::SeqCst);
+        let mut deadline_ns = self.step.deadline_ns.load(Ordering::SeqCst);
+        if self.is_null(turn) {
+            // Its own: that of all is over before a thread that slept at the gate has begun.
+            deadline_ns = clock::monotonic_ns() + turn.slice_ns;
+        }
         let pump = &mut self.pumps[turn.rival];
+        let steps = pump.steps;
         let (before, cpu, start_ns) = (pump.messages, clock::thread_cpu_ns(), clock::monotonic_ns());
         match turn.phase {
             Phase::WarmUp | Phase::Slices => {
@@ -204,7 +225,41 @@ impl<'a> Thread<'a> {
         let end_ns = clock::monotonic_ns();
         let share = Share { start_ns, end_ns, cpu_ns, messages: pump.messages - before, bytes: pump.bytes() };
         *self.step.shares[self.number].lock().expect(WHOLE) = share;
+        let steps = pump.steps - steps;
+        self.count(turn, steps, cpu_ns);
         Ok(())
+    }
+
+    fn is_null(&self, turn: &Turn) -> bool {
+        turn.rival == self.step.rivals.len()
+    }
+
+    /// Takes down how often the loop went round, and what it took where that is all that was done.
+    fn count(&mut self, turn: &Turn, steps: u64, cpu_ns: u64) {
+        if self.is_null(turn) {
+            let (from, to) = (self.meter.stamp(), self.meter.stamp());
+            let stepping = turn.slice_ns > 0;
+            let null = &mut self.played.null;
+            null.slices.push(NullTurn { stepping, steps, cpu_ns });
+            // The step of a window is that of a slice; only its clocks differ.
+            let clocks = self.meter.window(&from, &to, 0.0, 0.0);
+            let clocks_ns = clocks.quantities.get("cpu_ns").copied().flatten().unwrap_or(0.0) as u64;
+            null.windows.push(NullTurn {
+                stepping,
+                steps,
+                cpu_ns: if stepping { cpu_ns } else { clocks_ns },
+            });
+            return;
+        }
+        let counts = &mut self.played.counts[turn.rival];
+        match turn.phase {
+            Phase::Slices => {
+                (counts.slices, counts.slice_steps) = (counts.slices + 1, counts.slice_steps + steps)
+            }
+            // With those of its lead, which are few.
+            Phase::Windows => (counts.windows, counts.window_steps) = (1, steps),
+            Phase::WarmUp | Phase::WindDown => {}
+        }
     }
 
     /// The window of a rival: a slice that is long enough for queues to fill, which a lead has done.
@@ -233,7 +288,7 @@ impl<'a> Thread<'a> {
         let bytes = shares.iter().map(|share| share.bytes).collect();
         LeaderQuestion { rival: turn.rival, next, bytes }.ask(&self.step.line)?;
         let receiver_cpu_ns = leader::wait_for_answer(&self.step.line)?;
-        if turn.phase != Phase::Slices {
+        if turn.phase != Phase::Slices || self.is_null(turn) {
             return Ok(());
         }
         let start_ns = shares.iter().map(|share| share.start_ns).min().unwrap_or(0);
