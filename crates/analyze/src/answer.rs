@@ -1,7 +1,7 @@
 //! What a run says, as data, with the figures, cases and comparisons that they stand on. No English: the words are
 //! made in the report crate, in `text/`.
 
-use crate::finding::{scatter_gather, zero_copy};
+use crate::finding::{regimes, scatter_gather, zero_copy};
 use serde::Serialize;
 
 /// A figure of a case that something shown stands on.
@@ -61,6 +61,7 @@ impl Shown {
 pub enum Says {
     ScatterGather(scatter_gather::Gathering),
     ZeroCopy(zero_copy::ZeroCopyChange),
+    Regimes(regimes::RegimesDiffer),
     /// Not yet data.
     Sentence(String),
 }

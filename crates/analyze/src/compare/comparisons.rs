@@ -90,9 +90,33 @@ pub struct Comparisons {
 impl Comparisons {
     /// Compares along the groups' axis; `None` where the run has no such metric.
     pub fn of(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
+        Comparisons::by(|ratios, metric, pair| ratios.of(metric, pair), run, cells, groups, metric_id)
+    }
+
+    /// Of rivals that took turns, the ratio by windows over that by slices.
+    pub fn of_regimes(run: &Run, cells: &Cells, groups: &Groups, metric_id: &str) -> Option<Comparisons> {
+        Comparisons::by(
+            |ratios, metric, pair| ratios.windows_over_slices(metric, pair),
+            run,
+            cells,
+            groups,
+            metric_id,
+        )
+    }
+
+    fn by(
+        rounds: RoundsOf,
+        run: &Run,
+        cells: &Cells,
+        groups: &Groups,
+        metric_id: &str,
+    ) -> Option<Comparisons> {
         let metric = metric(run, metric_id)?;
         let ratios = LogRatios::new(run, cells);
-        let of_groups = in_parallel(&groups.groups, |g| questions(run, &ratios, (groups, g), metric.id));
+        let of_groups = in_parallel(&groups.groups, |g| {
+            let ask = |pair| ask(rounds(&ratios, metric.id, pair), metric.id, pair, 0);
+            questions(run, (groups, g), ask)
+        });
         let mut asked: Vec<Unanswered> = of_groups.into_iter().flatten().collect();
         number(run, groups, &mut asked);
         let (mut pairs, over) = answered(run, asked);
@@ -153,24 +177,30 @@ struct Unanswered {
     contrast: Contrast,
 }
 
-fn ask(ratios: &LogRatios, metric: &'static str, (a, b): (usize, usize), pool: usize) -> Option<Unanswered> {
-    let rounds = ratios.of(metric, a, b);
+/// The rounds of a metric and two cases.
+type RoundsOf = fn(&LogRatios, &str, (usize, usize)) -> Vec<RoundRatio>;
+
+fn ask(
+    rounds: Vec<RoundRatio>,
+    metric: &'static str,
+    (a, b): (usize, usize),
+    pool: usize,
+) -> Option<Unanswered> {
     (!rounds.is_empty()).then(|| Unanswered { a, b, metric, contrast: RoundRatio::contrast(&rounds, pool) })
 }
 
 /// The pairs of a group that have a ratio.
 fn questions(
     run: &Run,
-    ratios: &LogRatios,
     (groups, group): (&Groups, &Group),
-    metric: &'static str,
+    ask: impl Fn((usize, usize)) -> Option<Unanswered>,
 ) -> Vec<Unanswered> {
     let mut asked = Vec::new();
     for (i, a) in group.members.iter().enumerate() {
         for b in &group.members[i + 1..] {
             let points = run.case(*a).zip(run.case(*b)).map(|(a, b)| (&a.point, &b.point));
             if points.is_some_and(|(a, b)| groups.rivals(a, b)) {
-                asked.extend(ask(ratios, metric, (*a, *b), 0));
+                asked.extend(ask((*a, *b)));
             }
         }
     }
@@ -259,7 +289,9 @@ pub fn claims(run: &Run, cells: &Cells, asked: &[(&'static str, usize, usize)]) 
     let pools: Vec<usize> = asked.iter().map(|(metric, _, _)| metrics.of(*metric)).collect();
     let asked: Vec<_> = asked.iter().copied().zip(pools).collect();
     let ratios = LogRatios::new(run, cells);
-    let asked = in_parallel(&asked, |((metric, a, b), pool)| ask(&ratios, metric, (*a, *b), *pool));
+    let asked = in_parallel(&asked, |((metric, a, b), pool)| {
+        ask(ratios.of(metric, (*a, *b)), metric, (*a, *b), *pool)
+    });
     answered(run, asked.into_iter().flatten().collect()).0
 }
 

@@ -31,9 +31,25 @@ impl<'a> LogRatios<'a> {
     }
 
     /// ln(a / b) of the rounds that both have; empty where a round has no ratio.
-    pub fn of(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
+    pub fn of(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
+        self.in_turns(metric, a, b).unwrap_or_else(|| self.in_rounds(metric, a, b))
+    }
+
+    /// ln(a / b by windows over a / b by slices) of the rounds that have both; empty where the two never took turns.
+    pub fn windows_over_slices(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
+        let slices = self.in_turns(metric, a, b).unwrap_or_default();
+        let windows = if slices.is_empty() { Vec::new() } else { self.in_rounds(metric, a, b) };
+        let over = |window: RoundRatio| {
+            let slice = slices.iter().find(|slice| slice.round == window.round)?;
+            Some(RoundRatio { log: window.log - slice.log, ..window })
+        };
+        windows.into_iter().filter_map(over).collect()
+    }
+
+    /// By slices, with both of a case that was planned twice.
+    fn in_turns(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));
-        self.in_slices(metric, &sides[0], &sides[1]).unwrap_or_else(|| self.in_rounds(metric, a, b))
+        self.in_slices(metric, &sides[0], &sides[1])
     }
 
     /// The same of a twin and its original.
@@ -91,16 +107,20 @@ mod tests {
         let mut run = Synthetic { sizes, threads, rounds: 3, twin_every: 3, ..Default::default() }.run();
         let cells = Cells::of(&run);
         let cpu = "total_cpu_ns_per_byte";
-        let without = LogRatios::new(&run, &cells).of(cpu, 0, 1);
+        let without = LogRatios::new(&run, &cells).of(cpu, (0, 1));
         assert!(without.len() == 3 && without.iter().all(|ratio| ratio.log.abs() < 0.3));
         (0..5).for_each(|round| run.slices.saw(&slices(round)));
         let ratios = LogRatios::new(&run, &cells);
         let near = |all: &[RoundRatio], wanted: f64| all.iter().all(|r| (r.log - wanted).abs() < 1e-3);
-        let with = ratios.of(cpu, 1, 2);
+        let with = ratios.of(cpu, (1, 2));
         assert!(with.len() == 5 && near(&with, 1.1f64.ln()), "{with:?}");
-        let control = ratios.of(cpu, 0, 1);
+        let control = ratios.of(cpu, (0, 1));
         assert!(near(&control, 0.826f64.ln() / 2.0 - 1.1f64.ln()), "the mean of both: {control:?}");
         assert!(near(&ratios.of_twins(cpu, 3, 0), 0.826f64.ln()));
-        assert_eq!(ratios.of("throughput", 0, 1).len(), 3, "a slice begins with empty queues: no throughput");
+        assert_eq!(
+            ratios.of("throughput", (0, 1)).len(),
+            3,
+            "a slice begins with empty queues: no throughput"
+        );
     }
 }

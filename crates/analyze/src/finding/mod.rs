@@ -106,6 +106,7 @@ syscost_core::registry! {
         threads::Threads,
         connections::Connections,
         wakeups::WakeUps,
+        pub regimes::Regimes,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
         unexpected::Unexpected,

@@ -7,6 +7,7 @@ use syscost_analyze::words::{Words, and};
 
 mod copies;
 pub mod recommendation;
+mod regimes;
 pub mod rulers;
 mod scatter_gather;
 mod zero_copy;
@@ -31,6 +32,7 @@ static QUESTIONS: &[QuestionText] = &[
     sentences("threads", "Where does scaling with threads stop, and why?"),
     sentences("connections", "What does it cost when a thread serves more connections?"),
     sentences("wake_ups", "Do wake-ups decide?"),
+    regimes::TEXT,
     sentences("one_copy", "From which size does one-copy beat two-copy?"),
     sentences("zero_copy_from", "From which size does zero-copy beat two-copy?"),
     sentences("unexpected", "What is unexpected?"),
