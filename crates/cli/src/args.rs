@@ -28,7 +28,7 @@ Examples:
   syscost run --mechanism send,zero-copy --size 4K,64K --threads 1
                               only what you name; the rest keeps its defaults
   syscost plan --quick        what would run, and how long it would take
-  syscost doctor              will this machine give clean numbers?
+  syscost doctor              does this machine give clean numbers?
   syscost report syscost-runs/DIR
                               the report again, from the recorded samples
 
@@ -48,7 +48,7 @@ pub struct Global {
     /// JSON on stdout: one document, or one event a line while something runs
     #[arg(long, global = true)]
     pub json: bool,
-    /// No progress, only results and errors
+    /// Show results and errors only, no progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// When to use colour
@@ -58,11 +58,11 @@ pub struct Global {
 
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
-    /// What can be measured: probes, mechanisms, receivers; available here, or why not
+    /// List experiments, probes, mechanisms and receivers, and what works here
     List(ListArgs),
-    /// Will this machine give clean numbers? Each point with its remedy
+    /// Check whether this machine gives clean numbers, with remedies
     Doctor(DoctorArgs),
-    /// What a run would do and how long it would take, without measuring
+    /// Show what a run would do and how long it takes, without measuring
     Plan(PlanArgs),
     /// Run each case once and verify its work, without timing it
     Check(CheckArgs),
@@ -72,23 +72,23 @@ pub enum CliCommand {
     /// Measure an experiment into a new directory and report on it
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_DETAILS)]
     Run(RunArgs),
-    /// Run an experiment in an emulated machine with two network devices, where
-    /// zero-copy is really not copied; counts only
+    /// Count copies in an emulated machine with two network devices, where
+    /// zero-copy is really not copied
     #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArgs),
     /// Rebuild the report of a run from its recorded samples
     Report(ReportArgs),
-    /// Where the time of one case goes: its account, term by term
+    /// Explain where the time of one case goes, term by term
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
-    /// What somebody's table of results says, contradicts and cannot support
+    /// Check a table of results: what it says, contradicts and cannot support
     #[command(visible_alias = "analyze", after_help = ANALYSE_EXAMPLES)]
     Analyse(AnalyseArgs),
-    /// The files that a course asks for, from a recorded run: table, plots, a
-    /// report to write
+    /// Write the files that a course asks for, from a recorded run: table,
+    /// plots, a report to complete
     #[command(after_help = COURSE_EXAMPLES)]
     Course(CourseArgs),
-    /// Every axis that an experiment can vary: its option, values and default
+    /// List every axis that an experiment can vary: option, values, default
     Axes,
     /// Print a completion script for a shell
     Completions {
@@ -108,9 +108,9 @@ Examples:
   syscost audit                                  64 KiB on loopback and veth
   syscost audit --mechanism zero-copy --size 4K,1M --path veth
 
-Copies are bytes per byte of payload, counted in the kernel: needs root, or a
-binary with CAP_BPF and CAP_PERFMON. Without, what completions say is shown and
-the rest is \"not verified\".";
+Copies are bytes per byte of payload, counted in the kernel. That needs root, or
+a binary with CAP_BPF and CAP_PERFMON. Without them only completions are known,
+and the rest is \"not verified\".";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -141,9 +141,9 @@ Examples:
   syscost lab --path veth,loopback --mechanism send,zero-copy
                                     other paths, inside the guest
 
-It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz, and once
-a network: a kernel of 34 MB is fetched into the cache, checked, unpacked, and
-not installed. Times measured inside mean nothing and are not reported.";
+It needs qemu (Debian: qemu-system-x86, no KVM, no root), tar and xz. The first
+lab fetches a kernel of 34 MB into the cache, checks it and unpacks it. Nothing
+is installed. Times measured inside mean nothing and are not reported.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -153,9 +153,8 @@ Examples:
   syscost explain sendmsg --size 96K --threads 3
                                           a case that was not run: a prediction
 
-Terms are counts times unit costs; the costs are those of other probes of the
-run, never of the case itself. The run has to have measured the steps of the
-path, as `syscost run` does.";
+Each term is a count times a unit cost. Unit costs come from other probes of the
+run, never from the case itself. The run needs the steps of the path, as `syscost run` does.";
 
 const ANALYSE_EXAMPLES: &str = "\
 Examples:
@@ -166,12 +165,12 @@ Examples:
 
 Reads separated tables, long or wide (sizes, threads or mechanisms as columns),
 results.csv of syscost, the JSON of iperf3 -J, and what netperf's omni test
-writes with -k. What could mean two things is refused.
+writes with -k. An ambiguous heading is refused.
 
 Exit status: 0 no contradictions; 1 a table contradicts itself; 2 a file could
 not be read (the others were analysed), or wrong usage.
 
-A mapping file names what is not understood:
+A mapping file explains what syscost does not know:
   [columns]
   \"Speed\" = { is = \"throughput\", unit = \"Gbit/s\" }
   [mechanisms]
@@ -186,8 +185,8 @@ Examples:
   syscost run cse221 --out suite
   syscost course cse221 suite
 
-Figures and evidence are filled in; what you have to explain is left as headings.
-A report or README that exists is never replaced.";
+Figures and evidence are filled in; you explain them under the headings.
+An existing report or README is never replaced.";
 
 /// What to measure.
 #[derive(Args, Debug, Clone, Default)]
@@ -266,7 +265,7 @@ pub struct RunArgs {
     /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
-    /// Go on with a run that was stopped: same cases, same seed
+    /// Continue a stopped run: same cases, same seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
     pub resume: Option<PathBuf>,
     /// Exit 1 where a case was skipped
@@ -296,7 +295,7 @@ pub struct LabArgs {
     /// Fetch nothing: use the cache, or a package placed in it
     #[arg(long)]
     pub offline: bool,
-    /// The guest is ended after this, booting included
+    /// End the guest after this time, booting included
     #[arg(long, value_name = "TIME", default_value = "120s")]
     pub limit: String,
 }
@@ -361,7 +360,7 @@ pub struct AnalyseArgs {
     /// Unit of figures that have none: Gbit/s, MB/s, us ...
     #[arg(long, value_name = "UNIT", value_delimiter = ',')]
     pub unit: Vec<String>,
-    /// What headings and names mean that are not understood (TOML)
+    /// What headings and names mean that syscost does not know (TOML)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
 }

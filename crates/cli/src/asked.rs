@@ -54,7 +54,7 @@ fn experiment(name: &str) -> Result<Spec> {
     if path.is_dir() {
         bail!("{name} is a directory, not an experiment: for a recorded run, `syscost report {name}`");
     }
-    let text = text_file::read(path, MOST_BYTES, "experiment", "syscost list shows those there are");
+    let text = text_file::read(path, MOST_BYTES, "experiment", "`syscost list` shows them");
     let text = text.with_context(|| {
         let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         format!("cannot read the experiment {name} (built-in ones are {})", names.join(", "))

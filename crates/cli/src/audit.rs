@@ -206,20 +206,20 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
         // Said once: both tiers count the same.
         let meant = match tier {
             Tier::Traced if tiers.contains(&Tier::Agreed) => {
-                "likewise, by tracepoints alone: the functions' count is missing or differs".to_string()
+                "counted by tracepoints alone: the count at the functions is missing or differs".to_string()
             }
             tier => meaning(*tier),
         };
         text += &entry(&format!("tier {}", tier.letter()), INDENT, &meant);
     }
     if found.audits.iter().any(|audit| audit.cpu.is_some()) {
-        let what = "nanoseconds of one short round of its own: a share, not a benchmark; \"softirq\" is the receive \
+        let what = "nanoseconds of one short extra round: a share, not a benchmark; \"softirq\" is the receive \
                     path (NET_RX), which runs on top of either side's thread; \"all\" holds other softirqs too";
         text += &entry("CPU", INDENT, what);
     }
     if found.audits.iter().any(|audit| audit.framing_bytes > 0) {
-        let what = "\"copied in\" is what the kernel encrypted, the framing of records included; every byte is also \
-                    decrypted once, inside the kernel before it is copied out or on the way out";
+        let what = "\"copied in\" is what the kernel encrypted, with the framing of records. Every byte is also \
+                    decrypted once: inside the kernel before it is copied out, or while it is copied out";
         text += &entry("encrypted", INDENT, what);
     }
     if let Some(why) = found.audits.iter().find_map(|audit| audit.uncounted.as_ref()) {
@@ -252,11 +252,11 @@ fn meaning(tier: Tier) -> String {
              that the kernel calls copied";
     match tier {
         Tier::Agreed => {
-            format!("{counted}; counted twice, by tracepoints and at the functions that copy, and both agree")
+            format!("{counted}; counted by tracepoints and at the functions that copy: both agree")
         }
         Tier::Traced => counted.into(),
         Tier::Told => {
-            "the kernel's copies were not counted (?): only what the mechanism itself copies, and the share of \
+            "copies in the kernel were not counted (?). Shown are the mechanism's own copies and the share of \
              completions that the kernel flags as copied"
                 .into()
         }

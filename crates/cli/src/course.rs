@@ -34,7 +34,7 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
         return output::print_json(&json!({ "dir": out, "files": written, "kept": kept }));
     }
     let written = written.iter().map(|path| format!("{}\n", path.display()));
-    let kept = kept.iter().map(|path| format!("{} (kept: it is yours to write in)\n", path.display()));
+    let kept = kept.iter().map(|path| format!("{} (kept: it may have your edits)\n", path.display()));
     output::print(&written.chain(kept).collect::<String>())
 }
 
@@ -44,6 +44,6 @@ fn write(out: &Path, file: &Artefact) -> Result<bool> {
         return Ok(false);
     }
     replace(out, &file.name, &file.content)
-        .context("the files could not be kept (--out DIR puts them elsewhere)")?;
+        .context("the files could not be written (--out DIR writes them elsewhere)")?;
     Ok(true)
 }

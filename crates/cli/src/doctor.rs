@@ -51,7 +51,7 @@ fn summary(checks: &[HostCheck], paint: Paint) -> String {
     let (bad, caution) = (count(Status::Bad), count(Status::Caution));
     let verdict = match (bad, caution) {
         (0, 0) => "This machine gives clean numbers.".to_string(),
-        (0, n) => format!("Numbers from this machine are right, with {}.", units::count(n, "caveat")),
+        (0, n) => format!("Numbers from this machine are usable, with {}.", units::count(n, "caveat")),
         (n, _) => format!("Numbers from this machine are wrong or missing in {}.", units::count(n, "point")),
     };
     format!("\n{}\n", paint.bold(&verdict))

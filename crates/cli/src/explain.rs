@@ -35,11 +35,11 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
 
 /// The newest run: directories begin with their time.
 fn newest() -> Result<PathBuf> {
-    let listed =
-        std::fs::read_dir(RUNS).with_context(|| format!("no run is named, and there is no {RUNS} here"))?;
+    let listed = std::fs::read_dir(RUNS)
+        .with_context(|| format!("no run was named, and this directory has no {RUNS}"))?;
     let runs =
         listed.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.join("run.json").exists());
-    runs.max().with_context(|| format!("{RUNS} holds no run: name one, or make one with syscost run"))
+    runs.max().with_context(|| format!("{RUNS} has no run: name one, or make one with syscost run"))
 }
 
 fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
@@ -58,8 +58,8 @@ fn account(run: &Run, cells: &Cells, args: &ExplainArgs) -> Result<Account> {
     account.ok_or_else(|| {
         let why = model::lacking();
         anyhow!(
-            "no account can be made of {point}: its mechanism or receiver has none, it has no usable sample, or {} \
-             (the default study measures them: syscost run default)",
+            "no account of {point}: no model for its mechanism or receiver, no usable sample, or {} \
+             (`syscost run default` measures what is needed)",
             why.reason
         )
     })

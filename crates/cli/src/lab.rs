@@ -30,7 +30,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let limit = parse_duration(&args.limit).map_err(|e| anyhow!("--limit: {e}"))?;
     refuse_short(&spec, limit)?;
     let here =
-        || Arch::here().context("this machine is of no kind that the lab emulates: name one with --arch");
+        || Arch::here().context("the lab cannot emulate this machine's architecture: name one with --arch");
     let arch = args.arch.map_or_else(here, Ok)?;
     signals::catch().context("cannot catch Ctrl-C")?;
     let request = LabRequest {
@@ -65,7 +65,7 @@ fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "the measuring may take {} (--time-limit), the whole guest only {}: give it --limit with some time to boot",
+        "measuring may take {} (--time-limit), but the guest ends after {}: raise --limit",
         format_duration(spec.time_limit()),
         format_duration(limit)
     )
@@ -73,7 +73,7 @@ fn refuse_short(spec: &Spec, limit: Duration) -> Result<()> {
 
 /// The run as a user of the lab repeats it, and what the guest itself cannot know.
 fn told_from_outside(request: &LabRequest<'_>, brought: &LabRun, command: Vec<String>) -> Result<Run> {
-    let about = "the guest brought back a run that cannot be read";
+    let about = "the run that the guest returned cannot be read";
     let (mut dir, mut run) = RunDir::resume(request.out).context(about)?;
     run.record.command = command;
     let fact = |id: &str, title: &str, value: String, source: &str| Fact {
@@ -103,6 +103,6 @@ fn cache() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     Ok(base
-        .context("there is no home directory to keep a kernel in: name a directory with --cache")?
+        .context("no home directory to keep a kernel in: name a directory with --cache")?
         .join("syscost/lab"))
 }

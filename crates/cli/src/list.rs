@@ -198,7 +198,7 @@ fn ways(title: &str, what: &str, ways: &[WayEntry], paint: Paint) -> String {
             about += &format!(" ({name})");
         }
         if way.delivers == Some(false) {
-            about += "; does not deliver, an upper bound";
+            about += "; delivers nothing to the reader: an upper bound";
         }
         if !in_default {
             about += "; not in the default study";

@@ -15,7 +15,7 @@ use textwrap::core::display_width;
 pub const WIDTH: usize = 80;
 
 /// Why an output that somebody waits for does not come.
-pub const CANNOT_WRITE: &str = "cannot write to standard output (is what it leads to full?)";
+pub const CANNOT_WRITE: &str = "cannot write to standard output (is the disk full?)";
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

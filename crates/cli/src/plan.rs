@@ -50,7 +50,7 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
     let cases = plan.cases.len() - twins;
     let mut text = entry("Experiment", INDENT, &format!("{}: {}", spec.name, spec.title));
     let twice =
-        if twins > 0 { format!(", and {twins} of them twice as a check (A/A)") } else { String::new() };
+        if twins > 0 { format!(", {twins} of them twice to measure noise (A/A)") } else { String::new() };
     text += &entry("Cases", INDENT, &format!("{cases}{twice}"));
     for probe in &spec.probes {
         for line in grid(&probe.probe, plan) {
@@ -62,10 +62,7 @@ fn summary(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> S
         text += &entry(&paint.yellow("Replaced"), INDENT, &what);
     }
     for thinned in &plan.thinned {
-        let what = format!(
-            "{}: a quick run has no time for so many cases -> name the values to keep",
-            thinned.what()
-        );
+        let what = format!("{}: too many cases for a quick run -> name the values to keep", thinned.what());
         text += &entry(&paint.yellow("Left out"), INDENT, &what);
     }
     for what in skipped(&plan.skips) {
@@ -100,7 +97,7 @@ fn time(spec: &Spec, plan: &Plan, estimate: &TimeEstimate, paint: Paint) -> Stri
     text += &format!(" (limit {limit})");
     if estimate.rounds_in_limit < u64::from(spec.min_rounds) {
         let warning = format!(
-            "the limit allows {} of {}: intervals will be wide. Name fewer values, or raise --time-limit",
+            "the limit allows {} of {}: intervals will be wide. Name fewer values or raise --time-limit",
             estimate.rounds_in_limit,
             count(spec.min_rounds as usize, "round")
         );

@@ -46,9 +46,8 @@ fn figures(path: &Path) -> Result<Beside> {
         return Ok(Beside::run(&name, &RunDir::load(path)?));
     }
     let about = || format!("cannot show {} beside the run", path.display());
-    let text =
-        text_file::read(path, LARGEST_TABLE, "table of operations", "name the part that is to be compared")
-            .with_context(about)?;
+    let text = text_file::read(path, LARGEST_TABLE, "table of operations", "name the part to compare")
+        .with_context(about)?;
     Beside::table(name.trim_end_matches(".csv"), &text).with_context(about)
 }
 
@@ -69,7 +68,7 @@ pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Val
 /// Writes the files of a report into a directory: which.
 fn write(run: &Run, analysis: &Analysis, report: &Report, out: &Path, plots: bool) -> Result<Vec<PathBuf>> {
     run.samples.intact()?;
-    let kept = "the report could not be kept (--out DIR puts it elsewhere)";
+    let kept = "the report could not be written (--out DIR writes it elsewhere)";
     replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
     replace_with(out, COMPARISONS, |file| comparisons::write(run, analysis, file)).context(kept)?;
     replace_with(out, FINDINGS, |file| findings::write(run, analysis, file)).context(kept)?;

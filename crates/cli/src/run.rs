@@ -44,7 +44,7 @@ fn planned(args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)
 /// The recorded experiment again; only the time limit may differ.
 fn recorded(dir: &Path, args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
     if let Some(flag) = axes::any(matches) {
-        bail!("--{flag} cannot be used with --resume: a run goes on with the cases it was started with");
+        bail!("--{flag} cannot be used with --resume: a resumed run keeps its cases");
     }
     let Record { mut spec, plan, .. } = RunDir::record(dir)?;
     if let Some(text) = &args.asked.time_limit {
@@ -72,7 +72,7 @@ pub fn refuse_nothing(plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let reasons: Vec<String> = plan_command::skipped(&plan.skips).collect();
-    bail!("nothing of this experiment can run here. {}", reasons.join(". "))
+    bail!("no case of this experiment can run here. {}", reasons.join(". "))
 }
 
 /// Good: every planned case was measured or found to be impossible here, none failed, and nobody cut it short.

@@ -41,7 +41,7 @@ fn numbered(run: &Run, index: usize) -> Result<&Case> {
         .with_context(|| format!("the run has cases 0 to {}, not {index}", cases.len().saturating_sub(1)))?;
     ensure!(
         case.probe == Transfer.about().id,
-        "case {index} is one of {}, and accounts are of transfers over TCP; `syscost report` shows the \
+        "case {index} is a case of {}; only transfers over TCP have an account. `syscost report` shows the \
          predictions of other rows",
         case.probe
     );

@@ -13,7 +13,7 @@ pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<S
     match String::from_utf8(bytes(path, most_bytes, what, instead)?) {
         Ok(text) => Ok(text),
         Err(error) => bail!(
-            "{} is not UTF-8 at byte {}: save it as that (iconv -t UTF-8), or name another file",
+            "{} is not UTF-8 at byte {}: convert it (iconv -t UTF-8) or name another file",
             path.display(),
             error.utf8_error().valid_up_to()
         ),

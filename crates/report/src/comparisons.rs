@@ -21,7 +21,7 @@ const fn column(id: &'static str, help: &'static str) -> CsvColumn {
 pub const COLUMNS: &[CsvColumn] = &[
     column(
         "family",
-        "what the two sides differ in: the id of an axis, `ways` (whatever is chosen), or `steps of` an axis (neighbours on it). Rows of a family, metric and scope are corrected for one another; steps of all metrics together",
+        "what the two sides differ in: the id of an axis, `ways` (everything that is chosen), or `steps of` an axis (neighbours on it). Rows of a family, metric and scope are corrected for one another; steps of all metrics together",
     ),
     column(
         "scope",
@@ -46,7 +46,7 @@ pub const COLUMNS: &[CsvColumn] = &[
     column("rounds", "rounds that both have; over thread counts the fewest"),
     column(
         "p_adjusted",
-        "adjusted for the family and all looks, to be held against 1 - confidence: of the test for equivalence where the verdict is `same`, else of the test for a difference",
+        "adjusted for the family and all looks; compare it with 1 - confidence: of the test for equivalence where the verdict is `same`, else of the test for a difference",
     ),
     column(
         "verdict",

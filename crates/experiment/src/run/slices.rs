@@ -24,7 +24,7 @@ pub const COLUMNS: &[CsvColumn] = &[
     column("position", "the slice's place in its pass"),
     column(
         "length_ns",
-        "how long it was to be; the first rounds try several lengths (`pilot` of `run.json`), of which those that are equivalent to the longest are used",
+        "how long it was to be; the first rounds try several lengths (`pilot` of `run.json`), of which the lengths equivalent to the longest are used",
     ),
     column("start_ns", "when it began, in nanoseconds since the run's start"),
     column("wall_ns", "from its beginning until the last sender thread had ended it, completions included"),

@@ -165,7 +165,7 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
              kernel's reason): {message}"
         ),
         n => format!(
-            "the {role} was killed by signal {signal} for want of memory (the control group counts {n} such \
+            "the {role} was killed by signal {signal}: out of memory (the control group counts {n} such \
              kills in this round): give it more memory, or choose fewer threads or smaller sizes"
         ),
     })

@@ -70,7 +70,7 @@ pub fn smt(root: &Root, _: &Live) -> Judgement {
             "whatever runs on a sibling slows a measured thread; pairs are spread over cores before siblings are used",
             "echo off | sudo tee /sys/devices/system/cpu/smt/control",
         ),
-        None => check.unknown("siblings may be taken for cores"),
+        None => check.unknown("hardware threads may be counted as cores"),
     }
 }
 

@@ -48,7 +48,7 @@ pub fn hypervisor(root: &Root, _: &Live) -> Judgement {
         None => good("none seen"),
         Some(kind) => good(kind).caution(
             "neighbours share caches and memory bandwidth unseen, and exits to the hypervisor cost extra",
-            "repeat on the bare machine before figures are taken for the processor's",
+            "repeat on bare metal before you attribute figures to the processor",
         ),
     }
 }

@@ -72,7 +72,7 @@ pub fn shape(point: &Point) -> RingShape {
 pub static MSG_ZEROCOPY: Zerocopy = Zerocopy {
     about: About {
         id: "msg_zerocopy",
-        title: "zero-copy asked",
+        title: "zero-copy requested",
         aliases: &["zero-copy"],
         summary: "sendmsg(2) of eight iovecs with MSG_ZEROCOPY, completions reaped from the error queue",
         source: "Documentation/networking/msg_zerocopy.rst",

@@ -11,7 +11,7 @@ use super::{About, Handover, Packing, Reuse, Sending};
 pub static SEND_ZEROCOPY: Zerocopy = Zerocopy {
     about: About {
         id: "send_zerocopy",
-        title: "zero-copy asked, no gather",
+        title: "zero-copy requested, no gather",
         summary: "one contiguous buffer with MSG_ZEROCOPY, completions reaped from the error queue: no gather",
         source: "Documentation/networking/msg_zerocopy.rst",
         axes: REAP_AXES,

@@ -66,7 +66,7 @@ pub const OWN_MOUNTS: Right = Right {
 };
 
 pub const OTHER_USERS: Right =
-    Right { capability: CapabilitySet::SETUID, why: "a file server takes the part of the user who asks" };
+    Right { capability: CapabilitySet::SETUID, why: "a file server acts as the user who started it" };
 
 pub const OTHER_GROUPS: Right = Right { capability: CapabilitySet::SETGID, why: "and of that user's groups" };
 

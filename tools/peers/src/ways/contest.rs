@@ -81,7 +81,7 @@ const COMPLETIONS: &str = "both send one buffer a message with sendmsg(2); their
     from memory that the kernel still reads. SO_SNDBUF and SO_RCVBUF are asked to be 2 MiB, TCP_NODELAY is off. One receiver of ours for both";
 
 const OPEN_TERMS: &str = "messages one way at a fixed rate, timed from when each was due; TCP_NODELAY on; both receivers read 128 KiB a call. \
-    Theirs has due and sent times in every message, and its sender looks at the clock all the time where ours sleeps while there is time";
+    Theirs has due and sent times in every message, and its sender reads the clock in a loop where ours sleeps while there is time";
 
 /// A quantile of the open loop at a rate, beside a sender and a receiver that share no code with ours.
 const fn open(

@@ -182,7 +182,7 @@ impl OsOperation for ContextSwitch {
             "address_space_cycles",
             400.0,
             Unit::Count,
-            "mov to CR3 about 200, and 10 pages walked anew at 20 each: estimated",
+            "mov to CR3 about 200, and 10 page walks at 20 each: estimated",
         );
         let formula = "(state_cycles + address_space_cycles) / frequency + \
                        instructions / instructions_per_cycle / frequency";

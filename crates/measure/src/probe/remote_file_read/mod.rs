@@ -39,7 +39,7 @@ fn served_alone(path: &str) -> Result<(), Unavailable> {
     let reason = match path {
         axes::VETH => return Ok(()),
         network::LOOPBACK => "on the host's loopback other users of this machine could reach the server",
-        _ => "the server would be open to whoever reaches that namespace or host",
+        _ => "the server would be open to every user who reaches that namespace or host",
     };
     Err(Unavailable {
         reason: reason.into(),

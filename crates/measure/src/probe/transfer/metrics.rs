@@ -38,7 +38,7 @@ macro_rules! sides {
             "sender_completions", Count, "zero-copy completions reaped (sends; a message each, or as many as a call takes)";
             "sender_completions_copied", Count, "of those, flagged copied by the kernel";
             "sender_queue_entries", Count, "completion queue entries reaped (io_uring)";
-            "sender_enobufs", Count, "times the kernel refused for want of buffers (ENOBUFS)";
+            "sender_enobufs", Count, "times the kernel refused because it had no buffers (ENOBUFS)";
             "sender_data_segments", Count, "segments sent with payload (TCP_INFO), each of at most the maximum segment size";
             "sender_segments_received", Count, "segments that came back to the sender (TCP_INFO): acknowledgements";
             "receiver_uncopied_bytes", Bytes, "bytes taken without a copy to the receiver's memory: mapped, dropped, or moved on in the kernel";
@@ -204,7 +204,7 @@ pub const METRICS: &[Metric] = metrics! {
         "completion queue entries reaped per message (io_uring)",
         |s, _| per(s, "sender_queue_entries", "sender_messages");
     "enobufs_per_message", Count, Lower, "ENOBUFS per message",
-        "times per message that the kernel refused for want of buffers",
+        "times per message that the kernel refused because it had no buffers",
         |s, _| per(s, "sender_enobufs", "sender_messages");
 };
 
