@@ -64,7 +64,14 @@ impl RegimesDiffer {
                 let (a_point, b_point) = (a.point.clone(), b.point.clone());
                 let logs: Vec<f64> = ratios.of(CPU, (c.a, c.b)).iter().map(|ratio| ratio.log).collect();
                 let by_slices = (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp();
-                Some(RegimePair { a: c.a, b: c.b, a_point, b_point, by_slices, windows_over_slices: c.seen_from(c.a) })
+                Some(RegimePair {
+                    a: c.a,
+                    b: c.b,
+                    a_point,
+                    b_point,
+                    by_slices,
+                    windows_over_slices: c.seen_from(c.a),
+                })
             })
             .collect();
         pairs.sort_by(|one, other| other.distance().total_cmp(&one.distance()));
@@ -106,7 +113,8 @@ mod tests {
     /// Twelve rounds of windows in which sendmsg costs 30 % more; by slices it does so with more than one thread only,
     /// if regimes are to differ.
     fn run(differ: bool, seed: u64) -> Run {
-        let mut run = Synthetic { cost_ns: costs, rounds: 12, noise: 0.01, twin_every: 0, ..Default::default() }.run();
+        let mut run =
+            Synthetic { cost_ns: costs, rounds: 12, noise: 0.01, twin_every: 0, ..Default::default() }.run();
         let mut random = Random::new(seed);
         let cases = run.record.plan.cases.clone();
         let groups = crate::compare::groups::Groups::of(&run, "mechanism");
@@ -153,7 +161,10 @@ mod tests {
         let cases = &run.record.plan.cases;
         let at_one = |case: usize| cases[case].point.int_at("threads") == Some(1);
         let is_sendmsg = |case: usize| cases[case].point.text_at("mechanism") == Some("sendmsg");
-        assert!(differ.pairs.iter().all(|p| at_one(p.a) && (is_sendmsg(p.a) || is_sendmsg(p.b))), "{differ:?}");
+        assert!(
+            differ.pairs.iter().all(|p| at_one(p.a) && (is_sendmsg(p.a) || is_sendmsg(p.b))),
+            "{differ:?}"
+        );
         assert_eq!((differ.pairs.len(), differ.looked_at), (10, 30));
         for pair in &differ.pairs {
             let expected = if is_sendmsg(pair.a) { 1.3f64 } else { 1.0 / 1.3 };

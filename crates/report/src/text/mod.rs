@@ -9,6 +9,7 @@ mod copies;
 pub mod recommendation;
 mod regimes;
 pub mod rulers;
+pub mod trust;
 mod scatter_gather;
 mod zero_copy;
 

@@ -1,14 +1,89 @@
-//! What to use, in words: a sentence a range, each under 25 words.
+//! What to use, in words: a headline for each situation, then a sentence a range; each under 25 words.
 
+use crate::Statement;
 use syscost_analyze::answer::CopiedBy;
-use syscost_analyze::words::{and, percent};
+use syscost_analyze::cells::metric;
+use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::recommend::advice::{Advice, AdviceGain, AdviceRange};
+use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, BatchingVerdict};
+use syscost_analyze::recommend::line::Way;
+use syscost_analyze::recommend::situation::Situation;
+use syscost_analyze::recommend::{Recommendation, SituationAdvice};
+use syscost_analyze::words::{Words, and, capital, count, percent};
+use syscost_core::axis::{Point, Value};
+use syscost_core::sample::Better;
+use syscost_core::units::significant;
+use syscost_experiment::run::Run;
+use syscost_measure::mechanism;
+use syscost_measure::probe;
+
+/// Words of a sentence that is read at once.
+const LONGEST: usize = 24;
+/// Ways named of a range, and ranges named of a headline.
+const NAMES: usize = 3;
+const RANGES: usize = 4;
+
+/// What somebody in one situation should use, by one metric and at the same thread counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdviceText {
+    pub situation: Situation,
+    pub headline: Statement,
+    /// A sentence a range, and what else is to be known.
+    pub details: Vec<Statement>,
+    /// `CPU per message over veth (TCP_NODELAY on), 1 and 2 threads, one message a call`
+    pub scope: String,
+}
+
+/// The whole recommendation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecommendationText {
+    pub advice: Vec<AdviceText>,
+    /// What holds for all of it.
+    pub notes: Vec<Statement>,
+}
+
+impl RecommendationText {
+    /// In the order of reading.
+    pub fn statements(&self) -> Vec<Statement> {
+        let advice = self.advice.iter().flat_map(|one| std::iter::once(&one.headline).chain(&one.details));
+        advice.chain(&self.notes).cloned().collect()
+    }
+}
+
+pub fn recommendation(run: &Run, found: &Recommendation, along: &'static str) -> RecommendationText {
+    let words = Words::of(run);
+    let namer = AdviceWords { run, words: &words, along };
+    let advice = found.situations.iter().flat_map(|of| namer.situation(of)).collect();
+    let told = || found.situations.iter().flat_map(|of| &of.advice);
+    let cells = told().next().map(|advice| advice.cells.clone()).unwrap_or_default();
+    let unmeasured = told().find_map(|advice| match &advice.batching {
+        Some(BatchingAdvice::NotMeasured { command }) => Some(command),
+        _ => None,
+    });
+    let batching = unmeasured.map(|command| format!("Batching was not measured: `{command}`."));
+    let notes = batching.into_iter().chain(found.caveats.iter().map(super::caveat));
+    let notes = notes.map(|text| Statement { text, cells: cells.clone() }).collect();
+    RecommendationText { advice, notes }
+}
+
+/// Completes "If ".
+fn condition(situation: Situation) -> &'static str {
+    match situation {
+        Situation::Pieces => "your message lies in pieces",
+        Situation::OneBuffer => "your message is one buffer",
+        Situation::File => "your payload is a file",
+        Situation::EncryptedBuffer => "your message is one buffer and must be encrypted",
+        Situation::EncryptedFile => "your payload is a file and must be encrypted",
+        Situation::Anywhere => "you can choose freely",
+    }
+}
 
 /// `MSG_ZEROCOPY ..: the kernel copied every byte.`
 pub fn copied(mechanisms: &[String], by: CopiedBy) -> String {
     let names = and(mechanisms);
     match by {
         CopiedBy::Counted => {
-            format!("The kernel copied what {names} should not copy (counted byte by byte).")
+            format!("The kernel copied what {names} should not copy (bytes counted in the kernel).")
         }
         CopiedBy::Flagged { least, most } if least == most => {
             format!("The kernel reports that it copied {} of the messages of {names}.", percent(most))
@@ -19,4 +94,253 @@ pub fn copied(mechanisms: &[String], by: CopiedBy) -> String {
             percent(most)
         ),
     }
+}
+
+struct AdviceWords<'a> {
+    run: &'a Run,
+    words: &'a Words,
+    along: &'static str,
+}
+
+impl AdviceWords<'_> {
+    fn situation(&self, of: &SituationAdvice) -> Vec<AdviceText> {
+        let mut told: Vec<(Vec<u64>, &Advice)> = Vec::new();
+        for advice in &of.advice {
+            match told.last_mut().filter(|(_, last)| alike(last, advice)) {
+                Some((threads, _)) => threads.extend(&advice.scope.threads),
+                None => told.push((advice.scope.threads.clone(), advice)),
+            }
+        }
+        let first = told.first().map(|(_, advice)| advice.metric);
+        let several = told.len() > 1;
+        let mut texts: Vec<AdviceText> = told
+            .iter()
+            .map(|(threads, advice)| self.advice(of.situation, threads, advice, first, several))
+            .collect();
+        if let Some(last) = texts.last_mut() {
+            let cells = last.headline.cells.clone();
+            let caveats = of.caveats.iter().map(super::caveat);
+            last.details.extend(caveats.map(|text| Statement { text, cells: cells.clone() }));
+        }
+        texts
+    }
+
+    fn advice(
+        &self,
+        situation: Situation,
+        threads: &[u64],
+        advice: &Advice,
+        first: Option<&str>,
+        several: bool,
+    ) -> AdviceText {
+        let place = if several { self.apart(advice, threads, first) } else { String::new() };
+        let lead = format!("If {}{place}", condition(situation));
+        let statement = |text: String| Statement { text, cells: advice.cells.clone() };
+        let mut details: Vec<Statement> =
+            advice.ranges.iter().map(|range| statement(self.range(advice, range))).collect();
+        if !advice.also.is_empty() {
+            let metrics: Vec<String> = advice.also.iter().map(|id| self.title(id)).collect();
+            details.push(statement(format!("By {} nothing is significantly better.", and(&metrics))));
+        }
+        if let Some(BatchingAdvice::Measured(ranges)) = &advice.batching {
+            let of_range =
+                |range| Statement { text: self.batching(advice.metric, range), cells: range.cells.clone() };
+            details.extend(ranges.iter().map(of_range));
+        }
+        AdviceText {
+            situation,
+            headline: statement(self.headline(&lead, advice)),
+            details,
+            scope: self.scope(advice, threads),
+        }
+    }
+
+    /// What tells this advice from the other of its situation: `, for throughput`, `, with 1 thread`.
+    fn apart(&self, advice: &Advice, threads: &[u64], first: Option<&str>) -> String {
+        let metric =
+            (Some(advice.metric) != first).then(|| format!(" and you need {}", self.title(advice.metric)));
+        let threads =
+            if threads.len() == 1 { format!(" at {}", self.threads(threads)) } else { String::new() };
+        let place = self.words.with(&advice.scope.held);
+        format!("{}{threads}{place}", metric.unwrap_or_default())
+    }
+
+    fn scope(&self, advice: &Advice, threads: &[u64]) -> String {
+        let place = self.words.place(&advice.scope.held, &[]);
+        let calls = advice.scope.messages_per_call.map(|n| match n {
+            1 => "one message a call".to_string(),
+            n => format!("{n} messages a call"),
+        });
+        let threads = (!threads.is_empty()).then(|| self.threads(threads));
+        let place = (!place.is_empty()).then(|| format!(" {place}")).unwrap_or_default();
+        let parts =
+            std::iter::once(format!("{}{place}", self.title(advice.metric))).chain(threads).chain(calls);
+        capital(&parts.collect::<Vec<_>>().join(", "))
+    }
+
+    fn threads(&self, counts: &[u64]) -> String {
+        syscost_analyze::words::threads(&counts.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())
+    }
+
+    /// Of ways at one size, a metric per byte ranks as per message does.
+    fn title(&self, id: &str) -> String {
+        let title = metric(self.run, id).map_or(id, |metric| metric.title);
+        title.replace("per byte", "per message")
+    }
+
+    /// `If your message lies in pieces: pack_send up to 4 KiB (5 % to 6 % cheaper than sendmsg), sendmsg from 64 KiB.`
+    fn headline(&self, lead: &str, advice: &Advice) -> String {
+        let gains = (0..=advice.ranges.len()).rev();
+        let text = |gains: usize| format!("{lead}: {}.", self.parts(advice, gains));
+        let fits = gains.map(text).find(|text| text.split_whitespace().count() <= LONGEST);
+        fits.unwrap_or_else(|| {
+            format!("{lead}, it depends on the size, in {}.", count(advice.ranges.len(), "range"))
+        })
+    }
+
+    /// The ranges, so many of them with their gain.
+    fn parts(&self, advice: &Advice, gains: usize) -> String {
+        let all = advice.ranges.iter().all(|range| range.sure == Sure::Undecided);
+        if all {
+            return "undecided at every size; give the run more time".into();
+        }
+        let part = |(i, range): (usize, &AdviceRange)| {
+            let gain = range.over_next.as_ref().filter(|_| i < gains);
+            let gain = gain.map(|gain| format!(" ({})", self.gain(advice.metric, gain)));
+            let where_ = self.where_(advice, i);
+            match range.sure {
+                Sure::Undecided => format!("undecided {where_}"),
+                Sure::Alone => format!("only {} was measured", self.name(advice, &range.lead)),
+                _ => format!("{} {where_}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
+            }
+        };
+        let mut parts: Vec<String> = advice.ranges.iter().enumerate().take(RANGES).map(part).collect();
+        if advice.ranges.len() > RANGES {
+            parts.push(format!("and {}", count(advice.ranges.len() - RANGES, "more range")));
+        }
+        parts.join(", ")
+    }
+
+    /// `up to 4 KiB`, `from 64 KiB`, `at 16 KiB`, `from 1 KiB to 4 KiB`, `at every size`
+    fn where_(&self, advice: &Advice, i: usize) -> String {
+        let AdviceRange { from, to, .. } = advice.ranges[i];
+        let show = |value: u64| self.words.range(self.along, value, value);
+        let last = i + 1 == advice.ranges.len();
+        match (i, last) {
+            (0, true) if from == to => format!("at {}", show(from)),
+            (0, true) => format!("from {} to {}", show(from), show(to)),
+            (0, false) => format!("up to {}", show(to)),
+            (_, true) => format!("from {}", show(from)),
+            _ if from == to => format!("at {}", show(from)),
+            _ => format!("from {} to {}", show(from), show(to)),
+        }
+    }
+
+    fn name(&self, advice: &Advice, way: &Way) -> String {
+        let first = syscost_analyze::compare::study::RIVALS.id;
+        match probe::find(&advice.scope.probe) {
+            Some(probe) => self.words.way(probe, way, first),
+            None => way.text_at(first).unwrap_or_default().to_string(),
+        }
+    }
+
+    fn names<'w>(&self, advice: &Advice, ways: impl Iterator<Item = &'w Way>) -> String {
+        let ways: Vec<&Way> = ways.collect();
+        let mut names: Vec<String> = ways.iter().take(NAMES).map(|way| self.name(advice, way)).collect();
+        if ways.len() > NAMES {
+            names.push(format!("{} more", ways.len() - NAMES));
+        }
+        and(&names)
+    }
+
+    /// `5 % to 6 % cheaper than sendmsg`
+    fn gain(&self, id: &str, gain: &AdviceGain) -> String {
+        let over = gain.over.text_at(syscost_analyze::compare::study::RIVALS.id).unwrap_or_default();
+        let (low, high) = (self.by(id, gain.smallest.ratio.value), self.by(id, gain.largest.ratio.value));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        format!("{range} {} than {over}", self.comparative(id))
+    }
+
+    /// How much better, from a ratio that is above 1 where it is: `6 %`, `3.2x`.
+    fn by(&self, id: &str, ratio: f64) -> String {
+        let lower = metric(self.run, id).is_some_and(|metric| metric.better == Better::Lower);
+        match ratio {
+            r if r >= 2.0 => format!("{}x", significant(r)),
+            r if lower => percent(1.0 - 1.0 / r),
+            r => percent(r - 1.0),
+        }
+    }
+
+    fn comparative(&self, id: &str) -> &'static str {
+        match metric(self.run, id).map(|metric| metric.better) {
+            Some(Better::Higher) => "faster",
+            _ if id.contains("cpu") => "cheaper",
+            _ => "lower",
+        }
+    }
+
+    /// `Up to 4 KiB pack_send costs 12 to 14 us a message: 5 % to 6 % cheaper than sendmsg.`
+    fn range(&self, advice: &Advice, range: &AdviceRange) -> String {
+        let i = advice.ranges.iter().position(|one| one == range).unwrap_or_default();
+        let place = capital(&self.where_(advice, i));
+        let name = self.name(advice, &range.lead);
+        let rivals = |list: &[syscost_analyze::recommend::advice::WayAt]| {
+            self.names(advice, list.iter().map(|rival| &rival.way))
+        };
+        let cost = us(range).map_or("leads".to_string(), |us| format!("costs {us} a message"));
+        if range.sure == Sure::Undecided {
+            return format!("{place} it is undecided: {name} {cost}, against {}.", rivals(&range.undecided));
+        }
+        let gain =
+            range.over_next.as_ref().or(range.over_control.as_ref().filter(|gain| gain.significant > 0));
+        let gain = gain.map(|gain| format!(": {}", self.gain(advice.metric, gain))).unwrap_or_default();
+        let same = if range.same.is_empty() {
+            String::new()
+        } else {
+            format!(" The same within 3 % at some: {}.", rivals(&range.same))
+        };
+        let open = if range.undecided.is_empty() {
+            String::new()
+        } else {
+            format!(" Undecided at some: {}.", rivals(&range.undecided))
+        };
+        format!("{place} {name} {cost}{gain}.{same}{open}")
+    }
+
+    fn batching(&self, id: &str, range: &BatchingRange) -> String {
+        let sizes = self.words.range(self.along, range.from, range.to);
+        let n = mechanism::per_call(&range.batched);
+        let name = range.batched.text_at(syscost_analyze::compare::study::RIVALS.id).unwrap_or_default();
+        let at = self.words.range(self.along, range.gain.at, range.gain.at);
+        let by = format!("{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
+        match range.verdict {
+            BatchingVerdict::MattersMost => format!(
+                "Batching matters more than the mechanism at {sizes}: {n} messages a call by {name} are {by} at {at}."
+            ),
+            BatchingVerdict::Helps => {
+                format!("Batching helps at {sizes}: {n} messages a call by {name} are {by} at {at}.")
+            }
+            BatchingVerdict::Costs => format!("Batching costs more at {sizes}: send one message a call."),
+            BatchingVerdict::Same => format!("Batching changes nothing at {sizes} (within 3 %)."),
+            BatchingVerdict::Undecided => format!("Whether batching helps at {sizes} is undecided."),
+        }
+    }
+}
+
+/// Do these say the same, at other thread counts?
+fn alike(a: &Advice, b: &Advice) -> bool {
+    let key = |advice: &Advice| {
+        let ranges = advice.ranges.iter().map(|r| (r.from, r.to, r.lead.clone(), r.sure));
+        (advice.metric, advice.scope.held.clone(), ranges.collect::<Vec<(u64, u64, Point, Sure)>>())
+    };
+    key(a) == key(b)
+}
+
+/// `12 to 14 us`
+fn us(range: &AdviceRange) -> Option<String> {
+    let known = || range.places.iter().filter_map(|place| place.us_per_message);
+    let low = known().map(|(low, _)| low).fold(f64::INFINITY, f64::min);
+    let high = known().map(|(_, high)| high).fold(0.0, f64::max);
+    let (low, high) = (significant(low), significant(high));
+    known().next().map(|_| if low == high { format!("{low} us") } else { format!("{low} to {high} us") })
 }
