@@ -24,6 +24,9 @@ pub fn section(m: &Material) -> Section {
         [replication(m), order(m), estimates(m), comparisons(m), precision(m), verification(m)]
             .map(Block::Text),
     );
+    blocks.push(Block::Text(
+        "docs/glossary.md explains the terms: significant, equivalent, undecided and others.".into(),
+    ));
     Section { id: "method".into(), title: "Method".into(), short: "Method".into(), blocks }
 }
 
