@@ -1,6 +1,7 @@
 //! What a CPU quota does to a thread's clock, in a control group of the test's own.
 
 use crate::common::{self, Group};
+use std::io::Write;
 use std::time::{Duration, Instant};
 use syscost_sys::clock::{monotonic_ns, thread_cpu_ns};
 
@@ -35,18 +36,18 @@ fn spun(cpu_max: &str, quota_us: &str) -> Result<Spun, String> {
     })
 }
 
-fn spin() {
+fn spin() -> std::io::Result<()> {
     let (wall, cpu, until) = (monotonic_ns(), thread_cpu_ns(), Instant::now() + FOR);
     while Instant::now() < until {
         std::hint::spin_loop();
     }
-    println!("spun {} {}", monotonic_ns() - wall, thread_cpu_ns() - cpu);
+    writeln!(std::io::stdout(), "spun {} {}", monotonic_ns() - wall, thread_cpu_ns() - cpu)
 }
 
 #[test]
 fn throttled_time_is_in_no_thread_s_clock() {
     if std::env::var_os(SPIN).is_some() {
-        return spin();
+        return spin().expect("standard output takes it");
     }
     if !common::is_root(TEST) {
         return;

@@ -75,6 +75,11 @@ pub trait Finding: Sync {
         of_sentences(self.id(), self.answer(evidence))
     }
 
+    /// `None`: it is not asked of this run.
+    fn said(&self, evidence: &Evidence<'_>) -> Option<answer::Answer> {
+        self.asked(evidence).then(|| self.answered(evidence))
+    }
+
     /// What it compares by itself, beside the studies.
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
         let _ = evidence;
@@ -115,7 +120,7 @@ syscost_core::registry! {
 
 /// What the run says to every question that is asked of it.
 pub fn answers(evidence: &Evidence<'_>) -> Vec<answer::Answer> {
-    ALL.iter().filter(|finding| finding.asked(evidence)).map(|finding| finding.answered(evidence)).collect()
+    ALL.iter().filter_map(|finding| finding.said(evidence)).collect()
 }
 
 #[cfg(test)]

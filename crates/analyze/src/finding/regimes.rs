@@ -84,16 +84,15 @@ impl Finding for Regimes {
         "regimes"
     }
 
-    fn asked(&self, evidence: &Evidence<'_>) -> bool {
-        !RegimesDiffer::of(evidence).pairs.is_empty()
-    }
-
-    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+    fn said(&self, evidence: &Evidence<'_>) -> Option<Answer> {
         let differ = RegimesDiffer::of(evidence);
+        if differ.pairs.is_empty() {
+            return None;
+        }
         let cells = refs(CPU, differ.pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect());
         let verdict =
             if differ.pairs.len() == differ.looked_at { AnswerVerdict::Yes } else { AnswerVerdict::Partly };
-        Answer::found(self.id(), verdict, vec![Shown::of(Says::Regimes(differ), cells)], Vec::new())
+        Some(Answer::found(self.id(), verdict, vec![Shown::of(Says::Regimes(differ), cells)], Vec::new()))
     }
 }
 

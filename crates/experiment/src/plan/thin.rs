@@ -43,12 +43,10 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
     let mut left_out: BTreeMap<(String, String), BTreeSet<Value>> = BTreeMap::new();
     while !fits(&plan, &spec) {
         match choose(&spec) {
-            Some(Candidate::Value { entry, axis, value }) => {
+            Some(Candidate::Value { entry, axis, value, rest }) => {
                 let entry = &mut spec.probes[entry];
-                let mut values = entry.values(&axis, true);
-                values.retain(|kept| *kept != value);
-                entry.axes.insert(axis.id.to_string(), values);
-                left_out.entry((entry.probe.clone(), axis.id.to_string())).or_default().insert(value);
+                entry.axes.insert(axis.to_string(), rest);
+                left_out.entry((entry.probe.clone(), axis.to_string())).or_default().insert(value);
             }
             Some(Candidate::Ruler { entry }) => {
                 let ruler = spec.probes.remove(entry);
@@ -87,7 +85,7 @@ fn enough(plan: &Plan, spec: &Spec) -> Duration {
 
 /// What can be left out next.
 enum Candidate {
-    Value { entry: usize, axis: Axis, value: Value },
+    Value { entry: usize, axis: &'static str, value: Value, rest: Vec<Value> },
     Ruler { entry: usize },
 }
 
@@ -121,9 +119,11 @@ fn value_of_longest(
         }
     }
     let (entry, axis, values) = longest?;
+    let mut rest = values.clone();
     let value =
-        if numeric(&axis) { inner(values) } else { dispensable(&spec.probes[entry].probe, &axis, values) };
-    Some(Candidate::Value { entry, axis, value: value? })
+        if numeric(&axis) { inner(values) } else { dispensable(&spec.probes[entry].probe, &axis, values) }?;
+    rest.retain(|kept| *kept != value);
+    Some(Candidate::Value { entry, axis: axis.id, value, rest })
 }
 
 /// The first and the last stay while there are others; of two the first stays: one thread rather than two.

@@ -134,10 +134,9 @@ pub fn spec(text: &str, origin: &str) -> Result<Spec, SpecError> {
     let stem = Path::new(origin).file_stem().and_then(|s| s.to_str()).unwrap_or("spec");
     let mut spec = Spec::empty(stem);
     // First, because it sets the time limit that a key of its own may replace.
-    if let Some((_, item)) = document.get_ref().iter().find(|(key, _)| key.get_ref() == "quick") {
-        if source.boolean("quick", item)? {
-            spec.set_quick();
-        }
+    let quick = document.get_ref().iter().find(|(key, _)| key.get_ref() == "quick");
+    if quick.map_or(Ok(false), |(_, item)| source.boolean("quick", item))? {
+        spec.set_quick();
     }
     for (key, item) in document.get_ref() {
         set(&source, &mut spec, key.get_ref(), item)

@@ -38,8 +38,7 @@ pub struct Remark {
 impl Remark {
     /// What it says, without advice and detail: its first sentence.
     pub fn claim(&self) -> &str {
-        let end =
-            self.text.match_indices(". ").find(|(at, _)| !self.text[..*at].ends_with(|c: char| c == '.'));
+        let end = self.text.match_indices(". ").find(|(at, _)| !self.text[..*at].ends_with('.'));
         end.map_or(&self.text, |(at, _)| &self.text[..=at])
     }
 }
