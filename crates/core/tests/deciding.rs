@@ -326,30 +326,6 @@ fn one_round_a_point_decides_nothing_over_threads() {
     }
 }
 
-/// Zero-copy may cost 4x at one thread and 1.2x at eight: their mean is uncertain, but it is dearer at each.
-#[test]
-fn points_that_agree_decide_what_their_mean_leaves_open() {
-    let at = |middle: f64, i: usize| Contrast {
-        logs: (0..6).map(|round| middle + 0.005 * f64::from(round % 3 - 1)).collect(),
-        errors: Vec::new(),
-        pool: 0,
-        over: Some(i),
-    };
-    let decide_over = |middles: [f64; 4]| {
-        let contrasts: Vec<Contrast> = middles.map(|middle| at(middle, 0)).into();
-        let decisions = decide(&contrasts, &last());
-        (decisions.over[0].expect("four numbers of threads"), decisions.points)
-    };
-    let (over, points) = decide_over([1.4, 0.9, 0.5, 0.2]);
-    assert_eq!(over.verdict, Verdict::More);
-    assert!((over.ratio.ln() - 0.75).abs() < 1e-3);
-    assert_eq!((over.low, over.high), (points[3].low, points[0].high));
-    let (over, _) = decide_over([1.4, 0.9, 0.5, 0.0]);
-    assert_eq!(over.verdict, Verdict::Undecided, "one number of threads says otherwise");
-    let (over, _) = decide_over([1.4, 0.9, 0.5, -0.2]);
-    assert_eq!(over.verdict, Verdict::Undecided, "it is cheaper at one");
-}
-
 /// The promise stands on the correction: with each question asked by itself nearly every study errs, and this
 /// simulation sees it.
 #[test]
@@ -428,25 +404,6 @@ fn looking_often_does_not_err_more() {
         erred += u32::from(points.iter().chain(&over).any(false_difference));
     }
     assert!(erred * 20 <= studies, "{erred} of {studies}");
-}
-
-#[test]
-fn an_undecided_contrast_says_how_many_rounds_would_do() {
-    let one = |logs: Vec<f64>| {
-        decide(&[Contrast { logs, errors: Vec::new(), pool: 0, over: None }], &last()).points[0]
-    };
-    let logs: Vec<f64> = (0..6).map(|i| 0.1 + 0.1 * f64::from(i % 3 - 1)).collect();
-    let open = one(logs.clone());
-    assert_eq!(open.verdict, Verdict::Undecided);
-    let needed = open.rounds_needed.unwrap() as usize;
-    assert!((7..20).contains(&needed), "{open:?}");
-    assert_eq!(
-        one(logs.iter().copied().cycle().take(needed.next_multiple_of(6)).collect()).verdict,
-        Verdict::More
-    );
-    assert_eq!((one(vec![0.0, 0.1]).rounds, one(vec![0.5]).verdict), (2, Verdict::Undecided));
-    assert_eq!(one(vec![0.0; 3]).verdict, Verdict::Same);
-    assert_eq!(one(Vec::new()).rounds, 0);
 }
 
 /// Rewrites the table of docs/deciding.md: `cargo test --release -p syscost-core --test deciding -- --ignored`.

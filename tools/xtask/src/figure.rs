@@ -9,6 +9,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_report::{Mark, MarkShape, Plot, PlotAxis, Scale, Series, SvgDrawing, comparisons, html};
 
 const RUN: &str = "docs/runs/default";
@@ -68,7 +69,7 @@ fn themed(svg: &str, dark: impl Fn(&str) -> &str) -> String {
 /// The mechanism that every block has twice.
 fn control(run: &Run) -> Result<&str> {
     let twin = run.record.plan.cases.iter().find(|case| case.twin_of.is_some());
-    twin.and_then(|case| case.point.text_at("mechanism")).context("the run has no control")
+    twin.and_then(|case| case.point.text(MECHANISM)).context("the run has no control")
 }
 
 fn ratios(run: &Run, analysis: &Analysis) -> Result<Ratios> {

@@ -5,6 +5,7 @@ use super::whole;
 use crate::unit::{self, DecimalMark};
 use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_measure::probe;
 
 /// What its figures are called here, in the base units of both.
 const METRICS: &[(&str, TableColumn)] = &[
@@ -83,7 +84,8 @@ impl OwnResults<'_> {
         let first = rows[0];
         let mut row = self.begun(first);
         row.texts.insert(TableColumn::Mechanism, mechanism.into());
-        let other = self.cell(first, "probe").filter(|probe| *probe != "transfer").map(str::to_string);
+        let plain = probe::ALL.iter().find(|probe| probe.compared()).map(|probe| probe.about().id);
+        let other = self.cell(first, "probe").filter(|probe| Some(*probe) != plain).map(str::to_string);
         let axes = varied.iter().filter_map(|id| Some(format!("{id} {}", self.cell(first, id)?)));
         let variant: Vec<String> = other.into_iter().chain(axes).collect();
         if !variant.is_empty() {
