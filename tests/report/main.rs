@@ -10,6 +10,7 @@ mod cookbook;
 mod audit_columns;
 mod copies;
 mod course;
+mod ending;
 mod run_files;
 mod operations;
 mod pages;

@@ -98,26 +98,6 @@ fn columns_of(stream: impl AsFd) -> u16 {
     told.filter(|columns| *columns > 0).unwrap_or(WIDTH as u16)
 }
 
-/// At most so many columns of a text on one line; an ellipsis says that some is cut off.
-pub fn cut(text: &str, width: usize) -> String {
-    let text = escape::visible(text);
-    if display_width(&text) <= width {
-        return text;
-    }
-    let mut kept = String::new();
-    for c in text.chars() {
-        let with = display_width(&kept) + display_width(c.encode_utf8(&mut [0; 4]));
-        if with + 1 > width {
-            break;
-        }
-        kept.push(c);
-    }
-    if width > 0 {
-        kept.push('…');
-    }
-    kept
-}
-
 /// Writes to stdout; a reader that went away (`| head`) is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     write(&tame(text))

@@ -11,6 +11,7 @@ use syscost_core::units::{count, format_duration};
 use syscost_experiment::plan::Plan;
 use syscost_harness::Event;
 use syscost_host::doctor::Status;
+use syscost_report::terminal::cut;
 
 /// Columns of the bar.
 const BAR: usize = 20;
@@ -139,11 +140,11 @@ fn line(share: f64, text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     // Words tell more than a bar does.
     if room < 3 * BAR {
-        return output::cut(text, room);
+        return cut(text, room);
     }
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
     let bar = "█".repeat(full) + &"░".repeat(BAR - full);
-    format!("{bar} {}", output::cut(text, room - BAR - 1))
+    format!("{bar} {}", cut(text, room - BAR - 1))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::material::{Material, state};
 use super::section;
+use super::text;
 use super::{Block, CellRef, LINKED, LINKS, Report, Section, Statement};
 use std::time::Duration;
 use syscost_analyze::operations::beside::Beside;
@@ -50,6 +51,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     Report {
         title: title(run),
         subtitle: subtitle(run),
+        ending: text::ending::ending(&material, &verdict),
         verdict,
         glance: section::glance::tables(&material),
         errors: section::copies::errors(&material),

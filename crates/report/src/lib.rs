@@ -3,6 +3,7 @@
 //! [`build`] turns a run into a [`Report`]; [`html`], [`svg`] and [`terminal`] draw it and [`csv`]
 //! writes the figures. A renderer computes nothing: what it shows is already in the report.
 
+use crate::text::ending::Ending;
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
@@ -458,8 +459,10 @@ pub struct Report {
     pub subtitle: String,
     /// What an engineer should do, in one paragraph.
     pub verdict: Vec<Statement>,
-    /// The figures behind the verdict in the least space: what a terminal shows.
+    /// The figures behind the verdict in the least space.
     pub glance: Vec<Table>,
+    /// What a terminal shows of the figures.
+    pub ending: Ending,
     /// What is wrong, rather than weak: shown before anything else.
     pub errors: Vec<Notice>,
     /// What the machine and the run did during the measurement, in a line each.

@@ -1,12 +1,15 @@
-//! The report's end of a run in a terminal: verdict, figures at a glance, warnings with remedies.
+//! The end of a run in a terminal: whether to believe it, the numbers that were asked for, what to do.
 //!
-//! Colour only where the caller says so; recorded text cannot drive the terminal.
+//! At most [`LINES`] lines, so that the first one stays in sight. Colour only where the caller says so; recorded text
+//! cannot drive the terminal.
 
 use super::escape::visible;
-use super::{Diagram, Entry, Notice, Report, Standing, Table, diagram};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table as Grid, presets};
+use super::text::ending::EndTable;
+use super::{Diagram, Notice, Report, diagram};
+use std::collections::HashSet;
 use std::path::Path;
-use syscost_core::units;
+use syscost_core::units::count;
+use textwrap::core::display_width;
 
 /// How the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,174 +18,236 @@ pub struct TerminalLook {
     pub colour: bool,
 }
 
-/// Tables shown; the rest are in the page.
-const TABLES: usize = 6;
+pub const LINES: usize = 40;
+/// Of the answer, of one notice, and of all notices together.
+const ANSWER: usize = 4;
+const NOTICE: usize = 3;
+const NOTICES: usize = 9;
+/// Rows of a table that does not fit; fewer are not worth their heading.
+const LEAST_ROWS: usize = 3;
+/// Of a name whose figures need the room.
+const LEAST_NAME: usize = 12;
+/// Between two columns.
+const GAP: &str = "  ";
 
 /// The text to print, ending with a newline. `page` is where the report was written.
 pub fn text(report: &Report, page: Option<&Path>, look: TerminalLook) -> String {
-    let mut out = String::new();
-    let width = usize::from(look.width.max(20));
-    heading(&mut out, &report.title, look);
+    let sheet = Sheet { width: usize::from(look.width.max(20)), look };
+    let mut head = sheet.wrapped(&report.ending.trust, ANSWER);
+    head.push(sheet.bold(&cut(&report.title, sheet.width)));
     for error in &report.errors {
-        notice(&mut out, ("error", "31"), error, width, look);
+        head.extend(sheet.notice(("error", "31"), error));
     }
-    for statement in &report.verdict {
-        wrap(&mut out, &statement.text, width, "", "");
+    head.truncate(LINES / 2);
+    head.extend(report.ending.answer.iter().flat_map(|answer| sheet.wrapped(answer, ANSWER)));
+    let mut tail = Vec::new();
+    if let Some(left_out) = &report.ending.left_out {
+        tail.push(String::new());
+        tail.extend(sheet.wrapped(left_out, NOTICE));
     }
-    let shown = chosen(&report.glance);
-    for table in &shown {
-        out.push('\n');
-        heading(&mut out, &table.title, look);
-        out.push_str(&grid(table, look));
-        out.push('\n');
-        if let Some(note) = &table.note {
-            wrap(&mut out, note, width, "", "");
-        }
-    }
-    if !shown.is_empty() {
-        out.push_str(&legend(&shown));
-    }
-    if shown.len() < report.glance.len() {
-        wrap(
-            &mut out,
-            &format!("{} more tables are in the report.", report.glance.len() - shown.len()),
-            width,
-            "",
-            "",
-        );
-    }
-    data_paths(&mut out, report, width, look);
-    for warning in &report.notices {
-        out.push('\n');
-        notice(&mut out, ("warning", "33"), warning, width, look);
-    }
-    if !report.during.is_empty() {
-        out.push('\n');
-    }
-    for line in &report.during {
-        wrap(&mut out, line, width, "", "  ");
-    }
+    tail.extend(sheet.notices(&report.notices));
     if let Some(page) = page {
-        out.push_str(&format!("\nReport: {}\n", visible(&page.display().to_string())));
+        tail.extend([String::new(), format!("Report: {}", visible(&page.display().to_string()))]);
     }
-    out
+    let mut room = LINES.saturating_sub(head.len() + tail.len());
+    let tables = sheet.tables(&report.ending.tables, room);
+    room -= tables.len();
+    let paths = Some(sheet.data_paths(report)).filter(|paths| paths.len() <= room).unwrap_or_default();
+    let lines = [head, tables, paths, tail].concat();
+    lines.join("\n") + "\n"
 }
 
-/// The first tables and the last ones: with one table per thread count and metric, both extremes.
-fn chosen(tables: &[Table]) -> Vec<&Table> {
-    if tables.len() <= TABLES {
-        return tables.iter().collect();
-    }
-    let half = TABLES / 2;
-    tables[..half].iter().chain(&tables[tables.len() - half..]).collect()
+struct Sheet {
+    width: usize,
+    look: TerminalLook,
 }
 
-fn heading(out: &mut String, text: &str, look: TerminalLook) {
-    let text = visible(text);
-    if look.colour {
-        out.push_str(&format!("\x1b[1m{text}\x1b[0m\n"));
-    } else {
-        out.push_str(&format!("{text}\n"));
+impl Sheet {
+    fn bold(&self, text: &str) -> String {
+        if self.look.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    /// A paragraph of so many lines at most; an ellipsis says that it goes on in the report.
+    fn wrapped(&self, text: &str, most: usize) -> Vec<String> {
+        self.indented(text, most, "", "")
+    }
+
+    fn indented(&self, text: &str, most: usize, first: &str, rest: &str) -> Vec<String> {
+        let options = textwrap::Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        let options = options.word_splitter(textwrap::WordSplitter::NoHyphenation);
+        let mut lines: Vec<String> =
+            textwrap::wrap(visible(text).trim(), options).into_iter().map(|line| line.into_owned()).collect();
+        if lines.len() > most {
+            lines.truncate(most);
+            if let Some(last) = lines.last_mut() {
+                *last = cut(&format!("{last} …"), self.width);
+            }
+        }
+        lines
+    }
+
+    /// As many tables as fit, the last one with fewer rows, and how much is left out.
+    fn tables(&self, tables: &[EndTable], room: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for (place, table) in tables.iter().enumerate() {
+            // A line stays for what is left out.
+            let last = place + 1 == tables.len();
+            let left = room.saturating_sub(lines.len() + usize::from(!last));
+            // Of two tables, neither pushes the other out.
+            let other = if tables.len() == 2 && !last { self.table(&tables[1], usize::MAX).len() } else { 0 };
+            let left = left - other.min(left / 2);
+            let whole = self.table(table, table.rows.len());
+            if whole.len() <= left {
+                lines.extend(whole);
+                continue;
+            }
+            let around = whole.len() - table.rows.len() + 1;
+            let rows = left.saturating_sub(around);
+            let mut more = Vec::new();
+            if rows >= LEAST_ROWS {
+                lines.extend(self.table(table, rows));
+                more.push(count(table.rows.len() - rows, "more row"));
+            }
+            let unseen = tables.len() - place - usize::from(rows >= LEAST_ROWS);
+            if other > 0 && rows >= LEAST_ROWS {
+                lines.push(cut(&format!("… {} in the report", more.join(" and ")), self.width));
+                continue;
+            }
+            if unseen > 0 {
+                more.push(count(unseen, "more table"));
+            }
+            if lines.len() < room {
+                lines.push(cut(&format!("… {} in the report", more.join(" and ")), self.width));
+            }
+            break;
+        }
+        lines
+    }
+
+    /// A blank line, the title, the columns and so many rows.
+    fn table(&self, table: &EndTable, rows: usize) -> Vec<String> {
+        let rows = &table.rows[..rows.min(table.rows.len())];
+        let lines = || std::iter::once(&table.columns).chain(rows);
+        let mut widths: Vec<usize> = (0..table.columns.len())
+            .map(|at| lines().map(|line| display_width(&visible(&line[at]))).max().unwrap_or(0))
+            .collect();
+        let names: Vec<&String> = rows.iter().filter_map(|row| row.first()).collect();
+        let shown = fit(&mut widths, distinct_at(&names), self.width);
+        let mut out = vec![String::new()];
+        out.extend(table.title.as_ref().map(|title| self.bold(&cut(title, self.width))));
+        out.extend(lines().map(|line| aligned(&line[..shown], &widths)));
+        let hidden = table.columns.len() - shown;
+        let note = match hidden {
+            0 => table.note.clone(),
+            _ => Some(format!("{} in the report", count(hidden, "more column"))),
+        };
+        out.extend(note.map(|note| cut(&note, self.width)));
+        out
+    }
+
+    /// A line for each diagram, under the names of what takes that way.
+    fn data_paths(&self, report: &Report) -> Vec<String> {
+        let diagrams: Vec<&Diagram> = report.diagrams().collect();
+        let mut out = Vec::new();
+        for diagram in &diagrams {
+            let claim = diagram.claim.as_ref().map_or(String::new(), |(_, claim)| format!(": {claim}"));
+            out.extend(self.indented(&format!("{}{claim}", diagram.title), NOTICE, "", "  "));
+            out.extend(self.indented(&diagram::line(diagram), NOTICE, "  ", "    "));
+        }
+        if !out.is_empty() {
+            out.splice(0..0, [String::new(), self.bold(&cut("Copies per byte of payload", self.width))]);
+            out.extend(self.wrapped(diagram::LEGEND, NOTICE));
+        }
+        out
+    }
+
+    /// The first ones, and how many there are beside them.
+    fn notices(&self, notices: &[Notice]) -> Vec<String> {
+        let mut out = Vec::new();
+        for (place, notice) in notices.iter().enumerate() {
+            let lines = self.notice(("warning", "33"), notice);
+            if out.len() + lines.len() > NOTICES {
+                out.push(cut(
+                    &format!("… {} more warnings in the report", notices.len() - place),
+                    self.width,
+                ));
+                break;
+            }
+            out.extend(lines);
+        }
+        if !out.is_empty() {
+            out.insert(0, String::new());
+        }
+        out
+    }
+
+    /// What happened and what it does to the result, then the next step.
+    fn notice(&self, (label, colour): (&str, &str), notice: &Notice) -> Vec<String> {
+        let mut lines =
+            self.indented(&format!("{label}: {}: {}", notice.title, notice.text), NOTICE - 1, "", "  ");
+        if self.look.colour
+            && let Some(first) = lines.first_mut()
+        {
+            let plain = format!("{label}:");
+            *first = first.replacen(&plain, &format!("\x1b[{colour}m{plain}\x1b[0m"), 1);
+        }
+        if !notice.remedy.is_empty() {
+            lines.extend(self.indented(&format!("what to do: {}", notice.remedy), NOTICE - 1, "  ", "    "));
+        }
+        lines
     }
 }
 
-fn grid(table: &Table, look: TerminalLook) -> String {
-    let mut grid = Grid::new();
-    grid.load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(look.width);
-    grid.set_header(table.columns.iter().enumerate().map(|(i, name)| aligned(visible(name), i)));
-    for row in &table.rows {
-        grid.add_row(row.iter().enumerate().map(|(i, entry)| aligned(shown(entry, table), i)));
+/// The width at which names that are cut off are still told apart.
+fn distinct_at(names: &[&String]) -> usize {
+    let longest = names.iter().map(|name| display_width(name)).max().unwrap_or(0);
+    let told = |width: &usize| {
+        let mut seen = HashSet::new();
+        names.iter().all(|name| seen.insert(cut(name, *width)))
+    };
+    (LEAST_NAME..longest).find(told).unwrap_or(longest)
+}
+
+/// How many columns there is room for; the name gives way first, and keeps so much.
+fn fit(widths: &mut [usize], least: usize, room: usize) -> usize {
+    let whole = |widths: &[usize]| widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+    let over = whole(widths).saturating_sub(room);
+    if let Some(name) = widths.first_mut() {
+        *name = (*name - over.min(*name)).max(least.min(*name)).min(room);
     }
-    for column in grid.column_iter_mut() {
-        column.set_padding((0, 2));
+    let mut shown = widths.len();
+    while shown > 1 && whole(&widths[..shown]) > room {
+        shown -= 1;
     }
-    grid.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
+    shown
 }
 
 /// Names left, figures right.
-fn aligned(text: String, column: usize) -> Cell {
-    let side = if column == 0 { CellAlignment::Left } else { CellAlignment::Right };
-    Cell::new(text).set_alignment(side)
-}
-
-fn shown(entry: &Entry, table: &Table) -> String {
-    match entry {
-        Entry::Text(text) | Entry::Named { text, .. } => visible(text),
-        Entry::Number(value, unit) => unit.format(*value),
-        Entry::Share { share, signed } => Entry::share(*share, *signed),
-        Entry::Missing => "-".into(),
-        Entry::Estimate { estimate, standing, .. } => {
-            let value = match &table.shown_in {
-                Some((scale, _)) => units::significant(estimate.value / scale),
-                None => estimate.unit.format(estimate.value),
-            };
-            format!("{value}{}", mark(*standing))
-        }
-    }
-}
-
-/// A mark that needs no colour.
-fn mark(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Best => "*",
-        Standing::Same => "=",
-        Standing::Undecided => "?",
-        Standing::Off | Standing::None => " ",
-    }
-}
-
-fn legend(tables: &[&Table]) -> String {
-    let has = |wanted: Standing| {
-        let mut entries = tables.iter().flat_map(|t| t.rows.iter().flatten());
-        entries.any(|e| matches!(e, Entry::Estimate { standing, .. } if *standing == wanted))
+fn aligned(line: &[String], widths: &[usize]) -> String {
+    let place = |(at, text): (usize, &String)| {
+        let text = cut(text, widths[at]);
+        let space = " ".repeat(widths[at] - display_width(&text));
+        if at == 0 { text + &space } else { space + &text }
     };
-    let known = [
-        (Standing::Best, "* best"),
-        (Standing::Same, "= the same within 3 % as the best"),
-        (Standing::Undecided, "? undecided"),
-    ];
-    let shown: Vec<&str> =
-        known.into_iter().filter(|(standing, _)| has(*standing)).map(|(_, text)| text).collect();
-    if shown.is_empty() { String::new() } else { format!("{}\n", shown.join("   ")) }
+    let cells: Vec<String> = line.iter().enumerate().map(place).collect();
+    cells.join(GAP).trim_end().to_string()
 }
 
-/// A line for each diagram, under the names of what takes that way.
-fn data_paths(out: &mut String, report: &Report, width: usize, look: TerminalLook) {
-    let diagrams: Vec<&Diagram> = report.diagrams().collect();
-    if diagrams.is_empty() {
-        return;
+/// At most so many columns of a text on one line; an ellipsis says that some is cut off.
+pub fn cut(text: &str, width: usize) -> String {
+    let text = visible(text);
+    if display_width(&text) <= width {
+        return text;
     }
-    out.push('\n');
-    heading(out, "Copies per byte of payload", look);
-    for diagram in diagrams {
-        let claim = diagram.claim.as_ref().map_or(String::new(), |(_, claim)| format!(": {claim}"));
-        wrap(out, &format!("{}{claim}", diagram.title), width, "", "  ");
-        wrap(out, &diagram::line(diagram), width, "  ", "    ");
+    let mut kept = String::new();
+    for c in text.chars() {
+        if display_width(&kept) + display_width(c.encode_utf8(&mut [0; 4])) + 1 > width {
+            break;
+        }
+        kept.push(c);
     }
-    wrap(out, diagram::LEGEND, width, "", "");
-}
-
-/// A label with its colour, then what there is to say.
-fn notice(
-    out: &mut String,
-    (label, colour): (&str, &str),
-    notice: &Notice,
-    width: usize,
-    look: TerminalLook,
-) {
-    let label = if look.colour { format!("\x1b[{colour}m{label}:\x1b[0m ") } else { format!("{label}: ") };
-    wrap(out, &format!("{}: {}", notice.title, notice.text), width, &label, "  ");
-    if !notice.remedy.is_empty() {
-        wrap(out, &format!("what to do: {}", notice.remedy), width, "  ", "    ");
+    if width > 0 {
+        kept.push('…');
     }
-}
-
-/// Words in lines of at most `width`, escaped first; the indents are our own.
-fn wrap(out: &mut String, text: &str, width: usize, first: &str, rest: &str) {
-    let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent(rest);
-    let options = options.break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation);
-    out.push_str(&textwrap::fill(visible(text).trim(), options));
-    out.push('\n');
+    kept
 }

@@ -6,6 +6,7 @@ use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
 use syscost_analyze::words::{Words, and};
 
 mod copies;
+pub mod ending;
 pub mod recommendation;
 mod regimes;
 pub mod rulers;

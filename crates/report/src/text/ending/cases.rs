@@ -1,0 +1,259 @@
+//! Cases that move data: CPU time of a message and throughput, each against the control.
+
+use super::EndTable;
+use super::figure::{Against, digits, figure, own_figure};
+use crate::context::Layout;
+use crate::material::Material;
+use std::collections::BTreeMap;
+use syscost_analyze::compare::study::{RIVALS, Study};
+use syscost_analyze::words::Words;
+use syscost_core::axis::Point;
+use syscost_core::units::count;
+use syscost_experiment::plan::Case;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+
+const COST: &str = "total_cpu_ns_per_message";
+/// What decides which way costs less: at one size the same as by message.
+const COMPARED: &str = "total_cpu_ns_per_byte";
+const THROUGHPUT: &str = "throughput";
+const MICROSECONDS: (f64, &str) = (1e3, "us");
+const GIGABITS: (f64, &str) = (1e9, "Gbit/s");
+/// Cases of which each has a row of its own.
+const LISTED: usize = 16;
+/// Of more ways than stand beside each other, so many have a row.
+const CHEAPEST: usize = 6;
+/// Ways that stand beside each other.
+const BESIDE: usize = 7;
+
+/// Cases at one place, of which one is chosen.
+struct Rivals<'a> {
+    given: Point,
+    control: &'a Case,
+    cases: Vec<&'a Case>,
+}
+
+pub fn tables(m: &Material) -> Vec<EndTable> {
+    let words = Words::of(m.run);
+    m.layouts
+        .iter()
+        .filter(|layout| layout.has(COST))
+        .flat_map(|layout| of_layout(m, layout, &words))
+        .collect()
+}
+
+fn of_layout(m: &Material, layout: &Layout, words: &Words) -> Vec<EndTable> {
+    let all = rivals(layout);
+    let (contests, alone): (Vec<Rivals>, Vec<Rivals>) = all.into_iter().partition(|r| r.cases.len() > 1);
+    let view = View { m, layout, words };
+    let listed = contests.iter().map(|rivals| rivals.cases.len()).sum::<usize>() <= LISTED;
+    let many = contests.iter().any(|rivals| rivals.cases.len() > BESIDE);
+    let mut tables = if listed || many {
+        contests.iter().map(|rivals| view.list(rivals)).collect()
+    } else {
+        view.by_size(&contests)
+    };
+    tables.extend(view.alone(&alone));
+    tables
+}
+
+/// Measured cases that differ in what their user chooses only.
+fn rivals<'a>(layout: &'a Layout) -> Vec<Rivals<'a>> {
+    let mut groups: Vec<(Point, Vec<&Case>)> = Vec::new();
+    let mut place: BTreeMap<Point, usize> = BTreeMap::new();
+    for case in layout.cases.iter().filter(|case| layout.estimate(case.index, COST).is_some()) {
+        let given = layout.probe.coordinates(&case.point, false);
+        let at = *place.entry(given.clone()).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push((given, Vec::new()));
+        }
+        groups[at].1.push(case);
+    }
+    let control = |cases: &[&'a Case]| {
+        cases.iter().find(|case| layout.probe.is_control(&case.point)).copied().unwrap_or(cases[0])
+    };
+    let of = |(given, cases): (Point, Vec<&'a Case>)| Rivals { given, control: control(&cases), cases };
+    groups.into_iter().map(of).collect()
+}
+
+struct View<'a> {
+    m: &'a Material<'a>,
+    layout: &'a Layout<'a>,
+    words: &'a Words,
+}
+
+impl View<'_> {
+    fn study(&self, metric: &str) -> Option<&Study> {
+        let ways = &self.m.analysis.ways;
+        let studies = if self.m.analysis.ways_vary { ways } else { &self.m.analysis.studies };
+        studies.iter().find(|study| study.comparisons.metric.id == metric)
+    }
+
+    fn against(&self, metric: &str, case: &Case, other: &Case) -> Option<Against> {
+        Against::of(self.study(metric)?, case.index, other.index)
+    }
+
+    fn name(&self, case: &Case) -> String {
+        self.words.way(self.layout.probe, &case.point, RIVALS.id)
+    }
+
+    fn cost(&self, case: &Case) -> f64 {
+        self.layout.estimate(case.index, COST).map_or(f64::INFINITY, |(estimate, _)| estimate.value)
+    }
+
+    fn shown(&self, case: &Case, metric: &str, unit: (f64, &str)) -> String {
+        self.layout.estimate(case.index, metric).map_or("-".into(), |(estimate, _)| figure(&estimate, unit))
+    }
+
+    /// A row a way; of many the cheapest first.
+    fn list(&self, rivals: &Rivals) -> EndTable {
+        let mut cases = rivals.cases.clone();
+        let many = cases.len() > BESIDE;
+        if many {
+            cases.sort_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
+        }
+        let against = |metric: &str, case: &Case, told: fn(&Against) -> String| {
+            let other = rivals.control;
+            if case.index == other.index {
+                return "control".into();
+            }
+            self.against(metric, case, other).map_or("-".into(), |against| told(&against))
+        };
+        let row = |case: &&Case| {
+            vec![
+                self.name(case),
+                self.shown(case, COST, MICROSECONDS),
+                against(COMPARED, case, if many { Against::short } else { Against::words }),
+                self.shown(case, THROUGHPUT, (GIGABITS.0, "")),
+                against(THROUGHPUT, case, Against::short),
+            ]
+        };
+        let beside = format!("vs {}", self.name(rivals.control));
+        EndTable {
+            title: Some(self.words.place(&rivals.given, &[])),
+            columns: ["way", "CPU a message", &beside, GIGABITS.1, &beside].map(String::from).to_vec(),
+            rows: cases.iter().take(if many { CHEAPEST } else { LISTED }).map(row).collect(),
+            note: many.then(|| format!("{} in the report", count(cases.len() - CHEAPEST, "dearer way"))),
+        }
+    }
+
+    /// Sizes down, ways across: a table for each place and metric, costs first.
+    fn by_size(&self, contests: &[Rivals]) -> Vec<EndTable> {
+        let mut places: Vec<(Point, Vec<&Rivals>)> = Vec::new();
+        for rivals in contests {
+            let rest = rivals.given.without(MESSAGE_BYTES.id);
+            match places.iter_mut().find(|(place, _)| *place == rest) {
+                Some((_, sizes)) => sizes.push(rivals),
+                None => places.push((rest, vec![rivals])),
+            }
+        }
+        let last = places.len().saturating_sub(1);
+        // The first and the last place tell most: the fewest threads and the most.
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|at| (*at != 0 && *at != last, *at));
+        let metrics = [
+            (COST, COMPARED, MICROSECONDS, "CPU a message"),
+            (THROUGHPUT, THROUGHPUT, GIGABITS, "Throughput"),
+        ];
+        let table = |at: &usize| metrics.map(|metric| self.matrix(&places[*at], metric));
+        order.iter().flat_map(table).collect()
+    }
+
+    fn matrix(
+        &self,
+        (place, sizes): &(Point, Vec<&Rivals>),
+        (metric, compared, unit, title): (&str, &str, (f64, &str), &str),
+    ) -> EndTable {
+        let mut names: Vec<String> = Vec::new();
+        for case in sizes.iter().flat_map(|rivals| &rivals.cases) {
+            let name = self.name(case);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        // The control first: the others are marked against it.
+        let control = self.name(sizes[0].control);
+        names.sort_by_key(|name| *name != control);
+        let entry = |rivals: &Rivals, name: &String| {
+            let case = rivals.cases.iter().find(|case| self.name(case) == *name)?;
+            let (estimate, _) = self.layout.estimate(case.index, metric)?;
+            if case.index == rivals.control.index {
+                return Some(figure(&estimate, (unit.0, "")));
+            }
+            let mark = self.against(compared, case, rivals.control).map_or(String::new(), |a| a.mark());
+            Some(format!("{} {mark}", digits(&estimate, unit.0)))
+        };
+        let row = |rivals: &&Rivals| {
+            let size = rivals.given.get(MESSAGE_BYTES.id).map(|v| self.words.value(MESSAGE_BYTES.id, v));
+            let cells = names.iter().map(|name| entry(rivals, name).unwrap_or("-".into()));
+            std::iter::once(size.unwrap_or_default()).chain(cells).collect()
+        };
+        let better =
+            if compared == COMPARED { "-1.3x costs 1.3x less than" } else { "-1.3x is 1.3x faster than" };
+        EndTable {
+            title: Some(format!("{title}, {}, {}", unit.1, self.words.place(place, &[]))),
+            columns: std::iter::once("size".to_string()).chain(names.iter().cloned()).collect(),
+            rows: sizes.iter().map(row).collect(),
+            note: Some(format!("{better} {control}, + the other way, = the same, ? undecided")),
+        }
+    }
+
+    /// Cases that nothing was compared with.
+    fn alone(&self, alone: &[Rivals]) -> Option<EndTable> {
+        let cases: Vec<&Case> = alone.iter().map(|rivals| rivals.control).collect();
+        let row = |case: &&Case| {
+            vec![
+                label(self.layout, self.words, case, &cases),
+                self.shown(case, COST, MICROSECONDS),
+                self.shown(case, THROUGHPUT, GIGABITS),
+            ]
+        };
+        let first = cases.first()?;
+        Some(EndTable {
+            title: Some(self.words.place(&first.point, &self.layout.varying)),
+            columns: ["case", "CPU a message", "throughput"].map(String::from).to_vec(),
+            rows: cases.iter().map(row).collect(),
+            note: None,
+        })
+    }
+}
+
+/// `send, 1 KiB, 8 threads`: what varies among these cases; of one case what is chosen.
+pub fn label(layout: &Layout, words: &Words, case: &Case, among: &[&Case]) -> String {
+    let value = |id: &&'static str| {
+        let value = case.point.get(id)?;
+        let varies = among.iter().any(|other| other.point.get(id) != Some(value));
+        varies.then(|| match *id {
+            id if id == THREADS.id => syscost_analyze::words::threads(std::slice::from_ref(value)),
+            id => words.value(id, value),
+        })
+    };
+    let varying: Vec<String> = layout.varying.iter().filter_map(value).collect();
+    if varying.is_empty() { words.way(layout.probe, &case.point, RIVALS.id) } else { varying.join(", ") }
+}
+
+/// Of a run that moves no data and has no rows: what decides about each case.
+pub fn single(m: &Material) -> Vec<EndTable> {
+    let words = Words::of(m.run);
+    let of = |layout: &Layout| {
+        let metrics: Vec<_> =
+            layout.probe.decisive().iter().filter_map(|id| layout.metric(id)).take(3).collect();
+        let row = |case: &&Case| {
+            let shown = |metric: &&str| {
+                layout.estimate(case.index, metric).map_or("-".into(), |(estimate, _)| own_figure(&estimate))
+            };
+            let name = syscost_analyze::words::operation_name(case);
+            let name = name.unwrap_or_else(|| words.place(&case.point, &[]));
+            let figures = metrics.iter().map(|metric| shown(&metric.id));
+            std::iter::once(name).chain(figures).collect()
+        };
+        EndTable {
+            title: Some(layout.probe.about().title.into()),
+            columns: std::iter::once("case".to_string())
+                .chain(metrics.iter().map(|metric| metric.title.to_string()))
+                .collect(),
+            rows: layout.cases.iter().map(row).collect(),
+            note: None,
+        }
+    };
+    m.layouts.iter().map(of).collect()
+}

@@ -1,0 +1,47 @@
+//! How a run ends on a terminal: whether to believe it, then the numbers that were asked for.
+
+mod cases;
+pub mod figure;
+mod latency;
+mod operations;
+mod trust;
+
+use crate::Statement;
+use crate::material::Material;
+
+/// What a terminal shows, before it is laid out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ending {
+    /// The first line.
+    pub trust: String,
+    /// What to use, where ways were compared.
+    pub answer: Option<String>,
+    /// The most wanted first.
+    pub tables: Vec<EndTable>,
+    /// What the run left out, and the command that measures it.
+    pub left_out: Option<String>,
+}
+
+/// Rows of text; the first column is a name, the others are figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndTable {
+    /// Of a table whose columns alone do not say what it shows.
+    pub title: Option<String>,
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+    pub note: Option<String>,
+}
+
+pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
+    let mut tables = cases::tables(m);
+    tables.extend(latency::tables(m));
+    tables.extend(operations::table(m));
+    if tables.is_empty() {
+        tables = cases::single(m);
+    }
+    let analysis = m.analysis;
+    let compared = analysis.studies.iter().any(|study| !study.comparisons.pairs.is_empty());
+    let answers = compared || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
+    let answer = verdict.first().filter(|_| answers).map(|statement| statement.text.clone());
+    Ending { trust: trust::line(m), answer, tables, left_out: super::rulers::left_out(m.run) }
+}

@@ -1,0 +1,36 @@
+//! Operations: what each costs, and how far from its prediction that is.
+
+use super::EndTable;
+use super::figure::own_figure;
+use crate::material::Material;
+use syscost_analyze::operations::Operation;
+use syscost_analyze::words::capital;
+
+/// Of one probe with many rows, those that it holds to be most telling come first.
+const OF_ONE: usize = 2;
+
+pub fn table(m: &Material) -> Option<EndTable> {
+    let listed: Vec<&Operation> =
+        m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
+    let mut rows: Vec<&Operation> = Vec::new();
+    let mut rest: Vec<&Operation> = Vec::new();
+    for group in listed.chunk_by(|a, b| a.probe == b.probe) {
+        let (told, others): (Vec<&Operation>, Vec<&Operation>) =
+            group.iter().copied().partition(|o| o.row.told_as.is_some());
+        let mut ordered = told.into_iter().chain(others);
+        rows.extend(ordered.by_ref().take(OF_ONE));
+        rest.extend(ordered);
+    }
+    rows.extend(rest);
+    let row = |o: &&Operation| {
+        let ratio = o.ratio.map_or("-".into(), |ratio| format!("{:.2}x", ratio.value));
+        let measured = o.measured.as_ref().map_or("-".into(), own_figure);
+        vec![capital(&o.name()), measured, ratio]
+    };
+    (!rows.is_empty()).then(|| EndTable {
+        columns: ["operation", "measured", "ratio"].map(String::from).to_vec(),
+        rows: rows.iter().map(row).collect(),
+        note: Some("ratio: measured over predicted; -: nothing was predicted".into()),
+        ..EndTable::default()
+    })
+}
