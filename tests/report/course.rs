@@ -16,7 +16,7 @@ fn root() -> &'static Path {
 }
 
 fn laid_out(run: &Run) -> Vec<Artefact> {
-    pa02::artefacts(run, &Analysis::of(run), ROLL).expect("the run has all three")
+    pa02::artefacts(run, &Analysis::of(run), ROLL, None).expect("the run has all three")
 }
 
 fn named<'a>(files: &'a [Artefact], end: &str) -> &'a Artefact {
@@ -192,7 +192,7 @@ fn the_report_has_every_question_and_leaves_the_answers_to_the_student() {
 fn a_run_that_lacks_what_is_shown_says_which_command_has_it() {
     let refused = |shape: Shape| {
         let run = common::run(&shape);
-        pa02::artefacts(&run, &Analysis::of(&run), ROLL).unwrap_err().to_string()
+        pa02::artefacts(&run, &Analysis::of(&run), ROLL, None).unwrap_err().to_string()
     };
     let two = refused(Shape { mechanisms: vec!["pack_send", "sendmsg"], ..common::small() });
     assert!(two.contains("no transfer by zero-copy") && two.contains("`syscost run pa02-60`"), "{two}");
@@ -225,6 +225,17 @@ fn operations_have_prediction_interval_and_deviation() {
         }
     }
     assert!(predicted > 20, "{predicted}");
+    let page =
+        std::str::from_utf8(&named(&files, "cse221_table.pdf").content).expect("nothing binary is embedded");
+    assert_eq!(page.matches("/Type /Page ").count(), 1, "one page");
+    assert!(page.contains("(procedure call) Tj") && page.contains("(7 arguments) Tj"), "every row is on it");
+    assert!(rows.iter().all(|row| page.contains(&format!("({}", &row["operation"][..4]))));
+    let calls = std::str::from_utf8(&named(&files, "cse221_procedure_call.pdf").content).expect("text");
+    assert!(
+        calls.contains("(measured) Tj")
+            && calls.contains("(predicted) Tj")
+            && calls.contains("(arguments) Tj")
+    );
     let report = text(named(&files, "report.md"));
     assert!(report.contains("## 2. Machine description") && report.contains("*Methodology:*"));
 }
@@ -252,4 +263,33 @@ fn what_a_student_has_written_is_kept() {
     assert_eq!(make()["kept"].as_array().unwrap().len(), 2, "the report and the README");
     assert_eq!(fs::read_to_string(&report).unwrap(), "mine");
     assert_ne!(fs::read_to_string(&table).unwrap(), "stale");
+}
+
+/// A baseline of eight sends is two-copy too: the table, the evidence and the report are then of it.
+#[test]
+fn what_counts_as_two_copy_is_asked_for() {
+    let run = common::run(&Shape {
+        mechanisms: vec!["send_fields", "pack_send", "sendmsg", "msg_zerocopy"],
+        ..common::small()
+    });
+    let analysis = Analysis::of(&run);
+    let laid_out =
+        |two_copy| pa02::artefacts(&run, &analysis, ROLL, two_copy).expect("the run has all three");
+    let (plain, fields) =
+        (laid_out(None), laid_out(Some(pa02::two_copy("send_fields").expect("it is two-copy"))));
+    for (files, mechanism) in [(&plain, "pack_send"), (&fields, "send_fields")] {
+        let rows = rows(text(named(files, "Results.csv")));
+        for row in &rows {
+            let case = &run.record.plan.cases[row["case"].parse::<usize>().expect("a number")];
+            let of = case.point.text(syscost_measure::probe::transfer::axes::MECHANISM);
+            assert_eq!(of, Some(row["mechanism"].as_str()), "the case is the row's");
+        }
+        assert!(rows.iter().filter(|row| row["name"] == "two-copy").all(|row| row["mechanism"] == mechanism));
+        assert!(
+            text(named(files, "Report.md"))
+                .contains(&format!("Two-copy is {}", mechanism.replace('_', "\\_")))
+        );
+    }
+    let told = pa02::two_copy("sendmsg").unwrap_err();
+    assert!(told.contains("pack_send") && told.contains("send_fields"), "{told}");
 }

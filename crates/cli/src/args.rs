@@ -383,6 +383,9 @@ pub enum CourseLayout {
         /// Your roll number: file names begin with it
         #[arg(long, value_name = "ID", value_parser = syscost_course::pa02::roll)]
         roll: String,
+        /// What counts as two-copy: pack_send (one buffer, one send) or send_fields (a send for each field)
+        #[arg(long, value_name = "MECHANISM", value_parser = syscost_course::pa02::two_copy)]
+        two_copy: Option<&'static str>,
         #[command(flatten)]
         common: CourseRun,
     },

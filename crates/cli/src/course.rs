@@ -18,7 +18,9 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(dir)?;
     let analysis = Analysis::of(&run);
     let (name, files) = match &args.layout {
-        CourseLayout::Pa02 { roll, .. } => (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll)?),
+        CourseLayout::Pa02 { roll, two_copy, .. } => {
+            (format!("{roll}_PA02"), pa02::artefacts(&run, &analysis, roll, *two_copy)?)
+        }
         CourseLayout::Cse221 { .. } => ("cse221".to_string(), cse221::artefacts(&run, &analysis)?),
     };
     run.samples.intact()?;

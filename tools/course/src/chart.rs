@@ -31,7 +31,7 @@ pub fn pdf(figure: &CourseFigure) -> Vec<u8> {
     let width = (WIDTH - 2.0 * MARGIN) / columns as f64;
     for (index, panel) in figure.panels.iter().enumerate() {
         let at = (MARGIN + (index % columns) as f64 * width, HEAD + (index / columns) as f64 * PANEL_HEIGHT);
-        draw(&mut page, panel, at, width);
+        draw(&mut page, panel, figure.extent(&panel.y), at, width);
     }
     paragraph(&mut page, (MARGIN, below + 0.7 * CAPTION_LINE), &caption, Anchor::Start);
     page.pdf(&figure.title)
@@ -55,7 +55,7 @@ fn legend(sheet: &mut PdfPage, figure: &CourseFigure) {
 }
 
 /// One panel with its upper left corner at a point.
-fn draw(page: &mut PdfPage, panel: &Panel, (left, top): (f64, f64), width: f64) {
+fn draw(page: &mut PdfPage, panel: &Panel, extent: (f64, f64), (left, top): (f64, f64), width: f64) {
     let (from, to) = (left + ROOM[0], left + width - ROOM[1]);
     let (ceiling, floor) = (top + ROOM[2], top + PANEL_HEIGHT - ROOM[3]);
     let middle = (from + to) / 2.0;
@@ -69,8 +69,8 @@ fn draw(page: &mut PdfPage, panel: &Panel, (left, top): (f64, f64), width: f64) 
         frame(page, (from, to), (ceiling, floor));
         return;
     };
-    let x = AxisScale { scale: Scale::Log2, low: *first, high: *last, from: from + 10.0, to: to - 10.0 };
-    let (ticks, y) = upright(panel, ceiling, floor);
+    let x = AxisScale { scale: panel.x.scale(), low: *first, high: *last, from: from + 10.0, to: to - 10.0 };
+    let (ticks, y) = upright(panel, extent, ceiling, floor);
     for tick in &ticks {
         let at = y.at(*tick);
         page.line(&[(from, at), (to, at)], RULE, 0.75);
@@ -90,10 +90,8 @@ fn draw(page: &mut PdfPage, panel: &Panel, (left, top): (f64, f64), width: f64) 
     }
 }
 
-/// The ticks and the scale of a panel's y axis.
-fn upright(panel: &Panel, ceiling: f64, floor: f64) -> (Vec<f64>, AxisScale) {
-    let most = panel.estimates().map(|e| e.high).fold(0.0, f64::max);
-    let least = panel.estimates().map(|e| e.low).fold(f64::INFINITY, f64::min);
+/// The ticks and the scale of a panel's y axis, over the figures of all panels that it is compared with.
+fn upright(panel: &Panel, (least, most): (f64, f64), ceiling: f64, floor: f64) -> (Vec<f64>, AxisScale) {
     if panel.log_y && least > 0.0 {
         let ticks = svg::log_ticks(least, most);
         let (low, high) = (least / 1.12, most * 1.12);

@@ -4,8 +4,8 @@
 
 use syscost_core::stats::Estimate;
 use syscost_core::units;
-use syscost_report::Series;
 use syscost_report::svg::{COLOURS, STYLE};
+use syscost_report::{Scale, Series};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourseFigure {
@@ -29,18 +29,27 @@ pub struct Panel {
     pub missing: Option<String>,
 }
 
-/// What the x axis of a panel is; both are drawn by powers of two.
+/// What the x axis of a panel is: sizes and threads by powers of two, counts one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PanelAxis {
     MessageBytes,
     Threads,
+    Arguments,
 }
 
 impl PanelAxis {
+    pub fn scale(self) -> Scale {
+        match self {
+            PanelAxis::MessageBytes | PanelAxis::Threads => Scale::Log2,
+            PanelAxis::Arguments => Scale::Linear,
+        }
+    }
+
     pub fn title(self) -> &'static str {
         match self {
             PanelAxis::MessageBytes => "message size, bytes",
             PanelAxis::Threads => "threads",
+            PanelAxis::Arguments => "arguments",
         }
     }
 
@@ -48,7 +57,7 @@ impl PanelAxis {
     pub fn label(self, x: f64) -> String {
         match self {
             PanelAxis::MessageBytes => units::short_bytes(x as u64),
-            PanelAxis::Threads => units::significant(x),
+            PanelAxis::Threads | PanelAxis::Arguments => units::significant(x),
         }
     }
 }
@@ -60,6 +69,12 @@ impl Panel {
 }
 
 impl CourseFigure {
+    /// Least and most of every panel with this y axis: panels that are compared share it.
+    pub fn extent(&self, y: &str) -> (f64, f64) {
+        let alike = || self.panels.iter().filter(|panel| panel.y == y).flat_map(Panel::estimates);
+        (alike().map(|e| e.low).fold(f64::INFINITY, f64::min), alike().map(|e| e.high).fold(0.0, f64::max))
+    }
+
     /// The names of the lines, for one legend of all panels.
     pub fn legend(&self) -> Vec<(&str, usize)> {
         let mut names: Vec<(&str, usize)> = Vec::new();

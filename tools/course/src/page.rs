@@ -15,6 +15,9 @@ pub const INK: Rgb = [0.11, 0.12, 0.14];
 pub const MUTED: Rgb = [0.35, 0.39, 0.43];
 pub const RULE: Rgb = [0.88, 0.89, 0.9];
 
+/// In points.
+pub const A4: (f64, f64) = (595.0, 842.0);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     Plain,
@@ -28,6 +31,11 @@ pub struct PdfPage {
 }
 
 impl PdfPage {
+    /// The size that is printed.
+    pub fn a4() -> PdfPage {
+        PdfPage::new(A4.0, A4.1)
+    }
+
     pub fn new(width: f64, height: f64) -> PdfPage {
         PdfPage { width, height, content: "1 J 1 j\n".into() }
     }
@@ -120,13 +128,14 @@ fn rgb(colour: Rgb) -> String {
     colour.map(|part| format!("{part:.3}")).join(" ")
 }
 
-/// A string of PDF; what Helvetica's encoding does not have in one byte becomes a question mark.
+/// A string of PDF in WinAnsi; what Helvetica's encoding does not have in one byte becomes a question mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '(' | ')' | '\\' => out.extend(['\\', c]),
             ' '..='~' => out.push(c),
+            '±' => out.push_str("\\261"),
             _ => out.push('?'),
         }
     }

@@ -10,7 +10,7 @@ const KEPT: &[&str] = &["Results.csv", "Plots.py", "Throughput.pdf", "README.md"
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
     let run = tree.load("tests/data/small-run")?;
-    let artefacts = pa02::artefacts(&run, &Analysis::of(&run), "MT25999")?;
+    let artefacts = pa02::artefacts(&run, &Analysis::of(&run), "MT25999", None)?;
     let kept = artefacts.into_iter().filter(|file| KEPT.iter().any(|end| file.name.ends_with(end)));
     Ok(kept.map(|file| Generated::golden(&format!("course/{}", file.name), file.content)).collect())
 }

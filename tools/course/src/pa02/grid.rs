@@ -4,11 +4,12 @@
 
 use super::{COMMAND, Unsuitable};
 use std::collections::{BTreeMap, BTreeSet};
+use syscost_analyze::CellRef;
 use syscost_analyze::cells::Cells;
-use syscost_core::axis::Name;
+use syscost_core::axis::{Name, Point};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_measure::mechanism;
+use syscost_measure::mechanism::{self, Class};
 use syscost_measure::probe;
 use syscost_measure::probe::tcp_latency::axes::LOOP;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
@@ -26,12 +27,12 @@ pub const IMPLEMENTATIONS: [Implementation; 3] = [
     Implementation { part: "A3", name: "zero-copy" },
 ];
 
-impl Implementation {
-    /// The mechanism that is measured for it.
-    pub fn mechanism(&self) -> &'static str {
-        let found = mechanism::ALL.iter().map(|m| m.about()).find(|about| about.aliases.contains(&self.name));
-        found.map_or("", |about| about.id)
-    }
+/// The two-copy mechanism of this name, of those that a student's baseline may be.
+pub fn two_copy(text: &str) -> Result<&'static str, String> {
+    let ids = || mechanism::ALL.iter().map(|m| m.about().id).filter(|id| Class::TwoCopy.holds(id));
+    ids()
+        .find(|id| *id == text)
+        .ok_or_else(|| format!("it is one of {}", ids().collect::<Vec<_>>().join(", ")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,13 +63,19 @@ pub struct CourseGrid<'a> {
     pub cells: &'a Cells,
     pub sizes: Vec<u64>,
     pub threads: Vec<u64>,
+    /// What is measured for each implementation.
+    pub mechanisms: [&'static str; 3],
     cases: BTreeMap<(CaseKind, GridPlace), usize>,
     /// Why a place was not run.
     skips: BTreeMap<(CaseKind, GridPlace), String>,
 }
 
 impl<'a> CourseGrid<'a> {
-    pub fn of(run: &'a Run, cells: &'a Cells) -> Result<CourseGrid<'a>, Unsuitable> {
+    pub fn of(
+        run: &'a Run,
+        cells: &'a Cells,
+        two_copy: Option<&'static str>,
+    ) -> Result<CourseGrid<'a>, Unsuitable> {
         let unsuitable = |lacks: String| Err(Unsuitable { lacks, command: COMMAND });
         Unsuitable::refuse_emulated(run, COMMAND)?;
         let mut grid = CourseGrid {
@@ -76,11 +83,12 @@ impl<'a> CourseGrid<'a> {
             cells,
             sizes: Vec::new(),
             threads: Vec::new(),
+            mechanisms: mechanisms(two_copy),
             cases: BTreeMap::new(),
             skips: BTreeMap::new(),
         };
         for case in run.record.plan.cases.iter().filter(|c| c.twin_of.is_none()) {
-            let Some(key) = key(&case.probe, &case.point) else { continue };
+            let Some(key) = grid.key(&case.probe, &case.point) else { continue };
             if let Some(other) = grid.cases.insert(key, case.index).and_then(|index| run.case(index)) {
                 return unsuitable(format!(
                     "the run has several cases at one size and thread count (they differ in {}), and the layout shows one",
@@ -89,7 +97,7 @@ impl<'a> CourseGrid<'a> {
             }
         }
         for skip in &run.record.plan.skips {
-            if let Some(key) = key(&skip.probe, &skip.point) {
+            if let Some(key) = grid.key(&skip.probe, &skip.point) {
                 grid.skips.insert(key, skip.why.reason.clone());
             }
         }
@@ -98,8 +106,7 @@ impl<'a> CourseGrid<'a> {
             if !transfers.iter().any(|p| p.implementation == index) {
                 return unsuitable(format!(
                     "the run has no transfer by {} ({})",
-                    implementation.name,
-                    implementation.mechanism()
+                    implementation.name, grid.mechanisms[index]
                 ));
             }
         }
@@ -109,8 +116,37 @@ impl<'a> CourseGrid<'a> {
         Ok(grid)
     }
 
+    fn key(&self, probe_id: &str, point: &Point) -> Option<(CaseKind, GridPlace)> {
+        let mechanism = point.text(MECHANISM)?;
+        let implementation = self.mechanisms.iter().position(|id| *id == mechanism)?;
+        let place = GridPlace::new(implementation, point.int(MESSAGE_BYTES)?, point.int(THREADS)?);
+        let probe = probe::find(probe_id).filter(|p| p.compared())?;
+        let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
+        let kind = match point.text(LOOP) {
+            Some("closed") if decided_by("latency_p50") => CaseKind::RoundTrip,
+            None if decided_by("throughput") && point.get(PATH.id).is_some() => CaseKind::Transfer,
+            _ => return None,
+        };
+        Some((kind, place))
+    }
+
     fn of_kind(&self, kind: CaseKind) -> impl Iterator<Item = GridPlace> + '_ {
         self.cases.keys().chain(self.skips.keys()).filter(move |key| key.0 == kind).map(|key| key.1)
+    }
+
+    /// The number of the case at a place, if it was planned.
+    pub fn number(&self, kind: CaseKind, place: &GridPlace) -> Option<usize> {
+        self.cases.get(&(kind, *place)).copied()
+    }
+
+    /// Is it about a two-copy mechanism that this layout does not show?
+    pub fn is_of_another(&self, cells: &[CellRef]) -> bool {
+        let two_copy = |cell: &CellRef| {
+            let mechanism = self.run.case(cell.case)?.point.text(MECHANISM)?;
+            Class::TwoCopy.holds(mechanism).then_some(mechanism)
+        };
+        let shown: Vec<&str> = cells.iter().filter_map(two_copy).collect();
+        !shown.is_empty() && !shown.contains(&self.mechanisms[0])
     }
 
     /// Every row of the table: by implementation, size and threads.
@@ -135,18 +171,15 @@ impl<'a> CourseGrid<'a> {
 }
 
 /// What a case is in the layout; `None`: it is not part of it.
-fn key(probe_id: &str, point: &syscost_core::axis::Point) -> Option<(CaseKind, GridPlace)> {
-    let mechanism = point.text(MECHANISM)?;
-    let implementation = IMPLEMENTATIONS.iter().position(|i| i.mechanism() == mechanism)?;
-    let place = GridPlace::new(implementation, point.int(MESSAGE_BYTES)?, point.int(THREADS)?);
-    let probe = probe::find(probe_id).filter(|p| p.compared())?;
-    let decided_by = |metric: &str| probe.metrics().iter().any(|m| m.id == metric);
-    let kind = match point.text(LOOP) {
-        Some("closed") if decided_by("latency_p50") => CaseKind::RoundTrip,
-        None if decided_by("throughput") && point.get(PATH.id).is_some() => CaseKind::Transfer,
-        _ => return None,
+/// The mechanism of each implementation: the one that its name is an alias of, or the two-copy one that was asked for.
+fn mechanisms(two_copy: Option<&'static str>) -> [&'static str; 3] {
+    let alias = |name: &str| {
+        let found = mechanism::ALL.iter().map(|m| m.about()).find(|about| about.aliases.contains(&name));
+        found.map_or("", |about| about.id)
     };
-    Some((kind, place))
+    let mut ids = IMPLEMENTATIONS.map(|implementation| alias(implementation.name));
+    ids[0] = two_copy.unwrap_or(ids[0]);
+    ids
 }
 
 /// `path`, or whatever else two cases differ in.

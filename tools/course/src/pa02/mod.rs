@@ -12,7 +12,8 @@ mod text;
 
 use super::{Artefact, Unsuitable, chart, csv, figure, number, python};
 use figure_column::COLUMNS;
-use grid::CourseGrid;
+pub use grid::two_copy;
+use grid::{CaseKind, CourseGrid};
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
@@ -31,6 +32,12 @@ const BEFORE: &[CsvColumn] = &[
     ),
     column("message_bytes", "bytes of a message, over its eight fields"),
     column("threads", "sending threads, each with a connection and a receiving thread"),
+    column("mechanism", "that was measured for the part: an id of `syscost list`"),
+    column(
+        "case",
+        "number of the transfer's case in the run: `syscost explain CASE RUN`, and the brackets of the report",
+    ),
+    column("latency_case", "number of the case of its round trips"),
 ];
 /// Columns after them.
 const AFTER: &[CsvColumn] = &[
@@ -52,8 +59,13 @@ pub fn roll(text: &str) -> Result<String, String> {
 }
 
 /// Every file of the layout.
-pub fn artefacts(run: &Run, analysis: &Analysis, roll: &str) -> Result<Vec<Artefact>, Unsuitable> {
-    let grid = CourseGrid::of(run, &analysis.cells)?;
+pub fn artefacts(
+    run: &Run,
+    analysis: &Analysis,
+    roll: &str,
+    two_copy: Option<&'static str>,
+) -> Result<Vec<Artefact>, Unsuitable> {
+    let grid = CourseGrid::of(run, &analysis.cells, two_copy)?;
     let material = Material::of(run, analysis, &[]);
     let figures = figures::figures(&grid, &material, roll);
     let named = |end: &str| format!("{roll}_{end}");
@@ -108,7 +120,10 @@ fn row(grid: &CourseGrid, place: &grid::GridPlace) -> Vec<String> {
         implementation.name.to_string(),
         place.bytes.to_string(),
         place.threads.to_string(),
+        grid.mechanisms[place.implementation].to_string(),
     ];
+    let case = |kind| grid.number(kind, place).map_or(String::new(), |case| case.to_string());
+    row.extend([CaseKind::Transfer, CaseKind::RoundTrip].map(case));
     let mut missing: Vec<(Vec<&str>, String)> = Vec::new();
     // The weakest figure of the row: what is said holds for all.
     let (mut runs, mut level): (Option<u32>, Option<f64>) = (None, None);

@@ -62,8 +62,10 @@ pub fn report(told: &ReportInputs, copies: Option<&Section>) -> String {
     let roll = told.roll;
     let mut out = format!(
         "# {roll}: Analysis of network I/O primitives\n\nFigures and evidence are from run {} (`{roll}_{RESULTS}`). What stands \
-         in brackets names a case of the run and its metric. Every explanation is yours to write.\n\n",
+         in brackets names a case of the run and its metric. The rows of these cases have their numbers in the column `case`, and `syscost explain CASE RUN` tells one. \
+         Two-copy is {} here. Every explanation is yours to write.\n\n",
         plain(&told.grid.run.record.id),
+        plain(told.grid.mechanisms[0]),
     );
     out.push_str("## System\n\n");
     if let Some(machine) = section::machine::section(told.material) {
@@ -108,8 +110,11 @@ fn ask(out: &mut String, told: &ReportInputs, question: &CourseQuestion) {
     out.push_str(YOURS);
 }
 
+/// Without what is said of another two-copy mechanism than the one that is shown.
 fn in_words(told: &ReportInputs, answer: &Answer) -> AnswerText {
-    text::answer(answer, &Words::of(told.material.run))
+    let mut words = text::answer(answer, &Words::of(told.material.run));
+    words.statements.retain(|statement| !told.grid.is_of_another(&statement.cells));
+    words
 }
 
 fn parts_b_to_d(out: &mut String, told: &ReportInputs) {

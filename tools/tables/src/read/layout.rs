@@ -48,12 +48,12 @@ impl Records {
     }
 }
 
-/// The separator that most lines have. A comma may be decimal: another mark comes before it.
+/// The separator that most lines have. A comma may be decimal: among equals another mark comes before it.
 fn delimiter(text: &str) -> u8 {
     let lines: Vec<&str> =
         text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
     let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
-    [b'\t', b';', b'|'].into_iter().find(|mark| 2 * with(*mark) > lines.len()).unwrap_or(b',')
+    [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
 }
 
 /// Digits, one mark, digits.
@@ -113,5 +113,6 @@ mod tests {
         assert_eq!(delimiter("a\tb\n1\t2\n"), b'\t');
         assert_eq!(delimiter("| a | b |\n|---|---|\n| 1 | 2 |\n"), b'|');
         assert_eq!(delimiter("a,b\n1,2\nnote; with a semicolon\n"), b',');
+        assert_eq!(delimiter("a,why\n1,\"x; y\"\n2,\"x; y\"\n"), b',');
     }
 }

@@ -4,10 +4,14 @@
 //! Predictions are those that were written down before the first sample; methodology and discussion are
 //! left to the student. Source: the project's page (cseweb.ucsd.edu, CSE 221), which asks for these columns.
 
-use super::{Artefact, Unsuitable, csv, markdown, number};
+mod one_page;
+mod steps;
+
+use super::{Artefact, Unsuitable, chart, csv, markdown, number, scaled};
 use std::fmt::Write;
 use syscost_analyze::operations::Operation;
 use syscost_analyze::whole::Analysis;
+use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
@@ -39,6 +43,7 @@ pub const COLUMNS: &[CsvColumn] = &[
 ];
 
 const TABLE: &str = "cse221_table.csv";
+const PAGE: &str = "cse221_table.pdf";
 const REPORT: &str = "cse221_report.md";
 
 /// Every file of the layout.
@@ -66,7 +71,16 @@ pub fn artefacts(run: &Run, analysis: &Analysis) -> Result<Vec<Artefact>, Unsuit
             }
         }
     }
-    files.push(Artefact::to_write_in(REPORT, report(&material, &drawn)));
+    let about = about(&material);
+    let mut figures = Vec::new();
+    for figure in steps::figures(&listed, std::slice::from_ref(&about)) {
+        let name = format!("{}.pdf", figure.name);
+        files.push(Artefact::made(name.clone(), chart::pdf(&figure)));
+        figures.push((name, figure.title));
+    }
+    let title = "Operations of the system: base hardware, software overhead, predicted, measured";
+    files.push(Artefact::made(PAGE, one_page::pdf(&listed, title, &about)));
+    files.push(Artefact::to_write_in(REPORT, report(&material, &drawn, &figures)));
     Ok(files)
 }
 
@@ -112,13 +126,33 @@ fn deviation(m: &Material, o: &Operation) -> Option<f64> {
     Some((rounds.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt())
 }
 
-fn report(m: &Material, drawn: &[(String, String)]) -> String {
+/// The machine and the run, in a line.
+fn about(m: &Material) -> String {
+    let record = &m.run.record;
+    let fact = |id: &str| record.host.iter().find(|f| f.id == id).and_then(machine::value);
+    let facts: Vec<String> =
+        ["cpu_model", "kernel_release", "hypervisor"].into_iter().filter_map(fact).collect();
+    format!(
+        "{}. Run {} by syscost {}. Medians over fresh processes.",
+        facts.join(", "),
+        record.id,
+        record.tool.version
+    )
+}
+
+/// Six digits, as everywhere in a layout.
+fn rounded_estimate(e: Estimate) -> Estimate {
+    scaled(e, 1.0)
+}
+
+fn report(m: &Material, drawn: &[(String, String)], figures: &[(String, String)]) -> String {
     let mut out = String::from("# CSE 221: System measurement project\n\n## 1. Introduction\n\n");
     out.push_str("*Goals, language, compiler and its options, how the work was divided, hours spent:*\n\n");
     let tool = &m.run.record.tool;
     let _ = writeln!(
         out,
-        "Figures: run {} by syscost {} ({} build), `{}`. `{TABLE}` has every row with bare numbers.\n",
+        "Figures: run {} by syscost {} ({} build), `{}`. `{TABLE}` has every row with bare numbers, `{PAGE}` \
+         the whole table on one page.\n",
         markdown::plain(&m.run.record.id),
         tool.version,
         tool.profile,
@@ -142,8 +176,11 @@ fn report(m: &Material, drawn: &[(String, String)]) -> String {
             }
         }
     }
-    if !drawn.is_empty() {
+    if !drawn.is_empty() || !figures.is_empty() {
         out.push_str("## 4. Curves and maps\n\n");
+        for (name, title) in figures {
+            let _ = writeln!(out, "[{}]({name})\n", markdown::plain(title));
+        }
         for (name, title) in drawn {
             let _ = writeln!(out, "![{}]({name})\n", markdown::plain(title));
         }
