@@ -172,7 +172,13 @@ def size_label(count):
     return str(count)
 
 
-def draw(axes, panel):
+def extent(panels, y):
+    """The lowest and highest end of every panel with this y axis: they share it."""
+    alike = [series for panel in panels if panel["y"] == y for series in panel["series"]]
+    return min(x for series in alike for x in series["low"]), max(x for series in alike for x in series["high"])
+
+
+def draw(axes, panel, panels):
     axes.set_title(panel["title"], fontsize=10, loc="left")
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
@@ -201,11 +207,13 @@ def draw(axes, panel):
     axes.set_xticks(places)
     axes.set_xticklabels([size_label(x) if panel["bytes"] else str(x) for x in places])
     axes.minorticks_off()
-    if panel["log_y"]:
+    low, high = extent(panels, panel["y"])
+    if panel["log_y"] and low > 0:
         axes.set_yscale("log")
+        axes.set_ylim(low / 1.12, high * 1.12)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, high * 1.05)
     axes.grid(True, alpha=0.3)
 
 
@@ -221,7 +229,7 @@ def main():
         sheet, grid = plt.subplots(rows, columns, figsize=(9, height), squeeze=False)
         everywhere = [axes for row in grid for axes in row]
         for axes, panel in zip(everywhere, panels):
-            draw(axes, panel)
+            draw(axes, panel, panels)
         for axes in everywhere[len(panels):]:
             axes.set_visible(False)
         names = {}
