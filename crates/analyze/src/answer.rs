@@ -1,7 +1,12 @@
 //! What a run says, as data, with the figures, cases and comparisons that they stand on. No English: the words are
 //! made in the report crate, in `text/`.
 
-use crate::finding::{regimes, scatter_gather, zero_copy};
+use crate::compare::Comparison;
+use crate::finding::along::AlongChanges;
+use crate::finding::cache_levels::{CacheLevel, LevelMisses};
+use crate::finding::threads::Scaling;
+use crate::finding::wakeups::WakeupPairs;
+use crate::finding::{not_fastest, regimes, scatter_gather, zero_copy};
 use serde::Serialize;
 
 /// A figure of a case that something shown stands on.
@@ -19,6 +24,12 @@ pub struct ComparisonRef {
     pub b: Vec<usize>,
 }
 
+impl From<&Comparison> for ComparisonRef {
+    fn from(pair: &Comparison) -> ComparisonRef {
+        ComparisonRef { metric: pair.metric, a: vec![pair.a], b: vec![pair.b] }
+    }
+}
+
 /// What a run says to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,6 +42,17 @@ pub enum AnswerVerdict {
     Undecided,
     /// The run has not measured what would tell.
     NotMeasured,
+}
+
+impl AnswerVerdict {
+    /// Of a question that is answered place by place.
+    pub fn at(places: usize, of: usize) -> AnswerVerdict {
+        match places {
+            0 => AnswerVerdict::No,
+            all if all == of => AnswerVerdict::Yes,
+            _ => AnswerVerdict::Partly,
+        }
+    }
 }
 
 /// One thing that the run shows.
@@ -62,6 +84,11 @@ pub enum Says {
     ScatterGather(scatter_gather::Gathering),
     ZeroCopy(zero_copy::ZeroCopyChange),
     Regimes(regimes::RegimesDiffer),
+    NotFastest(not_fastest::ZeroCopyPrices),
+    CacheLevels(LevelMisses),
+    Threads(Scaling),
+    Along(AlongChanges),
+    WakeUps(WakeupPairs),
     /// Not yet data.
     Sentence(String),
 }
@@ -90,6 +117,23 @@ pub enum Caveat {
     NoDevice {
         command: String,
     },
+    /// CPU time is that of both sides' threads and of the softirqs on top of them.
+    CpuOfBothSides,
+    /// Misses are those of both sides in user space and kernel; fewer are no cause by themselves.
+    MissesOfBothSides,
+    LevelsNotCounted {
+        levels: Vec<CacheLevel>,
+    },
+    /// So many comparisons may be decided by more rounds.
+    ComparisonsOpen {
+        open: usize,
+        of: usize,
+    },
+    /// A thread calls on each of its connections in turn; a server that goes by who is ready pays something else.
+    ConnectionsInTurn,
+    /// A faster side also finds less to wait for.
+    SleepsAreNoProof,
+    OneReadSize,
     /// Not yet data.
     Sentence(String),
 }
@@ -112,6 +156,16 @@ pub enum Lack {
     CountedCopies,
     /// A way that asks for zero-copy beside one that copies.
     ZeroCopyBesideCopying,
+    /// The same, at two sizes.
+    ZeroCopyOverSizes,
+    /// Why, and what to do about it, where that was recorded.
+    CacheMisses {
+        reason: Option<(String, String)>,
+    },
+    SeveralThreadCounts,
+    SeveralConnectionCounts,
+    /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
+    SleepsBesideThroughput,
     /// Not yet data.
     Sentence(String),
 }

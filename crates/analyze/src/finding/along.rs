@@ -1,46 +1,69 @@
-//! How a metric changes from the least to the most of something that is counted (threads, connections): for
+//! How metrics change from the least to the most of something that is counted (threads, connections): for
 //! findings that ask what more of it does.
 //!
 //! Every comparison is one that [`crate::compare`] answered.
 
 use super::Evidence;
 use super::pairs::refs;
-use crate::Statement;
+use crate::answer::{Caveat, CellRef, ComparisonRef};
 use crate::compare::family::Family;
 use crate::compare::groups::{Group, Groups};
 use crate::compare::{Comparison, Comparisons};
-use crate::words::{Words, and, count};
+use serde::Serialize;
+use std::collections::BTreeSet;
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
-use syscost_measure::probe::transfer::axes::MECHANISM;
+use syscost_core::stats::Estimate;
 
 /// What every line is judged by.
 pub const SPEED: &str = "throughput";
 
-/// What there is more of.
-pub struct Along {
+/// What there is more of: the id of an axis.
+pub struct Along(pub &'static str);
+
+/// The most of something beside the fewest of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AlongChanges {
     pub axis: &'static str,
-    /// `threads`
-    pub plural: &'static str,
+    /// That were measured.
+    pub values: Vec<u64>,
+    pub changes: Vec<MetricChange>,
 }
 
-impl Along {
-    /// `sendmsg at 64 KiB over veth`
-    pub fn named(&self, words: &Words, point: &Point) -> String {
-        let name = point.text(MECHANISM).unwrap_or_default();
-        let mut known = words.constant();
-        known.extend([self.axis, "mechanism"]);
-        let place = words.place(point, &known);
-        match (name.is_empty(), place.is_empty()) {
-            (true, _) => place,
-            (false, true) => name.to_string(),
-            (false, false) => format!("{name} at {place}"),
-        }
-    }
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricChange {
+    pub metric: &'static str,
+    /// Places at which the two were compared.
+    pub places: usize,
+    /// Where it is significantly more with the most, and where less.
+    pub more: Option<ChangedPlaces>,
+    pub less: Option<ChangedPlaces>,
+}
 
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangedPlaces {
+    pub places: usize,
+    pub largest: LargestChange,
+}
+
+/// A value of the axis beside a smaller one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LargestChange {
+    pub from: u64,
+    pub to: u64,
+    /// Of the figure with the larger value over the other.
+    pub ratio: Estimate,
+    /// Without the axis.
+    pub place: Point,
+}
+
+/// A case, one with more of it, and their comparison.
+pub type FewAndMany<'c> = (usize, usize, &'c Comparison);
+
+impl Along {
     /// Cases that differ in nothing else and have a figure, in ascending order.
     pub fn lines(&self, evidence: &Evidence<'_>, groups: &Groups) -> Vec<Vec<usize>> {
-        let at = |case: &usize| evidence.run.case(*case).and_then(|c| c.point.int_at(self.axis));
+        let at = |case: &usize| evidence.run.case(*case).and_then(|c| c.point.int_at(self.0));
         let line = |group: &Group| {
             let mut cases = group.members.clone();
             cases.retain(|case| at(case).is_some() && evidence.cells.cell(*case, SPEED).is_some());
@@ -52,92 +75,73 @@ impl Along {
 
     /// Every comparison of these metrics.
     pub fn compared(&self, evidence: &Evidence<'_>, metrics: &[&str]) -> Vec<Family<'static>> {
-        let groups = Groups::of(evidence.run, self.axis);
+        let groups = Groups::of(evidence.run, self.0);
         let all = metrics.iter().filter_map(|id| Comparisons::of(evidence.run, evidence.cells, &groups, id));
         all.map(Family::made).collect()
     }
 
-    /// How these metrics change from the first to the last of each line, where that is significant; then those in which
-    /// nothing is.
+    /// How these metrics change from the first to the last of each line.
     pub fn changes<'l>(
         &self,
         evidence: &Evidence<'_>,
         groups: &Groups,
         metrics: &[&str],
         lines: impl Iterator<Item = &'l [usize]> + Clone,
-    ) -> Vec<Statement> {
-        let words = Words::of(evidence.run);
-        let (mut statements, mut still, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+    ) -> (AlongChanges, Vec<ComparisonRef>, Vec<CellRef>) {
+        let at = |case: &usize| evidence.run.case(*case)?.point.int_at(self.0);
+        let values: BTreeSet<u64> = lines.clone().flatten().filter_map(at).collect();
+        let (mut changes, mut comparisons, mut cells) = (Vec::new(), Vec::new(), Vec::<CellRef>::new());
         for metric in metrics {
             let Some(all) = Comparisons::of(evidence.run, evidence.cells, groups, metric) else { continue };
             let ends = lines.clone().filter_map(|line| Some((*line.first()?, *line.last()?)));
-            let compared: Vec<_> =
+            let compared: Vec<FewAndMany<'_>> =
                 ends.filter_map(|(few, many)| Some((few, many, all.between(few, many)?))).collect();
-            let refs =
-                refs(all.metric.id, compared.iter().flat_map(|(few, many, _)| [*few, *many]).collect());
-            let parts = self.parts(evidence, &words, &compared);
-            if !parts.is_empty() {
-                let text = format!(
-                    "With the most {} instead of the fewest, {}: of {}, {}; no significant difference at the others.",
-                    self.plural,
-                    all.metric.title,
-                    count(compared.len(), "combination"),
-                    parts.join("; ")
-                );
-                statements.push(Statement { text, cells: refs });
-            } else if !compared.is_empty() {
-                still.push(all.metric.title.to_string());
-                cells.extend(refs);
+            if compared.is_empty() {
+                continue;
             }
+            cells.extend(refs(
+                all.metric.id,
+                compared.iter().flat_map(|(few, many, _)| [*few, *many]).collect(),
+            ));
+            comparisons.extend(compared.iter().map(|(.., pair)| ComparisonRef::from(*pair)));
+            let less_is = |which: fn(FewAndMany<'_>) -> usize| {
+                let found = |one: &FewAndMany<'_>| one.2.better(Better::Lower) == Some(which(*one));
+                self.changed(evidence, compared.iter().copied().filter(found).collect())
+            };
+            changes.push(MetricChange {
+                metric: all.metric.id,
+                places: compared.len(),
+                more: less_is(|(few, ..)| few),
+                less: less_is(|(_, many, _)| many),
+            });
         }
-        if !still.is_empty() {
-            let text = format!(
-                "Between the fewest and the most {} no difference is significant in {}.",
-                self.plural,
-                and(&still)
-            );
-            statements.push(Statement { text, cells });
-        }
-        statements
+        let values = values.into_iter().collect();
+        (AlongChanges { axis: self.0, values, changes }, comparisons, cells)
     }
 
-    /// Where it is significantly more with the most, and where less: the largest of each.
-    fn parts(
+    /// How many there are, and the largest.
+    fn changed(&self, evidence: &Evidence<'_>, found: Vec<FewAndMany<'_>>) -> Option<ChangedPlaces> {
+        Some(ChangedPlaces { places: found.len(), largest: self.largest(evidence, found.into_iter())? })
+    }
+
+    pub fn largest<'c>(
         &self,
         evidence: &Evidence<'_>,
-        words: &Words,
-        compared: &[(usize, usize, &Comparison)],
-    ) -> Vec<String> {
-        let part = |word: &str, fewest_is_less: bool| {
-            let less = |(few, many, pair): &&(usize, usize, &Comparison)| {
-                pair.better(Better::Lower) == Some(if fewest_is_less { *few } else { *many })
-            };
-            let found = compared.iter().filter(less);
-            let (few, many, pair) = found.clone().max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))?;
-            let figure = |case: usize| {
-                evidence.cells.cell(case, pair.metric).map(|c| c.estimate.unit.format(c.estimate.value))
-            };
-            Some(format!(
-                "{word} at {}, most of {}: {} instead of {} ({})",
-                found.count(),
-                self.named(words, &evidence.run.case(*many)?.point),
-                figure(*many)?,
-                figure(*few)?,
-                words.interval(&pair.seen_from(*many))
-            ))
-        };
-        [part("more", true), part("less", false)].into_iter().flatten().collect()
+        found: impl Iterator<Item = FewAndMany<'c>>,
+    ) -> Option<LargestChange> {
+        let (few, many, pair) = found.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength()))?;
+        let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
+        Some(LargestChange {
+            from: point(few)?.int_at(self.0)?,
+            to: point(many)?.int_at(self.0)?,
+            ratio: pair.seen_from(many),
+            place: point(many)?.without(self.0),
+        })
     }
 
-    /// How many of its comparisons more rounds may decide.
-    pub fn undecided(&self, all: &Comparisons) -> Option<String> {
+    /// Whether more rounds may decide some of its comparisons.
+    pub fn open(all: &Comparisons) -> Option<Caveat> {
         let open = all.pairs.iter().filter(|pair| pair.is_open()).count();
-        (open > 0).then(|| {
-            format!(
-                "{open} of {} of numbers of {} are undecided",
-                count(all.pairs.len(), "comparison"),
-                self.plural
-            )
-        })
+        (open > 0).then_some(Caveat::ComparisonsOpen { open, of: all.pairs.len() })
     }
 }

@@ -3,51 +3,84 @@
 //!
 //! Needs hardware counters, which most virtual machines do not have: then there is no answer, and no guess.
 
-use super::pairs::known;
-use super::{Evidence, Finding, SentenceAnswer};
+use super::pairs::refs;
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, ComparisonRef, Lack, Says, Shown};
 use crate::compare::family::Family;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
-use crate::words::{self, Words, and, count};
-use crate::{CellRef, Statement};
-use std::collections::BTreeSet;
+use serde::Serialize;
+use syscost_core::axis::Point;
 use syscost_core::sample::Better;
-use syscost_core::units::significant;
+use syscost_core::stats::Estimate;
 
 pub struct CacheLevels;
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheLevel {
+    L1Data,
+    Last,
+    /// The processor's general event of cache misses.
+    General,
+}
+
 /// Misses, the nearest cache first, and the counter behind each.
-const LEVELS: [(&str, &str, &str); 3] = [
-    ("l1d_misses_per_message", "l1d_misses", "the L1 data cache"),
-    ("llc_misses_per_message", "llc_misses", "the last-level cache"),
-    ("cache_misses_per_message", "cache_misses", "the caches by the processor's general event"),
+const LEVELS: [(CacheLevel, &str, &str); 3] = [
+    (CacheLevel::L1Data, "l1d_misses_per_message", "l1d_misses"),
+    (CacheLevel::Last, "llc_misses_per_message", "llc_misses"),
+    (CacheLevel::General, "cache_misses_per_message", "cache_misses"),
 ];
+
+/// Misses of one level, over every pair of ways.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LevelMisses {
+    pub level: CacheLevel,
+    pub pairs: usize,
+    /// Of those, significantly.
+    pub differ: usize,
+    /// The largest significant difference.
+    pub largest: Option<FallOfMisses>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FallOfMisses {
+    /// Mechanisms, and the misses per message of each.
+    pub fewer: String,
+    pub more: String,
+    pub fewer_misses: f64,
+    pub more_misses: f64,
+    /// Of the misses of `more` over those of `fewer`.
+    pub ratio: Estimate,
+    pub place: Point,
+}
 
 impl Finding for CacheLevels {
     fn id(&self) -> &'static str {
         "cache_levels"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let levels = levels(evidence);
         if levels.is_empty() {
-            return uncounted(evidence);
+            return uncounted(evidence, self.id());
         }
-        let words = Words::of(evidence.run);
-        let mut falls: Vec<(&str, &Comparison)> =
-            levels.iter().filter_map(|(name, all)| Some((*name, most(all)?))).collect();
-        falls.sort_by(|a, b| b.1.strength().total_cmp(&a.1.strength()));
-        let mut statements: Vec<Statement> = falls
-            .iter()
-            .enumerate()
-            .filter_map(|(place, (level, pair))| {
-                fall(evidence, &words, level, pair, place == 0 && falls.len() > 1)
-            })
-            .collect();
-        for (level, all) in levels.iter().filter(|(_, all)| most(all).is_none()) {
-            statements.push(none(level, all));
+        let mut told: Vec<(f64, bool, Shown)> =
+            levels.iter().map(|(level, all)| shown(evidence, *level, all)).collect();
+        told.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let falls = told.iter().filter(|(strength, ..)| *strength > 0.0).count();
+        let verdict = match AnswerVerdict::at(falls, told.len()) {
+            AnswerVerdict::No if told.iter().any(|(_, open, _)| *open) => AnswerVerdict::Undecided,
+            verdict => verdict,
+        };
+        let mut caveats = vec![Caveat::MissesOfBothSides];
+        let counted = |level| levels.iter().any(|(counted, _)| *counted == level);
+        let missing: Vec<CacheLevel> =
+            LEVELS.iter().map(|(level, ..)| *level).filter(|l| !counted(*l)).collect();
+        if !missing.is_empty() {
+            caveats.push(Caveat::LevelsNotCounted { levels: missing });
         }
-        SentenceAnswer::Found { statements, caveats: caveats(&levels) }
+        Answer::found(self.id(), verdict, told.into_iter().map(|(.., shown)| shown).collect(), caveats)
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -55,91 +88,55 @@ impl Finding for CacheLevels {
     }
 }
 
-/// The levels that were counted, by name.
-fn levels(evidence: &Evidence<'_>) -> Vec<(&'static str, Comparisons)> {
-    let compare = |(metric, _, name): &(&'static str, &'static str, &'static str)| {
+/// The levels that were counted.
+fn levels(evidence: &Evidence<'_>) -> Vec<(CacheLevel, Comparisons)> {
+    let compare = |(level, metric, _): &(CacheLevel, &str, &str)| {
         let found = Comparisons::of(evidence.run, evidence.cells, evidence.groups, metric)?;
-        (!found.pairs.is_empty()).then_some((*name, found))
+        (!found.pairs.is_empty()).then_some((*level, found))
     };
     LEVELS.iter().filter_map(compare).collect()
 }
 
-fn uncounted(evidence: &Evidence<'_>) -> SentenceAnswer {
-    let counters = |name: &String| LEVELS.iter().any(|(_, counter, _)| name.contains(counter));
+fn uncounted(evidence: &Evidence<'_>, question: &'static str) -> Answer {
+    let counters = |name: &String| LEVELS.iter().any(|(.., counter)| name.contains(counter));
     let why = evidence.run.record.missing.iter().find(|missing| missing.quantities.iter().any(counters));
-    match why {
-        Some(missing) => SentenceAnswer::CannotBeAnswered {
-            because: format!("cache misses were not counted: {}", missing.why.reason),
-            command: format!("syscost run, after this: {}", missing.why.remedy),
-        },
-        None => SentenceAnswer::CannotBeAnswered {
-            because: "it has no count of cache misses of two ways of doing the same".into(),
-            command: "syscost run, on a machine that has hardware counters: syscost doctor says which".into(),
-        },
-    }
+    let reason = why.map(|missing| (missing.why.reason.clone(), missing.why.remedy.clone()));
+    Answer::not_measured(question, Lack::CacheMisses { reason }, "syscost doctor")
 }
 
-/// The significant difference with the largest ratio.
-fn most(all: &Comparisons) -> Option<&Comparison> {
-    let differing = all.pairs.iter().filter(|pair| pair.better(Better::Lower).is_some());
-    differing.max_by(|a, b| a.strength().total_cmp(&b.strength()))
+/// What is to be said of a level, how strong it is, and whether more rounds may tell.
+fn shown(evidence: &Evidence<'_>, level: CacheLevel, all: &Comparisons) -> (f64, bool, Shown) {
+    let mut differ: Vec<&Comparison> =
+        all.pairs.iter().filter(|pair| pair.better(Better::Lower).is_some()).collect();
+    differ.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
+    let says = LevelMisses {
+        level,
+        pairs: all.pairs.len(),
+        differ: differ.len(),
+        largest: differ.first().and_then(|pair| fall(evidence, pair)),
+    };
+    let strength = differ.first().map_or(0.0, |pair| pair.strength());
+    let told = if differ.is_empty() { all.pairs.iter().collect() } else { differ };
+    let cells = refs(all.metric.id, told.iter().flat_map(|pair| [pair.a, pair.b]).collect());
+    let rows = told.into_iter().map(ComparisonRef::from).collect();
+    let open = all.pairs.iter().any(Comparison::is_open);
+    (strength, open, Shown::comparing(Says::CacheLevels(says), rows, cells))
 }
 
 /// From whom to whom misses fall, at which place, and how much.
-fn fall(
-    evidence: &Evidence<'_>,
-    words: &Words,
-    level: &str,
-    pair: &Comparison,
-    first: bool,
-) -> Option<Statement> {
+fn fall(evidence: &Evidence<'_>, pair: &Comparison) -> Option<FallOfMisses> {
     let fewer = pair.better(Better::Lower)?;
     let more = if fewer == pair.a { pair.b } else { pair.a };
-    let case = evidence.run.case(fewer)?;
     let name = |case: usize| Some(evidence.run.case(case)?.point.get(RIVALS.id)?.to_string());
-    let figure = |case: usize| Some(significant(evidence.cells.cell(case, pair.metric)?.estimate.value));
-    let ratio = pair.seen_from(fewer);
-    let most = if first { "fall most of all levels" } else { "fall most" };
-    let text = format!(
-        "Misses of {level} {most} from {} to {} at {}: {} per message instead of {}, {} ({}).",
-        name(more)?,
-        name(fewer)?,
-        words.place(&case.point, &known(words)),
-        figure(fewer)?,
-        figure(more)?,
-        words::difference(ratio.value),
-        words.interval(&ratio)
-    );
-    let cells = [fewer, more].map(|case| CellRef { case, metric: pair.metric }).to_vec();
-    Some(Statement { text, cells })
-}
-
-fn none(level: &str, all: &Comparisons) -> Statement {
-    let cells: BTreeSet<CellRef> = all
-        .pairs
-        .iter()
-        .flat_map(|p| [p.a, p.b])
-        .map(|case| CellRef { case, metric: all.metric.id })
-        .collect();
-    let text = format!(
-        "In misses of {level} no difference is significant between any of {}.",
-        count(all.pairs.len(), "compared pair")
-    );
-    Statement { text, cells: cells.into_iter().collect() }
-}
-
-fn caveats(levels: &[(&str, Comparisons)]) -> Vec<String> {
-    let mut caveats =
-        vec!["misses are those of both sides, in user space and in the kernel; a fall in them is no cause by itself".to_string()];
-    let missing: Vec<String> = LEVELS
-        .iter()
-        .filter(|(_, _, name)| levels.iter().all(|(level, _)| level != name))
-        .map(|(_, _, name)| (*name).to_string())
-        .collect();
-    if !missing.is_empty() {
-        caveats.push(format!("misses of {} were not counted", and(&missing)));
-    }
-    caveats
+    let misses = |case: usize| Some(evidence.cells.cell(case, pair.metric)?.estimate.value);
+    Some(FallOfMisses {
+        fewer: name(fewer)?,
+        more: name(more)?,
+        fewer_misses: misses(fewer)?,
+        more_misses: misses(more)?,
+        ratio: pair.seen_from(more),
+        place: evidence.run.case(fewer)?.point.without(RIVALS.id),
+    })
 }
 
 #[cfg(test)]
@@ -150,9 +147,14 @@ mod tests {
     use syscost_experiment::run::{MissingQuantities, Run};
     use syscost_host::Unavailable;
 
-    fn answer(run: &Run) -> SentenceAnswer {
+    fn answer(run: &Run) -> Answer {
         let analysis = Analysis::of(run);
-        CacheLevels.answer(&analysis.evidence(run))
+        CacheLevels.answered(&analysis.evidence(run))
+    }
+
+    fn misses(shown: &Shown) -> &LevelMisses {
+        let Says::CacheLevels(misses) = &shown.says else { panic!("{shown:?}") };
+        misses
     }
 
     /// sendmsg misses L1 40 % less than the others at 64 KiB; the last level is the same for all.
@@ -178,33 +180,27 @@ mod tests {
 
     #[test]
     fn a_planted_fall_is_found_at_its_level_place_and_pair() {
-        let SentenceAnswer::Found { statements, caveats } = answer(&counted()) else { panic!("counted") };
-        let text = &statements[0].text;
-        assert!(text.starts_with("Misses of the L1 data cache fall most from "), "{text}");
-        assert!(
-            text.contains(" to sendmsg at 64 KiB and ") && text.contains("% below (99.94 % interval"),
-            "{text}"
-        );
-        assert_eq!(statements[0].cells.len(), 2);
-        assert_eq!(
-            statements[1].text,
-            "In misses of the last-level cache no difference is significant between any of 30 compared pairs."
-        );
-        assert!(caveats[1].contains("the processor's general event were not counted"), "{caveats:?}");
+        let answer = answer(&counted());
+        let [l1, last] = &answer.shown[..] else { panic!("{answer:?}") };
+        let found = misses(l1);
+        assert_eq!((found.level, found.pairs), (CacheLevel::L1Data, 30));
+        let largest = found.largest.as_ref().unwrap();
+        assert_eq!((largest.fewer.as_str(), largest.place.int_at("message_bytes")), ("sendmsg", Some(65536)));
+        assert!((1.6..1.75).contains(&largest.ratio.value), "{largest:?}");
+        assert_eq!(l1.comparisons.len(), found.differ);
+        assert_eq!((misses(last).differ, &misses(last).largest, last.comparisons.len()), (0, &None, 30));
+        assert_eq!(answer.verdict, AnswerVerdict::Partly);
+        assert_eq!(answer.caveats[1], Caveat::LevelsNotCounted { levels: vec![CacheLevel::General] });
     }
 
     #[test]
     fn without_counters_there_is_no_guess() {
         let mut run = Synthetic::default().run();
-        let SentenceAnswer::CannotBeAnswered { command, .. } = answer(&run) else { panic!("not counted") };
-        assert!(command.contains("syscost doctor"));
+        assert_eq!(answer(&run).lacks, Some(Lack::CacheMisses { reason: None }));
         let why = Unavailable { reason: "no PMU".into(), remedy: "use the bare machine".into() };
         let quantities = vec!["sender_l1d_misses_user".into()];
         run.record.missing.push(MissingQuantities { quantities, why });
-        let SentenceAnswer::CannotBeAnswered { because, command } = answer(&run) else {
-            panic!("not counted")
-        };
-        assert_eq!(because, "cache misses were not counted: no PMU");
-        assert!(command.ends_with("use the bare machine"));
+        let reason = Some(("no PMU".into(), "use the bare machine".into()));
+        assert_eq!(answer(&run).lacks, Some(Lack::CacheMisses { reason }));
     }
 }

@@ -2,19 +2,17 @@
 //! compared like mechanisms are. Asked only of runs that varied them.
 
 use super::along::{Along, SPEED};
-use super::pairs::refs;
-use super::{Evidence, Finding, SentenceAnswer};
-use crate::Statement;
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
-use crate::words::{Words, and, capital, count};
-use std::collections::BTreeSet;
+use crate::words::Words;
 use syscost_measure::mechanism::CONNECTIONS;
 
 pub struct Connections;
 
-const ALONG: Along = Along { axis: CONNECTIONS.id, plural: "connections" };
+const ALONG: Along = Along(CONNECTIONS.id);
 /// What may change with them: what is paid, and what it is paid for.
 const METRICS: [&str; 7] = [
     "total_cpu_ns_per_byte",
@@ -35,25 +33,24 @@ impl Finding for Connections {
         Words::of(evidence.run).varies(CONNECTIONS.id)
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let groups = Groups::of(evidence.run, CONNECTIONS.id);
         let lines = ALONG.lines(evidence, &groups);
-        if lines.is_empty() {
-            return SentenceAnswer::CannotBeAnswered {
-                because: "nothing in it was measured with two numbers of connections".into(),
-                command: "syscost run --connections 1,16,250".into(),
-            };
-        }
-        let mut statements = vec![measured(evidence, &lines)];
-        statements.extend(ALONG.changes(evidence, &groups, &METRICS, lines.iter().map(Vec::as_slice)));
-        let mut caveats = vec![
-            "a thread makes one call on each of its connections in turn, and waits where that one has no room: a \
-             server that goes by who is ready first, or has idle connections, pays something else"
-                .to_string(),
-        ];
+        let (changes, rows, cells) =
+            ALONG.changes(evidence, &groups, &METRICS, lines.iter().map(Vec::as_slice));
+        let Some(cost) = changes.changes.first() else {
+            let command = "syscost run --connections 1,16,250";
+            return Answer::not_measured(self.id(), Lack::SeveralConnectionCounts, command);
+        };
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
-        caveats.extend(speed.and_then(|all| ALONG.undecided(&all)));
-        SentenceAnswer::Found { statements, caveats }
+        let open = speed.and_then(|all| Along::open(&all));
+        let dearer = cost.more.as_ref().map_or(0, |more| more.places);
+        let verdict = match AnswerVerdict::at(dearer, cost.places) {
+            AnswerVerdict::No if open.is_some() => AnswerVerdict::Undecided,
+            verdict => verdict,
+        };
+        let caveats = std::iter::once(Caveat::ConnectionsInTurn).chain(open).collect();
+        Answer::found(self.id(), verdict, vec![Shown::comparing(Says::Along(changes), rows, cells)], caveats)
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -61,24 +58,10 @@ impl Finding for Connections {
     }
 }
 
-/// What was measured beside each other.
-fn measured(evidence: &Evidence<'_>, lines: &[Vec<usize>]) -> Statement {
-    let cases: Vec<usize> = lines.concat();
-    let number = |case: &usize| evidence.run.case(*case)?.point.int_at(CONNECTIONS.id);
-    let numbers: BTreeSet<u64> = cases.iter().filter_map(number).collect();
-    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-    let text = capital(&format!(
-        "{} of mechanism, size and threads {} measured with {} connections a thread.",
-        count(lines.len(), "combination"),
-        if lines.len() == 1 { "was" } else { "were" },
-        and(&numbers)
-    ));
-    Statement { text, cells: refs(SPEED, cases) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::along::AlongChanges;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
     use syscost_core::axis::{Point, Value};
@@ -105,34 +88,31 @@ mod tests {
         run
     }
 
-    fn answer(run: &Run) -> Option<SentenceAnswer> {
+    fn answer(run: &Run) -> Option<Answer> {
         let analysis = Analysis::of(run);
         let evidence = analysis.evidence(run);
-        Connections.asked(&evidence).then(|| Connections.answer(&evidence))
+        Connections.asked(&evidence).then(|| Connections.answered(&evidence))
     }
 
-    fn told(run: &Run) -> Vec<String> {
-        match answer(run) {
-            Some(SentenceAnswer::Found { statements, .. }) => {
-                statements.into_iter().map(|s| s.text).collect()
-            }
-            other => panic!("{other:?}"),
-        }
+    fn changes(answer: &Answer) -> &AlongChanges {
+        let Says::Along(changes) = &answer.shown[0].says else { panic!("{answer:?}") };
+        changes
     }
 
     #[test]
     fn what_more_connections_cost_is_told_and_nothing_where_they_cost_nothing() {
-        let dear =
-            told(&planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 3000.0 } else { 1000.0 }));
-        assert_eq!(
-            dear[0],
-            "4 combinations of mechanism, size and threads were measured with 1 and 8 connections a thread."
-        );
-        let cost = dear.iter().find(|text| text.contains("connections instead of the fewest"));
-        let cost = cost.unwrap_or_else(|| panic!("{dear:?}"));
-        assert!(cost.contains("CPU per byte: of 4 combinations, more at 4"), "{cost}");
-        let free = told(&planted(|_| 1000.0));
-        assert!(!free.iter().any(|text| text.contains("instead of the fewest")), "{free:?}");
+        let dear = planted(|p| if p.text_at("mechanism") == Some("sendmsg") { 3000.0 } else { 1000.0 });
+        let dear = answer(&dear).unwrap();
+        let found = changes(&dear);
+        assert_eq!((dear.verdict, &found.values[..]), (AnswerVerdict::Yes, &[1, 8][..]));
+        let cost = &found.changes[0];
+        assert_eq!((cost.metric, cost.places, &cost.less), ("total_cpu_ns_per_byte", 4, &None));
+        let more = cost.more.as_ref().unwrap();
+        assert_eq!((more.places, more.largest.from, more.largest.to), (4, 1, 8));
+        assert!((2.8..3.2).contains(&more.largest.ratio.value), "{more:?}");
+        let free = answer(&planted(|_| 1000.0)).unwrap();
+        assert!(changes(&free).changes.iter().all(|c| c.more.is_none() && c.less.is_none()), "{free:?}");
+        assert_ne!(free.verdict, AnswerVerdict::Yes);
     }
 
     #[test]

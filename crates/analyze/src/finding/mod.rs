@@ -14,7 +14,7 @@ use crate::model::Model;
 use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
 
-mod along;
+pub mod along;
 pub mod beside;
 mod overtake;
 mod pairs;
@@ -106,11 +106,11 @@ syscost_core::registry! {
     pub static ALL: dyn Finding = [
         pub scatter_gather::ScatterGather,
         pub zero_copy::ZeroCopy,
-        not_fastest::NotFastest,
-        cache_levels::CacheLevels,
-        threads::Threads,
+        pub not_fastest::NotFastest,
+        pub cache_levels::CacheLevels,
+        pub threads::Threads,
         connections::Connections,
-        wakeups::WakeUps,
+        pub wakeups::WakeUps,
         pub regimes::Regimes,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,

@@ -2,180 +2,163 @@
 //! nothing to copy, and what every further byte saves or costs against a way that copies.
 //!
 //! Both are differences of CPU time, paired by round, with their interval; neither is told where the
-//! comparison at that place is not significant. Two sizes make a straight line, which is said.
+//! comparison at that place is not significant. Two sizes make a straight line.
 
 use super::pairs::{self, Pair};
-use super::{Evidence, Finding, SentenceAnswer};
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack, Says, Shown};
 use crate::compare::crossover::CrossoverStep;
-use crate::compare::study::{ALONG, HEADLINES};
+use crate::compare::study::{ALONG, HEADLINES, RIVALS};
 use crate::copies;
-use crate::words::{Words, count};
-use crate::{CellRef, Statement};
-use syscost_core::axis::Value;
+use serde::Serialize;
+use syscost_core::axis::Point;
+use syscost_core::decide::Verdict;
 use syscost_core::stats::{Estimate, median_interval};
-use syscost_core::units::{Unit, confidence};
+use syscost_core::units::Unit;
 use syscost_measure::mechanism::Class;
 
 pub struct NotFastest;
 
 const COST: &str = "total_cpu_ns_per_message";
 
+/// CPU time of ways that request zero-copy beside one that copies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ZeroCopyPrices {
+    pub control: String,
+    /// Message bytes.
+    pub smallest: u64,
+    pub largest: u64,
+    pub prices: Vec<ZeroCopyPrice>,
+}
+
+/// Of one mechanism, with everything but the size held.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ZeroCopyPrice {
+    pub mechanism: String,
+    pub held: Point,
+    /// Nanoseconds that a message of the smallest size takes more, where that is significant.
+    pub fixed: Option<Estimate>,
+    /// Nanoseconds that every further byte takes more.
+    pub per_byte: Estimate,
+    pub trend: PriceTrend,
+    /// Message bytes from which the saving covers the fixed price, on a straight line.
+    pub covered_from: Option<u64>,
+    /// Did the kernel copy the payload all the same? `None`: not counted.
+    pub copied: Option<bool>,
+}
+
+/// The more bytes, ..
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceTrend {
+    Worse,
+    Better,
+    /// Neither is significant.
+    Open,
+}
+
 impl Finding for NotFastest {
     fn id(&self) -> &'static str {
         "not_fastest"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        let words = Words::of(evidence.run);
-        let mut statements = Vec::new();
-        let teller = PriceTeller { evidence, words: &words };
-        if let Some(study) = evidence.study(HEADLINES[0]) {
-            let names = pairs::names(study);
-            let asked = names.iter().filter(|name| Class::ZeroCopy.holds(name));
-            for (name, control) in asked.zip(std::iter::repeat(pairs::copying(&names))) {
-                let of_one =
-                    pairs::pairs(&study.crossovers, |ours| ours == *name, |theirs| Some(theirs) == control);
-                statements.extend(of_one.first().into_iter().flat_map(|pair| teller.account(pair)));
-            }
-        }
-        if statements.is_empty() {
-            return SentenceAnswer::CannotBeAnswered {
-                because:
-                    "it compares no way that asks for zero-copy with one that copies, over several sizes"
-                        .into(),
-                command: "syscost run --mechanism one-copy,zero-copy --size 64,4K,64K,1M".into(),
-            };
-        }
-        let caveats =
-            vec!["CPU time is that of both sides' threads, with the softirqs that ran on top of them".into()];
-        SentenceAnswer::Found { statements, caveats }
-    }
-}
-
-struct PriceTeller<'a> {
-    evidence: &'a Evidence<'a>,
-    words: &'a Words,
-}
-
-impl PriceTeller<'_> {
-    /// The fixed part, the part per byte, and where they would meet.
-    fn account(&self, pair: &Pair<'_>) -> Vec<Statement> {
-        let steps = pair.steps();
-        let (Some(small), Some(large)) = (steps.first(), steps.last()) else { return Vec::new() };
-        let fixed = self.fixed(pair, small);
-        let per_byte =
-            (large.at > small.at).then(|| self.per_byte(pair, small, large, fixed.as_ref())).flatten();
-        let told = fixed.map(|(statement, _)| statement);
-        told.into_iter().chain(per_byte).collect()
-    }
-
-    /// What it costs more per message at the smallest size, where that is significant.
-    fn fixed(&self, pair: &Pair<'_>, step: &CrossoverStep) -> Option<(Statement, Estimate)> {
-        if pair.better(step) != Some(false) {
-            return None;
-        }
-        let (ours, theirs) = pair.cases(step);
-        let (our, their) = pair.names();
-        let more = self.difference(&[(1.0, ours), (-1.0, theirs)], 1.0, Unit::Nanoseconds)?;
-        let cells = [ours, theirs].map(|case| CellRef { case, metric: COST }).to_vec();
-        let text = format!(
-            "A fixed price: at {}, where next to nothing is to be copied, a message by {our} takes {} of CPU time more \
-             than by {their} ({}).",
-            self.place(pair, step),
-            more.unit.format(more.value),
-            self.interval(&more)
-        );
-        Some((Statement { text, cells }, more))
-    }
-
-    /// What every byte between the smallest and the largest size adds to the difference.
-    fn per_byte(
-        &self,
-        pair: &Pair<'_>,
-        small: &CrossoverStep,
-        large: &CrossoverStep,
-        fixed: Option<&(Statement, Estimate)>,
-    ) -> Option<Statement> {
-        let ((our_small, their_small), (our_large, their_large)) = (pair.cases(small), pair.cases(large));
-        let parts = [(1.0, our_large), (-1.0, their_large), (-1.0, our_small), (1.0, their_small)];
-        let bytes = (large.at - small.at) as f64;
-        let more = self.difference(&parts, bytes, Unit::NanosecondsPerByte)?;
-        let (our, their) = pair.names();
-        let sizes = self.words.range(ALONG.id, small.at, large.at);
-        let mut cells: Vec<CellRef> =
-            parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
-        let interval = self.interval(&more);
-        let differs = pair.better(large).is_some();
-        let with = format!("with {our} than with {their} ({interval})");
-        let says = if more.low > 0.0 && differs {
-            format!("grows by {} more {with}: the more bytes, the worse it is", more.unit.format(more.value))
-        } else if more.high < 0.0 && differs {
-            format!("grows by {} less {with}{}", more.unit.format(-more.value), self.covered(fixed, &more))
-        } else {
-            format!("grows neither more nor less {with}, as far as rounds show")
-        };
-        let (why, audit) = self.why(our_large);
-        cells.extend(audit);
-        let text = format!("The price by the byte: from {sizes} CPU time {says}.{why}");
-        Some(Statement { text, cells })
-    }
-
-    /// From where the saving covers the fixed price, were both straight lines.
-    fn covered(&self, fixed: Option<&(Statement, Estimate)>, saved: &Estimate) -> String {
-        let Some((_, fixed)) = fixed else { return String::new() };
-        let bytes = fixed.value / -saved.value;
-        format!(
-            ", which on a straight line between them covers the fixed price from about {}",
-            Unit::Bytes.format(bytes.round())
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let id = self.id();
+        shown(evidence).map_or_else(
+            || {
+                let command = "syscost run --mechanism one-copy,zero-copy --size 64,4K,64K,1M";
+                Answer::not_measured(id, Lack::ZeroCopyOverSizes, command)
+            },
+            |(verdict, shown)| Answer::found(id, verdict, vec![shown], vec![Caveat::CpuOfBothSides]),
         )
     }
+}
 
-    /// What was counted of the copies of this way.
-    fn why(&self, case: usize) -> (String, Option<CellRef>) {
-        let run = self.evidence.run;
-        let audit = run.case(case).and_then(|case| copies::of_case(run, case));
-        let Some(audit) = audit else { return (String::new(), None) };
-        let claim = copies::claim(audit);
-        let text = claim.map_or(String::new(), |claim| match claim.kept {
-            None => String::new(),
-            Some(_) => format!(" Counted of its copies: {}.", claim.text),
+fn shown(evidence: &Evidence<'_>) -> Option<(AnswerVerdict, Shown)> {
+    let study = evidence.study(HEADLINES[0])?;
+    let control = pairs::copying(&pairs::names(study))?;
+    let asks = |name: &str| Class::ZeroCopy.holds(name);
+    let all = pairs::pairs(&study.crossovers, asks, |theirs| theirs == control);
+    let priced: Vec<(&Pair<'_>, Account)> =
+        all.iter().filter_map(|pair| Some((pair, account(evidence, pair)?))).collect();
+    let steps = || priced.iter().flat_map(|(pair, _)| pair.steps());
+    let (smallest, largest) = (steps().map(|s| s.at).min()?, steps().map(|s| s.at).max()?);
+    let fixed = priced.iter().filter(|(_, account)| account.price.fixed.is_some()).count();
+    let open = |(pair, _): &(&Pair<'_>, Account)| pair.steps()[0].decision.verdict == Verdict::Undecided;
+    let verdict = match AnswerVerdict::at(fixed, priced.len()) {
+        AnswerVerdict::No if priced.iter().any(open) => AnswerVerdict::Undecided,
+        verdict => verdict,
+    };
+    let (mut cells, mut comparisons, mut prices) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, account) in priced {
+        cells.extend(account.cells);
+        comparisons.extend(account.comparisons);
+        prices.push(account.price);
+    }
+    let says = Says::NotFastest(ZeroCopyPrices { control: control.into(), smallest, largest, prices });
+    Some((verdict, Shown::comparing(says, comparisons, cells)))
+}
+
+/// A price and what it stands on.
+struct Account {
+    price: ZeroCopyPrice,
+    comparisons: Vec<ComparisonRef>,
+    cells: Vec<CellRef>,
+}
+
+/// The fixed part, the part per byte, and where they would meet.
+fn account(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Account> {
+    let (small, large) = (pair.steps().first()?, pair.steps().last().filter(|_| pair.steps().len() > 1)?);
+    let ((our_small, their_small), (our_large, their_large)) = (pair.cases(small), pair.cases(large));
+    let difference = |parts: &[(f64, usize)], by, unit| difference(evidence, parts, by, unit);
+    let fixed = (pair.better(small) == Some(false))
+        .then(|| difference(&[(1.0, our_small), (-1.0, their_small)], 1.0, Unit::Nanoseconds))
+        .flatten();
+    let parts = [(1.0, our_large), (-1.0, their_large), (-1.0, our_small), (1.0, their_small)];
+    let bytes = (large.at - small.at) as f64;
+    let per_byte = difference(&parts, bytes, Unit::NanosecondsPerByte)?;
+    let trend = match pair.better(large) {
+        Some(_) if per_byte.low > 0.0 => PriceTrend::Worse,
+        Some(_) if per_byte.high < 0.0 => PriceTrend::Better,
+        _ => PriceTrend::Open,
+    };
+    let covers = fixed.filter(|_| trend == PriceTrend::Better);
+    let audit = evidence.run.case(our_large).and_then(|case| copies::of_case(evidence.run, case));
+    let (mechanism, _) = pair.names();
+    let price = ZeroCopyPrice {
+        mechanism: mechanism.into(),
+        held: pair.ours().without(RIVALS.id).without(ALONG.id),
+        fixed,
+        per_byte,
+        trend,
+        covered_from: covers.map(|fixed| (fixed.value / -per_byte.value).round() as u64),
+        copied: audit.and_then(copies::claim).and_then(|claim| claim.kept).map(|kept| !kept),
+    };
+    let mut cells: Vec<CellRef> =
+        parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
+    cells.extend(audit.and_then(|audit| CellRef::audit(evidence.run, audit)));
+    Some(Account { price, comparisons: [small, large].map(row).to_vec(), cells })
+}
+
+fn row(step: &CrossoverStep) -> ComparisonRef {
+    let (a, b) = std::iter::once(step.cases).chain(step.others.iter().copied()).unzip();
+    ComparisonRef { metric: HEADLINES[0], a, b }
+}
+
+/// The sum of the parts in each round that has them all, over `by`; its median and interval.
+fn difference(evidence: &Evidence<'_>, parts: &[(f64, usize)], by: f64, unit: Unit) -> Option<Estimate> {
+    let cells: Option<Vec<_>> = parts.iter().map(|(_, case)| evidence.cells.cell(*case, COST)).collect();
+    let cells = cells?;
+    let sum = |round: u32| {
+        let values = cells.iter().zip(parts).map(|(cell, (sign, _))| {
+            let value = cell.rounds.iter().find(|(r, _)| *r == round)?.1;
+            Some(sign * value)
         });
-        (text, CellRef::audit(run, audit))
-    }
-
-    /// The sum of the parts in each round that has them all, over `by`; its median and interval.
-    fn difference(&self, parts: &[(f64, usize)], by: f64, unit: Unit) -> Option<Estimate> {
-        let cells: Option<Vec<_>> =
-            parts.iter().map(|(_, case)| self.evidence.cells.cell(*case, COST)).collect();
-        let cells = cells?;
-        let sum = |round: u32| {
-            let values = cells.iter().zip(parts).map(|(cell, (sign, _))| {
-                let value = cell.rounds.iter().find(|(r, _)| *r == round)?.1;
-                Some(sign * value)
-            });
-            values.sum::<Option<f64>>()
-        };
-        let rounds = cells.first()?.rounds.iter().filter_map(|(round, _)| sum(round));
-        let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
-        median_interval(&values, self.evidence.run.record.spec.confidence, unit)
-    }
-
-    /// `95 % interval 9.1 us to 11 us, 12 rounds`
-    fn interval(&self, e: &Estimate) -> String {
-        format!(
-            "{} interval {} to {}, {}",
-            confidence(e.level),
-            e.unit.format(e.low),
-            e.unit.format(e.high),
-            count(e.n as usize, "round")
-        )
-    }
-
-    fn place(&self, pair: &Pair<'_>, step: &CrossoverStep) -> String {
-        let mut point = pair.ours().clone();
-        point.set(ALONG.id, Value::Int(step.at));
-        self.words.place(&point, &pairs::known(self.words))
-    }
+        values.sum::<Option<f64>>()
+    };
+    let rounds = cells.first()?.rounds.iter().filter_map(|(round, _)| sum(round));
+    let values: Vec<f64> = rounds.map(|ns| ns / by).collect();
+    median_interval(&values, evidence.run.record.spec.confidence, unit)
 }
 
 #[cfg(test)]
@@ -207,16 +190,12 @@ mod tests {
         .run()
     }
 
-    fn told(run: &Run) -> Vec<String> {
-        let analysis = Analysis::of(run);
-        match &NotFastest.answer(&analysis.evidence(run)) {
-            SentenceAnswer::Found { statements, .. } => statements.iter().map(|s| s.text.clone()).collect(),
-            SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
-        }
-    }
-
-    fn with<'t>(told: &'t [String], start: &str) -> &'t str {
-        told.iter().find(|t| t.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {told:#?}"))
+    fn prices(run: &Run) -> (AnswerVerdict, Vec<ZeroCopyPrice>) {
+        let answer = NotFastest.answered(&Analysis::of(run).evidence(run));
+        let Says::NotFastest(prices) = &answer.shown[0].says else { panic!("{answer:?}") };
+        assert_eq!((prices.control.as_str(), prices.smallest, prices.largest), ("sendmsg", 64, 1 << 20));
+        assert_eq!(answer.shown[0].comparisons.len(), 2 * prices.prices.len());
+        (answer.verdict, prices.prices.clone())
     }
 
     /// Asking costs 8 us a message and saves 0.1 ns a byte: 80 kB pay for it.
@@ -230,16 +209,12 @@ mod tests {
                 10_000.0 + 0.1 * bytes
             }
         });
-        let told = told(&run);
-        let fixed = with(&told, "A fixed price: at 64 B");
-        let (_, ns) = fixed.split_once("msg_zerocopy takes ").unwrap();
-        let us: f64 = ns.split(' ').next().unwrap().parse().unwrap();
-        assert!((7.0..9.0).contains(&us), "{fixed}");
-        let by_byte = with(&told, "The price by the byte: from 64 B to 1 MiB");
-        assert!(by_byte.contains(" less with msg_zerocopy than with sendmsg (9"), "{by_byte}");
-        let (_, from) = by_byte.split_once("the fixed price from about ").unwrap();
-        let kib: f64 = from.split(' ').next().unwrap().parse().unwrap();
-        assert!((60.0..100.0).contains(&kib) && from.contains("KiB"), "{by_byte}");
+        let (verdict, prices) = prices(&run);
+        let [price] = &prices[..] else { panic!("{prices:?}") };
+        assert_eq!((verdict, price.trend, price.copied), (AnswerVerdict::Yes, PriceTrend::Better, None));
+        assert!((7000.0..9000.0).contains(&price.fixed.unwrap().value), "{price:?}");
+        let from = price.covered_from.unwrap();
+        assert!((60 << 10..100 << 10).contains(&from), "{price:?}");
     }
 
     /// Where the kernel copied after all, bytes make it worse, and the audit says why.
@@ -256,21 +231,16 @@ mod tests {
         let orphaned =
             Counts { uncopied_in: 1000, orphan_copied: 1000, copied_out: 1000, ..Counts::default() };
         run.record.audits = vec![audit("msg_zerocopy", Some(orphaned), (4, 4))];
-        let told = told(&run);
-        let by_byte = with(&told, "The price by the byte");
-        assert!(
-            by_byte.contains(
-                "the more bytes, the worse it is. Counted of its copies: zero-copy asked, copied once"
-            ),
-            "{by_byte}"
-        );
+        let (_, prices) = prices(&run);
+        assert_eq!((prices[0].trend, prices[0].copied), (PriceTrend::Worse, Some(true)));
+        assert_eq!(prices[0].covered_from, None);
     }
 
     #[test]
     fn nothing_is_priced_where_nothing_differs() {
         // The seed is one of the 19 of 20 that show no difference where there is none.
-        let told = told(&seeded(|_| 2000.0, 2));
-        assert!(!told.iter().any(|t| t.starts_with("A fixed price")), "{told:#?}");
-        assert!(with(&told, "The price by the byte").contains("grows neither more nor less"));
+        let (verdict, prices) = prices(&seeded(|_| 2000.0, 2));
+        assert!(matches!(verdict, AnswerVerdict::No | AnswerVerdict::Undecided));
+        assert!(prices.iter().all(|price| price.fixed.is_none() && price.trend == PriceTrend::Open));
     }
 }

@@ -7,7 +7,6 @@ use crate::CellRef;
 use crate::compare::comparisons::estimate;
 use crate::compare::crossover::{Crossover, CrossoverStep, PairSide};
 use crate::compare::study::{RIVALS, Study};
-use crate::words::Words;
 use std::collections::BTreeSet;
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
@@ -85,13 +84,6 @@ pub fn copying<'n>(names: &BTreeSet<&'n str>) -> Option<&'n str> {
 /// The mechanisms that a study compares.
 pub fn names(study: &Study) -> BTreeSet<&str> {
     study.crossovers.iter().flat_map(|line| [&line.a, &line.b]).filter_map(|p| p.text(RIVALS)).collect()
-}
-
-/// What a sentence on one place need not repeat.
-pub fn known(words: &Words) -> Vec<&'static str> {
-    let mut known = words.constant();
-    known.push(RIVALS.id);
-    known
 }
 
 /// The cases once each, in order.

@@ -45,11 +45,8 @@ impl Finding for ScatterGather {
                 "sudo syscost run --mechanism two-copy,one-copy",
             );
         }
-        let verdict = match beside.iter().filter(|(copies, _)| copies.removes_any()).count() {
-            0 => AnswerVerdict::No,
-            all if all == beside.len() => AnswerVerdict::Yes,
-            _ => AnswerVerdict::Partly,
-        };
+        let removes = beside.iter().filter(|(copies, _)| copies.removes_any()).count();
+        let verdict = AnswerVerdict::at(removes, beside.len());
         let copies = |(copies, cells)| Shown::of(Says::ScatterGather(Gathering::Copies(copies)), cells);
         let shown = beside.into_iter().map(copies).chain(calls(evidence)).collect();
         Answer::found(id, verdict, shown, vec![Caveat::CachedMessages])

@@ -4,25 +4,25 @@
 //!
 //! Scaling stops at the smallest tested count that no larger one significantly beats in throughput.
 
-use super::along::{Along, SPEED};
+use super::along::{Along, FewAndMany, LargestChange, SPEED};
 use super::pairs::refs;
-use super::{Evidence, Finding, SentenceAnswer};
-use crate::Statement;
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, ComparisonRef, Lack, Says, Shown};
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::limits::limiter::Limit;
 use crate::model::what_if::allowed_cpus;
-use crate::words::{self, Words, and, count};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use syscost_core::axis::{IntAxis, Value};
+use syscost_core::axis::IntAxis;
 use syscost_core::sample::Better;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 pub struct Threads;
 
 const AXIS: IntAxis = THREADS;
-const ALONG: Along = Along { axis: AXIS.id, plural: "threads" };
+const ALONG: Along = Along(AXIS.id);
 /// What may change along threads, beside the speed; what is more of it.
 const BESIDE: [&str; 7] = [
     "total_cpu_ns_per_byte",
@@ -34,32 +34,60 @@ const BESIDE: [&str; 7] = [
     "llc_misses_per_message",
 ];
 
+/// Where throughput stops rising with threads, over every place: a mechanism, a size and a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scaling {
+    pub places: usize,
+    /// By thread count.
+    pub stops: Vec<ScalingStop>,
+    /// The largest significant gain up to where it stops, and the largest loss beyond.
+    pub gain: Option<LargestChange>,
+    pub loss: Option<LargestChange>,
+    /// What limits the cases at which it stops, and how many of them.
+    pub limits: Vec<(Limit, usize)>,
+    pub cpus_allowed: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ScalingStop {
+    pub threads: u64,
+    pub places: usize,
+    /// Of those, where no larger count was measured.
+    pub rising: usize,
+    /// Where a larger count is significantly slower.
+    pub slower: usize,
+    /// Where more rounds may find a larger count faster.
+    pub undecided: usize,
+}
+
 impl Finding for Threads {
     fn id(&self) -> &'static str {
         "threads"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let groups = Groups::of(evidence.run, AXIS.id);
         let speed = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED);
         let Some(speed) = speed.filter(|all| !all.pairs.is_empty()) else {
-            return SentenceAnswer::CannotBeAnswered {
-                because: "nothing in it was measured with two thread counts".into(),
-                command: "syscost run --threads 1,2,4,8".into(),
-            };
+            let command = "syscost run --threads 1,2,4,8";
+            return Answer::not_measured(self.id(), Lack::SeveralThreadCounts, command);
         };
-        let words = Words::of(evidence.run);
         let lines: Vec<ThreadLine> = ALONG
             .lines(evidence, &groups)
             .into_iter()
             .filter_map(|cases| line(evidence, cases, &speed))
             .collect();
-        let mut statements = stops(&lines);
-        statements.extend(largest(evidence, &words, &lines, &speed));
-        statements.extend(limiters(evidence, &lines));
-        let cases = lines.iter().map(|line| line.cases.as_slice());
-        statements.extend(ALONG.changes(evidence, &groups, &BESIDE, cases));
-        SentenceAnswer::Found { statements, caveats: ALONG.undecided(&speed).into_iter().collect() }
+        let scaling = scaling(evidence, &lines, &speed);
+        let verdict = verdict(&scaling);
+        let cells = refs(SPEED, lines.iter().flat_map(|line| line.cases.clone()).collect());
+        let rows = speed.pairs.iter().map(ComparisonRef::from).collect();
+        let ends = lines.iter().map(|line| line.cases.as_slice());
+        let (changes, changed_rows, changed) = ALONG.changes(evidence, &groups, &BESIDE, ends);
+        let mut shown = vec![Shown::comparing(Says::Threads(scaling), rows, cells)];
+        if !changes.changes.is_empty() {
+            shown.push(Shown::comparing(Says::Along(changes), changed_rows, changed));
+        }
+        Answer::found(self.id(), verdict, shown, Along::open(&speed).into_iter().collect())
     }
 
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
@@ -70,62 +98,43 @@ impl Finding for Threads {
 /// One case along its thread counts, fewest first.
 struct ThreadLine {
     cases: Vec<usize>,
-    threads: Vec<u64>,
-    /// Where scaling stops, in those.
+    threads: u64,
+    /// Where scaling stops.
     stop: usize,
-    /// The first larger count that is significantly slower than there.
-    slower: Option<usize>,
+    is_slower: bool,
+    is_open: bool,
+}
+
+impl ThreadLine {
+    fn beyond(&self) -> &[usize] {
+        &self.cases[self.stop + 1..]
+    }
 }
 
 fn line(evidence: &Evidence<'_>, cases: Vec<usize>, speed: &Comparisons) -> Option<ThreadLine> {
     let beaten = |at: usize| cases[at + 1..].iter().any(|more| speed.beats(*more, cases[at]));
     let stop = (0..cases.len()).find(|at| !beaten(*at))?;
-    let slower = (stop + 1..cases.len()).find(|at| speed.beats(cases[stop], cases[*at]));
-    let threads = cases.iter().filter_map(|case| evidence.run.case(*case)?.point.int(AXIS)).collect();
-    Some(ThreadLine { cases, threads, stop, slower })
+    let beyond = &cases[stop + 1..];
+    let is_slower = beyond.iter().any(|more| speed.beats(cases[stop], *more));
+    let open = |more: &usize| speed.between(cases[stop], *more).is_some_and(|pair| pair.is_open());
+    let is_open = beyond.iter().any(open);
+    let threads = evidence.run.case(cases[stop])?.point.int(AXIS)?;
+    Some(ThreadLine { cases, threads, stop, is_slower, is_open })
 }
 
-/// At which counts scaling stops, and of how many lines.
-fn stops(lines: &[ThreadLine]) -> Vec<Statement> {
-    let mut by_count: BTreeMap<(u64, bool), Vec<&ThreadLine>> = BTreeMap::new();
+fn scaling(evidence: &Evidence<'_>, lines: &[ThreadLine], speed: &Comparisons) -> Scaling {
+    let mut stops: BTreeMap<u64, ScalingStop> = BTreeMap::new();
     for line in lines {
-        let last = line.stop + 1 == line.cases.len();
-        by_count.entry((line.threads[line.stop], last)).or_default().push(line);
+        let stop = stops.entry(line.threads).or_default();
+        stop.threads = line.threads;
+        stop.places += 1;
+        stop.rising += usize::from(line.beyond().is_empty());
+        stop.slower += usize::from(line.is_slower);
+        stop.undecided += usize::from(line.is_open && !line.is_slower);
     }
-    let of = format!("{} of mechanism, size and path", count(lines.len(), "combination"));
-    let tell = |((threads, last), found): (&(u64, bool), &Vec<&ThreadLine>)| {
-        let at = words::threads(&[Value::Int(*threads)]);
-        let falls = found.iter().filter(|line| line.slower.is_some()).count();
-        let more = if falls == 0 {
-            String::new()
-        } else {
-            format!("; in {falls} of them more threads are significantly slower")
-        };
-        let text = match last {
-            true => {
-                format!("In {} of {of} throughput rises up to {at}, the most that was tested.", found.len())
-            }
-            false => format!(
-                "In {} of {of} scaling stops at {at}: no larger count has significantly more throughput{more}.",
-                found.len()
-            ),
-        };
-        let cells = found.iter().flat_map(|line| line.cases.clone()).collect();
-        Statement { text, cells: refs(SPEED, cells) }
-    };
-    by_count.iter().map(tell).collect()
-}
-
-/// The largest significant gain up to where scaling stops, and the largest loss beyond.
-fn largest(
-    evidence: &Evidence<'_>,
-    words: &Words,
-    lines: &[ThreadLine],
-    speed: &Comparisons,
-) -> Vec<Statement> {
-    let judged = |one: usize, more: usize, better: usize| {
-        let pair = speed.between(one, more)?;
-        (pair.better(Better::Higher) == Some(better)).then_some((one, more, pair))
+    let judged = |few: usize, many: usize, better: usize| -> Option<FewAndMany<'_>> {
+        let pair = speed.between(few, many)?;
+        (pair.better(Better::Higher) == Some(better)).then_some((few, many, pair))
     };
     let gains = lines.iter().filter_map(|line| {
         let (fewest, stop) = (line.cases[0], line.cases[line.stop]);
@@ -133,75 +142,58 @@ fn largest(
     });
     let losses = lines.iter().flat_map(|line| {
         let stop = line.cases[line.stop];
-        line.cases[line.stop + 1..].iter().filter_map(move |more| judged(stop, *more, stop))
+        line.beyond().iter().filter_map(move |more| judged(stop, *more, stop))
     });
-    let tell = |(one, more, pair): (usize, usize, &crate::compare::Comparison), gain: bool| {
-        let ratio = pair.seen_from(more);
-        let point = &evidence.run.case(more)?.point;
-        let threads = |case: usize| evidence.run.case(case).and_then(|c| c.point.int(AXIS));
-        let text = format!(
-            "The largest {} of more threads is that of {}: {} as much throughput with {} as with {} ({}).",
-            if gain { "gain" } else { "loss" },
-            ALONG.named(words, point),
-            words.factor(&ratio),
-            words::threads(&[Value::Int(threads(more)?)]),
-            words::threads(&[Value::Int(threads(one)?)]),
-            count(ratio.n as usize, "round")
-        );
-        Some(Statement { text, cells: refs(SPEED, vec![one, more]) })
-    };
-    let gain =
-        gains.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength())).and_then(|found| tell(found, true));
-    let loss =
-        losses.max_by(|a, b| a.2.strength().total_cmp(&b.2.strength())).and_then(|found| tell(found, false));
-    gain.into_iter().chain(loss).collect()
+    Scaling {
+        places: lines.len(),
+        stops: stops.into_values().collect(),
+        gain: ALONG.largest(evidence, gains),
+        loss: ALONG.largest(evidence, losses),
+        limits: limits(evidence, lines),
+        cpus_allowed: allowed_cpus(evidence.run),
+    }
 }
 
-/// What limits the cases at which scaling stops, and the CPUs that there are for their threads.
-fn limiters(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Option<Statement> {
+fn limits(evidence: &Evidence<'_>, lines: &[ThreadLine]) -> Vec<(Limit, usize)> {
     let stopped: Vec<usize> =
-        lines.iter().filter(|l| l.stop + 1 < l.cases.len()).map(|l| l.cases[l.stop]).collect();
-    let found: Vec<_> = evidence.limiters.iter().filter(|limiter| stopped.contains(&limiter.case)).collect();
-    if found.is_empty() {
-        return None;
+        lines.iter().filter(|line| !line.beyond().is_empty()).map(|line| line.cases[line.stop]).collect();
+    let mut limits: BTreeMap<Limit, usize> = BTreeMap::new();
+    for limiter in evidence.limiters.iter().filter(|limiter| stopped.contains(&limiter.case)) {
+        *limits.entry(limiter.limit).or_default() += 1;
     }
-    let says = [
-        (Limit::BothCpus, "the CPUs of both sides are the limit"),
-        (Limit::SenderCpu, "the sender's CPU is the limit"),
-        (Limit::ReceiverCpu, "the receiver's CPU is the limit"),
-        (Limit::Link, "the link is the limit"),
-        (Limit::Waiting, "neither side's threads run all the time: they wait, or share CPUs"),
-    ];
-    let parts: Vec<String> = says
-        .iter()
-        .map(|(limit, says)| (found.iter().filter(|l| l.limit == *limit).count(), says))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, says)| format!("at {n} {says}"))
-        .collect();
-    let cpus = allowed_cpus(evidence.run).map_or(String::new(), |n| {
-        format!(" This run was allowed {}, and every pair of threads wants two.", count(n, "CPU"))
-    });
-    let text = format!("Of {} at which scaling stops, {}.{cpus}", count(found.len(), "point"), and(&parts));
-    Some(Statement { text, cells: found.iter().flat_map(|l| l.cells.clone()).collect() })
+    limits.into_iter().collect()
+}
+
+/// Yes: it is decided that scaling stops, everywhere.
+fn verdict(scaling: &Scaling) -> AnswerVerdict {
+    let sum = |of: fn(&ScalingStop) -> usize| scaling.stops.iter().map(of).sum::<usize>();
+    let (rising, undecided) = (sum(|stop| stop.rising), sum(|stop| stop.undecided));
+    match AnswerVerdict::at(scaling.places - rising - undecided, scaling.places) {
+        AnswerVerdict::No if undecided > 0 => AnswerVerdict::Undecided,
+        verdict => verdict,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::along::MetricChange;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
     use syscost_core::axis::Point;
     use syscost_experiment::run::Run;
     use syscost_host::Fact;
 
-    fn answer(run: &Run) -> SentenceAnswer {
+    fn answer(run: &Run) -> Answer {
         let analysis = Analysis::of(run);
-        Threads.answer(&analysis.evidence(run))
+        Threads.answered(&analysis.evidence(run))
     }
 
-    fn told(run: &Run) -> Vec<Statement> {
-        let SentenceAnswer::Found { statements, .. } = answer(run) else { panic!("several thread counts") };
-        statements
+    fn told(answer: &Answer) -> (&Scaling, &[MetricChange]) {
+        match (&answer.shown[0].says, &answer.shown[1].says) {
+            (Says::Threads(scaling), Says::Along(changes)) => (scaling, &changes.changes),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn planted(cost_ns: fn(&Point) -> f64) -> Run {
@@ -217,10 +209,6 @@ mod tests {
             ..Default::default()
         }
         .run()
-    }
-
-    fn with<'t>(told: &'t [Statement], start: &str) -> &'t Statement {
-        told.iter().find(|s| s.text.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {told:#?}"))
     }
 
     /// Throughput doubles up to 4 threads and then halves for sendmsg, and stays for send: the cost of a
@@ -242,39 +230,32 @@ mod tests {
             value: Some("0-2,5".into()),
             source: String::new(),
         });
-        let told = told(&run);
-        let stop =
-            with(&told, "In 4 of 4 combinations of mechanism, size and path scaling stops at 4 threads");
-        assert!(stop.text.ends_with("in 2 of them more threads are significantly slower."), "{}", stop.text);
-        assert_eq!(stop.cells.len(), 16);
-        let gain = with(&told, "The largest gain of more threads is that of ");
-        assert!(gain.text.contains("as much throughput with 4 threads as with 1 thread ("), "{}", gain.text);
-        let loss = with(&told, "The largest loss of more threads is that of sendmsg at ");
-        assert!(loss.text.contains("throughput with 8 threads as with 4 threads ("), "{}", loss.text);
-        let limit =
-            with(&told, "Of 4 points at which scaling stops, at 4 neither side's threads run all the time");
-        assert!(limit.text.ends_with("This run was allowed 4 CPUs, and every pair of threads wants two."));
-        let cost = with(
-            &told,
-            "With the most threads instead of the fewest, CPU per byte: of 4 combinations, more at 4",
-        );
-        assert!(cost.text.contains("most of sendmsg at "), "{}", cost.text);
+        let answer = answer(&run);
+        let (scaling, changes) = told(&answer);
+        let stop = ScalingStop { threads: 4, places: 4, rising: 0, slower: 2, undecided: 0 };
+        assert_eq!((answer.verdict, scaling.places, &scaling.stops[..]), (AnswerVerdict::Yes, 4, &[stop][..]));
+        assert_eq!((answer.shown[0].cells.len(), answer.shown[0].comparisons.len()), (16, 24));
+        let ends = |change: &LargestChange| (change.from, change.to);
+        let loss = scaling.loss.as_ref().unwrap();
+        assert_eq!((scaling.gain.as_ref().map(ends), ends(loss)), (Some((1, 4)), (4, 8)));
+        assert_eq!(loss.place.text_at("mechanism"), Some("sendmsg"));
+        assert_eq!((&scaling.limits[..], scaling.cpus_allowed), (&[(Limit::Waiting, 4)][..], Some(4)));
+        let cost = &changes[0];
+        assert_eq!((cost.metric, cost.places, &cost.less), ("total_cpu_ns_per_byte", 4, &None));
+        let more = cost.more.as_ref().unwrap();
+        assert_eq!((more.places, more.largest.place.text_at("mechanism")), (4, Some("sendmsg")));
     }
 
     #[test]
     fn what_scales_to_the_end_or_not_at_all_is_told() {
-        let all = told(&planted(|_| 1000.0));
-        with(
-            &all,
-            "In 4 of 4 combinations of mechanism, size and path throughput rises up to 8 threads, the most",
-        );
-        with(&all, "Between the fewest and the most threads no difference is significant in CPU per byte.");
-        let shared = told(&planted(|p| 1000.0 * p.int_at("threads").unwrap() as f64));
-        with(
-            &shared,
-            "In 4 of 4 combinations of mechanism, size and path scaling stops at 1 thread: no larger count",
-        );
+        let rising = answer(&planted(|_| 1000.0));
+        let (scaling, changes) = told(&rising);
+        let stop = ScalingStop { threads: 8, places: 4, rising: 4, slower: 0, undecided: 0 };
+        assert_eq!((rising.verdict, &scaling.stops[..]), (AnswerVerdict::No, &[stop][..]));
+        assert!(changes.iter().all(|change| change.more.is_none() && change.less.is_none()), "{changes:?}");
+        let shared = answer(&planted(|p| 1000.0 * p.int_at("threads").unwrap() as f64));
+        assert_eq!(told(&shared).0.stops[0].threads, 1);
         let one = Synthetic { threads: vec![1], ..Default::default() }.run();
-        assert!(matches!(answer(&one), SentenceAnswer::CannotBeAnswered { .. }));
+        assert_eq!(answer(&one).lacks, Some(Lack::SeveralThreadCounts));
     }
 }

@@ -6,15 +6,17 @@
 //! at), by half at least, and where a generous price of a sleep covers what was lost.
 
 use super::pairs::refs;
-use super::{Evidence, Finding, SentenceAnswer};
-use crate::Statement;
-use crate::compare::Comparisons;
+use super::{Evidence, Finding};
+use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack, Says, Shown};
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
-use crate::words::{Words, count, figure};
+use crate::compare::{Comparison, Comparisons};
+use crate::words::Words;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::stats::{Estimate, holm, signed_rank};
-use syscost_core::units::{Unit, significant};
 use syscost_measure::mechanism;
 use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::receiver::options::READ_BYTES;
@@ -23,18 +25,48 @@ pub struct WakeUps;
 
 const SPEED: &str = "throughput";
 const RATE: &str = "messages_per_second";
-/// Sleeps per message, and whose they are.
-const SLEEPS: [(&str, &str); 2] = [
-    ("receiver_voluntary_switches_per_message", "receiver"),
-    ("sender_voluntary_switches_per_message", "sender"),
-];
+/// Sleeps per message of either side.
+const SLEEPS: [&str; 2] =
+    ["receiver_voluntary_switches_per_message", "sender_voluntary_switches_per_message"];
 /// How much more often the slower one sleeps.
 const FACTOR: f64 = 1.5;
 /// A sleep with its wake-up on an idle CPU costs no more.
 const DEAREST_NS: f64 = 1e5;
 
-/// What is compared: an axis, and what its values are called.
-const KINDS: [(&str, &str); 2] = [(READ_BYTES.id, "read sizes"), (RIVALS.id, "mechanisms and the control")];
+/// Axes whose values are compared: read sizes, and mechanisms beside the control.
+const AXES: [&str; 2] = [READ_BYTES.id, RIVALS.id];
+
+/// The pairs along one axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WakeupPairs {
+    pub axis: &'static str,
+    pub pairs: usize,
+    /// Of those, significantly in throughput.
+    pub differ: usize,
+    pub undecided: usize,
+    /// Of those that differ, where sleeps account for it.
+    pub decided: usize,
+    /// The largest difference of those.
+    pub largest: Option<DecidedPair>,
+}
+
+/// A pair that wakeups decide.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecidedPair {
+    /// Their values of the axis.
+    pub fast: Value,
+    pub slow: Value,
+    /// Without the axis.
+    pub place: Point,
+    /// Throughput, fast over slow.
+    pub ratio: Estimate,
+    /// Sleeps per message of one side, and how often both sleep.
+    pub metric: &'static str,
+    pub of_fast: f64,
+    pub of_slow: f64,
+    /// What a sleep has to cost to account for the difference.
+    pub each_ns: f64,
+}
 
 impl Finding for WakeUps {
     fn id(&self) -> &'static str {
@@ -43,162 +75,121 @@ impl Finding for WakeUps {
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
         let words = Words::of(evidence.run);
-        KINDS.iter().any(|(axis, _)| words.varies(axis)) && evidence.cells.of_metric(SPEED).next().is_some()
+        AXES.iter().any(|axis| words.varies(axis)) && evidence.cells.of_metric(SPEED).next().is_some()
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        let words = Words::of(evidence.run);
-        let kinds: Vec<WakeupKind> =
-            KINDS.iter().filter_map(|(axis, plural)| WakeupKind::of(evidence, axis, plural)).collect();
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let mut kinds: Vec<(WakeupPairs, Shown)> =
+            AXES.iter().filter_map(|axis| pairs(evidence, axis)).collect();
         if kinds.is_empty() {
-            return SentenceAnswer::CannotBeAnswered {
-                because:
-                    "no two read sizes, and no mechanism beside the control, have their throughput and their \
-                          sleeps in it"
-                        .into(),
-                command: "syscost run transfer --read-bytes buffer,message".into(),
-            };
+            let command = "syscost run transfer --read-bytes buffer,message";
+            return Answer::not_measured(self.id(), Lack::SleepsBesideThroughput, command);
         }
-        let mut caveats = vec![
-            "that a side sleeps less where throughput is higher is evidence, not proof: a faster side also finds \
-             less to wait for"
-                .to_string(),
-        ];
-        if !words.varies(READ_BYTES.id) {
-            caveats.push(
-                "the receiver read in one size only; `syscost run transfer --read-bytes buffer,message` compares"
-                    .into(),
-            );
+        kinds.sort_by_key(|(pairs, _)| std::cmp::Reverse(pairs.decided));
+        let sum = |of: fn(&WakeupPairs) -> usize| kinds.iter().map(|(pairs, _)| of(pairs)).sum::<usize>();
+        let (differ, decided) = (sum(|pairs| pairs.differ), sum(|pairs| pairs.decided));
+        let verdict = match AnswerVerdict::at(decided, differ) {
+            AnswerVerdict::No if differ == 0 && sum(|pairs| pairs.undecided) > 0 => AnswerVerdict::Undecided,
+            verdict => verdict,
+        };
+        let mut caveats = vec![Caveat::SleepsAreNoProof];
+        if !Words::of(evidence.run).varies(READ_BYTES.id) {
+            caveats.push(Caveat::OneReadSize);
         }
-        SentenceAnswer::Found {
-            statements: kinds.iter().map(|kind| kind.statement(evidence, &words)).collect(),
-            caveats,
-        }
+        Answer::found(self.id(), verdict, kinds.into_iter().map(|(_, shown)| shown).collect(), caveats)
     }
 }
 
-/// The pairs along one axis.
-struct WakeupKind {
-    axis: &'static str,
-    plural: &'static str,
-    /// All that were looked at: both cases.
-    pairs: Vec<(usize, usize)>,
-    differ: usize,
-    /// Largest first.
-    decided: Vec<Decided>,
-}
-
-/// A pair that wake-ups decide.
-struct Decided {
+/// A pair and the side whose sleeps may decide it.
+struct SleepingPair<'c> {
+    pair: &'c Comparison,
     fast: usize,
     slow: usize,
-    /// Throughput, fast over slow.
-    ratio: Estimate,
     sleeps: Sleeps,
 }
 
 /// Of one side of a pair.
 struct Sleeps {
     metric: &'static str,
-    whose: &'static str,
     of_fast: f64,
     of_slow: f64,
-    /// What a sleep has to cost to account for the difference.
     each_ns: f64,
     p: f64,
 }
 
-impl WakeupKind {
-    /// `None`: nothing to compare.
-    fn of(evidence: &Evidence<'_>, axis: &'static str, plural: &'static str) -> Option<WakeupKind> {
-        let groups = Groups::of(evidence.run, axis);
-        let all = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED)?;
-        let has_sleeps = |case: usize| SLEEPS.iter().any(|(id, _)| evidence.cells.cell(case, id).is_some());
-        let control = |case: usize| evidence.run.case(case)?.point.text(RIVALS);
-        let wanted = |a: usize, b: usize| {
-            axis != RIVALS.id || [a, b].iter().any(|c| control(*c) == Some(mechanism::control().about().id))
-        };
-        let looked: Vec<_> = all
-            .pairs
-            .iter()
-            .filter(|pair| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b))
-            .collect();
-        let mut differ = 0;
-        let mut candidates = Vec::new();
-        for pair in &looked {
-            let Some(fast) = pair.better(Better::Higher) else { continue };
-            let slow = if pair.a == fast { pair.b } else { pair.a };
-            differ += 1;
-            candidates.extend(SLEEPS.iter().filter_map(|(metric, whose)| {
-                let sleeps = Sleeps::of(evidence, (metric, whose), fast, slow)?;
-                Some(Decided { fast, slow, ratio: pair.seen_from(fast), sleeps })
-            }));
-        }
-        let adjusted = holm(&candidates.iter().map(|c| c.sleeps.p).collect::<Vec<_>>());
-        let alpha = 1.0 - evidence.run.record.spec.confidence;
-        let significant = candidates.into_iter().zip(adjusted).filter(|(_, p)| *p < alpha).map(|(c, _)| c);
-        let mut decided: Vec<Decided> = significant.filter(|c| c.sleeps.explain()).collect();
-        // Of both sides of a pair the one that saves more sleeps.
-        decided.sort_by(|a, b| a.sleeps.each_ns.total_cmp(&b.sleeps.each_ns));
-        let mut seen = std::collections::BTreeSet::new();
-        decided.retain(|one| seen.insert((one.fast, one.slow)));
-        decided.sort_by(|a, b| b.ratio.value.total_cmp(&a.ratio.value));
-        let pairs: Vec<(usize, usize)> = looked.iter().map(|pair| (pair.a, pair.b)).collect();
-        (!pairs.is_empty()).then_some(WakeupKind { axis, plural, pairs, differ, decided })
-    }
+/// `None`: nothing to compare.
+fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Shown)> {
+    let groups = Groups::of(evidence.run, axis);
+    let all = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED)?;
+    let has_sleeps = |case: usize| SLEEPS.iter().any(|id| evidence.cells.cell(case, id).is_some());
+    let control = |case: usize| evidence.run.case(case)?.point.text(RIVALS);
+    let wanted = |a: usize, b: usize| {
+        axis != RIVALS.id || [a, b].iter().any(|c| control(*c) == Some(mechanism::control().about().id))
+    };
+    let wanted =
+        |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
+    let looked: Vec<&Comparison> = all.pairs.iter().filter(wanted).collect();
+    let (differ, decided) = decided(evidence, &looked);
+    let says = WakeupPairs {
+        axis,
+        pairs: looked.len(),
+        differ,
+        undecided: looked.iter().filter(|pair| pair.is_open()).count(),
+        decided: decided.len(),
+        largest: decided.first().and_then(|most| most.told(evidence, axis)),
+    };
+    let told: Vec<&Comparison> =
+        if decided.is_empty() { looked } else { decided.iter().map(|one| one.pair).collect() };
+    let mut cells: Vec<CellRef> = refs(SPEED, told.iter().flat_map(|pair| [pair.a, pair.b]).collect());
+    cells.extend(decided.first().into_iter().flat_map(|most| refs(most.sleeps.metric, vec![most.fast, most.slow])));
+    let rows = told.into_iter().map(ComparisonRef::from).collect();
+    (says.pairs > 0).then(|| (says.clone(), Shown::comparing(Says::WakeUps(says), rows, cells)))
+}
 
-    fn statement(&self, evidence: &Evidence<'_>, words: &Words) -> Statement {
-        let of_all = || self.pairs.iter().flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>();
-        let pairs = count(self.pairs.len(), "pair");
-        let Some(most) = self.decided.first() else {
-            let text = if self.differ == 0 {
-                format!(
-                    "Throughput differs significantly at none of {pairs} of {}: nothing shows that wake-ups decide.",
-                    self.plural
-                )
-            } else {
-                format!(
-                    "Wake-ups do not decide between {}: throughput differs significantly at {} of {pairs}, and sleeps account \
-                     for none of them.",
-                    self.plural, self.differ
-                )
-            };
-            return Statement { text, cells: refs(SPEED, of_all()) };
-        };
-        let named = |case: usize| {
-            let point = &evidence.run.case(case)?.point;
-            Some(words.value(self.axis, point.get(self.axis)?))
-        };
-        let place = evidence.run.case(most.fast).map(|case| {
-            let apart: Vec<&str> = if self.axis == RIVALS.id { vec![RIVALS.id] } else { Vec::new() };
-            let who = case.point.text(RIVALS).filter(|_| apart.is_empty());
-            let at = words.place(&case.point, &[RIVALS.id, self.axis]);
-            who.map_or(at.clone(), |who| format!("{who}, {at}"))
-        });
-        let Sleeps { whose, of_fast, of_slow, each_ns, .. } = &most.sleeps;
-        let text = format!(
-            "Wake-ups decide between {} at {} of {pairs}: the faster one sleeps less. Largest: {} is {} faster than {} \
-             ({}). There the {whose} sleeps {} instead of {} times a message; each sleep saved accounts for {}.",
-            self.plural,
-            self.decided.len(),
-            named(most.fast).unwrap_or_default(),
-            words.factor(&most.ratio),
-            named(most.slow).unwrap_or_default(),
-            place.unwrap_or_default(),
-            significant(*of_fast),
-            significant(*of_slow),
-            figure(*each_ns, Unit::Nanoseconds),
-        );
-        let mut cells = refs(SPEED, self.decided.iter().flat_map(|one| [one.fast, one.slow]).collect());
-        cells.extend(refs(most.sleeps.metric, vec![most.fast, most.slow]));
-        Statement { text, cells }
+/// How many differ, and those of them that sleeps account for, largest first.
+fn decided<'c>(evidence: &Evidence<'_>, looked: &[&'c Comparison]) -> (usize, Vec<SleepingPair<'c>>) {
+    let mut differ = 0;
+    let mut candidates = Vec::new();
+    for pair in looked.iter().copied() {
+        let Some(fast) = pair.better(Better::Higher) else { continue };
+        let slow = if pair.a == fast { pair.b } else { pair.a };
+        differ += 1;
+        let sleeps = SLEEPS.iter().filter_map(|metric| Sleeps::of(evidence, metric, fast, slow));
+        candidates.extend(sleeps.map(|sleeps| SleepingPair { pair, fast, slow, sleeps }));
+    }
+    let adjusted = holm(&candidates.iter().map(|c| c.sleeps.p).collect::<Vec<_>>());
+    let alpha = 1.0 - evidence.run.record.spec.confidence;
+    let significant = candidates.into_iter().zip(adjusted).filter(|(_, p)| *p < alpha).map(|(c, _)| c);
+    let mut decided: Vec<SleepingPair<'c>> = significant.filter(|c| c.sleeps.explain()).collect();
+    // Of both sides of a pair the one that saves more sleeps.
+    decided.sort_by(|a, b| a.sleeps.each_ns.total_cmp(&b.sleeps.each_ns));
+    let mut seen = BTreeSet::new();
+    decided.retain(|one| seen.insert((one.fast, one.slow)));
+    decided.sort_by(|a, b| b.pair.strength().total_cmp(&a.pair.strength()));
+    (differ, decided)
+}
+
+impl SleepingPair<'_> {
+    fn told(&self, evidence: &Evidence<'_>, axis: &str) -> Option<DecidedPair> {
+        let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
+        let Sleeps { metric, of_fast, of_slow, each_ns, .. } = self.sleeps;
+        Some(DecidedPair {
+            fast: point(self.fast)?.get(axis)?.clone(),
+            slow: point(self.slow)?.get(axis)?.clone(),
+            place: point(self.fast)?.without(axis),
+            ratio: self.pair.seen_from(self.fast),
+            metric,
+            of_fast,
+            of_slow,
+            each_ns,
+        })
     }
 }
 
 impl Sleeps {
     fn of(
         evidence: &Evidence<'_>,
-        (metric, whose): (&'static str, &'static str),
+        metric: &'static str,
         fast: usize,
         slow: usize,
     ) -> Option<Sleeps> {
@@ -210,11 +201,11 @@ impl Sleeps {
         };
         let (of_fast, of_slow) = (a.estimate.value, b.estimate.value);
         let each_ns = (message_ns(slow)? - message_ns(fast)?) / (of_slow - of_fast);
-        let of_round: std::collections::BTreeMap<u32, f64> = a.rounds.iter().collect();
+        let of_round: BTreeMap<u32, f64> = a.rounds.iter().collect();
         let differences: Vec<f64> =
             b.rounds.iter().filter_map(|(round, slow)| Some(slow - of_round.get(&round)?)).collect();
         let p = signed_rank(&differences).p;
-        Some(Sleeps { metric, whose, of_fast, of_slow, each_ns, p })
+        Some(Sleeps { metric, of_fast, of_slow, each_ns, p })
     }
 
     /// Are there enough more of them, and may they cost so much?
@@ -228,7 +219,6 @@ mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
-    use syscost_core::axis::{Point, Value};
     use syscost_experiment::run::Run;
 
     /// One mechanism with two read sizes: what was made as a second mechanism reads a message a call.
@@ -257,12 +247,11 @@ mod tests {
         run
     }
 
-    fn told(run: &Run) -> String {
-        let analysis = Analysis::of(run);
-        match &WakeUps.answer(&analysis.evidence(run)) {
-            SentenceAnswer::Found { statements, .. } => statements[0].text.clone(),
-            other => panic!("{other:?}"),
-        }
+    fn told(run: &Run) -> (AnswerVerdict, WakeupPairs) {
+        let answer = WakeUps.answered(&Analysis::of(run).evidence(run));
+        let Says::WakeUps(pairs) = &answer.shown[0].says else { panic!("{answer:?}") };
+        assert_eq!(answer.shown[0].comparisons.len(), pairs.pairs);
+        (answer.verdict, pairs.clone())
     }
 
     fn message_is_faster(p: &Point) -> f64 {
@@ -271,26 +260,25 @@ mod tests {
 
     #[test]
     fn the_read_size_that_sleeps_less_is_faster_and_what_a_sleep_would_cost_is_said() {
-        let text = told(&planted(message_is_faster, [0.3, 0.01]));
-        assert!(
-            text.starts_with(
-                "Wake-ups decide between read sizes at 2 of 2 pairs: the faster one sleeps less."
-            ),
-            "{text}"
-        );
-        assert!(text.contains("Largest: message is 1.8") && text.contains("faster than buffer"), "{text}");
-        assert!(text.contains("the receiver sleeps 0.0101 instead of 0.303 times a message"), "{text}");
-        assert!(text.contains("each sleep saved accounts for"), "{text}");
+        let (verdict, found) = told(&planted(message_is_faster, [0.3, 0.01]));
+        assert_eq!((verdict, found.axis), (AnswerVerdict::Yes, READ_BYTES.id));
+        assert_eq!((found.pairs, found.differ, found.decided), (2, 2, 2));
+        let most = found.largest.unwrap();
+        assert_eq!((most.fast, most.slow), (Value::Int(1), Value::Int(0)));
+        assert_eq!((most.metric, most.place.text(RIVALS)), (SLEEPS[0], Some("send")));
+        assert!((1.7..1.9).contains(&most.ratio.value), "{:?}", most.ratio);
+        assert!((29.0..31.0).contains(&(most.of_slow / most.of_fast)));
+        assert!((2000.0..3500.0).contains(&most.each_ns), "800 ns over 0.29 sleeps: {}", most.each_ns);
     }
 
     #[test]
     fn nothing_is_put_down_to_sleeps_that_are_equal_more_or_too_few() {
         for sleeps in [[0.3, 0.3], [0.01, 0.3], [0.000_003, 0.000_001]] {
-            let text = told(&planted(message_is_faster, sleeps));
-            assert!(text.starts_with("Wake-ups do not decide between read sizes"), "{sleeps:?}: {text}");
-            assert!(text.contains("differs significantly at 2 of 2 pairs"), "{text}");
+            let (verdict, found) = told(&planted(message_is_faster, sleeps));
+            assert_eq!((verdict, found.differ, found.decided), (AnswerVerdict::No, 2, 0), "{sleeps:?}");
         }
-        let text = told(&planted(|_| 1000.0, [0.3, 0.01]));
-        assert!(text.contains("differs significantly at none of 2 pairs of read sizes"), "{text}");
+        let (verdict, found) = told(&planted(|_| 1000.0, [0.3, 0.01]));
+        assert_eq!((found.differ, found.largest), (0, None));
+        assert_ne!(verdict, AnswerVerdict::Yes);
     }
 }

@@ -85,12 +85,8 @@ impl Finding for ZeroCopy {
         if shown.is_empty() {
             return not_measured();
         }
-        let verdict = match (counted, saves) {
-            (0, _) => AnswerVerdict::Undecided,
-            (_, 0) => AnswerVerdict::No,
-            (all, some) if all == some => AnswerVerdict::Yes,
-            _ => AnswerVerdict::Partly,
-        };
+        let verdict =
+            if counted == 0 { AnswerVerdict::Undecided } else { AnswerVerdict::at(saves, counted) };
         Answer::found(id, verdict, shown, caveats(&ways, uncounted))
     }
 }

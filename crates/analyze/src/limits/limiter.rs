@@ -7,6 +7,7 @@
 use crate::cells::Cells;
 use crate::words::{self, and, count};
 use crate::{CellRef, Statement};
+use serde::Serialize;
 use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -18,7 +19,8 @@ pub const SATURATED: f64 = 0.95;
 /// Share of a link's rate from which payload has filled it.
 pub const LINK_FULL: f64 = 0.90;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     SenderCpu,
     ReceiverCpu,

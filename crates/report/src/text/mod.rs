@@ -5,13 +5,20 @@ use crate::Statement;
 use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
 use syscost_analyze::words::{Words, and};
 
+mod along;
+mod cache_levels;
+mod connections;
 mod copies;
 pub mod ending;
 pub mod recommendation;
 mod regimes;
+mod figures;
+mod not_fastest;
 pub mod rulers;
 pub mod trust;
 mod scatter_gather;
+mod threads;
+mod wakeups;
 mod zero_copy;
 
 /// The words of one question.
@@ -29,11 +36,11 @@ pub struct QuestionText {
 static QUESTIONS: &[QuestionText] = &[
     scatter_gather::TEXT,
     zero_copy::TEXT,
-    sentences("not_fastest", "Why is zero-copy not always fastest?"),
-    sentences("cache_levels", "Which cache level's misses fall most, and between which mechanisms?"),
-    sentences("threads", "Where does scaling with threads stop, and why?"),
-    sentences("connections", "What does it cost when a thread serves more connections?"),
-    sentences("wake_ups", "Do wake-ups decide?"),
+    not_fastest::TEXT,
+    cache_levels::TEXT,
+    threads::TEXT,
+    connections::TEXT,
+    wakeups::TEXT,
     regimes::TEXT,
     sentences("one_copy", "From which size does one-copy beat two-copy?"),
     sentences("zero_copy_from", "From which size does zero-copy beat two-copy?"),
@@ -47,6 +54,11 @@ const fn sentences(id: &'static str, question: &'static str) -> QuestionText {
 
 fn first(answer: &Answer, words: &Words) -> String {
     answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
+}
+
+/// Of the first thing shown.
+fn headline_of(answer: &Answer, words: &Words, says: fn(&Says, &Words) -> Option<String>) -> String {
+    answer.shown.first().and_then(|shown| says(&shown.says, words)).unwrap_or_default()
 }
 
 /// What is said to a question.
@@ -105,6 +117,29 @@ fn caveat(caveat: &Caveat) -> String {
         Caveat::NoDevice { command } => {
             format!("Both ends ran on one machine: on a real NIC this says nothing. Next: `{command}`.")
         }
+        Caveat::MissesOfBothSides => {
+            "Misses are those of both sides, in user space and the kernel. Fewer misses alone prove no cause.".into()
+        }
+        Caveat::LevelsNotCounted { levels } => {
+            let levels: Vec<String> = levels.iter().map(|l| cache_levels::level(*l).to_string()).collect();
+            format!("Not counted: {}.", and(&levels))
+        }
+        Caveat::ComparisonsOpen { open, of } => format!("{open} of {of} comparisons are undecided."),
+        Caveat::ConnectionsInTurn => {
+            "A thread serves its connections in turn and waits where one has no room. A server that polls for ready \
+             connections pays something else."
+                .into()
+        }
+        Caveat::SleepsAreNoProof => {
+            "Fewer sleeps beside more throughput are evidence, not proof. A faster side also finds less to wait for."
+                .into()
+        }
+        Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run transfer --read-bytes \
+                                buffer,message`."
+            .into(),
+        Caveat::CpuOfBothSides => {
+            "CPU time covers both sides' threads and the softirqs on top of them.".into()
+        }
         Caveat::Sentence(text) => text.clone(),
     }
 }
@@ -114,6 +149,16 @@ fn lack(lack: &Lack) -> String {
     match lack {
         Lack::CountedCopies => "the copies of a way that packs and of one that gathers".into(),
         Lack::ZeroCopyBesideCopying => "a way that asks for zero-copy beside one that copies".into(),
+        Lack::CacheMisses { reason: Some((why, remedy)) } => format!("cache misses ({why}; {remedy})"),
+        Lack::CacheMisses { reason: None } => {
+            "cache misses of two mechanisms: it needs hardware counters".into()
+        }
+        Lack::SeveralThreadCounts => "the same transfer with two thread counts".into(),
+        Lack::SeveralConnectionCounts => "the same transfer with two numbers of connections".into(),
+        Lack::SleepsBesideThroughput => {
+            "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
+        }
+        Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
         Lack::Sentence(text) => text.clone(),
     }
 }

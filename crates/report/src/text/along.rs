@@ -1,0 +1,49 @@
+//! How figures change with more threads or connections.
+
+use super::figures::{at_places, metric, times};
+use syscost_analyze::finding::along::{AlongChanges, ChangedPlaces, MetricChange};
+use syscost_analyze::words::and;
+use syscost_measure::probe::transfer::axes::THREADS;
+
+/// Metrics that one sentence names.
+const NAMED: usize = 2;
+
+pub fn plural(axis: &str) -> &'static str {
+    if axis == THREADS.id { "threads" } else { "connections" }
+}
+
+/// The larger of its changes, and whether the figure rises.
+fn larger(change: &MetricChange) -> Option<(&ChangedPlaces, bool)> {
+    let sides = [(change.more.as_ref(), true), (change.less.as_ref(), false)];
+    let sides = sides.into_iter().filter_map(|(side, rises)| Some((side?, rises)));
+    sides.max_by(|a, b| strength(a.0).total_cmp(&strength(b.0)))
+}
+
+fn strength(changed: &ChangedPlaces) -> f64 {
+    changed.largest.ratio.value.ln().abs()
+}
+
+/// `CPU per byte rises up to 2.1x at 3 of 4 places`
+pub fn change(change: &MetricChange) -> Option<String> {
+    let (changed, rises) = larger(change)?;
+    Some(format!(
+        "{} {} up to {}{}",
+        metric(change.metric).map_or(change.metric, |metric| metric.title),
+        if rises { "rises" } else { "falls" },
+        times(changed.largest.ratio.value),
+        at_places(changed.places, change.places)
+    ))
+}
+
+/// The largest of the changes.
+pub fn sentence(all: &AlongChanges) -> String {
+    let mut strongest: Vec<(&MetricChange, f64)> =
+        all.changes.iter().filter_map(|c| Some((c, strength(larger(c)?.0)))).collect();
+    strongest.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let named: Vec<String> = strongest.iter().take(NAMED).filter_map(|(c, _)| change(c)).collect();
+    let most = format!("the most {}", plural(all.axis));
+    if named.is_empty() {
+        return format!("No other figure differs significantly between the fewest and {most}.");
+    }
+    format!("With {most}, {}.", and(&named))
+}

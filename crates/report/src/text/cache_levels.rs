@@ -1,0 +1,58 @@
+//! Which cache level's misses fall most, and between which mechanisms?
+
+use super::figures::{interval, short_place, times};
+use super::{QuestionText, headline_of};
+use syscost_analyze::answer::Says;
+use syscost_analyze::finding::cache_levels::{CacheLevel, LevelMisses};
+use syscost_core::units::significant;
+
+pub const TEXT: QuestionText = QuestionText {
+    id: "cache_levels",
+    question: "Which cache level's misses fall most, and between which mechanisms?",
+    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
+    sentence: |says, _| known(says).map(sentence),
+};
+
+fn known(says: &Says) -> Option<&LevelMisses> {
+    if let Says::CacheLevels(misses) = says { Some(misses) } else { None }
+}
+
+/// `L1 data cache`
+pub fn level(level: CacheLevel) -> &'static str {
+    match level {
+        CacheLevel::L1Data => "L1 data cache",
+        CacheLevel::Last => "last-level cache",
+        CacheLevel::General => "general cache event",
+    }
+}
+
+/// Of the level that falls most.
+fn headline(misses: &LevelMisses) -> String {
+    let name = level(misses.level);
+    match &misses.largest {
+        Some(fall) => format!(
+            "{name} misses fall most, {} from {} to {} at {}.",
+            times(fall.ratio.value),
+            fall.more,
+            fall.fewer,
+            short_place(&fall.place)
+        ),
+        None => "No cache level's misses differ significantly between mechanisms.".into(),
+    }
+}
+
+fn sentence(misses: &LevelMisses) -> String {
+    let (name, pairs) = (level(misses.level), misses.pairs);
+    match &misses.largest {
+        Some(fall) => format!(
+            "{name}: {} misses a message with {}, {} with {} ({}). {} of {pairs} pairs differ significantly.",
+            significant(fall.fewer_misses),
+            fall.fewer,
+            significant(fall.more_misses),
+            fall.more,
+            interval(&fall.ratio),
+            misses.differ
+        ),
+        None => format!("{name}: none of {pairs} pairs differ significantly."),
+    }
+}
