@@ -5,6 +5,7 @@ use crate::compare::Comparison;
 use crate::finding::along::AlongChanges;
 use crate::finding::cache_levels::{CacheLevel, LevelMisses};
 use crate::finding::threads::Scaling;
+use crate::finding::unexpected::Unforeseen;
 use crate::finding::wakeups::WakeupPairs;
 use crate::finding::{not_fastest, regimes, scatter_gather, zero_copy};
 use serde::Serialize;
@@ -89,6 +90,7 @@ pub enum Says {
     Threads(Scaling),
     Along(AlongChanges),
     WakeUps(WakeupPairs),
+    Unexpected(Unforeseen),
     /// Not yet data.
     Sentence(String),
 }
@@ -134,6 +136,12 @@ pub enum Caveat {
     /// A faster side also finds less to wait for.
     SleepsAreNoProof,
     OneReadSize,
+    /// A step is significant among all steps; its cause is a counter that changes with it by enough.
+    CausesAreNoProof,
+    /// Two levels are told after correction over so many figures.
+    LevelsCorrected {
+        figures: usize,
+    },
     /// Not yet data.
     Sentence(String),
 }
@@ -166,6 +174,8 @@ pub enum Lack {
     SeveralConnectionCounts,
     /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
     SleepsBesideThroughput,
+    /// A figure of its own, or a neighbour to compare it with.
+    ComparableFigures,
     /// Not yet data.
     Sentence(String),
 }

@@ -13,6 +13,7 @@ use crate::limits::limiter::Limiter;
 use crate::model::Model;
 use crate::{Problem, Statement};
 use syscost_experiment::run::Run;
+use syscost_measure::probe::{Probe, transfer};
 
 pub mod along;
 pub mod beside;
@@ -59,10 +60,10 @@ pub trait Finding: Sync {
     /// Anchor on the page: `scatter_gather`.
     fn id(&self) -> &'static str;
 
-    /// Is the question one of this run at all? One that most runs have nothing to do with is not asked of them.
+    /// Is the question one of this run at all? Most are about the copies and the cost of transfers.
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
-        let _ = evidence;
-        true
+        let of = transfer::Transfer.about().id;
+        evidence.run.record.plan.cases.iter().any(|case| case.probe == of)
     }
 
     /// In sentences, where it is not yet data.
@@ -114,7 +115,7 @@ syscost_core::registry! {
         pub regimes::Regimes,
         one_copy::OneCopy,
         zero_copy_from::ZeroCopyFrom,
-        unexpected::Unexpected,
+        pub unexpected::Unexpected,
     ];
 }
 

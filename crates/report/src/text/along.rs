@@ -23,7 +23,7 @@ fn strength(changed: &ChangedPlaces) -> f64 {
     changed.largest.ratio.value.ln().abs()
 }
 
-/// `CPU per byte rises up to 2.1x at 3 of 4 places`
+/// `CPU per byte rises up to 2.1x (3 of 4 places)`
 pub fn change(change: &MetricChange) -> Option<String> {
     let (changed, rises) = larger(change)?;
     Some(format!(

@@ -16,7 +16,7 @@ fn known(says: &Says) -> Option<&AlongChanges> {
     if let Says::Along(changes) = says { Some(changes) } else { None }
 }
 
-/// `250 connections a thread cost up to 1.8x more CPU per byte than 1 at 3 of 4 places.`
+/// `250 connections a thread cost up to 1.8x more CPU per byte than 1 (3 of 4 places).`
 fn headline(all: &AlongChanges) -> String {
     let ends = || Some((all.values.first()?, all.values.last()?));
     let (Some(cost), Some((few, many))) = (all.changes.first(), ends()) else { return String::new() };

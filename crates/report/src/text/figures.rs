@@ -63,9 +63,9 @@ pub fn interval(ratio: &Estimate) -> String {
     format!("{level} % CI {} to {}", significant(low), significant(high))
 }
 
-/// ` at 3 of 4 places`; nothing where it is all
+/// ` (3 of 4 places)`; nothing where it is all
 pub fn at_places(some: usize, all: usize) -> String {
-    if some == all { String::new() } else { format!(" at {some} of {all} places") }
+    if some == all { String::new() } else { format!(" ({some} of {all} places)") }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::Statement;
 use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
-use syscost_analyze::words::{Words, and};
+use syscost_analyze::words::{Words, and, count};
 
 mod along;
 mod cache_levels;
@@ -18,6 +18,7 @@ pub mod rulers;
 pub mod trust;
 mod scatter_gather;
 mod threads;
+mod unexpected;
 mod wakeups;
 mod zero_copy;
 
@@ -44,7 +45,7 @@ static QUESTIONS: &[QuestionText] = &[
     regimes::TEXT,
     sentences("one_copy", "From which size does one-copy beat two-copy?"),
     sentences("zero_copy_from", "From which size does zero-copy beat two-copy?"),
-    sentences("unexpected", "What is unexpected?"),
+    unexpected::TEXT,
 ];
 
 /// A question whose answer is still sentences.
@@ -102,8 +103,8 @@ fn caveat(caveat: &Caveat) -> String {
             "The messages stay in the caches, because the same ones are sent again and again.".into()
         }
         Caveat::PinsNotCounted { pages } => format!(
-            "Pins are not counted. The kernel pins {pages} pages or more of each message. The CPU figures \
-             include their cost."
+            "Pins are not counted. The kernel pins {} or more of each message. The CPU figures include their cost.",
+            count(*pages as usize, "page")
         ),
         Caveat::OneMachine => {
             "The orphan copy happens where both ends are on one machine. A network device fetches \
@@ -137,6 +138,13 @@ fn caveat(caveat: &Caveat) -> String {
         Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run transfer --read-bytes \
                                 buffer,message`."
             .into(),
+        Caveat::CausesAreNoProof => {
+            "A likely cause is a counter of the same cases that changes enough to make the difference. That is no proof."
+                .into()
+        }
+        Caveat::LevelsCorrected { figures } => {
+            format!("The test for two levels is corrected for the {} tested.", count(*figures, "figure"))
+        }
         Caveat::CpuOfBothSides => {
             "CPU time covers both sides' threads and the softirqs on top of them.".into()
         }
@@ -158,6 +166,7 @@ fn lack(lack: &Lack) -> String {
         Lack::SleepsBesideThroughput => {
             "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
         }
+        Lack::ComparableFigures => "a case with a figure of its own or a neighbour to compare it with".into(),
         Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
         Lack::Sentence(text) => text.clone(),
     }

@@ -17,14 +17,14 @@ fn known(says: &Says) -> Option<&ZeroCopyPrices> {
     if let Says::NotFastest(prices) = says { Some(prices) } else { None }
 }
 
-/// `Requesting zero-copy costs 4.9 to 8.1 us more CPU a message than sendmsg at 64 B.`
+/// `At 64 B, requesting zero-copy costs 4.9 to 8.1 us more CPU a message than sendmsg.`
 fn headline(all: &ZeroCopyPrices) -> String {
     let fixed: Vec<f64> = all.prices.iter().filter_map(|p| p.fixed).map(|e| e.value).collect();
     let (control, size) = (&all.control, Unit::Bytes.format(all.smallest as f64));
     match extremes(&fixed) {
         None => format!("No fixed cost of zero-copy is significant against {control} at {size}."),
         Some(range) => format!(
-            "Requesting zero-copy costs {} more CPU a message than {control} at {size}{}.",
+            "At {size}, requesting zero-copy costs {} more CPU a message than {control}{}.",
             low_to_high(range, Unit::Nanoseconds),
             at_places(fixed.len(), all.prices.len())
         ),

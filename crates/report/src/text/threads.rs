@@ -19,11 +19,11 @@ fn known(says: &Says) -> Option<&Scaling> {
     if let Says::Threads(scaling) = says { Some(scaling) } else { None }
 }
 
-/// Where it is decided; `Scaling stops at 2 to 4 threads at 12 of 16 places, and more are slower at 3.`
+/// Where it is decided; `Scaling stops at 2 to 4 threads (12 of 16 places), and more are slower at 3.`
 fn headline(answer: &Answer, words: &Words) -> String {
     match answer.verdict {
         AnswerVerdict::Undecided => {
-            "Undecided: more rounds may find larger thread counts faster where scaling seems to stop.".into()
+            "Undecided where scaling stops: too few comparisons of thread counts are decided.".into()
         }
         AnswerVerdict::No => headline_of(answer, words, |says, _| known(says).map(rising)),
         _ => headline_of(answer, words, |says, _| known(says).map(stopping)),

@@ -8,40 +8,75 @@
 use crate::CellRef;
 use crate::cells::{Cell, metric};
 use crate::finding::Evidence;
-use crate::words::{self, and};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::stats::{holm, median, rank_sum_p, signed_rank};
-use syscost_core::units::{Unit, significant};
+use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
-/// Said where no counter changes with the figure.
-pub const NONE: &str = "cause not shown by the data";
+/// What most likely makes a surprise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbableCause {
+    /// Events that are more frequent where the figure is worse, by the largest factors.
+    Counters(Vec<CauseCounter>),
+    /// More samples were marked there.
+    Disturbed { worse: MarkedSamples, better: MarkedSamples },
+    NotShown,
+}
 
-/// A counter that may explain: its metric, what one event may cost at most, and what is counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseCounter {
+    pub metric: &'static str,
+    /// Its figure where it is worse, and in the neighbour or the other rounds.
+    pub worse: f64,
+    pub better: f64,
+}
+
+/// Samples of some rounds of a case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MarkedSamples {
+    pub samples: usize,
+    pub marked: usize,
+    pub marks: BTreeSet<String>,
+}
+
+impl ProbableCause {
+    /// The same counters, whatever they count.
+    pub fn is_like(&self, other: &ProbableCause) -> bool {
+        match (self, other) {
+            (ProbableCause::Counters(ours), ProbableCause::Counters(theirs)) => {
+                ours.iter().map(|c| c.metric).eq(theirs.iter().map(|c| c.metric))
+            }
+            (ours, theirs) => std::mem::discriminant(ours) == std::mem::discriminant(theirs),
+        }
+    }
+}
+
+/// A counter that may explain: its metric, and what one event may cost at most.
 struct Candidate {
     metric: &'static str,
     most_ns: f64,
-    says: &'static str,
 }
 
-const fn c(metric: &'static str, most_ns: f64, says: &'static str) -> Candidate {
-    Candidate { metric, most_ns, says }
+const fn c(metric: &'static str, most_ns: f64) -> Candidate {
+    Candidate { metric, most_ns }
 }
 
 /// Likeliest first, where two change by the same factor. Prices: the least retransmission timeout, a time
 /// slice, a sleep with its wake-up on an idle CPU, an access to memory, a call with all its work.
 const CANDIDATES: &[Candidate] = &[
-    c("retransmits", 200e6, "segments are retransmitted"),
-    c("enobufs_per_message", 1e6, "the kernel refuses for want of buffers (ENOBUFS)"),
-    c("copied_fraction", f64::INFINITY, "completions are flagged copied"),
-    c("sender_involuntary_switches_per_message", 4e6, "the sender is preempted"),
-    c("receiver_involuntary_switches_per_message", 4e6, "the receiver is preempted"),
-    c("sender_voluntary_switches_per_message", 1e5, "the sender sleeps"),
-    c("receiver_voluntary_switches_per_message", 1e5, "the receiver sleeps"),
-    c("llc_misses_per_message", 300.0, "the last-level cache misses"),
-    c("cache_misses_per_message", 300.0, "the caches miss"),
-    c("sender_system_calls_per_message", 2e4, "the sender calls the kernel"),
-    c("receiver_system_calls_per_message", 2e4, "the receiver calls the kernel"),
+    c("retransmits", 200e6),
+    c("enobufs_per_message", 1e6),
+    c("copied_fraction", f64::INFINITY),
+    c("sender_involuntary_switches_per_message", 4e6),
+    c("receiver_involuntary_switches_per_message", 4e6),
+    c("sender_voluntary_switches_per_message", 1e5),
+    c("receiver_voluntary_switches_per_message", 1e5),
+    c("llc_misses_per_message", 300.0),
+    c("cache_misses_per_message", 300.0),
+    c("sender_system_calls_per_message", 2e4),
+    c("receiver_system_calls_per_message", 2e4),
 ];
 
 /// How much more often an event must be seen where the figure is worse.
@@ -52,9 +87,7 @@ const SHARE: f64 = 0.1;
 const PART: f64 = 0.1;
 /// Factors beyond this (from none at all) count as this.
 const LARGEST: f64 = 1e6;
-/// Where a cause lies that divides the rounds of one cell.
-const SLOWER: &str = "in the slower rounds";
-/// Causes that a sentence names.
+/// Counters that a cause has at most.
 const NAMED: usize = 2;
 
 /// What events are counted over.
@@ -65,24 +98,20 @@ pub enum Of {
 }
 
 pub struct Cause {
-    /// Completes "From 1 KiB to 4 KiB the throughput falls; ".
-    pub text: String,
+    pub of: ProbableCause,
     pub cells: Vec<CellRef>,
 }
 
 /// A counter that passed.
 struct Supported {
-    candidate: &'static Candidate,
-    unit: Unit,
-    worse: f64,
-    better: f64,
-    /// Factor per byte or message; for a share, that of the shares.
+    counter: CauseCounter,
+    /// Per byte or message; for a share, that of the shares.
     factor: f64,
     p: f64,
 }
 
-/// Why one cell is worse than its neighbour; `at` says where it lies (`at 4 KiB`).
-pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of, at: &str) -> Cause {
+/// Why one cell is worse than its neighbour.
+pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of) -> Cause {
     let lost_ns = lost(evidence, worse, better, of);
     let scale = |case: usize, metric: &str| scale(evidence, case, metric, of);
     let judge = |candidate: &'static Candidate| {
@@ -97,14 +126,14 @@ pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of,
             x.rounds.iter().filter_map(|(r, v)| Some(v * sx - others.get(&r)? * sy)).collect();
         let test = signed_rank(&differences);
         let rises = median(&differences).is_some_and(|d| d > 0.0);
-        let (worse, better) = (x.estimate.value, y.estimate.value);
-        rises.then_some(Supported { candidate, unit, worse, better, factor, p: test.p })
+        let counter =
+            CauseCounter { metric: candidate.metric, worse: x.estimate.value, better: y.estimate.value };
+        rises.then_some(Supported { counter, factor, p: test.p })
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
-    let per = if of == Of::Byte { " per byte" } else { "" };
-    let told = told(evidence, supported, (at, per), &[worse, better]);
-    let marked = |case: usize| Marked::of(evidence, case, |_| true);
-    told.or_else(|| disturbed((marked(worse), at), (marked(better), "of its neighbour"))).unwrap_or_else(none)
+    let marked = |case: usize| MarkedSamples::of(evidence, case, |_| true);
+    counted(evidence, supported, &[worse, better])
+        .unwrap_or_else(|| disturbed(marked(worse), marked(better)))
 }
 
 /// Why some rounds of a cell are slow, by so many nanoseconds a message where that is known.
@@ -127,20 +156,14 @@ pub fn within(
         let (a, b) = (median(&worse)?, median(&better)?);
         let scale = scale(evidence, case, candidate.metric, Of::Message)?;
         let factor = material(candidate, unit, (a * scale, b * scale), lost_ns)?;
-        let p = rank_sum_p(&worse, &better);
-        Some(Supported { candidate, unit, worse: a, better: b, factor, p })
+        let counter = CauseCounter { metric: candidate.metric, worse: a, better: b };
+        Some(Supported { counter, factor, p: rank_sum_p(&worse, &better) })
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
     let marked = |of_slow: bool| {
-        Marked::of(evidence, case, |round| all.contains(&round) && slow.contains(&round) == of_slow)
+        MarkedSamples::of(evidence, case, |round| all.contains(&round) && slow.contains(&round) == of_slow)
     };
-    told(evidence, supported, (SLOWER, ""), &[case])
-        .or_else(|| disturbed((marked(true), SLOWER), (marked(false), "in the other rounds")))
-        .unwrap_or_else(none)
-}
-
-fn none() -> Cause {
-    Cause { text: NONE.into(), cells: Vec::new() }
+    counted(evidence, supported, &[case]).unwrap_or_else(|| disturbed(marked(true), marked(false)))
 }
 
 /// The factor by which it is more, if it is enough more and dear enough.
@@ -191,57 +214,25 @@ fn scale(evidence: &Evidence<'_>, case: usize, counter: &str, of: Of) -> Option<
 }
 
 /// The counters that stay significant among those that passed, the largest factors first.
-fn told(
-    evidence: &Evidence<'_>,
-    supported: Vec<Supported>,
-    (at, per): (&str, &str),
-    cases: &[usize],
-) -> Option<Cause> {
+fn counted(evidence: &Evidence<'_>, supported: Vec<Supported>, cases: &[usize]) -> Option<Cause> {
     let alpha = 1.0 - evidence.run.record.spec.confidence;
     let adjusted = holm(&supported.iter().map(|s| s.p).collect::<Vec<_>>());
     let mut kept: Vec<Supported> =
         supported.into_iter().zip(adjusted).filter(|(_, p)| *p < alpha).map(|(s, _)| s).collect();
     kept.sort_by(|a, b| b.factor.total_cmp(&a.factor));
     kept.truncate(NAMED);
-    if kept.is_empty() {
-        return None;
-    }
-    let say = |s: &Supported| {
-        let figures = [s.worse, s.better]
-            .map(|v| if s.unit == Unit::Ratio { words::percent(v) } else { significant(v) });
-        let over = match s.unit {
-            Unit::Ratio => "",
-            _ if s.candidate.metric.ends_with("_per_message") => " per message",
-            _ => " per sample",
-        };
-        let times = if s.unit == Unit::Ratio || s.factor >= LARGEST {
-            String::new()
-        } else {
-            format!(", {} times as often{per}", significant(s.factor))
-        };
-        format!("{} ({}{over} against {}{times})", s.candidate.says, figures[0], figures[1])
-    };
-    let text = format!("most likely because {at} {}", and(&kept.iter().map(say).collect::<Vec<_>>()));
-    let cells = kept
-        .iter()
-        .flat_map(|s| cases.iter().map(|case| CellRef { case: *case, metric: s.candidate.metric }))
-        .collect();
-    Some(Cause { text, cells })
+    let of: Vec<CauseCounter> = kept.into_iter().map(|s| s.counter).collect();
+    let cells =
+        of.iter().flat_map(|c| cases.iter().map(|case| CellRef { case: *case, metric: c.metric })).collect();
+    (!of.is_empty()).then_some(Cause { of: ProbableCause::Counters(of), cells })
 }
 
-/// Samples of some rounds of a case.
-struct Marked {
-    all: usize,
-    marked: usize,
-    marks: BTreeSet<String>,
-}
-
-impl Marked {
-    fn of(evidence: &Evidence<'_>, case: usize, wanted: impl Fn(u32) -> bool) -> Marked {
+impl MarkedSamples {
+    fn of(evidence: &Evidence<'_>, case: usize, wanted: impl Fn(u32) -> bool) -> MarkedSamples {
         let samples = evidence.run.samples.of_case(case);
-        let mut found = Marked { all: 0, marked: 0, marks: BTreeSet::new() };
+        let mut found = MarkedSamples { samples: 0, marked: 0, marks: BTreeSet::new() };
         for sample in samples.iter().filter(|s| wanted(s.round) && !s.is_counting()) {
-            found.all += 1;
+            found.samples += 1;
             found.marked += usize::from(!sample.marks.is_empty());
             found.marks.extend(sample.marks.iter().cloned());
         }
@@ -249,22 +240,13 @@ impl Marked {
     }
 
     fn share(&self) -> f64 {
-        if self.all == 0 { 0.0 } else { self.marked as f64 / self.all as f64 }
+        if self.samples == 0 { 0.0 } else { self.marked as f64 / self.samples as f64 }
     }
 }
 
 /// Disturbed samples are not used, but tell of a disturbed machine.
-fn disturbed((worse, at): (Marked, &str), (better, other): (Marked, &str)) -> Option<Cause> {
-    if worse.share() < SHARE || worse.share() < 2.0 * better.share() {
-        return None;
-    }
-    let text = format!(
-        "most likely because the machine was disturbed {at} ({} of {} samples are marked {}, and {} of {} {other})",
-        worse.marked,
-        worse.all,
-        and(&worse.marks.into_iter().collect::<Vec<_>>()),
-        better.marked,
-        better.all
-    );
-    Some(Cause { text, cells: Vec::new() })
+fn disturbed(worse: MarkedSamples, better: MarkedSamples) -> Cause {
+    let more = worse.share() >= SHARE && worse.share() >= 2.0 * better.share();
+    let of = if more { ProbableCause::Disturbed { worse, better } } else { ProbableCause::NotShown };
+    Cause { of, cells: Vec::new() }
 }

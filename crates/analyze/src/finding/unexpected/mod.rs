@@ -1,42 +1,115 @@
 //! What is unexpected: one visible list of kinds, each with its most likely cause.
 //!
 //! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
-//! counter of the same cells that changes with it ([`cause`]), or it is said that the data show none.
-//! Figures far from a prediction by more than a factor of two are told by [`crate::operations::accuracy`].
+//! counter of the same cells that changes with it ([`cause`]), or the data show none. Surprises of one kind and one
+//! cause are one phenomenon. Figures far from a prediction by more than a factor of two are told by
+//! [`crate::operations::accuracy`].
 
-use super::{Evidence, Finding, SentenceAnswer};
+use super::{Evidence, Finding};
+use crate::CellRef;
+use crate::answer::{Answer, AnswerVerdict, Caveat, ComparisonRef, Lack, Says, Shown};
 use crate::compare::family::Family;
-use crate::words::{and, count};
-use crate::{CellRef, Statement};
+use cause::{Cause, ProbableCause};
+use serde::Serialize;
+use syscost_core::axis::Point;
+use syscost_core::stats::Estimate;
+use syscost_experiment::plan::Case;
 
-mod cause;
+pub mod cause;
 mod outliers;
 mod steps;
 mod two_levels;
 
+/// Surprises of one kind with one cause, or kinds that were looked for in vain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unforeseen {
+    Phenomenon {
+        kind: Surprise,
+        /// By how many times the figures are off: the least and the most.
+        factors: (f64, f64),
+        /// Strongest first.
+        places: Vec<SurprisingPlace>,
+    },
+    NotFound {
+        /// And the figures that were looked at.
+        kinds: Vec<(Surprise, usize)>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Surprise {
+    /// A larger message moves bytes worse.
+    LargerIsWorse,
+    /// A larger message takes less CPU time outright.
+    LargerIsCheaper,
+    MoreThreadsAreSlower,
+    /// Sometimes fast and sometimes slow, so that the median describes neither.
+    TwoLevels,
+    /// Far off the cost model, where others are not.
+    OffTheModel,
+}
+
+/// Where it was seen, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SurprisingPlace {
+    pub case: usize,
+    pub probe: String,
+    pub place: Point,
+    pub seen: SurpriseSeen,
+    pub cause: ProbableCause,
+}
+
+impl SurprisingPlace {
+    fn of(case: &Case, place: Point, seen: SurpriseSeen, cause: ProbableCause) -> SurprisingPlace {
+        SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen, cause }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SurpriseSeen {
+    /// From `case` to its neighbour on an axis.
+    Step { axis: &'static str, from: u64, to: u64, changes: Vec<StepChange> },
+    Levels { metric: &'static str, low: f64, high: f64, share_of_low: f64 },
+    /// Nanoseconds per message, and what the median case costs over its prediction.
+    Model { measured: f64, predicted: f64, typical: f64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepChange {
+    pub metric: &'static str,
+    pub from: f64,
+    pub to: f64,
+    /// Of the figure with the larger value over the other.
+    pub ratio: Estimate,
+}
+
 /// A kind of surprise.
 trait SurpriseKind: Sync {
-    /// `no step between neighbouring sizes at which ...`: what is said where there is none.
-    fn none(&self) -> &'static str;
-
     /// What was looked at, and what was found in it, strongest first.
     fn look(&self, evidence: &Evidence<'_>) -> Looked;
 }
 
-#[derive(Default)]
 struct Looked {
+    kind: Surprise,
     /// The figures that were looked at.
     at: Vec<CellRef>,
-    found: Vec<Statement>,
-    caveat: Option<String>,
+    found: Vec<FoundSurprise>,
+}
+
+struct FoundSurprise {
+    kind: Surprise,
+    factor: f64,
+    place: SurprisingPlace,
+    comparisons: Vec<ComparisonRef>,
+    cells: Vec<CellRef>,
 }
 
 /// Every kind, in the order of the answer.
 static KINDS: &[&dyn SurpriseKind] =
-    &[&steps::CLIFFS, &steps::TURNS, &steps::SCALING, &two_levels::TwoLevels, &outliers::Outliers];
-
-/// More of one kind than this are counted, not told.
-const TOLD: usize = 8;
+    &[&steps::SIZES, &steps::SCALING, &two_levels::TwoLevels, &outliers::Outliers];
 
 pub struct Unexpected;
 
@@ -45,50 +118,67 @@ impl Finding for Unexpected {
         "unexpected"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        let looked: Vec<(&dyn SurpriseKind, Looked)> =
-            KINDS.iter().map(|kind| (*kind, kind.look(evidence))).collect();
-        if looked.iter().all(|(_, l)| l.at.is_empty()) {
-            return SentenceAnswer::CannotBeAnswered {
-                because: "it has no case with a figure of its own or with a neighbour to compare it with"
-                    .into(),
-                command: "syscost run".into(),
-            };
-        }
-        let (mut statements, mut caveats) = (Vec::new(), Vec::new());
-        for (_, of_kind) in &looked {
-            statements.extend(of_kind.found.iter().take(TOLD).cloned());
-            statements.extend(rest(&of_kind.found));
-            caveats.extend(of_kind.caveat.clone().filter(|caveat| !caveats.contains(caveat)));
-        }
-        statements.extend(nothing(&looked));
-        SentenceAnswer::Found { statements, caveats }
+    fn asked(&self, _: &Evidence<'_>) -> bool {
+        true
     }
 
-    /// Cliffs and turns are told from the same steps.
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        let looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
+        if looked.iter().all(|l| l.at.is_empty()) {
+            return Answer::not_measured(self.id(), Lack::ComparableFigures, "syscost run");
+        }
+        let caveats = caveats(&looked);
+        let empty: Vec<&Looked> = looked.iter().filter(|l| !l.at.is_empty() && l.found.is_empty()).collect();
+        let not_found = (!empty.is_empty()).then(|| {
+            let kinds = empty.iter().map(|l| (l.kind, l.at.len())).collect();
+            let cells = empty.iter().flat_map(|l| l.at.clone()).collect();
+            Shown::of(Says::Unexpected(Unforeseen::NotFound { kinds }), cells)
+        });
+        let mut shown = phenomena(looked.into_iter().flat_map(|l| l.found));
+        let verdict = if shown.is_empty() { AnswerVerdict::No } else { AnswerVerdict::Yes };
+        shown.extend(not_found);
+        Answer::found(self.id(), verdict, shown, caveats)
+    }
+
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
-        [steps::CLIFFS, steps::SCALING].iter().map(|steps| steps.compared(evidence)).collect()
+        [steps::SIZES, steps::SCALING].iter().map(|steps| steps.compared(evidence)).collect()
     }
 }
 
-/// Those of one kind that are not told one by one.
-fn rest(found: &[Statement]) -> Option<Statement> {
-    let rest = found.get(TOLD..).filter(|rest| !rest.is_empty())?;
-    let text = format!("{} of the same kind, weaker than these.", count(rest.len(), "more surprise"));
-    Some(Statement { text, cells: rest.iter().flat_map(|s| s.cells.clone()).collect() })
+fn caveats(looked: &[Looked]) -> Vec<Caveat> {
+    let of = |kind: Surprise| looked.iter().find(|l| l.kind == kind && !l.at.is_empty());
+    let step = of(Surprise::LargerIsWorse).or(of(Surprise::MoreThreadsAreSlower));
+    let levels = of(Surprise::TwoLevels).filter(|l| !l.found.is_empty());
+    let levels = levels.map(|l| Caveat::LevelsCorrected { figures: l.at.len() });
+    step.map(|_| Caveat::CausesAreNoProof).into_iter().chain(levels).collect()
 }
 
-/// The kinds that were looked for and not found.
-fn nothing(looked: &[(&dyn SurpriseKind, Looked)]) -> Option<Statement> {
-    let empty: Vec<&(&dyn SurpriseKind, Looked)> =
-        looked.iter().filter(|(_, l)| !l.at.is_empty() && l.found.is_empty()).collect();
-    let names: Vec<String> = empty
-        .iter()
-        .map(|(kind, l)| format!("{} (of {})", kind.none(), count(l.at.len(), "figure")))
-        .collect();
-    let text = format!("Looked for and not found: {}.", and(&names));
-    (!empty.is_empty())
-        .then(|| Statement { text, cells: empty.iter().flat_map(|(_, l)| l.at.clone()).collect() })
+/// By kind and cause, in the order of the strongest of each.
+fn phenomena(found: impl Iterator<Item = FoundSurprise>) -> Vec<Shown> {
+    let mut alike: Vec<Vec<FoundSurprise>> = Vec::new();
+    for one in found {
+        let same = |of: &&mut Vec<FoundSurprise>| {
+            of[0].kind == one.kind && of[0].place.cause.is_like(&one.place.cause)
+        };
+        match alike.iter_mut().find(same) {
+            Some(phenomenon) => phenomenon.push(one),
+            None => alike.push(vec![one]),
+        }
+    }
+    alike.sort_by(|a, b| b[0].factor.total_cmp(&a[0].factor));
+    alike.into_iter().map(phenomenon).collect()
+}
+
+fn phenomenon(mut found: Vec<FoundSurprise>) -> Shown {
+    found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+    let factors = (found[found.len() - 1].factor, found[0].factor);
+    let (kind, mut places, mut rows, mut cells) = (found[0].kind, Vec::new(), Vec::new(), Vec::new());
+    for one in found {
+        places.push(one.place);
+        rows.extend(one.comparisons);
+        cells.extend(one.cells);
+    }
+    Shown::comparing(Says::Unexpected(Unforeseen::Phenomenon { kind, factors, places }), rows, cells)
 }
 
 #[cfg(test)]

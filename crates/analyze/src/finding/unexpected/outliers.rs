@@ -5,14 +5,14 @@
 //! from the typical ratio of the run, beyond its spread and beyond a factor, by the whole interval.
 
 use super::cause::{self, Of};
-use super::{Looked, SurpriseKind};
-use crate::compare::study::{ALONG, RIVALS};
+use super::{
+    Cause, FoundSurprise, Looked, ProbableCause, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace,
+};
+use crate::CellRef;
+use crate::compare::study::ALONG;
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
-use crate::words::Words;
-use crate::{CellRef, Statement};
 use syscost_core::stats::median;
-use syscost_core::units::{Unit, significant};
 
 /// Fewer accounts have no typical ratio.
 const FEWEST: usize = 8;
@@ -23,16 +23,12 @@ const DISTANCES: f64 = 4.0;
 pub struct Outliers;
 
 impl SurpriseKind for Outliers {
-    fn none(&self) -> &'static str {
-        "a case that costs more or less than the cost model says by more than half as much again, where others do not"
-    }
-
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
         let judged: Vec<JudgedAccount<'_>> =
             evidence.model.accounts.iter().filter_map(|account| judge(evidence, account)).collect();
         let ratios: Vec<f64> = judged.iter().map(|j| j.ratio).collect();
         let Some(typical) = median(&ratios).filter(|_| judged.len() >= FEWEST) else {
-            return Looked::default();
+            return Looked { kind: Surprise::OffTheModel, at: Vec::new(), found: Vec::new() };
         };
         let distances: Vec<f64> = ratios.iter().map(|ratio| (ratio - typical).abs()).collect();
         let limit = FACTOR.ln().max(DISTANCES * median(&distances).unwrap_or(0.0));
@@ -40,8 +36,8 @@ impl SurpriseKind for Outliers {
         let mut odd: Vec<&JudgedAccount<'_>> = judged.iter().filter(is_odd).collect();
         odd.sort_by(|a, b| (b.ratio - typical).abs().total_cmp(&(a.ratio - typical).abs()));
         let usual = |case: usize| judged.iter().any(|j| j.case == case && !is_odd(&j));
-        let found = odd.iter().map(|j| say(evidence, j, typical, &usual)).collect();
-        Looked { at: judged.iter().map(|j| cell(j.case)).collect(), found, caveat: None }
+        let found = odd.iter().filter_map(|j| found(evidence, j, typical, &usual)).collect();
+        Looked { kind: Surprise::OffTheModel, at: judged.iter().map(|j| cell(j.case)).collect(), found }
     }
 }
 
@@ -76,30 +72,28 @@ fn judge<'a>(evidence: &Evidence<'_>, account: &'a Account) -> Option<JudgedAcco
     })
 }
 
-fn say(
+fn found(
     evidence: &Evidence<'_>,
     odd: &JudgedAccount<'_>,
     typical: f64,
     usual: &dyn Fn(usize) -> bool,
-) -> Statement {
-    let words = Words::of(evidence.run);
-    let point = &odd.account.point;
-    let name = words.name(point, RIVALS.id, &point.without(RIVALS.id));
+) -> Option<FoundSurprise> {
     let cause = (odd.ratio > typical)
         .then(|| neighbour(evidence, odd.case, usual))
         .flatten()
-        .map(|better| cause::between(evidence, (odd.case, better), Of::Message, "there"));
-    let (because, more) = cause.map_or_else(|| (cause::NONE.to_string(), Vec::new()), |c| (c.text, c.cells));
-    let text = format!(
-        "{name} at {} costs {} times what the cost model says ({} against {}), where the typical case costs {} times; \
-         {because}.",
-        words.place(point, &[RIVALS.id]),
-        significant(odd.ratio.exp()),
-        Unit::Nanoseconds.format(odd.ratio.exp() * odd.account.predicted_ns()),
-        Unit::Nanoseconds.format(odd.account.predicted_ns()),
-        significant(typical.exp()),
-    );
-    Statement { text, cells: std::iter::once(cell(odd.case)).chain(more).collect() }
+        .map(|better| cause::between(evidence, (odd.case, better), Of::Message));
+    let cause = cause.unwrap_or(Cause { of: ProbableCause::NotShown, cells: Vec::new() });
+    let predicted = odd.account.predicted_ns();
+    let seen =
+        SurpriseSeen::Model { measured: odd.ratio.exp() * predicted, predicted, typical: typical.exp() };
+    let case = evidence.run.case(odd.case)?;
+    Some(FoundSurprise {
+        kind: Surprise::OffTheModel,
+        factor: (odd.ratio - typical).abs().exp(),
+        place: SurprisingPlace::of(case, odd.account.point.clone(), seen, cause.of),
+        comparisons: Vec::new(),
+        cells: std::iter::once(cell(odd.case)).chain(cause.cells).collect(),
+    })
 }
 
 /// The nearest larger or smaller message of the same case that costs what is usual.
@@ -120,7 +114,7 @@ mod tests {
     use super::*;
     use crate::model::tests::with_accounts;
 
-    fn found(ratios: &[f64]) -> Looked {
+    fn look(ratios: &[f64]) -> Looked {
         let (run, analysis) = with_accounts(ratios);
         Outliers.look(&analysis.evidence(&run))
     }
@@ -128,21 +122,25 @@ mod tests {
     #[test]
     fn one_case_far_from_the_others_is_told_and_a_model_that_is_off_throughout_is_not() {
         let mut ratios = [1.3; 9];
-        assert!(found(&ratios).found.is_empty());
+        assert!(look(&ratios).found.is_empty());
         ratios[4] = 2.9;
-        let looked = found(&ratios);
+        let looked = look(&ratios);
         assert_eq!((looked.at.len(), looked.found.len()), (9, 1));
-        let text = &looked.found[0].text;
-        assert!(text.contains("costs 2.9 times") && text.contains("typical case costs 1.3 times"), "{text}");
-        assert!(text.contains(cause::NONE), "{text}");
+        let seen = |looked: &Looked| match looked.found[0].place.seen {
+            SurpriseSeen::Model { measured, predicted, typical } => (measured / predicted, typical),
+            ref other => panic!("{other:?}"),
+        };
+        let (ratio, typical) = seen(&looked);
+        assert!((ratio - 2.9).abs() < 0.05 && (typical - 1.3).abs() < 0.05, "{ratio} {typical}");
+        assert_eq!(looked.found[0].place.cause, ProbableCause::NotShown);
         ratios[4] = 0.4;
-        assert!(found(&ratios).found[0].text.contains("costs 0.4 times"));
+        assert!((seen(&look(&ratios)).0 - 0.4).abs() < 0.01);
     }
 
     #[test]
     fn ratios_that_scatter_widely_have_no_outlier_and_few_have_none() {
-        assert!(found(&[0.5, 0.7, 1.0, 1.4, 2.0, 0.6, 1.2, 1.7, 2.4]).found.is_empty());
-        let few = found(&[1.0, 1.0, 1.0, 4.0]);
+        assert!(look(&[0.5, 0.7, 1.0, 1.4, 2.0, 0.6, 1.2, 1.7, 2.4]).found.is_empty());
+        let few = look(&[1.0, 1.0, 1.0, 4.0]);
         assert!(few.found.is_empty() && few.at.is_empty());
     }
 }

@@ -12,22 +12,47 @@ use syscost_core::stats::random::Random;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 
-fn answered(run: &Run) -> (Vec<Statement>, Vec<String>) {
+fn answered(run: &Run) -> Answer {
     let analysis = Analysis::of(run);
-    let answer = Unexpected.answer(&analysis.evidence(run));
-    match answer {
-        SentenceAnswer::Found { statements, caveats } => {
-            for cell in statements.iter().flat_map(|s| &s.cells) {
-                assert!(analysis.cells.cell(cell.case, cell.metric).is_some(), "{cell:?}");
-            }
-            (statements, caveats)
-        }
-        SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
+    let answer = Unexpected.answered(&analysis.evidence(run));
+    for cell in answer.shown.iter().flat_map(|shown| &shown.cells) {
+        assert!(analysis.cells.cell(cell.case, cell.metric).is_some(), "{cell:?}");
+    }
+    answer
+}
+
+/// The phenomena of one kind.
+fn of_kind(answer: &Answer, wanted: Surprise) -> Vec<&[SurprisingPlace]> {
+    let kinds = |shown: &'_ &Shown| match &shown.says {
+        Says::Unexpected(Unforeseen::Phenomenon { kind, .. }) => *kind == wanted,
+        _ => false,
+    };
+    answer.shown.iter().filter(kinds).filter_map(places_of).collect()
+}
+
+fn places_of(shown: &Shown) -> Option<&[SurprisingPlace]> {
+    match &shown.says {
+        Says::Unexpected(Unforeseen::Phenomenon { places, .. }) => Some(places),
+        _ => None,
     }
 }
 
-fn texts(run: &Run) -> Vec<String> {
-    answered(run).0.into_iter().map(|s| s.text).collect()
+/// The ends of a step and the metrics that change there.
+fn step(place: &SurprisingPlace) -> (u64, u64, Vec<&'static str>) {
+    match &place.seen {
+        SurpriseSeen::Step { from, to, changes, .. } => {
+            (*from, *to, changes.iter().map(|change| change.metric).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Counters and the figure of each where it is worse.
+fn counters(place: &SurprisingPlace) -> Vec<(&'static str, f64)> {
+    match &place.cause {
+        ProbableCause::Counters(counters) => counters.iter().map(|c| (c.metric, c.worse)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn shape(cost_ns: fn(&Point) -> f64) -> Synthetic {
@@ -63,52 +88,61 @@ fn set(run: &mut Run, wanted: impl Fn(&Case, &Sample) -> bool, quantity: &str, p
 
 #[test]
 fn a_smooth_run_has_no_surprise_and_says_what_was_looked_at() {
-    let told = texts(&shape(smooth).run());
-    let [only] = &told[..] else { panic!("{told:#?}") };
-    assert!(only.starts_with("Looked for and not found: a cliff, ") && only.contains("two levels"), "{only}");
+    let answer = answered(&shape(smooth).run());
+    let [Shown { says: Says::Unexpected(Unforeseen::NotFound { kinds }), .. }] = &answer.shown[..] else {
+        panic!("{answer:#?}")
+    };
+    let kinds: Vec<Surprise> = kinds.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!((answer.verdict, &kinds[..]), (AnswerVerdict::No, &[Surprise::LargerIsWorse, Surprise::TwoLevels][..]));
 }
 
 #[test]
 fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
     let mut run = shape(cliff).run();
-    let bare = texts(&run);
-    let of = |told: &[String]| told.iter().filter(|t| t.starts_with("From ")).cloned().collect::<Vec<_>>();
-    assert_eq!(of(&bare).len(), 2, "{bare:#?}");
-    assert!(bare[1].starts_with("From 256 B to 1 KiB the "), "{bare:#?}");
-    assert!(bare[1].contains(" of sendmsg with 1 thread over veth"), "{bare:#?}");
-    assert!(bare[1].contains(" throughput") && bare[1].contains(" CPU per byte"), "one step: {bare:#?}");
-    assert!(of(&bare).iter().any(|t| t.contains("From 1 KiB to 4 KiB the CPU per message of sendmsg")));
-    assert!(of(&bare).iter().all(|t| t.ends_with("; cause not shown by the data.")), "{bare:#?}");
+    let bare = answered(&run);
+    let worse = of_kind(&bare, Surprise::LargerIsWorse);
+    let [[one]] = &worse[..] else { panic!("{bare:#?}") };
+    let (from, to, metrics) = step(one);
+    assert_eq!((from, to, one.place.text_at("mechanism")), (256, 1024, Some("sendmsg")));
+    assert!(metrics.contains(&"throughput") && metrics.contains(&"total_cpu_ns_per_byte"), "{metrics:?}");
+    let cheaper = of_kind(&bare, Surprise::LargerIsCheaper);
+    let [[other]] = &cheaper[..] else { panic!("{bare:#?}") };
+    assert_eq!(step(other), (1024, 4096, vec!["total_cpu_ns_per_message"]));
+    let causes = |answer: &Answer| -> Vec<ProbableCause> {
+        answer.shown.iter().filter_map(places_of).flatten().map(|place| place.cause.clone()).collect()
+    };
+    assert_eq!(causes(&bare), [ProbableCause::NotShown, ProbableCause::NotShown]);
+    assert!(bare.shown[..2].iter().all(|shown| !shown.comparisons.is_empty()));
 
     set(&mut run, |_, _| true, "receiver_voluntary_switches", 0.5);
-    let steady = texts(&run);
-    assert!(
-        of(&steady).iter().all(|t| t.ends_with("; cause not shown by the data.")),
-        "as often: {steady:#?}"
-    );
+    assert_eq!(causes(&answered(&run)), [ProbableCause::NotShown, ProbableCause::NotShown], "as often");
 
     let steep = |case: &Case, _: &Sample| cliff(&case.point) > smooth(&case.point);
     set(&mut run, steep, "receiver_voluntary_switches", 0.9);
+    // Far too few to cost anything.
     set(&mut run, steep, "sender_system_calls", 1e-4);
-    let caused = texts(&run);
-    for text in of(&caused) {
-        assert!(text.contains("; most likely because at 1 KiB the receiver sleeps (0.9"), "{text}");
-        assert!(!text.contains("calls the kernel"), "far too few to cost anything: {text}");
+    let caused = answered(&run);
+    for place in caused.shown.iter().filter_map(places_of).flatten() {
+        let [("receiver_voluntary_switches_per_message", each)] = counters(place)[..] else { panic!("{place:?}") };
+        assert!((0.9..0.93).contains(&each), "{each}");
     }
 }
 
 #[test]
-fn a_slight_turn_is_told_apart_from_a_cliff() {
-    let turn = |p: &Point| if p.int_at("message_bytes") == Some(256) { 5.6 * smooth(p) } else { smooth(p) };
-    let (statements, caveats) = answered(&shape(turn).run());
-    let turns: Vec<&Statement> =
-        statements.iter().filter(|s| s.text.starts_with("From 64 B to 256 B the ")).collect();
-    assert!(
-        turns.iter().any(|s| s.text.contains("the throughput of") && s.text.contains(" falls by ")),
-        "{turns:#?}"
-    );
-    assert!(statements.iter().any(|s| s.text.starts_with("From 256 B to 1 KiB the CPU per message")));
-    assert!(caveats.iter().any(|c| c.contains("significant among all steps")));
+fn surprises_of_one_kind_and_cause_are_one_phenomenon_with_its_range() {
+    let turns = |p: &Point| match p.int_at("message_bytes") {
+        Some(256) if p.text_at("mechanism") == Some("send") => 12.0 * smooth(p),
+        Some(256) => 5.6 * smooth(p),
+        _ => smooth(p),
+    };
+    let answer = answered(&shape(turns).run());
+    let Says::Unexpected(Unforeseen::Phenomenon { kind, factors, places }) = &answer.shown[0].says else {
+        panic!("{answer:#?}")
+    };
+    assert!(matches!(kind, Surprise::LargerIsWorse | Surprise::LargerIsCheaper), "{kind:?}");
+    assert_eq!((places.len(), places[0].place.text_at("mechanism")), (2, Some("send")));
+    assert!(factors.1 > 1.8 * factors.0, "{factors:?}");
+    assert!(answer.caveats.contains(&Caveat::CausesAreNoProof));
 }
 
 #[test]
@@ -116,20 +150,15 @@ fn throughput_that_falls_with_threads_is_found_with_its_cause() {
     let crowded = |p: &Point| if p.int_at("threads") == Some(4) { 8.0 * smooth(p) } else { smooth(p) };
     let mut run = Synthetic { threads: vec![1, 2, 4], ..shape(crowded) }.run();
     set(&mut run, |case, _| case.point.int_at("threads") == Some(4), "sender_involuntary_switches", 0.2);
-    let told = texts(&run);
-    let falls: Vec<&String> = told.iter().filter(|t| t.starts_with("From 2 to 4 threads ")).collect();
-    assert_eq!(falls.len(), 2, "two mechanisms, each at four sizes: {told:#?}");
-    for text in falls {
-        assert!(
-            text.contains(" So it does, less steeply, at ") && text.matches("over veth").count() == 4,
-            "{text}"
-        );
-        assert!(
-            text.contains("the throughput of send") && text.contains("falls 3.9") || text.contains("falls 4")
-        );
-        assert!(text.contains("most likely because with 4 threads the sender is preempted (0.2"), "{text}");
+    let answer = answered(&run);
+    let falls = of_kind(&answer, Surprise::MoreThreadsAreSlower);
+    let [places] = falls[..] else { panic!("{answer:#?}") };
+    assert_eq!(places.len(), 8, "two mechanisms at four sizes");
+    for place in places {
+        assert_eq!(step(place), (2, 4, vec!["throughput"]));
+        let [("sender_involuntary_switches_per_message", each)] = counters(place)[..] else { panic!("{place:?}") };
+        assert!((0.2..0.21).contains(&each), "{each}");
     }
-    assert!(!told.iter().any(|t| t.starts_with("From 1 to 2 threads")), "{told:#?}");
 }
 
 #[test]
@@ -142,18 +171,17 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
         let factor = 1e6 * wobble * slow / sample.ops;
         (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
     }
-    let of = |told: Vec<String>| {
-        told.into_iter().find(|t| t.contains("The throughput") && t.contains("two levels")).expect("bistable")
+    let of = |answer: &Answer| -> SurprisingPlace {
+        let found = of_kind(answer, Surprise::TwoLevels).into_iter().flatten().find(|place| {
+            matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. })
+        });
+        found.expect("bistable").clone()
     };
-    let bare = of(texts(&run));
-    assert!(bare.ends_with("its median describes neither; cause not shown by the data."), "{bare}");
+    let bare = of(&answered(&run));
+    assert_eq!((bare.case, &bare.cause), (3, &ProbableCause::NotShown));
     let slow = |case: &Case, s: &Sample| case.index == 3 && s.round.is_multiple_of(3);
     set(&mut run, slow, "retransmits", 1e-4);
-    let caused = of(texts(&run));
-    assert!(
-        caused.contains("; most likely because in the slower rounds segments are retransmitted ("),
-        "{caused}"
-    );
+    assert_eq!(counters(&of(&answered(&run)))[0].0, "retransmits");
     let mut marked = run.clone();
     for sample in &mut marked.samples {
         sample.quantities.insert("retransmits".into(), Some(0.0));
@@ -161,11 +189,9 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
             sample.marks.push("steal".into());
         }
     }
-    let marked = of(texts(&marked));
-    assert!(
-        marked.contains("disturbed in the slower rounds (7 of 21 samples are marked steal, and 0 of 39"),
-        "{marked}"
-    );
+    let ProbableCause::Disturbed { worse, better } = of(&answered(&marked)).cause else { panic!("marked") };
+    assert_eq!((worse.marked, worse.samples, better.marked, better.samples), (7, 21, 0, 39));
+    assert!(worse.marks.iter().eq(["steal"]));
 }
 
 /// Every cell draws from one distribution, so each step that is told is false. Sizes and threads are a family each.
@@ -189,10 +215,9 @@ fn flat_data_have_hardly_any_surprise() {
                 model: &Model::default(),
                 problems: &[],
             };
-            let SentenceAnswer::Found { statements, .. } = Unexpected.answer(&evidence) else {
-                panic!("there are cells")
-            };
-            statements.iter().any(|s| s.text.starts_with("From "))
+            let answer = Unexpected.answered(&evidence);
+            let kinds = [Surprise::LargerIsWorse, Surprise::LargerIsCheaper, Surprise::MoreThreadsAreSlower];
+            kinds.iter().any(|kind| !of_kind(&answer, *kind).is_empty())
         })
         .count();
     assert!(surprised * 100 < runs * 5, "{surprised} of {runs}");

@@ -2,11 +2,10 @@
 //!
 //! They are found by [`crate::cells::quality`]; what is new is which counter tells the rounds apart.
 
-use super::{Looked, SurpriseKind, cause};
+use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace, cause};
 use crate::cells::metric;
 use crate::finding::Evidence;
-use crate::words::count;
-use crate::{CellRef, Problem, Statement};
+use crate::{CellRef, Problem};
 use std::collections::BTreeSet;
 use syscost_core::sample::Better;
 use syscost_core::stats::two_modes;
@@ -20,23 +19,11 @@ const PROBLEM: &str = "two_levels";
 pub struct TwoLevels;
 
 impl SurpriseKind for TwoLevels {
-    fn none(&self) -> &'static str {
-        "a case with two levels, sometimes fast and sometimes slow"
-    }
-
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let at = decisive(evidence);
-        let mut found: Vec<(f64, Statement)> =
-            evidence.problems.iter().filter(|p| p.id == PROBLEM).filter_map(|p| one(evidence, p)).collect();
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let caveat = (!found.is_empty()).then(|| {
-            format!(
-                "two levels are told where one level looks like them by chance too seldom, corrected over the cases of a \
-                 metric; {} were looked at.",
-                count(at.len(), "figure")
-            )
-        });
-        Looked { at, found: found.into_iter().map(|(_, statement)| statement).collect(), caveat }
+        let problems = evidence.problems.iter().filter(|p| p.id == PROBLEM);
+        let mut found: Vec<FoundSurprise> = problems.filter_map(|p| one(evidence, p)).collect();
+        found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+        Looked { kind: Surprise::TwoLevels, at: decisive(evidence), found }
     }
 }
 
@@ -51,8 +38,8 @@ fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
     cells
 }
 
-/// The problem's own sentence with the cause; stronger the farther the levels lie apart.
-fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
+/// The levels and their cause; stronger the farther they lie apart.
+fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
     let place = problem.statement.cells.first()?;
     let cell = evidence.cells.cell(place.case, place.metric)?;
     let mut rounds = cell.rounds.pairs();
@@ -66,10 +53,20 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<(f64, Statement)> {
     let all: BTreeSet<u32> = rounds.iter().map(|(round, _)| *round).collect();
     let lost_ns = lost_ns(evidence, place, modes.low, modes.high);
     let cause = cause::within(evidence, place.case, (&slow, &all), lost_ns);
-    let text = problem.statement.text.trim_end_matches('.');
-    let cells = problem.statement.cells.iter().cloned().chain(cause.cells).collect();
-    let statement = Statement { text: format!("{text}; {}.", cause.text), cells };
-    Some(((modes.high / modes.low).abs().ln(), statement))
+    let seen = SurpriseSeen::Levels {
+        metric: place.metric,
+        low: modes.low,
+        high: modes.high,
+        share_of_low: modes.low_share,
+    };
+    let case = evidence.run.case(place.case)?;
+    Some(FoundSurprise {
+        kind: Surprise::TwoLevels,
+        factor: (modes.high / modes.low).abs(),
+        place: SurprisingPlace::of(case, case.point.clone(), seen, cause.of),
+        comparisons: Vec::new(),
+        cells: problem.statement.cells.iter().cloned().chain(cause.cells).collect(),
+    })
 }
 
 /// Nanoseconds that a message takes more at the slow level.

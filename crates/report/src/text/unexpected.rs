@@ -1,0 +1,167 @@
+//! What is unexpected?
+
+use super::figures::{metric, short_place, times, times_range};
+use super::{QuestionText, headline_of};
+use syscost_analyze::answer::{Answer, Says};
+use syscost_analyze::finding::unexpected::cause::ProbableCause;
+use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
+use syscost_analyze::words::{Words, and, count, figure, percent, row_name};
+use syscost_core::axis::Value;
+use syscost_core::units::significant;
+use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::MECHANISM;
+
+pub const TEXT: QuestionText = QuestionText {
+    id: "unexpected",
+    question: "What is unexpected?",
+    headline,
+    sentence: |says, words| known(says).map(|unforeseen| sentence(unforeseen, words)),
+};
+
+fn known(says: &Says) -> Option<&Unforeseen> {
+    if let Says::Unexpected(unforeseen) = says { Some(unforeseen) } else { None }
+}
+
+/// The strongest phenomenon, and how many others there are.
+fn headline(answer: &Answer, words: &Words) -> String {
+    let is_phenomenon = |says: &Says| matches!(known(says), Some(Unforeseen::Phenomenon { .. }));
+    let phenomena = answer.shown.iter().filter(|shown| is_phenomenon(&shown.says)).count();
+    let more = match phenomena {
+        0 | 1 => String::new(),
+        several => format!(" There {} more.", if several == 2 { "is 1" } else { "are several" }),
+    };
+    let first = headline_of(answer, words, |says, _| known(says).map(strongest));
+    first + &more
+}
+
+fn strongest(unforeseen: &Unforeseen) -> String {
+    match unforeseen {
+        Unforeseen::Phenomenon { kind, factors, .. } => {
+            format!("{}.", phenomenon(*kind, &format!("up to {}", times(factors.1))))
+        }
+        Unforeseen::NotFound { .. } => "Nothing unexpected was found.".into(),
+    }
+}
+
+fn phenomenon(kind: Surprise, by: &str) -> String {
+    match kind {
+        Surprise::LargerIsWorse => format!("Larger messages move bytes {by} worse"),
+        Surprise::LargerIsCheaper => format!("Larger messages take {by} less CPU time"),
+        Surprise::MoreThreadsAreSlower => format!("More threads lower throughput by {by}"),
+        Surprise::TwoLevels => format!("Cases alternate between two levels, {by} apart"),
+        Surprise::OffTheModel => format!("Cases are {by} farther from the cost model than others"),
+    }
+}
+
+fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
+    match unforeseen {
+        Unforeseen::NotFound { kinds } => {
+            let names: Vec<String> = kinds.iter().map(|(kind, _)| sought(*kind).to_string()).collect();
+            format!("Not found: {}.", and(&names))
+        }
+        Unforeseen::Phenomenon { kind, factors, places } => {
+            let Some(most) = places.first() else { return String::new() };
+            format!(
+                "{} ({}); {}. {}: {}.",
+                phenomenon(*kind, &times_range(*factors)),
+                count(places.len(), "place"),
+                cause(&most.cause),
+                if places.len() > 1 { "The largest" } else { "There" },
+                seen(most, words)
+            )
+        }
+    }
+}
+
+fn sought(kind: Surprise) -> &'static str {
+    match kind {
+        Surprise::LargerIsWorse => "larger messages that cost more a byte",
+        Surprise::LargerIsCheaper => "larger messages that cost less",
+        Surprise::MoreThreadsAreSlower => "throughput that falls with threads",
+        Surprise::TwoLevels => "cases with two levels",
+        Surprise::OffTheModel => "cases off the cost model",
+    }
+}
+
+/// `the receiver sleeps more`
+fn cause(cause: &ProbableCause) -> String {
+    match cause {
+        ProbableCause::Counters(counters) => {
+            let events: Vec<String> = counters.iter().map(|c| event(c.metric)).collect();
+            format!("likely cause: {}", and(&events))
+        }
+        ProbableCause::Disturbed { worse, .. } => format!(
+            "likely cause: a disturbed machine ({} of {} samples marked)",
+            worse.marked, worse.samples
+        ),
+        ProbableCause::NotShown => "no counter explains it".into(),
+    }
+}
+
+fn event(counter: &str) -> String {
+    match counter {
+        "retransmits" => "retransmitted segments",
+        "enobufs_per_message" => "ENOBUFS refusals",
+        "copied_fraction" => "completions flagged as copied",
+        "sender_involuntary_switches_per_message" => "preemption of the sender",
+        "receiver_involuntary_switches_per_message" => "preemption of the receiver",
+        "sender_voluntary_switches_per_message" => "sleeps of the sender",
+        "receiver_voluntary_switches_per_message" => "sleeps of the receiver",
+        "llc_misses_per_message" => "last-level cache misses",
+        "cache_misses_per_message" => "cache misses",
+        "sender_system_calls_per_message" => "system calls of the sender",
+        "receiver_system_calls_per_message" => "system calls of the receiver",
+        other => other,
+    }
+    .to_string()
+}
+
+/// `sendmsg with 1 thread, 1 KiB to 4 KiB, throughput 2.43 Gbit/s to 702 Mbit/s`
+fn seen(place: &SurprisingPlace, words: &Words) -> String {
+    let of = |id: &str, value: f64| metric(id).map_or(value.to_string(), |m| figure(value, m.unit));
+    let title = |id: &'static str| metric(id).map_or(id, |m| m.title);
+    match &place.seen {
+        SurpriseSeen::Step { axis, from, to, changes } => {
+            let show = |value: u64| words.value(axis, &Value::Int(value));
+            let ends = format!("{} to {}", show(*from), show(*to));
+            let thing = if *axis == "threads" { " threads" } else { "" };
+            let change = changes.first().map_or(String::new(), |change| {
+                let (from, to) = (of(change.metric, change.from), of(change.metric, change.to));
+                format!(", {} {from} to {to}", title(change.metric))
+            });
+            format!("{}, {ends}{thing}{change}", who(place, words))
+        }
+        SurpriseSeen::Levels { metric, low, high, share_of_low } => format!(
+            "{} of {}, {} in {} of rounds, else {}",
+            title(metric),
+            who(place, words),
+            of(metric, *low),
+            percent(*share_of_low),
+            of(metric, *high)
+        ),
+        SurpriseSeen::Model { measured, predicted, typical } => format!(
+            "{} costs {} of its prediction, typically {}",
+            who(place, words),
+            as_factor(measured / predicted),
+            as_factor(*typical)
+        ),
+    }
+}
+
+fn as_factor(ratio: f64) -> String {
+    format!("{}x", significant((ratio * 100.0).round() / 100.0))
+}
+
+/// `sendmsg at 64 KiB and 1 thread`; an operation by its row.
+fn who(at: &SurprisingPlace, words: &Words) -> String {
+    let row = probe::find(&at.probe).and_then(|probe| Some((probe.about().title, probe.row(&at.place)?)));
+    if let Some((title, row)) = row {
+        return row_name(title, &row);
+    }
+    let (point, place) = (&at.place, short_place(&at.place));
+    match point.text(MECHANISM) {
+        Some(name) if place.is_empty() => name.to_string(),
+        Some(name) => format!("{name} at {place}"),
+        None => words.place(point, &[]),
+    }
+}
