@@ -51,8 +51,9 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("whereof", "of which"),
 ];
 
-/// Crates whose texts are not held yet: their sentences move to `report/text`.
+/// Crates whose texts are not held yet: their sentences move to [`MOVED`].
 const MOVING: &[&str] = &["crates/analyze", "crates/report"];
+const MOVED: &str = "crates/report/src/text";
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -203,7 +204,7 @@ fn texts_of_the_code() {
     let mut all = Vec::new();
     for file in files {
         let place = file.strip_prefix(&root).expect("below").display().to_string();
-        if MOVING.iter().any(|room| place.starts_with(room)) {
+        if MOVING.iter().any(|room| place.starts_with(room)) && !place.starts_with(MOVED) {
             continue;
         }
         let source = fs::read_to_string(&file).expect("a source");

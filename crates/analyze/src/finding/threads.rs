@@ -233,7 +233,10 @@ mod tests {
         let answer = answer(&run);
         let (scaling, changes) = told(&answer);
         let stop = ScalingStop { threads: 4, places: 4, rising: 0, slower: 2, undecided: 0 };
-        assert_eq!((answer.verdict, scaling.places, &scaling.stops[..]), (AnswerVerdict::Yes, 4, &[stop][..]));
+        assert_eq!(
+            (answer.verdict, scaling.places, &scaling.stops[..]),
+            (AnswerVerdict::Yes, 4, &[stop][..])
+        );
         assert_eq!((answer.shown[0].cells.len(), answer.shown[0].comparisons.len()), (16, 24));
         let ends = |change: &LargestChange| (change.from, change.to);
         let loss = scaling.loss.as_ref().unwrap();

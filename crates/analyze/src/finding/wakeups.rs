@@ -126,8 +126,7 @@ fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Sh
     let wanted = |a: usize, b: usize| {
         axis != RIVALS.id || [a, b].iter().any(|c| control(*c) == Some(mechanism::control().about().id))
     };
-    let wanted =
-        |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
+    let wanted = |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
     let looked: Vec<&Comparison> = all.pairs.iter().filter(wanted).collect();
     let (differ, decided) = decided(evidence, &looked);
     let says = WakeupPairs {
@@ -141,7 +140,9 @@ fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Sh
     let told: Vec<&Comparison> =
         if decided.is_empty() { looked } else { decided.iter().map(|one| one.pair).collect() };
     let mut cells: Vec<CellRef> = refs(SPEED, told.iter().flat_map(|pair| [pair.a, pair.b]).collect());
-    cells.extend(decided.first().into_iter().flat_map(|most| refs(most.sleeps.metric, vec![most.fast, most.slow])));
+    cells.extend(
+        decided.first().into_iter().flat_map(|most| refs(most.sleeps.metric, vec![most.fast, most.slow])),
+    );
     let rows = told.into_iter().map(ComparisonRef::from).collect();
     (says.pairs > 0).then(|| (says.clone(), Shown::comparing(Says::WakeUps(says), rows, cells)))
 }
@@ -187,12 +188,7 @@ impl SleepingPair<'_> {
 }
 
 impl Sleeps {
-    fn of(
-        evidence: &Evidence<'_>,
-        metric: &'static str,
-        fast: usize,
-        slow: usize,
-    ) -> Option<Sleeps> {
+    fn of(evidence: &Evidence<'_>, metric: &'static str, fast: usize, slow: usize) -> Option<Sleeps> {
         let cell = |case: usize, id: &str| evidence.cells.cell(case, id);
         let (a, b) = (cell(fast, metric)?, cell(slow, metric)?);
         let message_ns = |case: usize| {

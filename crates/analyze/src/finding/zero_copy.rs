@@ -85,8 +85,7 @@ impl Finding for ZeroCopy {
         if shown.is_empty() {
             return not_measured();
         }
-        let verdict =
-            if counted == 0 { AnswerVerdict::Undecided } else { AnswerVerdict::at(saves, counted) };
+        let verdict = if counted == 0 { AnswerVerdict::Undecided } else { AnswerVerdict::at(saves, counted) };
         Answer::found(id, verdict, shown, caveats(&ways, uncounted))
     }
 }

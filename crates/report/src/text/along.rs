@@ -2,10 +2,10 @@
 
 use super::figures::{at_places, metric, times};
 use syscost_analyze::finding::along::{AlongChanges, ChangedPlaces, MetricChange};
-use syscost_analyze::words::and;
+use syscost_analyze::words::capital;
 use syscost_measure::probe::transfer::axes::THREADS;
 
-/// Metrics that one sentence names.
+/// Metrics that are named; the data have all.
 const NAMED: usize = 2;
 
 pub fn plural(axis: &str) -> &'static str {
@@ -40,10 +40,10 @@ pub fn sentence(all: &AlongChanges) -> String {
     let mut strongest: Vec<(&MetricChange, f64)> =
         all.changes.iter().filter_map(|c| Some((c, strength(larger(c)?.0)))).collect();
     strongest.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let named: Vec<String> = strongest.iter().take(NAMED).filter_map(|(c, _)| change(c)).collect();
+    let mut named = strongest.iter().take(NAMED).filter_map(|(c, _)| change(c));
     let most = format!("the most {}", plural(all.axis));
-    if named.is_empty() {
+    let Some(first) = named.next() else {
         return format!("No other figure differs significantly between the fewest and {most}.");
-    }
-    format!("With {most}, {}.", and(&named))
+    };
+    named.fold(format!("With {most}, {first}."), |told, next| format!("{told} {}.", capital(&next)))
 }

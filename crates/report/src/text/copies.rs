@@ -23,7 +23,7 @@ fn over(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(" over {path}") }
 }
 
-/// `Over veth sendmsg saves the copy in user space: 2 copies a byte, 3 with pack_send.`
+/// `sendmsg over veth saves the copy in user space. It makes 2 copies a byte instead of 3 with pack_send.`
 pub fn sentence(copies: &CopiesBeside) -> String {
     let CopiesBeside { ours, theirs, path, .. } = copies;
     let names = |which: fn(&CopyChange) -> bool| {
@@ -39,9 +39,10 @@ pub fn sentence(copies: &CopiesBeside) -> String {
     };
     let (our, their) = (figure(copies.ours_in_all), figure(copies.theirs_in_all));
     let totals = if our == their {
-        format!("{our} copies a byte, as with {theirs}")
+        format!("It makes {our} copies a byte, as does {theirs}")
     } else {
-        format!("{our} {} a byte, {their} with {theirs}", if our == "1" { "copy" } else { "copies" })
+        let copies = if our == "1" { "copy" } else { "copies" };
+        format!("It makes {our} {copies} a byte instead of {their} with {theirs}")
     };
-    format!("{ours}{} {change}: {totals}.", over(path))
+    format!("{ours}{} {change}. {totals}.", over(path))
 }

@@ -173,18 +173,4 @@ fn lack(lack: &Lack) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-    use syscost_analyze::finding;
-
-    #[test]
-    fn every_question_of_the_analysis_has_words_in_its_order() {
-        let asked: Vec<&str> = finding::ALL.iter().map(|finding| finding.id()).collect();
-        let told: Vec<&str> = QUESTIONS.iter().map(|text| text.id).collect();
-        assert_eq!(asked, told);
-        let questions: BTreeSet<&str> = QUESTIONS.iter().map(|text| text.question).collect();
-        assert_eq!(questions.len(), QUESTIONS.len());
-        assert!(questions.iter().all(|question| question.ends_with('?')));
-    }
-}
+mod tests;

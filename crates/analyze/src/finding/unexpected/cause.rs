@@ -21,7 +21,10 @@ pub enum ProbableCause {
     /// Events that are more frequent where the figure is worse, by the largest factors.
     Counters(Vec<CauseCounter>),
     /// More samples were marked there.
-    Disturbed { worse: MarkedSamples, better: MarkedSamples },
+    Disturbed {
+        worse: MarkedSamples,
+        better: MarkedSamples,
+    },
     NotShown,
 }
 
@@ -132,8 +135,7 @@ pub fn between(evidence: &Evidence<'_>, (worse, better): (usize, usize), of: Of)
     };
     let supported = CANDIDATES.iter().filter_map(judge).collect();
     let marked = |case: usize| MarkedSamples::of(evidence, case, |_| true);
-    counted(evidence, supported, &[worse, better])
-        .unwrap_or_else(|| disturbed(marked(worse), marked(better)))
+    counted(evidence, supported, &[worse, better]).unwrap_or_else(|| disturbed(marked(worse), marked(better)))
 }
 
 /// Why some rounds of a cell are slow, by so many nanoseconds a message where that is known.

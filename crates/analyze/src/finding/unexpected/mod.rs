@@ -71,10 +71,24 @@ impl SurprisingPlace {
 #[serde(rename_all = "snake_case")]
 pub enum SurpriseSeen {
     /// From `case` to its neighbour on an axis.
-    Step { axis: &'static str, from: u64, to: u64, changes: Vec<StepChange> },
-    Levels { metric: &'static str, low: f64, high: f64, share_of_low: f64 },
+    Step {
+        axis: &'static str,
+        from: u64,
+        to: u64,
+        changes: Vec<StepChange>,
+    },
+    Levels {
+        metric: &'static str,
+        low: f64,
+        high: f64,
+        share_of_low: f64,
+    },
     /// Nanoseconds per message, and what the median case costs over its prediction.
-    Model { measured: f64, predicted: f64, typical: f64 },
+    Model {
+        measured: f64,
+        predicted: f64,
+        typical: f64,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

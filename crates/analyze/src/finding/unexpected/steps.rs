@@ -181,9 +181,9 @@ impl SurprisingSteps {
             changes,
         };
         let cause = cause::between(evidence, (strongest.worse, strongest.better), strongest.of());
-        let of_step = step.iter().flat_map(|odd| {
-            [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id })
-        });
+        let of_step = step
+            .iter()
+            .flat_map(|odd| [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id }));
         let cells = of_step.chain(cause.cells).collect();
         Some(FoundSurprise {
             kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kind },

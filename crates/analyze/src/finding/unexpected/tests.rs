@@ -93,7 +93,10 @@ fn a_smooth_run_has_no_surprise_and_says_what_was_looked_at() {
         panic!("{answer:#?}")
     };
     let kinds: Vec<Surprise> = kinds.iter().map(|(kind, _)| *kind).collect();
-    assert_eq!((answer.verdict, &kinds[..]), (AnswerVerdict::No, &[Surprise::LargerIsWorse, Surprise::TwoLevels][..]));
+    assert_eq!(
+        (answer.verdict, &kinds[..]),
+        (AnswerVerdict::No, &[Surprise::LargerIsWorse, Surprise::TwoLevels][..])
+    );
 }
 
 #[test]
@@ -123,7 +126,9 @@ fn a_cliff_is_found_with_the_counter_that_was_planted_or_none() {
     set(&mut run, steep, "sender_system_calls", 1e-4);
     let caused = answered(&run);
     for place in caused.shown.iter().filter_map(places_of).flatten() {
-        let [("receiver_voluntary_switches_per_message", each)] = counters(place)[..] else { panic!("{place:?}") };
+        let [("receiver_voluntary_switches_per_message", each)] = counters(place)[..] else {
+            panic!("{place:?}")
+        };
         assert!((0.9..0.93).contains(&each), "{each}");
     }
 }
@@ -156,7 +161,9 @@ fn throughput_that_falls_with_threads_is_found_with_its_cause() {
     assert_eq!(places.len(), 8, "two mechanisms at four sizes");
     for place in places {
         assert_eq!(step(place), (2, 4, vec!["throughput"]));
-        let [("sender_involuntary_switches_per_message", each)] = counters(place)[..] else { panic!("{place:?}") };
+        let [("sender_involuntary_switches_per_message", each)] = counters(place)[..] else {
+            panic!("{place:?}")
+        };
         assert!((0.2..0.21).contains(&each), "{each}");
     }
 }
@@ -172,9 +179,10 @@ fn a_bistable_case_is_found_with_the_counter_that_tells_its_rounds_apart() {
         (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
     }
     let of = |answer: &Answer| -> SurprisingPlace {
-        let found = of_kind(answer, Surprise::TwoLevels).into_iter().flatten().find(|place| {
-            matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. })
-        });
+        let found = of_kind(answer, Surprise::TwoLevels)
+            .into_iter()
+            .flatten()
+            .find(|place| matches!(place.seen, SurpriseSeen::Levels { metric: "throughput", .. }));
         found.expect("bistable").clone()
     };
     let bare = of(&answered(&run));
