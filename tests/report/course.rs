@@ -282,9 +282,9 @@ fn what_counts_as_two_copy_is_asked_for() {
         for row in &rows {
             let case = &run.record.plan.cases[row["case"].parse::<usize>().expect("a number")];
             let of = case.point.text(syscost_measure::probe::transfer::axes::MECHANISM);
-            assert_eq!(of, Some(row["mechanism"].as_str()), "the case is the row's");
+            assert_eq!(of, Some(row["interface"].as_str()), "the case is the row's");
         }
-        assert!(rows.iter().filter(|row| row["name"] == "two-copy").all(|row| row["mechanism"] == mechanism));
+        assert!(rows.iter().filter(|row| row["name"] == "two-copy").all(|row| row["interface"] == mechanism));
         assert!(
             text(named(files, "Report.md"))
                 .contains(&format!("Two-copy is {}", mechanism.replace('_', "\\_")))

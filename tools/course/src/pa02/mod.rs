@@ -32,7 +32,7 @@ const BEFORE: &[CsvColumn] = &[
     ),
     column("message_bytes", "bytes of a message, over its eight fields"),
     column("threads", "sending threads, each with a connection and a receiving thread"),
-    column("mechanism", "that was measured for the part: an id of `syscost list`"),
+    column("interface", "that was measured for the part: an id of `syscost list`"),
     column(
         "case",
         "number of the transfer's case in the run: `syscost explain CASE RUN`, and the brackets of the report",
