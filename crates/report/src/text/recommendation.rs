@@ -172,7 +172,7 @@ impl AdviceWords<'_> {
             n => format!("{n} messages a call"),
         });
         let threads = (!threads.is_empty()).then(|| self.threads(threads));
-        let place = (!place.is_empty()).then(|| format!(" {place}")).unwrap_or_default();
+        let place = if place.is_empty() { String::new() } else { format!(" {place}") };
         let parts =
             std::iter::once(format!("{}{place}", self.title(advice.metric))).chain(threads).chain(calls);
         capital(&parts.collect::<Vec<_>>().join(", "))

@@ -1,7 +1,7 @@
 //! Cases that move data: CPU time of a message and throughput, each against the control.
 
 use super::EndTable;
-use super::figure::{Against, digits, figure, own_figure};
+use super::figure::{RivalStanding, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
 use std::collections::BTreeMap;
@@ -88,8 +88,8 @@ impl View<'_> {
         studies.iter().find(|study| study.comparisons.metric.id == metric)
     }
 
-    fn against(&self, metric: &str, case: &Case, other: &Case) -> Option<Against> {
-        Against::of(self.study(metric)?, case.index, other.index)
+    fn against(&self, metric: &str, case: &Case, other: &Case) -> Option<RivalStanding> {
+        RivalStanding::of(self.study(metric)?, case.index, other.index)
     }
 
     fn name(&self, case: &Case) -> String {
@@ -111,7 +111,7 @@ impl View<'_> {
         if many {
             cases.sort_by(|a, b| self.cost(a).total_cmp(&self.cost(b)));
         }
-        let against = |metric: &str, case: &Case, told: fn(&Against) -> String| {
+        let against = |metric: &str, case: &Case, told: fn(&RivalStanding) -> String| {
             let other = rivals.control;
             if case.index == other.index {
                 return "control".into();
@@ -122,9 +122,9 @@ impl View<'_> {
             vec![
                 self.name(case),
                 self.shown(case, COST, MICROSECONDS),
-                against(COMPARED, case, if many { Against::short } else { Against::words }),
+                against(COMPARED, case, if many { RivalStanding::short } else { RivalStanding::words }),
                 self.shown(case, THROUGHPUT, (GIGABITS.0, "")),
-                against(THROUGHPUT, case, Against::short),
+                against(THROUGHPUT, case, RivalStanding::short),
             ]
         };
         let beside = format!("vs {}", self.name(rivals.control));

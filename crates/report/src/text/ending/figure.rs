@@ -61,7 +61,7 @@ fn interval(estimate: &Estimate) -> String {
 
 /// How a case stands against another one, by a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Against {
+pub struct RivalStanding {
     pub verdict: Verdict,
     /// Is the first the better one, as far as seen?
     pub better: bool,
@@ -69,13 +69,13 @@ pub struct Against {
     pub factor: f64,
 }
 
-impl Against {
+impl RivalStanding {
     /// `None`: they were not compared.
-    pub fn of(study: &Study, case: usize, other: usize) -> Option<Against> {
+    pub fn of(study: &Study, case: usize, other: usize) -> Option<RivalStanding> {
         let ratio = study.comparisons.between(case, other)?;
         let seen = ratio.seen_from(case).value;
         let better = (seen < 1.0) == (study.comparisons.metric.better == Better::Lower);
-        Some(Against { verdict: ratio.decision.verdict, better, factor: seen.max(1.0 / seen) })
+        Some(RivalStanding { verdict: ratio.decision.verdict, better, factor: seen.max(1.0 / seen) })
     }
 
     /// `faster 1.3x`, `same (1.01x)`, `undecided (1.1x slower)`
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_verdict_has_its_factor_above_one() {
-        let against = |verdict, better, factor| Against { verdict, better, factor };
+        let against = |verdict, better, factor| RivalStanding { verdict, better, factor };
         assert_eq!(against(Verdict::Less, true, 1.31).words(), "faster 1.3x");
         assert_eq!(against(Verdict::More, false, 12.3).words(), "slower 12x");
         assert_eq!(against(Verdict::Same, true, 1.013).words(), "same (1.01x)");

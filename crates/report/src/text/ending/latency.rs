@@ -2,7 +2,7 @@
 
 use super::EndTable;
 use super::cases::label;
-use super::figure::{Against, digits, figure};
+use super::figure::{RivalStanding, digits, figure};
 use crate::context::Layout;
 use crate::material::Material;
 use syscost_analyze::latency::{ACHIEVED, RANKED};
@@ -82,7 +82,7 @@ fn is_saturated(m: &Material, case: &Case) -> bool {
     m.analysis.latency.cases.get(&case.index).is_some_and(|times| times.saturated.is_some())
 }
 
-/// Against the rival with the lowest p99; `None`: it has no rival.
+/// RivalStanding the rival with the lowest p99; `None`: it has no rival.
 fn verdict(m: &Material, layout: &Layout, case: &Case) -> Option<String> {
     let study = m.analysis.latency.studies.iter().find(|study| study.comparisons.metric.id == RANKED[0])?;
     let winner = study.winners.iter().find(|winner| winner.candidates.contains(&case.index))?;
@@ -91,5 +91,5 @@ fn verdict(m: &Material, layout: &Layout, case: &Case) -> Option<String> {
         return Some("best".into());
     }
     layout.case(best)?;
-    Against::of(study, case.index, best).map(|against| against.short())
+    RivalStanding::of(study, case.index, best).map(|against| against.short())
 }
