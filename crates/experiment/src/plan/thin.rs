@@ -43,12 +43,12 @@ pub fn thinned(spec: &Spec, mut plan: Plan, memory_bytes: Option<u64>) -> Result
     let mut left_out: BTreeMap<(String, String), BTreeSet<Value>> = BTreeMap::new();
     while !fits(&plan, &spec) {
         match choose(&spec) {
-            Some(Candidate::Value { entry, axis, value, rest }) => {
+            Some(LeastMissed::Value { entry, axis, value, rest }) => {
                 let entry = &mut spec.probes[entry];
                 entry.axes.insert(axis.to_string(), rest);
                 left_out.entry((entry.probe.clone(), axis.to_string())).or_default().insert(value);
             }
-            Some(Candidate::Ruler { entry }) => {
+            Some(LeastMissed::Ruler { entry }) => {
                 let ruler = spec.probes.remove(entry);
                 left_out.insert((ruler.probe, String::new()), BTreeSet::new());
             }
@@ -84,17 +84,18 @@ fn enough(plan: &Plan, spec: &Spec) -> Duration {
 }
 
 /// What can be left out next.
-enum Candidate {
+enum LeastMissed {
     Value { entry: usize, axis: &'static str, value: Value, rest: Vec<Value> },
     Ruler { entry: usize },
 }
 
 /// What the comparison loses least by: of the longest axis of numbers down to its ends, then rulers, then names, then
 /// ends.
-fn choose(spec: &Spec) -> Option<Candidate> {
+fn choose(spec: &Spec) -> Option<LeastMissed> {
     let numbers = |_: &dyn Probe, axis: &Axis| numeric(axis);
     let names = |probe: &dyn Probe, axis: &Axis| !numeric(axis) && probe.chosen(axis.id);
-    let ruler = || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| Candidate::Ruler { entry });
+    let ruler =
+        || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| LeastMissed::Ruler { entry });
     value_of_longest(spec, &numbers, ENDS)
         .or_else(ruler)
         .or_else(|| value_of_longest(spec, &names, ENDS))
@@ -106,7 +107,7 @@ fn value_of_longest(
     spec: &Spec,
     wanted: &dyn Fn(&dyn Probe, &Axis) -> bool,
     stay: usize,
-) -> Option<Candidate> {
+) -> Option<LeastMissed> {
     let mut longest: Option<(usize, Axis, Vec<Value>)> = None;
     for (entry, asked) in spec.probes.iter().enumerate().filter(|(_, asked)| !asked.ruler) {
         let Some(probe) = probe::find(&asked.probe).filter(|probe| probe.compared()) else { continue };
@@ -123,7 +124,7 @@ fn value_of_longest(
     let value =
         if numeric(&axis) { inner(values) } else { dispensable(&spec.probes[entry].probe, &axis, values) }?;
     rest.retain(|kept| *kept != value);
-    Some(Candidate::Value { entry, axis: axis.id, value, rest })
+    Some(LeastMissed::Value { entry, axis: axis.id, value, rest })
 }
 
 /// The first and the last stay while there are others; of two the first stays: one thread rather than two.
