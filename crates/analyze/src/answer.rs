@@ -1,13 +1,6 @@
 //! What a run says, as data, with the figures, cases and comparisons that they stand on. No English: the words are
 //! made in the report crate, in `text/`.
 
-use crate::compare::Comparison;
-use crate::finding::along::AlongChanges;
-use crate::finding::cache_levels::{CacheLevel, LevelMisses};
-use crate::finding::threads::Scaling;
-use crate::finding::unexpected::Unforeseen;
-use crate::finding::wakeups::WakeupPairs;
-use crate::finding::{not_fastest, regimes, scatter_gather, zero_copy};
 use serde::Serialize;
 
 /// A figure of a case that something shown stands on.
@@ -23,12 +16,6 @@ pub struct ComparisonRef {
     pub metric: &'static str,
     pub a: Vec<usize>,
     pub b: Vec<usize>,
-}
-
-impl From<&Comparison> for ComparisonRef {
-    fn from(pair: &Comparison) -> ComparisonRef {
-        ComparisonRef { metric: pair.metric, a: vec![pair.a], b: vec![pair.b] }
-    }
 }
 
 /// What a run says to a question.
@@ -54,45 +41,6 @@ impl AnswerVerdict {
             _ => AnswerVerdict::Partly,
         }
     }
-}
-
-/// One thing that the run shows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shown {
-    #[serde(flatten)]
-    pub says: Says,
-    /// What compares names its rows.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub comparisons: Vec<ComparisonRef>,
-    /// Nothing about figures is without cells.
-    pub cells: Vec<CellRef>,
-}
-
-impl Shown {
-    pub fn of(says: Says, cells: Vec<CellRef>) -> Shown {
-        Shown { says, comparisons: Vec::new(), cells }
-    }
-
-    pub fn comparing(says: Says, comparisons: Vec<ComparisonRef>, cells: Vec<CellRef>) -> Shown {
-        Shown { says, comparisons, cells }
-    }
-}
-
-/// Every kind of thing shown: a line for each question or other source, which defines its own kinds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "about", content = "says", rename_all = "snake_case")]
-pub enum Says {
-    ScatterGather(scatter_gather::Gathering),
-    ZeroCopy(zero_copy::ZeroCopyChange),
-    Regimes(regimes::RegimesDiffer),
-    NotFastest(not_fastest::ZeroCopyPrices),
-    CacheLevels(LevelMisses),
-    Threads(Scaling),
-    Along(AlongChanges),
-    WakeUps(WakeupPairs),
-    Unexpected(Unforeseen),
-    /// Not yet data.
-    Sentence(String),
 }
 
 /// What a reader must know before relying on an answer.
@@ -156,6 +104,16 @@ pub enum CopiedBy {
     Flagged { least: f64, most: f64 },
 }
 
+/// A cache whose misses are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheLevel {
+    L1Data,
+    Last,
+    /// The processor's general event of cache misses.
+    General,
+}
+
 /// What a run lacks to answer a question.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
@@ -178,43 +136,4 @@ pub enum Lack {
     ComparableFigures,
     /// Not yet data.
     Sentence(String),
-}
-
-/// A question and what the run says to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answer {
-    /// Its id, also on the page: `scatter_gather`.
-    pub question: &'static str,
-    pub verdict: AnswerVerdict,
-    /// Most important first.
-    pub shown: Vec<Shown>,
-    pub caveats: Vec<Caveat>,
-    /// Where the run has not measured it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lacks: Option<Lack>,
-    /// A command whose run could answer it, or say more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-}
-
-impl Answer {
-    pub fn found(
-        question: &'static str,
-        verdict: AnswerVerdict,
-        shown: Vec<Shown>,
-        caveats: Vec<Caveat>,
-    ) -> Answer {
-        Answer { question, verdict, shown, caveats, lacks: None, command: None }
-    }
-
-    pub fn not_measured(question: &'static str, lacks: Lack, command: impl Into<String>) -> Answer {
-        Answer {
-            question,
-            verdict: AnswerVerdict::NotMeasured,
-            shown: Vec::new(),
-            caveats: Vec::new(),
-            lacks: Some(lacks),
-            command: Some(command.into()),
-        }
-    }
 }

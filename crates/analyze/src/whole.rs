@@ -1,6 +1,5 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
-use crate::answer::Answer;
 use crate::cells::Cells;
 use crate::cells::quality::{self, Judged};
 use crate::cells::sanity;
@@ -8,6 +7,7 @@ use crate::cells::seen::Seen;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, HEADLINES, RIVALS, Study};
 use crate::copies::received;
+use crate::finding::Answer;
 use crate::finding::{self, Evidence};
 use crate::latency::Latency;
 use crate::level::{self, MachineLevel};

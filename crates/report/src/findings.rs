@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::io;
-use syscost_analyze::answer::Answer;
+use syscost_analyze::finding::Answer;
 use syscost_analyze::recommend::Recommendation;
 use syscost_analyze::trust::Trust;
 use syscost_analyze::whole::Analysis;

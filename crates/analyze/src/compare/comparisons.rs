@@ -3,6 +3,7 @@
 //! Every pair of a group is a contrast: the log ratios of the rounds that both have. All pairs of a metric in the run are
 //! answered at once ([`syscost_core::decide`]), by point and over threads.
 
+use crate::answer::ComparisonRef;
 use crate::cells::{Cells, metric};
 use crate::compare::groups::{Group, Groups};
 use crate::compare::identical::Identical;
@@ -27,6 +28,12 @@ pub struct Comparison {
     pub decision: Decision,
     /// Its place in [`Comparisons::over_threads`].
     pub over: Option<usize>,
+}
+
+impl From<&Comparison> for ComparisonRef {
+    fn from(pair: &Comparison) -> ComparisonRef {
+        ComparisonRef { metric: pair.metric, a: vec![pair.a], b: vec![pair.b] }
+    }
 }
 
 impl Comparison {

@@ -5,25 +5,17 @@
 
 use super::pairs::refs;
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, ComparisonRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, CacheLevel, Caveat, ComparisonRef, Lack};
 use crate::compare::family::Family;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
+use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
 use syscost_core::stats::Estimate;
 
 pub struct CacheLevels;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheLevel {
-    L1Data,
-    Last,
-    /// The processor's general event of cache misses.
-    General,
-}
 
 /// Misses, the nearest cache first, and the counter behind each.
 const LEVELS: [(CacheLevel, &str, &str); 3] = [

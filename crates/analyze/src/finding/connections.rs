@@ -3,10 +3,11 @@
 
 use super::along::{Along, SPEED};
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, Lack};
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
+use crate::finding::{Answer, Says, Shown};
 use crate::words::Words;
 use syscost_measure::mechanism::CONNECTIONS;
 

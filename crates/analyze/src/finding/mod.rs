@@ -4,7 +4,7 @@
 //! computes from cells, comparisons and audits that others made ([`Evidence`]); it measures nothing, and
 //! it tells of a difference only where [`crate::compare`] does.
 
-use crate::answer::{self, AnswerVerdict, Caveat, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::cells::Cells;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
@@ -12,6 +12,7 @@ use crate::compare::study::Study;
 use crate::limits::limiter::Limiter;
 use crate::model::Model;
 use crate::{Problem, Statement};
+use serde::Serialize;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::{Probe, transfer};
 
@@ -72,12 +73,12 @@ pub trait Finding: Sync {
         unreachable!("{} is answered by data", self.id())
     }
 
-    fn answered(&self, evidence: &Evidence<'_>) -> answer::Answer {
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         of_sentences(self.id(), self.answer(evidence))
     }
 
     /// `None`: it is not asked of this run.
-    fn said(&self, evidence: &Evidence<'_>) -> Option<answer::Answer> {
+    fn said(&self, evidence: &Evidence<'_>) -> Option<Answer> {
         self.asked(evidence).then(|| self.answered(evidence))
     }
 
@@ -88,16 +89,94 @@ pub trait Finding: Sync {
     }
 }
 
-fn of_sentences(question: &'static str, answer: SentenceAnswer) -> answer::Answer {
+fn of_sentences(question: &'static str, answer: SentenceAnswer) -> Answer {
     match answer {
-        SentenceAnswer::Found { statements, caveats } => answer::Answer::found(
+        SentenceAnswer::Found { statements, caveats } => Answer::found(
             question,
             AnswerVerdict::Yes,
             statements.into_iter().map(|s| Shown::of(Says::Sentence(s.text), s.cells)).collect(),
             caveats.into_iter().map(Caveat::Sentence).collect(),
         ),
         SentenceAnswer::CannotBeAnswered { because, command } => {
-            answer::Answer::not_measured(question, Lack::Sentence(because), command)
+            Answer::not_measured(question, Lack::Sentence(because), command)
+        }
+    }
+}
+
+/// One thing that the run shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    #[serde(flatten)]
+    pub says: Says,
+    /// What compares names its rows.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<ComparisonRef>,
+    /// Nothing about figures is without cells.
+    pub cells: Vec<CellRef>,
+}
+
+impl Shown {
+    pub fn of(says: Says, cells: Vec<CellRef>) -> Shown {
+        Shown { says, comparisons: Vec::new(), cells }
+    }
+
+    pub fn comparing(says: Says, comparisons: Vec<ComparisonRef>, cells: Vec<CellRef>) -> Shown {
+        Shown { says, comparisons, cells }
+    }
+}
+
+/// Every kind of thing shown: a line for each question or other source, which defines its own kinds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", content = "says", rename_all = "snake_case")]
+pub enum Says {
+    ScatterGather(scatter_gather::Gathering),
+    ZeroCopy(zero_copy::ZeroCopyChange),
+    Regimes(regimes::RegimesDiffer),
+    NotFastest(not_fastest::ZeroCopyPrices),
+    CacheLevels(cache_levels::LevelMisses),
+    Threads(threads::Scaling),
+    Along(along::AlongChanges),
+    WakeUps(wakeups::WakeupPairs),
+    Unexpected(unexpected::Unforeseen),
+    /// Not yet data.
+    Sentence(String),
+}
+
+/// A question and what the run says to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Its id, also on the page: `scatter_gather`.
+    pub question: &'static str,
+    pub verdict: AnswerVerdict,
+    /// Most important first.
+    pub shown: Vec<Shown>,
+    pub caveats: Vec<Caveat>,
+    /// Where the run has not measured it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<Lack>,
+    /// A command whose run could answer it, or say more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+impl Answer {
+    pub fn found(
+        question: &'static str,
+        verdict: AnswerVerdict,
+        shown: Vec<Shown>,
+        caveats: Vec<Caveat>,
+    ) -> Answer {
+        Answer { question, verdict, shown, caveats, lacks: None, command: None }
+    }
+
+    pub fn not_measured(question: &'static str, lacks: Lack, command: impl Into<String>) -> Answer {
+        Answer {
+            question,
+            verdict: AnswerVerdict::NotMeasured,
+            shown: Vec::new(),
+            caveats: Vec::new(),
+            lacks: Some(lacks),
+            command: Some(command.into()),
         }
     }
 }
@@ -120,7 +199,7 @@ syscost_core::registry! {
 }
 
 /// What the run says to every question that is asked of it.
-pub fn answers(evidence: &Evidence<'_>) -> Vec<answer::Answer> {
+pub fn answers(evidence: &Evidence<'_>) -> Vec<Answer> {
     ALL.iter().filter_map(|finding| finding.said(evidence)).collect()
 }
 

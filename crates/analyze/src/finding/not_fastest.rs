@@ -6,10 +6,11 @@
 
 use super::pairs::{self, Pair};
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::crossover::CrossoverStep;
 use crate::compare::study::{ALONG, HEADLINES, RIVALS};
 use crate::copies;
+use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::Verdict;
@@ -79,12 +80,12 @@ fn shown(evidence: &Evidence<'_>) -> Option<(AnswerVerdict, Shown)> {
     let control = pairs::copying(&pairs::names(study))?;
     let asks = |name: &str| Class::ZeroCopy.holds(name);
     let all = pairs::pairs(&study.crossovers, asks, |theirs| theirs == control);
-    let priced: Vec<(&Pair<'_>, Account)> =
-        all.iter().filter_map(|pair| Some((pair, account(evidence, pair)?))).collect();
+    let priced: Vec<(&Pair<'_>, PricedPair)> =
+        all.iter().filter_map(|pair| Some((pair, priced_pair(evidence, pair)?))).collect();
     let steps = || priced.iter().flat_map(|(pair, _)| pair.steps());
     let (smallest, largest) = (steps().map(|s| s.at).min()?, steps().map(|s| s.at).max()?);
     let fixed = priced.iter().filter(|(_, account)| account.price.fixed.is_some()).count();
-    let open = |(pair, _): &(&Pair<'_>, Account)| pair.steps()[0].decision.verdict == Verdict::Undecided;
+    let open = |(pair, _): &(&Pair<'_>, PricedPair)| pair.steps()[0].decision.verdict == Verdict::Undecided;
     let verdict = match AnswerVerdict::at(fixed, priced.len()) {
         AnswerVerdict::No if priced.iter().any(open) => AnswerVerdict::Undecided,
         verdict => verdict,
@@ -100,14 +101,14 @@ fn shown(evidence: &Evidence<'_>) -> Option<(AnswerVerdict, Shown)> {
 }
 
 /// A price and what it stands on.
-struct Account {
+struct PricedPair {
     price: ZeroCopyPrice,
     comparisons: Vec<ComparisonRef>,
     cells: Vec<CellRef>,
 }
 
 /// The fixed part, the part per byte, and where they would meet.
-fn account(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Account> {
+fn priced_pair(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<PricedPair> {
     let (small, large) = (pair.steps().first()?, pair.steps().last().filter(|_| pair.steps().len() > 1)?);
     let ((our_small, their_small), (our_large, their_large)) = (pair.cases(small), pair.cases(large));
     let difference = |parts: &[(f64, usize)], by, unit| difference(evidence, parts, by, unit);
@@ -137,7 +138,7 @@ fn account(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Account> {
     let mut cells: Vec<CellRef> =
         parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();
     cells.extend(audit.and_then(|audit| CellRef::audit(evidence.run, audit)));
-    Some(Account { price, comparisons: [small, large].map(row).to_vec(), cells })
+    Some(PricedPair { price, comparisons: [small, large].map(row).to_vec(), cells })
 }
 
 fn row(step: &CrossoverStep) -> ComparisonRef {

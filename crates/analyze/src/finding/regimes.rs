@@ -3,9 +3,10 @@
 
 use super::pairs::refs;
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Says, Shown};
+use crate::answer::AnswerVerdict;
 use crate::compare::Comparisons;
 use crate::compare::log_ratios::LogRatios;
+use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::decide::{MARGIN, Verdict};

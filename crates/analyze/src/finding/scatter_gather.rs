@@ -4,9 +4,10 @@
 use super::beside::{self, CopiesBeside};
 use super::pairs::{self, Pair};
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, Lack};
 use crate::compare::study::{HEADLINES, RIVALS};
 use crate::copies::data_path::{self, DataPath};
+use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::mechanism::Class;

@@ -7,10 +7,11 @@
 use super::along::{Along, FewAndMany, LargestChange, SPEED};
 use super::pairs::refs;
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, ComparisonRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, ComparisonRef, Lack};
 use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
+use crate::finding::{Answer, Says, Shown};
 use crate::limits::limiter::Limit;
 use crate::model::what_if::allowed_cpus;
 use serde::Serialize;

@@ -7,10 +7,11 @@
 
 use super::pairs::refs;
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
+use crate::finding::{Answer, Says, Shown};
 use crate::words::Words;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,10 +8,11 @@
 use super::beside::{self, CopiesBeside};
 use super::pairs;
 use super::{Evidence, Finding};
-use crate::answer::{Answer, AnswerVerdict, Caveat, CellRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, CellRef, Lack};
 use crate::compare::study::{ALONG, RIVALS};
 use crate::copies;
 use crate::copies::data_path::{self, DataPath};
+use crate::finding::{Answer, Says, Shown};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use syscost_measure::mechanism::Class;

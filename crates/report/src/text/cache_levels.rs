@@ -2,8 +2,9 @@
 
 use super::figures::{interval, short_place, times};
 use super::{QuestionText, headline_of};
-use syscost_analyze::answer::Says;
-use syscost_analyze::finding::cache_levels::{CacheLevel, LevelMisses};
+use syscost_analyze::answer::CacheLevel;
+use syscost_analyze::finding::Says;
+use syscost_analyze::finding::cache_levels::LevelMisses;
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {

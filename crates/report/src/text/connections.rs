@@ -2,7 +2,7 @@
 
 use super::figures::{at_places, times};
 use super::{QuestionText, along, headline_of};
-use syscost_analyze::answer::Says;
+use syscost_analyze::finding::Says;
 use syscost_analyze::finding::along::AlongChanges;
 
 pub const TEXT: QuestionText = QuestionText {

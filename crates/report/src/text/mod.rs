@@ -2,7 +2,8 @@
 //! [`QUESTIONS`].
 
 use crate::Statement;
-use syscost_analyze::answer::{Answer, AnswerVerdict, Caveat, Lack, Says, Shown};
+use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
+use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_analyze::words::{Words, and, count};
 
 mod along;

@@ -2,7 +2,7 @@
 
 use super::figures::{at_places, extremes, low_to_high};
 use super::{QuestionText, headline_of};
-use syscost_analyze::answer::Says;
+use syscost_analyze::finding::Says;
 use syscost_analyze::finding::not_fastest::{PriceTrend, ZeroCopyPrice, ZeroCopyPrices};
 use syscost_core::units::Unit;
 

@@ -1,8 +1,8 @@
 //! Which copy did scatter-gather remove?
 
 use super::{QuestionText, copies, statement};
-use syscost_analyze::answer::{Answer, Says};
 use syscost_analyze::finding::scatter_gather::Gathering;
+use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::words::Words;
 use syscost_core::units::significant;
 

@@ -1,3 +1,5 @@
+//! Sentences of answers over the committed runs.
+
 use super::*;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -2,9 +2,10 @@
 
 use super::figures::{at_places, times};
 use super::{QuestionText, headline_of};
-use syscost_analyze::answer::{Answer, AnswerVerdict, Says};
+use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::along::LargestChange;
 use syscost_analyze::finding::threads::{Scaling, ScalingStop};
+use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::limits::limiter::Limit;
 use syscost_analyze::words::{Words, count};
 

@@ -2,9 +2,9 @@
 
 use super::figures::{metric, short_place, times, times_range};
 use super::{QuestionText, headline_of};
-use syscost_analyze::answer::{Answer, Says};
 use syscost_analyze::finding::unexpected::cause::ProbableCause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
+use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::words::{Words, and, count, figure, percent, row_name};
 use syscost_core::axis::Value;
 use syscost_core::units::significant;

@@ -2,7 +2,7 @@
 
 use super::figures::{short_place, times};
 use super::{QuestionText, headline_of};
-use syscost_analyze::answer::Says;
+use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
 use syscost_analyze::words::{Words, count, figure};
 use syscost_core::units::{Unit, significant};

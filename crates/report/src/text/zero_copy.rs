@@ -1,8 +1,8 @@
 //! What did zero-copy remove, and what did it add?
 
 use super::{QuestionText, copies, statement};
-use syscost_analyze::answer::{Answer, Says};
 use syscost_analyze::finding::zero_copy::{AddedCount, ZeroCopyChange};
+use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::words::{Words, and};
 use syscost_core::units::significant;
 

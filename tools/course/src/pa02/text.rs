@@ -8,7 +8,7 @@ use super::{COMMAND, PLOTS, REPORT, RESULTS};
 use crate::figure::CourseFigure;
 use crate::markdown::{self, plain};
 use std::fmt::Write;
-use syscost_analyze::answer::Answer;
+use syscost_analyze::finding::Answer;
 use syscost_analyze::words::Words;
 use syscost_report::material::Material;
 use syscost_report::text::{self, AnswerText};

@@ -7,8 +7,9 @@
 
 use super::{Evidence, Finding};
 use crate::CellRef;
-use crate::answer::{Answer, AnswerVerdict, Caveat, ComparisonRef, Lack, Says, Shown};
+use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
 use crate::compare::family::Family;
+use crate::finding::{Answer, Says, Shown};
 use cause::{Cause, ProbableCause};
 use serde::Serialize;
 use syscost_core::axis::Point;
