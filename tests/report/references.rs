@@ -26,7 +26,6 @@ fn statements<'s>(
     for list in [&analysis.verdict, &analysis.costs, &analysis.findings, &analysis.latency.statements] {
         all.extend(list);
     }
-    all.extend(analysis.problems.iter().map(|problem| &problem.statement));
     all.extend(answers);
     all
 }

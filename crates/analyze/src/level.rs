@@ -4,8 +4,8 @@
 //! share of the usual; whether it is more than chance is a permutation test. No estimate of a case is changed by it:
 //! it says how busy the machine was, and which samples were measured in a slow stretch.
 
-use crate::words::{Words, count, percent};
-use crate::{CellRef, Problem, Statement};
+use crate::CellRef;
+use crate::problem::{Problem, ProblemKind};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric, Sample};
@@ -132,22 +132,10 @@ impl MachineLevel {
         levels.fold((0.0, 0.0), |(low, high): (f64, f64), level| (low.min(level), high.max(level)))
     }
 
-    /// `Costs ran -5 to +12 % around their usual level; ...`
-    pub fn sentence(&self) -> String {
-        if !self.changed {
-            let chance = percent(self.chance);
-            return format!("The machine's level did not change beyond chance (±{chance}).");
-        }
-        let (low, high) = self.range();
-        let mut text =
-            format!("The machine ran {:+.0} to {:+.0} % around its usual level", 100.0 * low, 100.0 * high);
+    /// The share of the samples that slow stretches hold.
+    pub fn slow_share(&self) -> f64 {
         let all: usize = self.stretches.iter().map(|stretch| stretch.samples).sum();
-        let slow: usize = self.slow().map(|stretch| stretch.samples).sum();
-        if slow > 0 {
-            let (share, limit) = (percent(slow as f64 / all as f64), percent(self.limit()));
-            text += &format!("; {share} of the samples were taken while it was more than {limit} slower");
-        }
-        text + "."
+        self.slow().map(|stretch| stretch.samples).sum::<usize>() as f64 / all.max(1) as f64
     }
 
     /// The stretches whose samples are marked as slow.
@@ -160,7 +148,7 @@ impl MachineLevel {
     }
 
     /// From where on a stretch is slow: what chance makes is not.
-    fn limit(&self) -> f64 {
+    pub fn limit(&self) -> f64 {
         SLOW.max(self.chance)
     }
 }
@@ -174,18 +162,10 @@ pub fn problems(run: &Run, level: Option<&MachineLevel>, visits: &[TimedVisit]) 
         let (slow, all) = counts.entry(visit.case).or_default();
         (*slow, *all) = (*slow + usize::from(is_slow(visit)), *all + 1);
     }
-    let words = Words::of(run);
-    let problem = |(index, (slow, all)): (usize, (usize, usize))| {
-        let case = run.case(index).filter(|case| case.twin_of.is_none() && 2 * slow > all)?;
-        let metric = cost(case)?;
-        let text = format!(
-            "{} rests on {slow} of {} that were measured while the machine was more than {} slower than usual.",
-            words.subject(case, metric.title),
-            count(all, "round"),
-            percent(level.limit())
-        );
-        let cells = vec![CellRef { case: index, metric: metric.id }];
-        Some(Problem { id: "slow_machine", case: index, statement: Statement { text, cells } })
+    let problem = |(index, (slow_rounds, rounds)): (usize, (usize, usize))| {
+        let case = run.case(index).filter(|case| case.twin_of.is_none() && 2 * slow_rounds > rounds)?;
+        let kind = ProblemKind::SlowMachine { slow_rounds, rounds, slower_than: level.limit() };
+        Some(Problem { kind, case: index, cells: vec![CellRef { case: index, metric: cost(case)?.id }] })
     };
     counts.into_iter().filter_map(problem).collect()
 }

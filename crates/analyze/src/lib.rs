@@ -4,6 +4,7 @@
 //! and names them. A module imports only modules above it in this list.
 
 pub mod answer;
+pub mod problem;
 pub mod words;
 pub mod parallel;
 pub mod level;
@@ -25,19 +26,11 @@ pub mod refine;
 pub mod synthetic;
 
 pub use answer::CellRef;
+pub use problem::Problem;
 
 /// A sentence and the cells that show it. No sentence about figures without cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     pub text: String,
     pub cells: Vec<CellRef>,
-}
-
-/// Something wrong with a case's figures, for the report's warnings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Problem {
-    /// `impossible_bytes`, `wide_interval`, `two_levels`
-    pub id: &'static str,
-    pub case: usize,
-    pub statement: Statement,
 }

@@ -179,6 +179,7 @@ fn judged(run: &Run) -> Vec<Judged> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::{Fault, ProblemKind};
     use crate::synthetic::Synthetic;
 
     #[test]
@@ -193,8 +194,8 @@ mod tests {
         }
         assert!(first.study("throughput").is_some() && first.study("no_such_metric").is_none());
         assert_eq!(first.limiters.len(), 30);
-        assert_eq!(first.problems[0].id, "impossible_clock");
-        assert!(first.problems.iter().any(|p| p.id == "few_rounds"));
+        assert!(matches!(first.problems[0].kind, ProblemKind::Impossible { fault: Fault::Clock, .. }));
+        assert!(first.problems.iter().any(|p| matches!(p.kind, ProblemKind::FewRounds { .. })));
         let again = Analysis::of(&run);
         assert_eq!((&first.verdict, &first.problems), (&again.verdict, &again.problems));
     }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use std::io;
 use syscost_analyze::finding::Answer;
+use syscost_analyze::problem::Problem;
 use syscost_analyze::recommend::Recommendation;
 use syscost_analyze::trust::Trust;
 use syscost_analyze::whole::Analysis;
@@ -20,6 +21,8 @@ struct FindingsFile<'a> {
     trust: &'a Trust,
     recommendation: &'a Recommendation,
     answers: &'a [Answer],
+    /// What is wrong with figures.
+    problems: &'a [Problem],
 }
 
 pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Result<()> {
@@ -29,6 +32,7 @@ pub fn write(run: &Run, analysis: &Analysis, out: &mut dyn io::Write) -> io::Res
         trust: &analysis.trust,
         recommendation: &analysis.recommendation,
         answers: &analysis.answers,
+        problems: &analysis.problems,
     };
     serde_json::to_writer_pretty(&mut *out, &file)?;
     out.write_all(b"\n")

@@ -5,8 +5,8 @@
 //! distributions resolve).
 
 use crate::cells::{Cell, Cells};
-use crate::words::{self, Words};
-use crate::{CellRef, Problem, Statement};
+use crate::CellRef;
+use crate::problem::{Problem, ProblemKind};
 use std::collections::HashMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
@@ -14,7 +14,6 @@ use syscost_core::stats::{
     Outlier, RatioEstimate, Steadiness, TwoModes, benjamini_hochberg, holm, median, outliers, paired_ratio,
     steadiness, two_modes,
 };
-use syscost_core::units::{confidence, significant};
 use syscost_experiment::run::Run;
 
 /// Smallest level that the simulated tests of [`syscost_core::stats`] resolve.
@@ -28,7 +27,6 @@ pub type WarmUps = HashMap<(usize, &'static str), RatioEstimate>;
 
 /// Everything to say about the cells of one metric of a probe.
 pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &Judged) -> Vec<Problem> {
-    let words = Words::of(run);
     // A twin is the same place again; its own troubles are no other's.
     let original =
         |cell: &&Cell| run.case(cell.case).is_some_and(|c| c.probe == *probe && c.twin_of.is_none());
@@ -36,13 +34,11 @@ pub fn problems(run: &Run, cells: &Cells, warm_ups: &WarmUps, (probe, metric): &
     let alpha = ((1.0 - run.record.spec.confidence) / of_metric.len().max(1) as f64).max(FINEST_ALPHA);
     let mut problems = Vec::new();
     for (cell, modes) in of_metric.iter().zip(two_levels(run, &of_metric)) {
-        let about = SuspectCell { run, words: &words, metric, cell };
-        problems.extend(about.wide());
-        problems.extend(modes.map(|modes| about.two_modes(&modes)));
-        problems.extend(about.outliers());
-        problems.extend(about.unsteady(alpha));
+        let about = SuspectCell { run, cell };
+        let kinds = [about.wide(), modes.map(levels), about.outliers(), about.unsteady(alpha)];
+        problems.extend(kinds.into_iter().flatten().map(|kind| about.problem(kind)));
     }
-    problems.extend(warming(run, &words, &of_metric, metric, warm_ups));
+    problems.extend(warming(run, &of_metric, metric, warm_ups));
     problems
 }
 
@@ -62,102 +58,44 @@ pub fn two_levels(run: &Run, cells: &[&Cell]) -> Vec<Option<TwoModes>> {
 
 struct SuspectCell<'a> {
     run: &'a Run,
-    words: &'a Words,
-    metric: &'a Metric,
     cell: &'a Cell,
 }
 
 impl SuspectCell<'_> {
-    fn problem(&self, id: &'static str, text: String) -> Problem {
+    fn problem(&self, kind: ProblemKind) -> Problem {
         let cells = vec![CellRef { case: self.cell.case, metric: self.cell.metric }];
-        Problem { id, case: self.cell.case, statement: Statement { text, cells } }
+        Problem { kind, case: self.cell.case, cells }
     }
 
-    fn subject(&self) -> String {
-        let case = self.run.case(self.cell.case);
-        case.map_or(String::new(), |case| self.words.subject(case, self.metric.title))
-    }
-
-    fn wide(&self) -> Option<Problem> {
+    fn wide(&self) -> Option<ProblemKind> {
         let (spec, e) = (&self.run.record.spec, &self.cell.estimate);
-        let rounds = words::count(e.n as usize, "round");
-        if e.level == 0.0 {
-            let text = format!("{} has {rounds}: too few for an interval.", self.subject());
-            return Some(self.problem("few_rounds", text));
-        }
         if !e.reaches(spec.confidence) {
-            let text = format!(
-                "{} has {rounds}: too few for a {} interval; what is shown are the extremes, which have {}.",
-                self.subject(),
-                confidence(spec.confidence),
-                confidence(e.level)
-            );
-            return Some(self.problem("few_rounds", text));
+            return Some(ProblemKind::FewRounds { rounds: e.n, confidence: e.level });
         }
-        let half = e.relative_half_width();
-        (half > spec.precision).then(|| {
-            let text = format!(
-                "{} is known within {} after {rounds}; {} was asked.",
-                self.subject(),
-                words::percent(half),
-                words::percent(spec.precision)
-            );
-            self.problem("wide_interval", text)
-        })
-    }
-
-    fn values(&self) -> Vec<f64> {
-        self.cell.rounds.values()
-    }
-
-    fn two_modes(&self, modes: &TwoModes) -> Problem {
-        let text = format!(
-            "{} has two levels: {} in {} of the rounds, {} in the other {} (p = {}, corrected); its median describes neither.",
-            self.subject(),
-            words::figure(modes.low, self.metric.unit),
-            words::percent(modes.low_share),
-            words::figure(modes.high, self.metric.unit),
-            words::percent(1.0 - modes.low_share),
-            significant(modes.p)
-        );
-        self.problem("two_levels", text)
+        let (half_width, asked) = (e.relative_half_width(), spec.precision);
+        (half_width > asked).then_some(ProblemKind::WideInterval { rounds: e.n, half_width, asked })
     }
 
     /// Labelled, and used like any other round: the median bears them.
-    fn outliers(&self) -> Option<Problem> {
-        let values = self.values();
+    fn outliers(&self) -> Option<ProblemKind> {
+        let values = self.cell.rounds.values();
         let far = outliers(&values).into_iter().zip(&values).filter(|(label, _)| *label == Outlier::Extreme);
-        let shown: Vec<String> = far.map(|(_, v)| words::figure(*v, self.metric.unit)).collect();
-        (!shown.is_empty()).then(|| {
-            let text = format!(
-                "{} has {} far from the others ({}); kept.",
-                self.subject(),
-                words::count(shown.len(), "round"),
-                words::and(&shown)
-            );
-            self.problem("outliers", text)
-        })
+        let values: Vec<f64> = far.map(|(_, value)| *value).collect();
+        (!values.is_empty()).then_some(ProblemKind::Outliers { values, median: self.cell.estimate.value })
     }
 
-    fn unsteady(&self, alpha: f64) -> Option<Problem> {
-        let (id, what) = match steadiness(&self.values(), alpha) {
-            Steadiness::TooFew | Steadiness::Steady => return None,
-            Steadiness::Drift { change } => (
-                "drift",
-                format!("drifts over the rounds: the end is {} the start", words::difference(1.0 + change)),
-            ),
-            Steadiness::Shift { at, change } => (
-                "shift",
-                format!(
-                    "changes level after {}: {} before",
-                    words::count(at, "round"),
-                    words::difference(1.0 + change)
-                ),
-            ),
-            Steadiness::NoSteadyState => ("no_steady_state", "has no steady state over the rounds".into()),
-        };
-        Some(self.problem(id, format!("{} {what}.", self.subject())))
+    fn unsteady(&self, alpha: f64) -> Option<ProblemKind> {
+        match steadiness(&self.cell.rounds.values(), alpha) {
+            Steadiness::TooFew | Steadiness::Steady => None,
+            Steadiness::Drift { change } => Some(ProblemKind::Drift { change }),
+            Steadiness::Shift { at, change } => Some(ProblemKind::Shift { after_rounds: at, change }),
+            Steadiness::NoSteadyState => Some(ProblemKind::NoSteadyState),
+        }
     }
+}
+
+fn levels(modes: TwoModes) -> ProblemKind {
+    ProblemKind::TwoLevels { low: modes.low, high: modes.high, low_share: modes.low_share, p: modes.p }
 }
 
 /// The first sample of a case's rounds over the later ones; `None` where no round has several.
@@ -174,7 +112,7 @@ pub fn warm_up<'s>(
 }
 
 /// Cases whose first sample of a round differs from the later ones: their warm-up is too short.
-fn warming(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric, warm_ups: &WarmUps) -> Vec<Problem> {
+fn warming(run: &Run, cells: &[&Cell], metric: &Metric, warm_ups: &WarmUps) -> Vec<Problem> {
     let spec = &run.record.spec;
     let ratio = |cell: &&&Cell| warm_ups.get(&(cell.case, metric.id)).copied();
     let ratios: Vec<(&Cell, RatioEstimate)> =
@@ -185,14 +123,8 @@ fn warming(run: &Run, words: &Words, cells: &[&Cell], metric: &Metric, warm_ups:
         let e = &ratio.estimate;
         if adjusted < 1.0 - spec.confidence && (e.low > 1.0 + spec.precision || e.high < 1.0 - spec.precision)
         {
-            let about = SuspectCell { run, words, metric, cell };
-            let text = format!(
-                "{} warms up inside its rounds: the first sample is {} the later ones ({}).",
-                about.subject(),
-                words::difference(e.value),
-                words.interval(e)
-            );
-            problems.push(about.problem("warm_up", text));
+            let kind = ProblemKind::WarmUp { first_over_later: *e };
+            problems.push(SuspectCell { run, cell }.problem(kind));
         }
     }
     problems
@@ -221,10 +153,10 @@ mod tests {
     use crate::cells::seen::Seen;
     use crate::synthetic::Synthetic;
 
-    fn ids(run: &Run) -> Vec<(&'static str, usize)> {
+    fn found(run: &Run) -> Vec<(ProblemKind, usize)> {
         let judged = ("transfer", metric(run, "throughput").unwrap());
         let seen = Seen::of(run, &[judged], None);
-        problems(run, &seen.cells, &seen.warm_ups, &judged).iter().map(|p| (p.id, p.case)).collect()
+        problems(run, &seen.cells, &seen.warm_ups, &judged).into_iter().map(|p| (p.kind, p.case)).collect()
     }
 
     fn quiet(rounds: u32) -> Synthetic {
@@ -251,33 +183,44 @@ mod tests {
     fn steady_cells_are_left_alone_and_planted_problems_are_named() {
         let mut run = quiet(20).run();
         level(&mut run);
-        assert_eq!(ids(&run), []);
+        assert_eq!(found(&run), []);
 
         let mut two = run.clone();
         scale(&mut two, 3, |s| if s.round % 3 == 0 { 0.5 } else { 1.0 });
-        assert!(ids(&two).contains(&("two_levels", 3)), "{:?}", ids(&two));
+        let of_case = |run: &Run, case: usize, kind: fn(&ProblemKind) -> bool| {
+            assert!(found(run).iter().any(|(found, at)| *at == case && kind(found)), "{:?}", found(run));
+        };
+        of_case(&two, 3, |kind| {
+            matches!(kind, ProblemKind::TwoLevels { low, high, .. } if (0.49..0.51).contains(&(low / high)))
+        });
 
         let mut drift = run.clone();
         scale(&mut drift, 2, |s| 1.0 + 0.02 * f64::from(s.round));
-        assert!(ids(&drift).contains(&("drift", 2)), "{:?}", ids(&drift));
+        of_case(&drift, 2, |kind| matches!(kind, ProblemKind::Drift { change } if *change > 0.1));
 
         let mut far = run.clone();
         scale(&mut far, 4, |s| if s.round == 11 { 0.1 } else { 1.0 });
-        assert_eq!(ids(&far), [("outliers", 4)]);
+        let [(ProblemKind::Outliers { values, median }, 4)] = &found(&far)[..] else { panic!("{:?}", found(&far)) };
+        assert!(values.len() == 1 && (0.09..0.11).contains(&(values[0] / median)));
 
         let mut warm = run.clone();
         scale(&mut warm, 5, |s| if s.index == 0 { 0.8 } else { 1.0 });
-        assert_eq!(ids(&warm), [("warm_up", 5)]);
+        let [(ProblemKind::WarmUp { first_over_later }, 5)] = &found(&warm)[..] else { panic!("{:?}", found(&warm)) };
+        assert!((first_over_later.value - 0.8).abs() < 0.01);
     }
 
     #[test]
     fn few_rounds_and_wide_intervals_say_so() {
         let mut run = quiet(4).run();
         level(&mut run);
-        assert!(ids(&run).iter().all(|(id, _)| *id == "few_rounds") && ids(&run).len() == 12);
+        let few = |(kind, _): &(ProblemKind, usize)| matches!(kind, ProblemKind::FewRounds { rounds: 4, .. });
+        assert!(found(&run).iter().all(few) && found(&run).len() == 12);
         let mut run = quiet(7).run();
         level(&mut run);
         scale(&mut run, 1, |s| 1.0 + 0.05 * f64::from(s.round % 4));
-        assert_eq!(ids(&run), [("wide_interval", 1)]);
+        let [(ProblemKind::WideInterval { rounds: 7, half_width, asked }, 1)] = found(&run)[..] else {
+            panic!("{:?}", found(&run))
+        };
+        assert!(half_width > asked);
     }
 }

@@ -8,11 +8,9 @@
 //! harness marked as suspect are counted beside them.
 
 use crate::cells::reference::CASE;
-use crate::words::{self, Words};
-use crate::{CellRef, Problem, Statement};
-use std::collections::BTreeMap;
+use crate::problem::{Fault, Problem, ProblemKind, SampleShare};
+use crate::CellRef;
 use syscost_core::sample::{COUNTING, Sample};
-use syscost_core::units::Unit;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism::all_connections;
@@ -25,51 +23,12 @@ const CPU_SLACK: f64 = 1.05;
 /// Share of the window asked that a sample must have lasted.
 const SHORTEST: f64 = 0.5;
 
-/// Why a sample cannot be true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    Clock,
-    Short,
-    Bytes,
-    CpuTime,
-    Share,
-    Negative,
-    Throughput,
-}
-
-impl Fault {
-    pub fn id(self) -> &'static str {
-        match self {
-            Fault::Clock => "impossible_clock",
-            Fault::Short => "short_window",
-            Fault::Bytes => "impossible_bytes",
-            Fault::CpuTime => "impossible_cpu_time",
-            Fault::Share => "impossible_share",
-            Fault::Negative => "negative_count",
-            Fault::Throughput => "impossible_throughput",
-        }
-    }
-
-    /// Completes "N samples ... : ".
-    fn says(self) -> &'static str {
-        match self {
-            Fault::Clock => "a window of no length",
-            Fault::Short => "a window less than half as long as asked",
-            Fault::Bytes => "bytes that are not its messages times their size",
-            Fault::CpuTime => "more CPU time than its threads had in the window",
-            Fault::Share => "a share outside 0 to 1",
-            Fault::Negative => "a negative count",
-            Fault::Throughput => "more throughput than the machine can move",
-        }
-    }
-
-    /// The metric whose cell the fault would have entered, where it is not the headline.
-    fn metric(self) -> Option<&'static str> {
-        match self {
-            Fault::CpuTime => Some("total_cpu_ns_per_message"),
-            Fault::Share => Some("copied_fraction"),
-            _ => None,
-        }
+/// The metric whose cell a fault would have entered, where it is not the headline.
+fn metric_of(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::CpuTime => Some("total_cpu_ns_per_message"),
+        Fault::Share => Some("copied_fraction"),
+        _ => None,
     }
 }
 
@@ -148,6 +107,10 @@ pub struct Look {
 }
 
 impl Look {
+    fn share(&self, samples: usize) -> SampleShare {
+        SampleShare { samples, of: self.samples }
+    }
+
     /// `fault` as [`Limits`] have it; `bound` in bit/s if one is known.
     pub fn count(&mut self, sample: &Sample, fault: Option<Fault>, bound: Option<f64>) {
         self.samples += 1;
@@ -170,52 +133,34 @@ fn one_more<T: PartialEq + Clone>(counts: &mut Vec<(T, usize)>, seen: &T) {
 
 /// Every fault of a run, one problem per case and kind; what was seen of each case is in the order of the plan.
 pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
-    let words = Words::of(run);
-    let mut faults: BTreeMap<(Fault, usize), usize> = BTreeMap::new();
-    let mut unverified: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut marked: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    let mut totals: BTreeMap<usize, usize> = BTreeMap::new();
-    for (case, look) in run.record.plan.cases.iter().zip(looks) {
-        totals.insert(case.index, look.samples);
-        faults.extend(look.faults.iter().map(|(fault, n)| ((*fault, case.index), *n)));
-        unverified.extend((look.unverified > 0).then_some((case.index, look.unverified)));
-        marked.extend(look.marked.iter().map(|(mark, n)| ((case.index, mark.as_str()), *n)));
-    }
-    let whole = |case: usize| words::count(totals.get(&case).copied().unwrap_or(0), "sample");
-    // `at 64 KiB and 1 thread`, `of reading the time (rdtsc)`
-    let place = |case: usize| {
-        let named = |c: &Case| match words::operation_name(c) {
-            Some(name) => format!("of {name}"),
-            None => format!("at {}", words.place(&c.point, &[])),
-        };
-        run.case(case).map_or_else(String::new, named)
-    };
-    let problem = |id, metric: Option<&'static str>, case: usize, text| {
-        let probe = run.case(case).and_then(|c| probe::find(&c.probe));
-        let headline = probe.and_then(|p| p.decisive().first().copied());
-        // A case with no sample left has no such figure, but its row.
-        let cells = metric.or(headline).into_iter().chain([CASE]).map(|metric| CellRef { case, metric });
-        Problem { id, case, statement: Statement { text, cells: cells.collect() } }
-    };
-    let impossible = faults.iter().map(|((fault, case), n)| {
-        let limit = match (fault, bound) {
-            (Fault::Throughput, Some(bound)) => format!(" ({})", words::figure(bound, Unit::BitsPerSecond)),
-            _ => String::new(),
-        };
-        // What only the caller's bound refutes is still in the estimates.
-        let verb = if *fault == Fault::Throughput { "cannot be true" } else { "are refused" };
-        let text = format!("{n} of {} {} {verb}: {}{limit}.", whole(*case), place(*case), fault.says());
-        problem(fault.id(), fault.metric(), *case, text)
+    let seen = || run.record.plan.cases.iter().zip(looks);
+    let impossible = seen().flat_map(|(case, look)| {
+        look.faults.iter().map(move |(fault, n)| {
+            let bound = bound.filter(|_| *fault == Fault::Throughput);
+            let kind = ProblemKind::Impossible { fault: *fault, samples: look.share(*n), bound };
+            (*fault, problem(case, kind, metric_of(*fault)))
+        })
     });
-    let unproven = unverified.iter().map(|(case, n)| {
-        let text = format!("{} of {} {} did not pass verification; not used.", n, whole(*case), place(*case));
-        problem("unverified", None, *case, text)
+    let mut impossible: Vec<(Fault, Problem)> = impossible.collect();
+    impossible.sort_by_key(|(fault, problem)| (*fault, problem.case));
+    let unverified = seen().filter(|(_, look)| look.unverified > 0).map(|(case, look)| {
+        problem(case, ProblemKind::Unverified(look.share(look.unverified)), None)
     });
-    let suspect = marked.iter().map(|((case, mark), n)| {
-        let text = format!("{} of {} {} are marked {mark}; not used.", n, whole(*case), place(*case));
-        problem("marked_samples", None, *case, text)
+    let marked = seen().flat_map(|(case, look)| {
+        let mut marked: Vec<&(String, usize)> = look.marked.iter().collect();
+        marked.sort();
+        marked.into_iter().map(move |(mark, n)| {
+            problem(case, ProblemKind::Marked { mark: mark.clone(), samples: look.share(*n) }, None)
+        })
     });
-    impossible.chain(unproven).chain(suspect).collect()
+    impossible.into_iter().map(|(_, problem)| problem).chain(unverified).chain(marked).collect()
+}
+
+fn problem(case: &Case, kind: ProblemKind, metric: Option<&'static str>) -> Problem {
+    let headline = probe::find(&case.probe).and_then(|p| p.decisive().first().copied());
+    // A case with no sample left has no such figure, but its row.
+    let cells = metric.or(headline).into_iter().chain([CASE]);
+    Problem { kind, case: case.index, cells: cells.map(|metric| CellRef { case: case.index, metric }).collect() }
 }
 
 #[cfg(test)]
@@ -270,8 +215,9 @@ mod tests {
             }
             let found = problems(&run, None);
             assert_eq!(found.len(), 1, "{fault:?}: {found:?}");
-            assert_eq!((found[0].id, found[0].case), (fault.id(), 1));
-            assert!(found[0].statement.text.starts_with("3 of 24 samples at 64 B and 2 threads"));
+            let samples = SampleShare { samples: 3, of: 24 };
+            assert_eq!(found[0].kind, ProblemKind::Impossible { fault: *fault, samples, bound: None });
+            assert_eq!(found[0].case, 1);
             let cells = Cells::of(&run);
             let rounds = cells.cell(1, "throughput").unwrap().rounds.pairs();
             assert!(rounds.len() == 7 && rounds.iter().all(|(r, _)| *r != 2), "{fault:?}");
@@ -281,13 +227,13 @@ mod tests {
     #[test]
     fn a_bound_and_unverified_samples() {
         let mut run = small();
-        assert_eq!(problems(&run, Some(1.0)).len(), 3);
+        let bound = |p: &Problem| matches!(p.kind, ProblemKind::Impossible { bound: Some(1.0), .. });
+        assert_eq!(problems(&run, Some(1.0)).iter().filter(|p| bound(p)).count(), 3);
         run.samples[0].verified = false;
-        let found = problems(&run, None);
-        assert_eq!((found.len(), found[0].id), (1, "unverified"));
+        let one = SampleShare { samples: 1, of: 24 };
+        let kinds = |run: &Run| problems(run, None).into_iter().map(|p| p.kind).collect::<Vec<_>>();
+        assert_eq!(kinds(&run), [ProblemKind::Unverified(one)]);
         run.samples[1].marks.push("steal".into());
-        let found = problems(&run, None);
-        assert_eq!((found.len(), found[1].id), (2, "marked_samples"));
-        assert!(found[1].statement.text.contains("are marked steal; not used"), "{found:?}");
+        assert_eq!(kinds(&run)[1..], [ProblemKind::Marked { mark: "steal".into(), samples: one }]);
     }
 }

@@ -7,7 +7,8 @@
 use crate::cells::Cells;
 use crate::cells::sanity::Limits;
 use crate::words;
-use crate::{CellRef, Problem, Statement};
+use crate::CellRef;
+use crate::problem::{Problem, ProblemKind};
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
@@ -132,11 +133,7 @@ pub fn problems(run: &Run) -> Vec<Problem> {
     let problem = |p: &Prediction| {
         let case = run.case(p.case)?;
         let metric = headline(probe::find(&case.probe)?)?.id;
-        let name = words::operation_name(case).unwrap_or_else(|| format!("case {}", p.case));
-        let text =
-            format!("The prediction of {name} was made after its first round had begun; it is not used.");
-        let statement = Statement { text, cells: vec![CellRef { case: p.case, metric }] };
-        Some(Problem { id: "late_prediction", case: p.case, statement })
+        Some(Problem { kind: ProblemKind::LatePrediction, case: p.case, cells: vec![CellRef { case: p.case, metric }] })
     };
     late.filter_map(problem).collect()
 }
@@ -193,8 +190,8 @@ mod tests {
         let all = operations(&late, &Cells::of(&late));
         assert!(all[0].prediction.is_none() && all[1].prediction.is_some());
         assert_eq!(
-            problems(&late).iter().map(|p| (p.id, p.case)).collect::<Vec<_>>(),
-            [("late_prediction", 0)]
+            problems(&late).into_iter().map(|p| (p.kind, p.case)).collect::<Vec<_>>(),
+            [(ProblemKind::LatePrediction, 0)]
         );
     }
 }

@@ -1,67 +1,62 @@
 //! What the analysis found wrong with figures: impossible samples, wide, drifting, two-level cells.
 
-use super::{grouped, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
-use crate::{Block, Notice, Section};
-use std::collections::BTreeMap;
+use crate::text::problems;
+use crate::{Block, Entry, Notice, Section, Statement, Table};
+use std::collections::BTreeSet;
 use syscost_analyze::Problem;
-use syscost_measure::probe;
+use syscost_analyze::cells::metric;
+use syscost_analyze::words::Words;
 
-/// Sentences listed of one kind.
-const LISTED: usize = 8;
-/// Cases whose numbers are given.
-const NUMBERED: usize = 24;
+/// Rows of one kind on the page.
+const LISTED: usize = 24;
 
 pub fn section(m: &Material) -> Option<Section> {
-    let mut blocks = Vec::new();
-    for (id, problems) in kinds(&m.analysis.problems) {
-        blocks.push(Block::Heading(format!("{} ({})", heading(id), problems.len())));
-        blocks.push(Block::Statements(problems.iter().take(LISTED).map(|p| p.statement.clone()).collect()));
-        if problems.len() > LISTED {
-            blocks.push(Block::Text(rest(m, &problems[LISTED..])));
-        }
-    }
+    let words = Words::of(m.run);
+    let blocks = kinds(&m.analysis.problems).into_iter().flat_map(|(name, of)| of_kind(m, &words, &name, &of)).collect();
     unless_empty("care", "Figures to be careful with", "Care", blocks)
 }
 
-/// The cases of the others; where they are many, how many of each probe.
-fn rest(m: &Material, problems: &[&Problem]) -> String {
-    if problems.len() <= NUMBERED {
-        let cases: Vec<String> = problems.iter().map(|p| p.case.to_string()).collect();
-        return format!("The same of cases {}.", cases.join(", "));
-    }
-    let title =
-        |p: &&&Problem| m.run.case(p.case).and_then(|c| probe::find(&c.probe)).map(|p| p.about().title);
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for title in problems.iter().filter_map(|p| title(&p)) {
-        *counts.entry(title).or_default() += 1;
-    }
-    let counts: Vec<String> = counts.into_iter().map(|(title, n)| format!("{n} of {title}")).collect();
-    format!("The same of {}: {}.", plural(problems.len(), "more case"), counts.join(", "))
+/// One sentence with all of its cells, and the cases folded.
+fn of_kind(m: &Material, words: &Words, name: &str, of: &[&Problem]) -> [Block; 2] {
+    let cells = of.iter().flat_map(|problem| problem.cells.iter().cloned()).collect();
+    let rows = of.iter().take(LISTED).map(|problem| row(m, words, problem)).collect();
+    let rest = of.len().saturating_sub(LISTED);
+    let note = (rest > 0).then(|| format!("findings.json has {rest} more."));
+    let columns = ["case", "figure", name];
+    let table = Table::new(format!("care-{}", name.replace(' ', "-")), &columns, rows).noted(note);
+    let title = format!("{}: {}", capital(name), plural(of.len(), "figure"));
+    [
+        Block::Statement(Statement { text: problems::summary(of), cells }),
+        Block::Folded { title, blocks: vec![Block::Table(table)] },
+    ]
+}
+
+fn row(m: &Material, words: &Words, problem: &Problem) -> Vec<Entry> {
+    let metric = problem.cells.first().and_then(|cell| metric(m.run, cell.metric));
+    let title = metric.map_or("figures", |metric| metric.title);
+    let subject = m.run.case(problem.case).map_or_else(String::new, |case| words.subject(case, title));
+    let detail = problems::detail(&problem.kind, metric.as_ref());
+    [problem.case.to_string(), subject, detail].map(Entry::Text).to_vec()
 }
 
 /// One line for the list of warnings.
 pub fn notice(m: &Material) -> Option<Notice> {
-    let problems = &m.analysis.problems;
-    let mut cases: Vec<usize> = problems.iter().map(|p| p.case).collect();
-    cases.sort_unstable();
-    cases.dedup();
-    let kinds: Vec<String> = kinds(problems)
+    let of = |problems: &[&Problem]| problems.iter().map(|p| p.case).collect::<BTreeSet<usize>>();
+    let all = of(&m.analysis.problems.iter().collect::<Vec<_>>());
+    let kinds: Vec<String> = kinds(&m.analysis.problems)
         .into_iter()
-        .map(|(id, list)| format!("{} {}", list.len(), id.replace('_', " ")))
+        .map(|(name, problems)| format!("{name} ({})", of(&problems).len()))
         .collect();
-    (!cases.is_empty()).then(|| Notice {
-        title: format!("Figures of {} need care", plural(cases.len(), "case")),
-        text: format!("Found: {}. Each is listed under \"Figures to be careful with\".", kinds.join(", ")),
+    (!all.is_empty()).then(|| Notice {
+        title: format!("Problems with {} of {}", all.len(), plural(m.run.record.plan.cases.len(), "case")),
+        text: format!("Found: {}. See \"Figures to be careful with\".", kinds.join(", ")),
         remedy: "give the run more time with --time-limit, or free the machine of other work".into(),
-        cases,
+        cases: all.into_iter().collect(),
     })
 }
 
-fn kinds(problems: &[Problem]) -> Vec<(&'static str, Vec<&Problem>)> {
-    grouped(problems.iter().map(|problem| (problem.id, problem)))
-}
-
-fn heading(id: &str) -> String {
-    super::capital(&id.replace('_', " "))
+fn kinds(all: &[Problem]) -> Vec<(String, Vec<&Problem>)> {
+    grouped(all.iter().map(|problem| (problems::name(&problem.kind), problem)))
 }

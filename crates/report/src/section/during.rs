@@ -2,9 +2,10 @@
 
 use super::unless_empty;
 use crate::material::Material;
+use crate::text::{machine_level, own_cost};
 use crate::{Block, LevelLine, LevelStep, Section};
 use syscost_analyze::level::MachineLevel;
-use syscost_analyze::limits::own_cost;
+use syscost_analyze::limits::own_cost::OwnShares;
 use syscost_host::conditions::Conditions;
 
 /// Longer pauses between visits are left out of the drawing: the run was stopped and resumed.
@@ -23,9 +24,9 @@ pub fn sentences(m: &Material) -> Vec<String> {
     let during: Vec<Conditions> = record.conditions.iter().map(|session| session.during.clone()).collect();
     let during = Conditions::joined(&during).zip(record.conditions.first());
     let changed = during.and_then(|(during, first)| during.change_since(&first.before));
-    let level = m.analysis.level.iter().map(MachineLevel::sentence);
+    let level = m.analysis.level.iter().map(machine_level::sentence);
     let time = record.time_spent.map(|spent| format!("Time: {}.", spent.line(record.elapsed_ns)));
-    let own = own_cost::sentence(m.run);
+    let own = own_cost::sentence(&OwnShares::of(m.run));
     before.into_iter().chain(changed).chain(level).chain(time).chain(own).collect()
 }
 

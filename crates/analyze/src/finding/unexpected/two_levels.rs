@@ -5,7 +5,8 @@
 use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace, cause};
 use crate::cells::metric;
 use crate::finding::Evidence;
-use crate::{CellRef, Problem};
+use crate::CellRef;
+use crate::problem::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use syscost_core::sample::Better;
 use syscost_core::stats::two_modes;
@@ -13,14 +14,11 @@ use syscost_core::units::Unit;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
-/// The id of the problem.
-const PROBLEM: &str = "two_levels";
-
 pub struct TwoLevels;
 
 impl SurpriseKind for TwoLevels {
     fn look(&self, evidence: &Evidence<'_>) -> Looked {
-        let problems = evidence.problems.iter().filter(|p| p.id == PROBLEM);
+        let problems = evidence.problems.iter().filter(|p| matches!(p.kind, ProblemKind::TwoLevels { .. }));
         let mut found: Vec<FoundSurprise> = problems.filter_map(|p| one(evidence, p)).collect();
         found.sort_by(|a, b| b.factor.total_cmp(&a.factor));
         Looked { kind: Surprise::TwoLevels, at: decisive(evidence), found }
@@ -40,7 +38,7 @@ fn decisive(evidence: &Evidence<'_>) -> Vec<CellRef> {
 
 /// The levels and their cause; stronger the farther they lie apart.
 fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
-    let place = problem.statement.cells.first()?;
+    let place = problem.cells.first()?;
     let cell = evidence.cells.cell(place.case, place.metric)?;
     let mut rounds = cell.rounds.pairs();
     rounds.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -65,7 +63,7 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
         factor: (modes.high / modes.low).abs(),
         place: SurprisingPlace::of(case, case.point.clone(), seen, cause.of),
         comparisons: Vec::new(),
-        cells: problem.statement.cells.iter().cloned().chain(cause.cells).collect(),
+        cells: problem.cells.iter().cloned().chain(cause.cells).collect(),
     })
 }
 

@@ -1,0 +1,221 @@
+//! What is wrong with figures, in words: one sentence a kind, with its range.
+
+use syscost_analyze::problem::{Fault, Problem, ProblemKind, SampleShare};
+use syscost_analyze::words::{count, figure, percent};
+use syscost_core::sample::Metric;
+use syscost_core::units::{Unit, confidence, significant};
+
+/// What problems of one kind share; completes "4 cases: ".
+pub fn name(kind: &ProblemKind) -> String {
+    match kind {
+        ProblemKind::Impossible { fault, .. } => fault_name(*fault).into(),
+        ProblemKind::Unverified(_) => "unverified samples".into(),
+        ProblemKind::Marked { mark, .. } => format!("samples marked {mark}"),
+        ProblemKind::LatePrediction => "late predictions".into(),
+        ProblemKind::FewRounds { .. } => "few rounds".into(),
+        ProblemKind::WideInterval { .. } => "wide intervals".into(),
+        ProblemKind::TwoLevels { .. } => "two levels".into(),
+        ProblemKind::Outliers { .. } => "outliers".into(),
+        ProblemKind::Drift { .. } => "drift".into(),
+        ProblemKind::Shift { .. } => "changed level".into(),
+        ProblemKind::NoSteadyState => "no steady state".into(),
+        ProblemKind::WarmUp { .. } => "short warm-up".into(),
+        ProblemKind::SlowMachine { .. } => "slow machine".into(),
+        ProblemKind::HarnessShare { .. } => "harness share".into(),
+    }
+}
+
+fn fault_name(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Clock => "impossible clock",
+        Fault::Short => "short windows",
+        Fault::Bytes => "impossible bytes",
+        Fault::CpuTime => "impossible CPU time",
+        Fault::Share => "impossible shares",
+        Fault::Negative => "negative counts",
+        Fault::Throughput => "impossible throughput",
+    }
+}
+
+/// Completes "3 of 24 samples ".
+fn refused(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Clock => "were refused: their window has no length",
+        Fault::Short => "were refused: their window lasted less than half the time asked",
+        Fault::Bytes => "were refused: their bytes are not their messages times the size",
+        Fault::CpuTime => "were refused: they have more CPU time than their threads had",
+        Fault::Share => "were refused: a share is outside 0 to 1",
+        Fault::Negative => "were refused: a count is negative",
+        Fault::Throughput => "cannot be true: the machine cannot move so much",
+    }
+}
+
+/// One sentence for problems of one kind.
+pub fn summary(problems: &[&Problem]) -> String {
+    let Some(first) = problems.first() else { return String::new() };
+    let n = problems.len();
+    let is = |one: &str, many: &str| format!("{} {}", count(n, "figure"), if n == 1 { one } else { many });
+    let have = is("has", "have");
+    let span = |show: &dyn Fn(f64) -> String| range(problems.iter().map(|p| size(&p.kind)), show);
+    match &first.kind {
+        ProblemKind::Impossible { fault, .. } => format!("{} {}.", samples(problems), refused(*fault)),
+        ProblemKind::Unverified(_) => format!("{} failed verification and are not used.", samples(problems)),
+        ProblemKind::Marked { mark, .. } => format!("{} are marked {mark} and not used.", samples(problems)),
+        ProblemKind::LatePrediction => {
+            format!("Not used, as made after the first round: {}.", count(n, "prediction"))
+        }
+        ProblemKind::FewRounds { .. } => {
+            format!(
+                "{have} too few rounds. Their range is the extremes, at {} confidence.",
+                span(&confidence)
+            )
+        }
+        ProblemKind::WideInterval { asked, .. } => {
+            let widths = span(&|width| format!("±{}", percent(width)));
+            format!("{} imprecise: {widths}, where ±{} was asked.", is("is", "are"), percent(*asked))
+        }
+        ProblemKind::TwoLevels { .. } => {
+            format!("{have} two levels, {} apart. The median describes neither.", span(&signed))
+        }
+        ProblemKind::Outliers { .. } => {
+            let rounds = span(&|n| n.to_string());
+            format!("{have} outlying rounds ({rounds} each). They stay in the median.")
+        }
+        ProblemKind::Drift { .. } => {
+            format!("{} over the rounds: {} from start to end.", is("drifts", "drift"), span(&signed))
+        }
+        ProblemKind::Shift { .. } => {
+            format!("{} level during the run: {}.", is("changes", "change"), span(&signed))
+        }
+        ProblemKind::NoSteadyState => format!("{have} no steady state over the rounds."),
+        ProblemKind::WarmUp { .. } => format!(
+            "{} to warm up: the first sample of a round is {} off the later ones.",
+            is("takes longer", "take longer"),
+            span(&signed)
+        ),
+        ProblemKind::SlowMachine { slower_than, .. } => format!(
+            "{} mostly on rounds in which the machine was more than {} slower than usual.",
+            is("rests", "rest"),
+            percent(*slower_than)
+        ),
+        ProblemKind::HarnessShare { .. } => {
+            format!("{} the harness's own clocks and loops: {}.", is("contains", "contain"), span(&percent))
+        }
+    }
+}
+
+/// What the range of a kind's sentence is made from; ratios of 1 are no change.
+fn size(kind: &ProblemKind) -> f64 {
+    match kind {
+        ProblemKind::FewRounds { confidence, .. } => *confidence,
+        ProblemKind::WideInterval { half_width, .. } => *half_width,
+        ProblemKind::TwoLevels { low, high, .. } => high / low,
+        ProblemKind::Outliers { values, .. } => values.len() as f64,
+        ProblemKind::Drift { change } | ProblemKind::Shift { change, .. } => 1.0 + change,
+        ProblemKind::WarmUp { first_over_later } => first_over_later.value,
+        ProblemKind::HarnessShare { slices, windows } => slices.unwrap_or(0.0).max(windows.unwrap_or(0.0)),
+        _ => 0.0,
+    }
+}
+
+/// One problem, for a column beside its case: `±31 % after 9 rounds`.
+pub fn detail(kind: &ProblemKind, metric: Option<&Metric>) -> String {
+    let unit = metric.map_or(Unit::Ratio, |metric| metric.unit);
+    match kind {
+        ProblemKind::Impossible { samples, bound, .. } => match bound {
+            Some(bound) => format!("{}, above {}", share(*samples), figure(*bound, Unit::BitsPerSecond)),
+            None => share(*samples),
+        },
+        ProblemKind::Unverified(samples) | ProblemKind::Marked { samples, .. } => share(*samples),
+        ProblemKind::LatePrediction | ProblemKind::NoSteadyState => String::new(),
+        ProblemKind::FewRounds { rounds, confidence: level } => match level {
+            0.0 => format!("{}, no interval", count(*rounds as usize, "round")),
+            level => format!("{}, {}", count(*rounds as usize, "round"), confidence(*level)),
+        },
+        ProblemKind::WideInterval { rounds, half_width, .. } => {
+            format!("±{} after {}", percent(*half_width), count(*rounds as usize, "round"))
+        }
+        ProblemKind::TwoLevels { low, high, low_share, p } => format!(
+            "{} in {} of the rounds, else {} (p = {})",
+            figure(*low, unit),
+            percent(*low_share),
+            figure(*high, unit),
+            significant(*p)
+        ),
+        ProblemKind::Outliers { values, median } => {
+            let values: Vec<String> = values.iter().map(|value| figure(*value, unit)).collect();
+            format!("{}; median {}", values.join(", "), figure(*median, unit))
+        }
+        ProblemKind::Drift { change } => signed(1.0 + change),
+        ProblemKind::Shift { after_rounds, change } => {
+            format!("{} after {}", signed(1.0 + change), count(*after_rounds, "round"))
+        }
+        ProblemKind::WarmUp { first_over_later } => {
+            let ends = [first_over_later.low, first_over_later.high].map(signed);
+            format!("{} [{}]", signed(first_over_later.value), ends.join(", "))
+        }
+        ProblemKind::SlowMachine { slow_rounds, rounds, .. } => {
+            format!("{slow_rounds} of {}", count(*rounds, "round"))
+        }
+        ProblemKind::HarnessShare { slices, windows } => {
+            let parts = [(slices, "slices"), (windows, "windows")];
+            let told =
+                |(share, name): (&Option<f64>, &str)| Some(format!("{} of {name}", percent((*share)?)));
+            parts.into_iter().filter_map(told).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// `3 of 24 samples at 2 cases`
+fn samples(problems: &[&Problem]) -> String {
+    let all = problems.iter().filter_map(|p| match &p.kind {
+        ProblemKind::Impossible { samples, .. }
+        | ProblemKind::Unverified(samples)
+        | ProblemKind::Marked { samples, .. } => Some(*samples),
+        _ => None,
+    });
+    let (some, of) = all.fold((0, 0), |sum, share| (sum.0 + share.samples, sum.1 + share.of));
+    format!("{} of {}", share(SampleShare { samples: some, of }), count(problems.len(), "case"))
+}
+
+fn share(share: SampleShare) -> String {
+    format!("{} of {}", share.samples, count(share.of, "sample"))
+}
+
+/// `+12 %`, `-3 %`, `3.2x`
+fn signed(ratio: f64) -> String {
+    match ratio {
+        many if many >= 2.0 => format!("{}x", significant(many)),
+        more if more >= 1.0 => format!("+{}", percent(more - 1.0)),
+        less => format!("-{}", percent(1.0 - less)),
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>, show: &dyn Fn(f64) -> String) -> String {
+    let ends = values.map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let Some((low, high)) = ends.map(|(low, high)| (show(low), show(high))) else { return String::new() };
+    if low == high { high } else { format!("{low} to {high}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wide(half_width: f64) -> Problem {
+        let kind = ProblemKind::WideInterval { rounds: 9, half_width, asked: 0.05 };
+        Problem { kind, case: 0, cells: Vec::new() }
+    }
+
+    #[test]
+    fn problems_of_a_kind_are_one_sentence_with_their_range() {
+        let (one, other) = (wide(0.31), wide(0.08));
+        assert_eq!(summary(&[&one, &other]), "2 figures are imprecise: ±8 % to ±31 %, where ±5 % was asked.");
+        assert_eq!(summary(&[&one]), "1 figure is imprecise: ±31 %, where ±5 % was asked.");
+        assert_eq!(detail(&one.kind, None), "±31 % after 9 rounds");
+        let samples = SampleShare { samples: 1, of: 12 };
+        let kind = ProblemKind::Impossible { fault: Fault::Negative, samples, bound: None };
+        let refused = Problem { kind, case: 3, cells: Vec::new() };
+        let text = "2 of 24 samples of 2 cases were refused: a count is negative.";
+        assert_eq!(summary(&[&refused, &refused]), text);
+    }
+}
