@@ -4,8 +4,8 @@
 //! many cells at once, so the level of each is divided among them (down to what the simulated null
 //! distributions resolve).
 
-use crate::cells::{Cell, Cells};
 use crate::CellRef;
+use crate::cells::{Cell, Cells};
 use crate::problem::{Problem, ProblemKind};
 use std::collections::HashMap;
 use syscost_core::axis::Point;
@@ -190,9 +190,11 @@ mod tests {
         let of_case = |run: &Run, case: usize, kind: fn(&ProblemKind) -> bool| {
             assert!(found(run).iter().any(|(found, at)| *at == case && kind(found)), "{:?}", found(run));
         };
-        of_case(&two, 3, |kind| {
-            matches!(kind, ProblemKind::TwoLevels { low, high, .. } if (0.49..0.51).contains(&(low / high)))
-        });
+        of_case(
+            &two,
+            3,
+            |kind| matches!(kind, ProblemKind::TwoLevels { low, high, .. } if (0.49..0.51).contains(&(low / high))),
+        );
 
         let mut drift = run.clone();
         scale(&mut drift, 2, |s| 1.0 + 0.02 * f64::from(s.round));
@@ -200,12 +202,16 @@ mod tests {
 
         let mut far = run.clone();
         scale(&mut far, 4, |s| if s.round == 11 { 0.1 } else { 1.0 });
-        let [(ProblemKind::Outliers { values, median }, 4)] = &found(&far)[..] else { panic!("{:?}", found(&far)) };
+        let [(ProblemKind::Outliers { values, median }, 4)] = &found(&far)[..] else {
+            panic!("{:?}", found(&far))
+        };
         assert!(values.len() == 1 && (0.09..0.11).contains(&(values[0] / median)));
 
         let mut warm = run.clone();
         scale(&mut warm, 5, |s| if s.index == 0 { 0.8 } else { 1.0 });
-        let [(ProblemKind::WarmUp { first_over_later }, 5)] = &found(&warm)[..] else { panic!("{:?}", found(&warm)) };
+        let [(ProblemKind::WarmUp { first_over_later }, 5)] = &found(&warm)[..] else {
+            panic!("{:?}", found(&warm))
+        };
         assert!((first_over_later.value - 0.8).abs() < 0.01);
     }
 

@@ -7,9 +7,9 @@
 //! bandwidth) is checked where the caller knows one. Samples that failed verification or that the
 //! harness marked as suspect are counted beside them.
 
+use crate::CellRef;
 use crate::cells::reference::CASE;
 use crate::problem::{Fault, Problem, ProblemKind, SampleShare};
-use crate::CellRef;
 use syscost_core::sample::{COUNTING, Sample};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -143,9 +143,9 @@ pub fn problems(run: &Run, looks: &[Look], bound: Option<f64>) -> Vec<Problem> {
     });
     let mut impossible: Vec<(Fault, Problem)> = impossible.collect();
     impossible.sort_by_key(|(fault, problem)| (*fault, problem.case));
-    let unverified = seen().filter(|(_, look)| look.unverified > 0).map(|(case, look)| {
-        problem(case, ProblemKind::Unverified(look.share(look.unverified)), None)
-    });
+    let unverified = seen()
+        .filter(|(_, look)| look.unverified > 0)
+        .map(|(case, look)| problem(case, ProblemKind::Unverified(look.share(look.unverified)), None));
     let marked = seen().flat_map(|(case, look)| {
         let mut marked: Vec<&(String, usize)> = look.marked.iter().collect();
         marked.sort();
@@ -160,7 +160,11 @@ fn problem(case: &Case, kind: ProblemKind, metric: Option<&'static str>) -> Prob
     let headline = probe::find(&case.probe).and_then(|p| p.decisive().first().copied());
     // A case with no sample left has no such figure, but its row.
     let cells = metric.or(headline).into_iter().chain([CASE]);
-    Problem { kind, case: case.index, cells: cells.map(|metric| CellRef { case: case.index, metric }).collect() }
+    Problem {
+        kind,
+        case: case.index,
+        cells: cells.map(|metric| CellRef { case: case.index, metric }).collect(),
+    }
 }
 
 #[cfg(test)]

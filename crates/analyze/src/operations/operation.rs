@@ -4,11 +4,11 @@
 //! A ratio is the measured interval over the predicted number: a prediction has no interval of its
 //! own. A prediction that was made after its case's first round began is none, and is named.
 
+use crate::CellRef;
 use crate::cells::Cells;
 use crate::cells::sanity::Limits;
-use crate::words;
-use crate::CellRef;
 use crate::problem::{Problem, ProblemKind};
+use crate::words;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
@@ -133,7 +133,11 @@ pub fn problems(run: &Run) -> Vec<Problem> {
     let problem = |p: &Prediction| {
         let case = run.case(p.case)?;
         let metric = headline(probe::find(&case.probe)?)?.id;
-        Some(Problem { kind: ProblemKind::LatePrediction, case: p.case, cells: vec![CellRef { case: p.case, metric }] })
+        Some(Problem {
+            kind: ProblemKind::LatePrediction,
+            case: p.case,
+            cells: vec![CellRef { case: p.case, metric }],
+        })
     };
     late.filter_map(problem).collect()
 }

@@ -14,7 +14,10 @@ const LISTED: usize = 24;
 
 pub fn section(m: &Material) -> Option<Section> {
     let words = Words::of(m.run);
-    let blocks = kinds(&m.analysis.problems).into_iter().flat_map(|(name, of)| of_kind(m, &words, &name, &of)).collect();
+    let blocks = kinds(&m.analysis.problems)
+        .into_iter()
+        .flat_map(|(name, of)| of_kind(m, &words, &name, &of))
+        .collect();
     unless_empty("care", "Figures to be careful with", "Care", blocks)
 }
 

@@ -3,9 +3,9 @@
 //! They are found by [`crate::cells::quality`]; what is new is which counter tells the rounds apart.
 
 use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace, cause};
+use crate::CellRef;
 use crate::cells::metric;
 use crate::finding::Evidence;
-use crate::CellRef;
 use crate::problem::{Problem, ProblemKind};
 use std::collections::BTreeSet;
 use syscost_core::sample::Better;
