@@ -15,5 +15,6 @@ mod run_files;
 mod operations;
 mod pages;
 mod published;
+mod recommendation;
 mod references;
 mod format;

@@ -23,7 +23,7 @@ fn statements<'s>(
             _ => {}
         }
     }
-    for list in [&analysis.verdict, &analysis.costs, &analysis.findings, &analysis.latency.statements] {
+    for list in [&analysis.costs, &analysis.findings, &analysis.latency.statements] {
         all.extend(list);
     }
     all.extend(answers);

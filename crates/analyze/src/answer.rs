@@ -90,8 +90,6 @@ pub enum Caveat {
     LevelsCorrected {
         figures: usize,
     },
-    /// Not yet data.
-    Sentence(String),
 }
 
 /// How it is known that the kernel copied.
@@ -134,6 +132,8 @@ pub enum Lack {
     SleepsBesideThroughput,
     /// A figure of its own, or a neighbour to compare it with.
     ComparableFigures,
-    /// Not yet data.
-    Sentence(String),
+    /// A two-copy mechanism and one of this class at the same size.
+    ClassesAtOneSize {
+        challenger: &'static str,
+    },
 }

@@ -11,7 +11,7 @@ use crate::compare::Comparisons;
 use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::winners;
-use crate::recommend::{regions, verdict};
+use crate::recommend::Recommendation;
 use crate::words::{self, Words, and, count};
 use crate::{CellRef, Statement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,10 @@ pub struct Latency {
     pub cases: BTreeMap<usize, Distribution>,
     /// The ranked metrics, among the cases that kept up.
     pub studies: Vec<Study>,
-    /// Who has the lowest quantiles, and where rates were not reached.
+    /// What has the lowest quantiles: along the rates of open loops, and along the sizes of closed ones.
+    pub by_rate: Recommendation,
+    pub by_size: Recommendation,
+    /// Where rates were not reached, and where the sender was late.
     pub statements: Vec<Statement>,
 }
 
@@ -74,16 +77,15 @@ impl Latency {
         let groups = contest(run, &cases);
         let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
         let words = Words::of(run);
-        let mut statements = regions::statements(run, &studies, RATE.id);
+        let by_rate = Recommendation::of(run, cells, &studies, RATE.id);
         let mut closed = studies.clone();
         for study in &mut closed {
             study.winners.retain(|winner| winner.shared.int(RATE).is_none());
         }
-        statements.extend(regions::statements(run, &closed, ALONG.id));
-        statements.extend(studies.iter().flat_map(|study| verdict::of_study(run, cells, &words, study)));
-        statements.extend(limits(run, &words, &cases));
+        let by_size = Recommendation::of(run, cells, &closed, ALONG.id);
+        let mut statements = limits(run, &words, &cases);
         statements.extend(late(run, cells, &cases));
-        Latency { cases, studies, statements }
+        Latency { cases, studies, by_rate, by_size, statements }
     }
 }
 
@@ -202,6 +204,8 @@ fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Opti
 mod tests {
     use super::*;
     use crate::cells::Behind;
+    use crate::compare::winners::Sure;
+    use crate::recommend::situation::Situation;
     use crate::synthetic;
     use syscost_core::axis::Value;
     use syscost_experiment::plan::Plan;
@@ -217,7 +221,7 @@ mod tests {
     /// reaches no more than 30,000 a second.
     fn run(rounds: u32) -> Run {
         let mut cases = Vec::new();
-        for mechanism in ["send", "sendmsg"] {
+        for mechanism in ["pack_send", "sendmsg"] {
             for rate in [10_000, 20_000, 40_000u64] {
                 let mut point = synthetic::point(mechanism, 1024, 1);
                 point.set("loop", Value::text("open"));
@@ -275,10 +279,15 @@ mod tests {
         assert!(limit.contains("asked for 40") && limit.contains("achieved 30"), "{limit}");
         let p99 = &found.studies[0];
         assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
-        let advice =
-            said.iter().find(|s| s.starts_with("For p99 latency ")).unwrap_or_else(|| panic!("{said:#?}"));
-        assert!(advice.contains("use send: 2x [2, 2] better than sendmsg at "), "{advice}");
-        assert!(advice.contains("better than every other at 2 of 2 points"), "{advice}");
+        let [pieces] = &found.by_rate.situations[..] else { panic!("{:?}", found.by_rate) };
+        let p99 = &pieces.advice[0];
+        let ranges: Vec<_> = p99.ranges.iter().map(|r| (r.from, r.to, r.sure, r.lead.text(RIVALS))).collect();
+        let packs = Some("pack_send");
+        assert_eq!((pieces.situation, p99.metric), (Situation::Pieces, RANKED[0]));
+        assert_eq!(ranges, [(10_000, 20_000, Sure::Best, packs), (40_000, 40_000, Sure::Alone, packs)]);
+        let gain = p99.ranges[0].over_next.as_ref().unwrap();
+        assert!(gain.significant == 2 && (gain.largest.ratio.value - 2.0).abs() < 0.1, "{gain:?}");
+        assert!(found.by_size.situations.is_empty(), "no loop is closed");
         assert!(found.statements.iter().all(|s| !s.cells.is_empty()));
     }
 

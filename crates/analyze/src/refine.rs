@@ -6,7 +6,8 @@
 //! measured on either side are measured. Pure: it reads comparisons and plans nothing.
 
 use crate::compare::study::Study;
-use crate::recommend::regions::{RegionLine, RegionStep, RegionWay, lines};
+use crate::recommend::line::{LineStep, SizeLine, Way, lines};
+use crate::recommend::situation::Situation;
 use crate::whole::Analysis;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Kind, Name, Point, Value};
@@ -40,12 +41,12 @@ enum Urgency {
 pub fn wanted(run: &Run, axes: &[String], most_cases: usize) -> Vec<Wanted> {
     let analysis = Analysis::of(run);
     let mut places: BTreeMap<(String, Point), Wanted> = BTreeMap::new();
-    for study in &analysis.ways {
-        for axis in axes {
-            for line in lines(run, study, axis) {
-                for pair in line.steps.windows(2) {
-                    add(&mut places, run, &analysis.ways, axis, &line, pair);
-                }
+    let of_readers =
+        Situation::ALL.into_iter().flat_map(|situation| axes.iter().map(move |axis| (situation, axis)));
+    for (situation, axis) in of_readers {
+        for line in analysis.ways.iter().flat_map(|study| lines(run, study, axis, situation)) {
+            for pair in line.steps.windows(2) {
+                add(&mut places, run, &analysis.ways, (situation, axis), &line, pair);
             }
         }
     }
@@ -67,15 +68,19 @@ fn add(
     places: &mut BTreeMap<(String, Point), Wanted>,
     run: &Run,
     studies: &[Study],
-    axis: &str,
-    line: &RegionLine,
-    pair: &[RegionStep],
+    (situation, axis): (Situation, &str),
+    line: &SizeLine<'_>,
+    pair: &[LineStep],
 ) {
     let [low, high] = pair else { return };
     let Some(urgency) = urgency(low, high) else { return };
     let Some(value) = between(line.probe, axis, low.at, high.at) else { return };
-    let mut place = line.held.clone();
-    place.set(axis, Value::Int(value));
+    let at = |value: u64| {
+        let mut place = line.place();
+        place.set(axis, Value::Int(value));
+        place
+    };
+    let place = at(value);
     let entry = places.entry((line.probe.to_string(), place)).or_insert_with(|| Wanted {
         probe: line.probe.into(),
         points: Vec::new(),
@@ -83,9 +88,8 @@ fn add(
         gap: high.at as f64 / low.at as f64,
     });
     entry.urgency = entry.urgency.max(urgency);
-    for case in contenders(studies, low).into_iter().chain(contenders(studies, high)) {
-        let Some(point) = run.case(case).map(|c| &c.point) else { continue };
-        let mut point = point.clone();
+    let sides = [low, high].map(|step| contenders(run, studies, situation, (line.probe, &at(step.at))));
+    for mut point in sides.into_iter().flatten() {
         point.set(axis, Value::Int(value));
         if !entry.points.contains(&point) {
             entry.points.push(point);
@@ -94,9 +98,9 @@ fn add(
 }
 
 /// Does the answer change from one place to the next?
-fn urgency(a: &RegionStep, b: &RegionStep) -> Option<Urgency> {
-    let common = |way: &RegionWay| b.good.contains(way);
-    match (a.significant(), b.significant()) {
+fn urgency(a: &LineStep, b: &LineStep) -> Option<Urgency> {
+    let common = |way: &Way| b.good.contains(way);
+    match (a.winner(), b.winner()) {
         (Some(x), Some(y)) if x == y => None,
         (Some(_), Some(_)) => Some(Urgency::BestChanges),
         _ if !a.good.iter().any(common) => Some(Urgency::BestChanges),
@@ -105,16 +109,21 @@ fn urgency(a: &RegionStep, b: &RegionStep) -> Option<Urgency> {
     }
 }
 
-/// Cases of the ways that are best at a place by any metric, and the next best.
-fn contenders(studies: &[Study], step: &RegionStep) -> BTreeSet<usize> {
-    let here = studies
-        .iter()
-        .flat_map(|s| s.winners.iter())
-        .filter(|w| w.probe == step.winner.probe && w.shared == step.winner.shared);
-    here.flat_map(|winner| {
-        winner.candidates.iter().take(2).chain(winner.outcome.unbeaten()).copied().collect::<Vec<_>>()
-    })
-    .collect()
+/// What may be best at a place by any metric, and the next best, of what this reader can use.
+fn contenders(
+    run: &Run,
+    studies: &[Study],
+    situation: Situation,
+    (probe, place): (&str, &Point),
+) -> BTreeSet<Point> {
+    let here =
+        studies.iter().flat_map(|s| &s.winners).filter(|w| w.probe.as_str() == probe && w.shared == *place);
+    let able = |case: &usize| run.case(*case).is_some_and(|case| situation.can_use(&case.point));
+    let cases = here.flat_map(|winner| {
+        let first = winner.candidates.iter().filter(|case| able(case)).take(2);
+        first.chain(winner.outcome.unbeaten().iter().filter(|case| able(case)))
+    });
+    cases.filter_map(|case| Some(run.case(*case)?.point.clone())).collect()
 }
 
 /// A value about half way on the log scale; `None` where the two are as near as they may be.
@@ -138,23 +147,24 @@ fn rounded(bytes: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recommend::regions;
+    use crate::recommend::advice::Advice;
     use crate::synthetic::{self, Synthetic};
     use syscost_experiment::plan::Case;
 
-    /// sendmsg is better from 12 KiB up with one thread and from 3 KiB up with more; else send is.
+    /// sendmsg is better from 12 KiB up with one thread and from 3 KiB up with more; else pack_send is.
     fn cost(p: &Point) -> f64 {
         let border = if p.int_at("threads") == Some(1) { 12 << 10 } else { 3 << 10 };
         let above = p.int_at("message_bytes").unwrap() >= border;
         match (p.text_at("mechanism").unwrap(), above) {
-            ("sendmsg", true) | ("send", false) => 700.0,
-            ("pack_send", _) => 1400.0,
+            ("sendmsg", true) | ("pack_send", false) => 700.0,
+            ("send_fields", _) => 1400.0,
             _ => 1000.0,
         }
     }
 
     fn base(cost_ns: fn(&Point) -> f64) -> Synthetic {
-        Synthetic { cost_ns, rounds: 12, noise: 0.01, threads: vec![1, 4], ..Default::default() }
+        let mechanisms = vec!["pack_send", "send_fields", "sendmsg"];
+        Synthetic { cost_ns, mechanisms, rounds: 12, noise: 0.01, threads: vec![1, 4], ..Default::default() }
     }
 
     /// What the harness does between stages.
@@ -179,29 +189,21 @@ mod tests {
         }
         let run = synthetic.run_of(cases);
         let analysis = Analysis::of(&run);
-        for study in &analysis.ways {
-            for line in lines(&run, study, "message_bytes") {
-                let ranges = regions::ranges(&[&line]);
-                let Some(threads) = line.held.int_at("threads").filter(|_| line.steps.len() > 4) else {
-                    continue;
-                };
-                let planted = if threads == 1 { 12 << 10 } else { 3 << 10 };
-                let [low, high] = &ranges[..] else { panic!("{threads} threads: {ranges:?}") };
-                let (below, above) = (low.to, high.from);
-                assert!(below < planted && planted <= above, "{below} to {above}");
-                assert!(above as f64 / below as f64 <= 1.34, "{below} to {above}");
-                assert_eq!(high.ways[0].text_at("mechanism"), Some("sendmsg"));
-            }
+        let pieces = &analysis.recommendation.situations[0];
+        assert_eq!((pieces.situation, analysis.recommendation.situations.len()), (Situation::Pieces, 1));
+        // Other thread counts were added at single sizes.
+        let whole =
+            |advice: &&Advice| advice.ranges.iter().map(|range| range.places.len()).sum::<usize>() > 4;
+        for advice in pieces.advice.iter().filter(whole) {
+            let [threads] = advice.scope.threads[..] else { panic!("they disagree: {:?}", advice.scope) };
+            let planted = if threads == 1 { 12 << 10 } else { 3 << 10 };
+            let [low, high] = &advice.ranges[..] else { panic!("{threads} threads: {:?}", advice.ranges) };
+            let (below, above) = low.border.expect("a range follows");
+            assert!(below < planted && planted <= above, "{below} to {above}");
+            assert!(above as f64 / below as f64 <= 1.34, "{below} to {above}");
+            let of = |way: &Way| way.text_at("mechanism").map(str::to_string);
+            assert_eq!((of(&low.lead), of(&high.lead)), (Some("pack_send".into()), Some("sendmsg".into())));
         }
-        let told = regions::statements(&run, &analysis.ways, "message_bytes");
-        let one = told
-            .iter()
-            .find(|s| s.text.starts_with("For CPU per byte with 1 thread"))
-            .expect("of one thread");
-        for wanted in ["up to 10 KiB use send: 1.4", "; from between 10 KiB and 12 KiB up use sendmsg: 1.4"] {
-            assert!(one.text.contains(wanted), "{}", one.text);
-        }
-        assert!(!one.cells.is_empty());
     }
 
     #[test]
@@ -210,7 +212,7 @@ mod tests {
         let mut cases = synthetic.cases();
         let before = cases.len();
         assert_eq!(stage(&synthetic, &mut cases, 4), 4);
-        assert!(cases[before..].iter().all(|c| c.point.text_at("mechanism") != Some("pack_send")));
+        assert!(cases[before..].iter().all(|c| c.point.text_at("mechanism") != Some("send_fields")));
         let sizes: Vec<Option<u64>> =
             cases[before..].iter().map(|c| c.point.int_at("message_bytes")).collect();
         assert!(sizes.iter().all(|s| s.is_some()));
@@ -219,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_answer_everywhere_and_identical_ways_want_nothing() {
-        let always = base(|p| if p.text_at("mechanism") == Some("send") { 500.0 } else { 1000.0 });
+        let always = base(|p| if p.text_at("mechanism") == Some("pack_send") { 500.0 } else { 1000.0 });
         assert_eq!(stage(&always, &mut always.cases(), 100), 0);
         let same = base(|_| 1000.0);
         assert_eq!(stage(&same, &mut same.cases(), 100), 0);

@@ -96,7 +96,7 @@ pub enum TrustFact {
     Ended {
         state: State,
     },
-    /// The fewest behind a comparison, and what was asked.
+    /// Behind the median comparison, and what was asked.
     FewRounds {
         rounds: u32,
         asked: u32,
@@ -162,7 +162,10 @@ fn decided(run: &Run, study: &Study) -> Option<TrustReason> {
 
 fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     let asked = run.record.spec.min_rounds;
-    let rounds = study.comparisons.pairs.iter().map(|pair| pair.decision.rounds).min()?;
+    // What is decided gets no more of them.
+    let mut all: Vec<u32> = study.comparisons.pairs.iter().map(|pair| pair.decision.rounds).collect();
+    all.sort_unstable();
+    let rounds = *all.get(all.len() / 2)?;
     let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
     (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
 }
@@ -224,4 +227,75 @@ fn what_was_counted(run: &Run, cells: &Cells) -> [TrustReason; 2] {
     let counters = TrustFact::Counters { present: cells.of_metric(CYCLES).next().is_some() };
     let ledger = TrustFact::Ledger { present: run.record.audits.iter().any(|audit| audit.counts.is_some()) };
     [counters, ledger].map(|fact| TrustReason { level: TrustLevel::Good, fact })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use crate::whole::Analysis;
+    use syscost_experiment::run::SessionConditions;
+
+    fn trust(run: &Run) -> Trust {
+        Analysis::of(run).trust
+    }
+
+    fn planted() -> Synthetic {
+        let cost_ns = |p: &syscost_core::axis::Point| match p.text_at("mechanism") {
+            Some("sendmsg") => 1300.0,
+            _ => 1000.0,
+        };
+        Synthetic { cost_ns, noise: 0.005, rounds: 14, twin_every: 4, ..Default::default() }
+    }
+
+    fn fact<'t>(trust: &'t Trust, wanted: fn(&TrustFact) -> bool) -> &'t TrustReason {
+        trust.reasons.iter().find(|reason| wanted(&reason.fact)).unwrap_or_else(|| panic!("{trust:#?}"))
+    }
+
+    #[test]
+    fn a_quiet_run_that_decides_is_good_and_says_what_was_not_counted() {
+        let found = trust(&planted().run());
+        assert_eq!(found.level, TrustLevel::Good, "{found:#?}");
+        let decided = fact(&found, |fact| matches!(fact, TrustFact::Decided { .. }));
+        let TrustFact::Decided { decided, comparisons, .. } = decided.fact else { panic!() };
+        assert!(comparisons == 15 && decided >= 12, "over thread counts: {decided} of {comparisons}");
+        let TrustFact::Twins { farthest, pairs, .. } =
+            fact(&found, |fact| matches!(fact, TrustFact::Twins { .. })).fact
+        else {
+            panic!()
+        };
+        assert!(pairs == 8 && farthest < 0.03, "{farthest} of {pairs}");
+        fact(&found, |fact| *fact == TrustFact::Counters { present: false });
+        fact(&found, |fact| *fact == TrustFact::Ledger { present: false });
+    }
+
+    #[test]
+    fn noise_few_rounds_steal_and_a_broken_off_run_lower_it() {
+        let noisy = trust(&Synthetic { noise: 0.3, rounds: 6, cost_ns: |_| 1000.0, ..planted() }.run());
+        assert_eq!(noisy.level, TrustLevel::Poor, "{noisy:#?}");
+        let short = trust(&Synthetic { rounds: 2, ..planted() }.run());
+        let few = fact(&short, |fact| *fact == TrustFact::FewRounds { rounds: 2, asked: 6 });
+        assert_eq!(few.level, TrustLevel::Poor);
+        let mut run = planted().run();
+        run.record.state = State::Interrupted;
+        assert_eq!(trust(&run).level, TrustLevel::Fair);
+        let before = Conditions { watched_ns: 1, cpus: 2, load_average: Some(0.1), ..Conditions::default() };
+        let busy = Conditions { others_share: Some(0.5), steal_share: Some(0.0), ..before.clone() };
+        let stolen = Conditions { steal_share: Some(0.2), ..busy.clone() };
+        run.record.state = State::Complete;
+        for (during, level) in [(busy, TrustLevel::Fair), (stolen, TrustLevel::Poor)] {
+            run.record.conditions = vec![SessionConditions { before: before.clone(), during }];
+            let found = trust(&run);
+            assert_eq!(found.level, level, "{found:#?}");
+        }
+        let without = trust(&Synthetic { twin_every: 0, ..planted() }.run());
+        fact(&without, |fact| *fact == TrustFact::NoTwins);
+    }
+
+    #[test]
+    fn a_run_without_samples_is_not_to_be_believed() {
+        let found = trust(&Synthetic { rounds: 0, ..planted() }.run());
+        let reason = TrustReason { level: TrustLevel::Poor, fact: TrustFact::NoSamples };
+        assert_eq!((found.level, &found.reasons[..]), (TrustLevel::Poor, &[reason][..]));
+    }
 }

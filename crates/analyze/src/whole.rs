@@ -19,7 +19,7 @@ use crate::operations::accuracy;
 use crate::operations::costs;
 use crate::operations::levels;
 use crate::operations::{self, Operation};
-use crate::recommend::{Recommendation, verdict};
+use crate::recommend::Recommendation;
 use crate::trust::Trust;
 use crate::words::Words;
 use crate::{Problem, Statement};
@@ -53,8 +53,6 @@ pub struct Analysis {
     pub trust: Trust,
     /// Samples that were refused, then cells to be careful with.
     pub problems: Vec<Problem>,
-    /// The paragraph at the top of a report, where ways of doing one thing are compared.
-    pub verdict: Vec<Statement>,
     /// What compared cases could cost, by probes that are rulers for them.
     pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
@@ -89,12 +87,6 @@ impl Analysis {
         problems.extend(own_cost::problems(run));
         let confidence = run.record.spec.confidence;
         let operations = operations::operations(run, &cells);
-        let unmeasured = operations.iter().all(|o| o.measured.is_none());
-        let verdict = if unmeasured || !studies.is_empty() {
-            verdict::verdict(run, &cells, &studies, &limiters)
-        } else {
-            Vec::new()
-        };
         let costs = costs::verdict(&operations)
             .into_iter()
             .chain(accuracy::summary(&operations, confidence))
@@ -120,7 +112,6 @@ impl Analysis {
             recommendation,
             trust,
             problems,
-            verdict,
             rulers,
             operations,
             costs,
@@ -197,6 +188,7 @@ mod tests {
         assert!(matches!(first.problems[0].kind, ProblemKind::Impossible { fault: Fault::Clock, .. }));
         assert!(first.problems.iter().any(|p| matches!(p.kind, ProblemKind::FewRounds { .. })));
         let again = Analysis::of(&run);
-        assert_eq!((&first.verdict, &first.problems), (&again.verdict, &again.problems));
+        assert_eq!((&first.recommendation, &first.trust), (&again.recommendation, &again.trust));
+        assert_eq!(first.problems, again.problems);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Generated, Tree};
 use anyhow::{Context, Result};
+use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::whole::Analysis;
 use syscost_analyze::words::Words;
 use syscost_report::text::{self, AnswerText};
@@ -25,6 +26,10 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
         let texts: Vec<String> =
             analysis.answers.iter().map(|answer| written(&text::answer(answer, &words))).collect();
         let name = dir.rsplit('/').next().context("a run has a name")?;
+        let told = text::recommendation::recommendation(&run, &analysis.recommendation, ALONG.id);
+        let told = told.statements().into_iter().map(|s| format!("- {}\n", s.text)).collect::<String>();
+        let first = format!("# {}\n{told}", text::trust::headline(&analysis.trust));
+        let texts: Vec<String> = std::iter::once(first).chain(texts).collect();
         Ok(Generated::golden(&format!("answers-{name}.txt"), texts.join("\n")))
     };
     RUNS.iter().map(of).collect()

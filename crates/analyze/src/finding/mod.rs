@@ -4,6 +4,7 @@
 //! computes from cells, comparisons and audits that others made ([`Evidence`]); it measures nothing, and
 //! it tells of a difference only where [`crate::compare`] does.
 
+use crate::Problem;
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
 use crate::cells::Cells;
 use crate::compare::family::Family;
@@ -11,14 +12,13 @@ use crate::compare::groups::Groups;
 use crate::compare::study::Study;
 use crate::limits::limiter::Limiter;
 use crate::model::Model;
-use crate::{Problem, Statement};
 use serde::Serialize;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::{Probe, transfer};
 
 pub mod along;
 pub mod beside;
-mod overtake;
+pub mod overtaking;
 mod pairs;
 
 /// What findings are made from.
@@ -40,23 +40,6 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What a run says to a question, in sentences: of questions whose answers are not yet data.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SentenceAnswer {
-    Found {
-        /// Most important first. A statement about figures names its cells.
-        statements: Vec<Statement>,
-        /// What a reader must know before relying on it.
-        caveats: Vec<String>,
-    },
-    CannotBeAnswered {
-        /// Completes "cannot be answered from this run because ".
-        because: String,
-        /// A command whose run could answer it.
-        command: String,
-    },
-}
-
 pub trait Finding: Sync {
     /// Anchor on the page: `scatter_gather`.
     fn id(&self) -> &'static str;
@@ -67,15 +50,7 @@ pub trait Finding: Sync {
         evidence.run.record.plan.cases.iter().any(|case| case.probe == of)
     }
 
-    /// In sentences, where it is not yet data.
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        let _ = evidence;
-        unreachable!("{} is answered by data", self.id())
-    }
-
-    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        of_sentences(self.id(), self.answer(evidence))
-    }
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer;
 
     /// `None`: it is not asked of this run.
     fn said(&self, evidence: &Evidence<'_>) -> Option<Answer> {
@@ -86,20 +61,6 @@ pub trait Finding: Sync {
     fn compared(&self, evidence: &Evidence<'_>) -> Vec<Family<'static>> {
         let _ = evidence;
         Vec::new()
-    }
-}
-
-fn of_sentences(question: &'static str, answer: SentenceAnswer) -> Answer {
-    match answer {
-        SentenceAnswer::Found { statements, caveats } => Answer::found(
-            question,
-            AnswerVerdict::Yes,
-            statements.into_iter().map(|s| Shown::of(Says::Sentence(s.text), s.cells)).collect(),
-            caveats.into_iter().map(Caveat::Sentence).collect(),
-        ),
-        SentenceAnswer::CannotBeAnswered { because, command } => {
-            Answer::not_measured(question, Lack::Sentence(because), command)
-        }
     }
 }
 
@@ -131,6 +92,7 @@ impl Shown {
 pub enum Says {
     ScatterGather(scatter_gather::Gathering),
     ZeroCopy(zero_copy::ZeroCopyChange),
+    Overtaking(overtaking::Overtaking),
     Regimes(regimes::RegimesDiffer),
     NotFastest(not_fastest::ZeroCopyPrices),
     CacheLevels(cache_levels::LevelMisses),
@@ -138,8 +100,6 @@ pub enum Says {
     Along(along::AlongChanges),
     WakeUps(wakeups::WakeupPairs),
     Unexpected(unexpected::Unforeseen),
-    /// Not yet data.
-    Sentence(String),
 }
 
 /// A question and what the run says to it.
@@ -206,6 +166,7 @@ pub fn answers(evidence: &Evidence<'_>) -> Vec<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::AnswerVerdict;
     use crate::synthetic::Synthetic;
     use crate::whole::Analysis;
     use std::collections::BTreeSet;

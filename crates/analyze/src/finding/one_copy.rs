@@ -1,6 +1,6 @@
-//! From which size does one-copy beat two-copy? By throughput and by CPU, for every number of threads.
+//! From which size does one-copy beat two-copy? By every headline metric.
 
-use super::{Evidence, Finding, SentenceAnswer, overtake};
+use super::{Answer, Evidence, Finding, overtaking};
 use syscost_measure::mechanism::Class;
 
 pub struct OneCopy;
@@ -10,7 +10,7 @@ impl Finding for OneCopy {
         "one_copy"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        overtake::answer(evidence, Class::OneCopy)
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        overtaking::answer(evidence, self.id(), Class::OneCopy)
     }
 }

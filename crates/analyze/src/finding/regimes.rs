@@ -85,15 +85,20 @@ impl Finding for Regimes {
         "regimes"
     }
 
+    /// Only where they differ.
     fn said(&self, evidence: &Evidence<'_>) -> Option<Answer> {
+        Some(self.answered(evidence)).filter(|answer| answer.verdict != AnswerVerdict::No)
+    }
+
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
         let differ = RegimesDiffer::of(evidence);
-        if differ.pairs.is_empty() {
-            return None;
-        }
         let cells = refs(CPU, differ.pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect());
-        let verdict =
-            if differ.pairs.len() == differ.looked_at { AnswerVerdict::Yes } else { AnswerVerdict::Partly };
-        Some(Answer::found(self.id(), verdict, vec![Shown::of(Says::Regimes(differ), cells)], Vec::new()))
+        let verdict = match differ.pairs.len() {
+            0 => AnswerVerdict::No,
+            n if n == differ.looked_at => AnswerVerdict::Yes,
+            _ => AnswerVerdict::Partly,
+        };
+        Answer::found(self.id(), verdict, vec![Shown::of(Says::Regimes(differ), cells)], Vec::new())
     }
 }
 

@@ -1,7 +1,7 @@
-//! From which size does zero-copy beat two-copy? By throughput and by CPU, for every number of threads, with
-//! what the completions say beside it: what was asked to be zero-copy may have been copied.
+//! From which size does zero-copy beat two-copy? By every headline metric, with what audits and completions say
+//! beside it: what was asked to be zero-copy may have been copied.
 
-use super::{Evidence, Finding, SentenceAnswer, overtake};
+use super::{Answer, Evidence, Finding, overtaking};
 use syscost_measure::mechanism::Class;
 
 pub struct ZeroCopyFrom;
@@ -11,7 +11,7 @@ impl Finding for ZeroCopyFrom {
         "zero_copy_from"
     }
 
-    fn answer(&self, evidence: &Evidence<'_>) -> SentenceAnswer {
-        overtake::answer(evidence, Class::ZeroCopy)
+    fn answered(&self, evidence: &Evidence<'_>) -> Answer {
+        overtaking::answer(evidence, self.id(), Class::ZeroCopy)
     }
 }

@@ -147,6 +147,12 @@ impl Advice {
     }
 }
 
+/// The borders between the ranges of a line: the last place of one and the first of the next.
+pub fn borders(line: &SizeLine<'_>) -> Vec<(u64, u64)> {
+    let spans = spans(&line.steps);
+    spans.windows(2).map(|pair| (pair[0].steps[pair[0].steps.len() - 1].at, pair[1].steps[0].at)).collect()
+}
+
 /// Places in a row, and the ways that none of them rules out.
 struct Span<'l> {
     steps: Vec<&'l LineStep>,

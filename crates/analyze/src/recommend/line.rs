@@ -93,10 +93,11 @@ pub fn lines_of<'s>(
     let mut lines: BTreeMap<(&str, Point, Option<u64>), Vec<LineStep>> = BTreeMap::new();
     for winner in &study.winners {
         let Some(at) = winner.shared.int_at(along) else { continue };
-        let measured = measured(run, winner, &may);
+        let threads = winner.shared.int(THREADS).filter(|_| along != THREADS.id);
+        let measured = measured(run, winner, threads, &may);
         if !measured.is_empty() {
             let held = winner.shared.without(along).without(THREADS.id);
-            let key = (winner.probe.as_str(), held, winner.shared.int(THREADS));
+            let key = (winner.probe.as_str(), held, threads);
             lines.entry(key).or_default().push(answered(study, at, measured));
         }
     }
@@ -107,13 +108,13 @@ pub fn lines_of<'s>(
     lines.into_iter().map(line).collect()
 }
 
-fn measured(run: &Run, winner: &Winner, may: impl Fn(&Point) -> bool) -> Vec<WayCases> {
+fn measured(run: &Run, winner: &Winner, threads: Option<u64>, may: impl Fn(&Point) -> bool) -> Vec<WayCases> {
     let cases = winner.candidates.iter().filter_map(|case| Some((&run.case(*case)?.point, *case)));
     let able = cases.filter(|(point, _)| may(point)).enumerate();
     let way = |(rank, (point, case)): (usize, (&Point, usize))| {
         let mut way = point.clone();
         way.retain(|id| winner.shared.get(id).is_none());
-        WayCases { way, cases: BTreeMap::from([(winner.shared.int(THREADS), case)]), rank: rank as f64 }
+        WayCases { way, cases: BTreeMap::from([(threads, case)]), rank: rank as f64 }
     };
     able.map(way).collect()
 }

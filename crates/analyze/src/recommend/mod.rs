@@ -5,9 +5,6 @@ pub mod line;
 pub mod advice;
 pub mod batching;
 pub mod zero_copy;
-pub mod choice;
-pub mod regions;
-pub mod verdict;
 
 use crate::answer::Caveat;
 use crate::cells::Cells;

@@ -26,7 +26,7 @@ pub fn tables(m: &Material) -> Vec<Table> {
     let mut tables: Vec<Table> = super::operations::glance(m);
     // Where only the mechanism differs, the sentence and the tables by size say the same.
     if m.analysis.ways_vary {
-        tables.extend(super::choice::tables(m));
+        tables.extend(super::choice::table(m));
     }
     // More ways than a line has room for: what to use stands for them, and the plots by size show each.
     for layout in m.layouts.iter().filter(|l| l.comparable() && l.series.len() <= SERIES) {

@@ -6,7 +6,6 @@ use crate::context::Layout;
 use crate::material::{Material, state};
 use crate::{Block, Section};
 use std::time::Duration;
-use syscost_analyze::recommend::verdict;
 use syscost_core::units;
 use syscost_experiment::run::SampleTally;
 
@@ -92,18 +91,12 @@ fn comparisons(m: &Material) -> String {
             .into();
     }
     let confidence = m.run.record.spec.confidence;
-    let mut text = format!(
+    format!(
         "A comparison is the same within 3 % (its interval lies inside), faster or slower (it excludes 1), or undecided. \
          At most {} % of runs contain any false difference in a metric: Holm's correction over its pairs, and a share of \
          the error for each look. comparisons.csv has a row for each.",
         units::significant((1.0 - confidence) * 100.0)
-    );
-    for all in m.analysis.studies.iter().map(|study| &study.comparisons) {
-        if let Some(found) = &all.identical {
-            text.push_str(&format!(" {}: {}", capital(all.metric.title), verdict::identical(found)));
-        }
-    }
-    text
+    )
 }
 
 fn precision(m: &Material) -> String {

@@ -1,18 +1,20 @@
-//! Where each way is best: a map over size and threads for each metric that ranks, and the recommendations that
-//! the verdict has no room for.
+//! Where each way is best: a map over size and threads for each metric that ranks and each reader's situation.
 
-use super::{unless_empty, verdict};
+use super::unless_empty;
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, RegionMap, RegionPlace, RegionRow, Section, Statement};
+use crate::text::recommendation::condition;
+use crate::{Block, RegionMap, RegionPlace, RegionRow, Section};
 use std::collections::BTreeMap;
-use syscost_analyze::compare::study::{ALONG, Study};
-use syscost_analyze::compare::winners::Outcome;
-use syscost_analyze::recommend::choice::Namer;
-use syscost_analyze::recommend::regions::{self, RegionLine, RegionStep};
+use syscost_analyze::compare::study::{ALONG, RIVALS};
+use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::recommend::advice::borders;
+use syscost_analyze::recommend::line::{LineStep, SizeLine, Way, lines};
+use syscost_analyze::recommend::situation::Situation;
 use syscost_analyze::words::{Words, and};
-use syscost_core::axis::{Point, Value};
+use syscost_core::axis::Point;
 use syscost_core::units;
+use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Combinations of the other axes that are drawn, as long as the page has room for their places.
@@ -23,33 +25,27 @@ const ROW_PLACES: usize = 64;
 
 pub fn section(m: &Material) -> Option<Section> {
     let words = Words::of(m.run);
-    let namer = Namer { run: m.run, words: &words };
     let mut styles = Styles::of(m);
-    let mut maps = Vec::new();
+    let mut blocks = Vec::new();
     let mut places = 0;
-    for study in &m.analysis.ways {
-        let lines = regions::lines(m.run, study, ALONG.id);
-        let mut grids: BTreeMap<Point, Vec<&RegionLine>> = BTreeMap::new();
-        for line in lines.iter().filter(|l| l.steps.len() > 1) {
-            grids.entry(line.held.without(THREADS.id)).or_default().push(line);
+    let readers =
+        Situation::ALL.into_iter().flat_map(|situation| m.analysis.ways.iter().map(move |s| (situation, s)));
+    for (situation, study) in readers {
+        let mut grids: BTreeMap<(&str, Point), Vec<SizeLine>> = BTreeMap::new();
+        for line in lines(m.run, study, ALONG.id, situation).into_iter().filter(contested) {
+            grids.entry((line.probe, line.held.clone())).or_default().push(line);
         }
-        for (rest, mut lines) in grids.into_iter().take(COMBINATIONS) {
-            lines.sort_by_key(|l| l.held.int(THREADS));
-            let map = map(&namer, study, &rest, &lines, &mut styles);
+        for lines in grids.into_values().take(COMBINATIONS) {
+            let map = map(&words, situation, &lines, &mut styles);
             places += map.rows.iter().map(|row| row.places.len()).sum::<usize>();
             if places > PLACES {
                 break;
             }
-            maps.push(Block::Regions(map));
+            blocks.push(Block::Regions(map));
         }
     }
-    if maps.is_empty() {
+    if blocks.is_empty() {
         return None;
-    }
-    let mut blocks = maps;
-    let rest: Vec<Statement> = verdict::recommendations(m).into_iter().skip(verdict::PARAGRAPHS).collect();
-    if !rest.is_empty() {
-        blocks.push(Block::Statements(rest));
     }
     let plan = &m.run.record.plan;
     if !plan.refinements.is_empty() {
@@ -62,6 +58,11 @@ pub fn section(m: &Material) -> Option<Section> {
         )));
     }
     unless_empty("regions", "Where each way is best", "Regions", blocks)
+}
+
+/// Several places, and something that competes at them.
+fn contested(line: &SizeLine<'_>) -> bool {
+    line.steps.len() > 1 && line.steps.iter().any(|step| step.sure != Sure::Alone)
 }
 
 /// The style of each way: that of its mechanism's lines where it is one of them, else one of its own.
@@ -84,8 +85,9 @@ impl Styles {
     }
 }
 
-fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&RegionLine], styles: &mut Styles) -> RegionMap {
-    let metric = &study.comparisons.metric;
+/// Of lines that differ in threads alone, ascending.
+fn map(words: &Words, situation: Situation, lines: &[SizeLine<'_>], styles: &mut Styles) -> RegionMap {
+    let metric = &lines[0].study.comparisons.metric;
     let mut names: Vec<(String, usize)> = Vec::new();
     let mut index = |name: String| {
         names.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
@@ -95,17 +97,17 @@ fn map(namer: &Namer, study: &Study, rest: &Point, lines: &[&RegionLine], styles
         })
     };
     let rows = lines.iter().map(|line| {
-        let places = legible(line.steps.iter().map(|step| place(namer, study, step, &mut index)).collect());
-        let ranges = regions::ranges(&[*line]);
-        let borders = ranges.windows(2).map(|pair| (pair[0].to as f64, pair[1].from as f64)).collect();
-        let label = line.held.get(THREADS.id).map_or_else(|| "all".into(), Value::to_string);
+        let places = legible(line.steps.iter().map(|step| place(words, line, step, &mut index)).collect());
+        let borders = borders(line).into_iter().map(|(low, high)| (low as f64, high as f64)).collect();
+        let label = line.threads.first().map_or_else(|| "all".into(), u64::to_string);
         RegionRow { label, places, borders }
     });
     let rows = rows.collect();
-    let place = namer.words.place(rest, &namer.words.constant());
-    let title = format!("Best {}{}{place}", metric.title, if place.is_empty() { "" } else { " " });
+    let place = words.place(&lines[0].held, &words.constant());
+    let space = if place.is_empty() { "" } else { " " };
+    let title = format!("Best {} if {}{space}{place}", metric.title, condition(situation));
     RegionMap {
-        id: slug(&format!("regions {} {place}", metric.id)),
+        id: slug(&format!("regions {} {} {place}", metric.id, condition(situation))),
         title,
         x_title: "message size".into(),
         y_title: THREADS.id.into(),
@@ -128,34 +130,33 @@ fn legible(places: Vec<RegionPlace>) -> Vec<RegionPlace> {
 }
 
 fn place(
-    namer: &Namer,
-    study: &Study,
-    step: &RegionStep,
+    words: &Words,
+    line: &SizeLine<'_>,
+    step: &LineStep,
     index: &mut impl FnMut(String) -> usize,
 ) -> RegionPlace {
-    let case_of = |way| step.case(way);
-    let best: Vec<usize> = step.good.iter().filter_map(case_of).map(|case| index(namer.name(case))).collect();
-    let good: Vec<String> = step.good.iter().filter_map(case_of).map(|case| namer.name(case)).collect();
-    let significant = step.significant().is_some();
-    let size = units::short_bytes(step.at);
-    let title = study.comparisons.metric.title;
-    let ways = step.measured.len();
-    let detail = match step.winner.outcome {
-        Outcome::Wins(_) => {
-            format!("{size}: {} has significantly the best {title} of {ways} ways", and(&good))
-        }
-        Outcome::Same(_) => {
+    let name = |way: &Way| {
+        probe::find(line.probe).map_or_else(String::new, |probe| words.way(probe, way, RIVALS.id))
+    };
+    let good: Vec<String> = step.good.iter().map(name).collect();
+    let best: Vec<usize> = good.iter().cloned().map(index).collect();
+    let (size, title, ways) =
+        (units::short_bytes(step.at), line.study.comparisons.metric.title, step.measured.len());
+    let detail = match step.sure {
+        Sure::Best => format!("{size}: {} has significantly the best {title} of {ways} ways", and(&good)),
+        Sure::Same => format!(
+            "{size}: {} of {ways} ways are the best and the same within 3 % in {title}: {}",
+            good.len(),
+            and(&good)
+        ),
+        Sure::Alone => format!("{size}: only {} was measured", and(&good)),
+        Sure::Undecided => {
             format!(
-                "{size}: {} of {ways} ways are the best and the same within 3 % in {title}: {}",
+                "{size}: undecided which of {} of {ways} ways is best in {title}: {}",
                 good.len(),
                 and(&good)
             )
         }
-        _ => format!(
-            "{size}: undecided which of {} of {ways} ways is best in {title}: {}",
-            good.len(),
-            and(&good)
-        ),
     };
-    RegionPlace { x: step.at as f64, label: size, best, significant, detail }
+    RegionPlace { x: step.at as f64, label: size, best, significant: step.sure == Sure::Best, detail }
 }

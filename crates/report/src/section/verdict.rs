@@ -1,48 +1,46 @@
-//! The verdict: what an engineer should do, in one paragraph; and the findings behind it.
+//! The verdict: what an engineer should do; and the findings behind it.
 
 use super::unless_empty;
 use crate::material::Material;
+use crate::text::recommendation::recommendation;
 use crate::{Block, Section, Statement};
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::copies::zero_copy;
-use syscost_analyze::recommend::regions;
+use syscost_analyze::limits::limiter;
 use syscost_experiment::run::State;
+use syscost_measure::probe::tcp_latency::axes::RATE;
 
-/// Of the recommendations: the rest stands in the section on regions.
-pub const PARAGRAPHS: usize = 6;
-
-/// What to use along the sizes, by every metric that ranks.
-pub fn recommendations(m: &Material) -> Vec<Statement> {
-    regions::statements(m.run, &m.analysis.ways, ALONG.id)
-}
-
-/// The recommendations, also whether batching is the answer; and what the kernel said about zero-copy. Where nothing
-/// competes: the findings.
+/// What to use, by what a reader has to send; what rows cost where nothing competes.
 pub fn statements(m: &Material) -> Vec<Statement> {
-    let advice: Vec<Statement> = recommendations(m).into_iter().take(PARAGRAPHS).collect();
-    let found = if advice.is_empty() { m.analysis.verdict.clone() } else { told(m) };
-    let costs = m.analysis.costs.clone();
+    let latency = &m.analysis.latency;
+    let of_latency = [(&latency.by_rate, RATE.id), (&latency.by_size, ALONG.id)]
+        .into_iter()
+        .flat_map(|(found, along)| recommendation(m.run, found, along).advice)
+        .flat_map(|advice| std::iter::once(advice.headline).chain(advice.details));
     unfinished(m)
         .into_iter()
-        .chain(advice)
-        .chain(m.analysis.latency.statements.clone())
-        .chain(found)
-        .chain(costs)
+        .chain(empty(m))
+        .chain(recommendation(m.run, &m.analysis.recommendation, ALONG.id).statements())
+        .chain(of_latency)
+        .chain(latency.statements.iter().cloned())
+        .chain(m.analysis.costs.iter().cloned())
         .collect()
-}
-
-/// The sentences on zero-copy: they belong beside any advice to use it.
-fn told(m: &Material) -> Vec<Statement> {
-    zero_copy::statements(m.run, &m.analysis.cells)
 }
 
 /// Every finding that the verdict does not already say.
 pub fn findings(m: &Material) -> Option<Section> {
-    let said = statements(m);
-    let all = m.analysis.verdict.iter().chain(&m.analysis.findings);
-    let rest: Vec<Statement> = all.filter(|s| !said.contains(s)).cloned().collect();
-    let blocks = if rest.is_empty() { Vec::new() } else { vec![Block::Statements(rest)] };
+    let compared = !m.analysis.studies.is_empty();
+    let copied = compared.then(|| zero_copy::statements(m.run, &m.analysis.cells)).unwrap_or_default();
+    let limited = limiter::statement(&m.analysis.limiters).into_iter().filter(|_| compared);
+    let all: Vec<Statement> =
+        copied.into_iter().chain(limited).chain(m.analysis.findings.iter().cloned()).collect();
+    let blocks = if all.is_empty() { Vec::new() } else { vec![Block::Statements(all)] };
     unless_empty("findings", "Findings", "Findings", blocks)
+}
+
+fn empty(m: &Material) -> Option<Statement> {
+    let text = "No usable sample was recorded, so there is nothing to say about this run.".into();
+    m.analysis.cells.is_empty().then_some(Statement { text, cells: Vec::new() })
 }
 
 /// A partial run says so before anything else.

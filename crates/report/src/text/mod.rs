@@ -14,6 +14,7 @@ pub mod ending;
 pub mod machine_level;
 pub mod own_cost;
 pub mod problems;
+mod overtaking;
 pub mod recommendation;
 mod regimes;
 mod figures;
@@ -47,19 +48,10 @@ static QUESTIONS: &[QuestionText] = &[
     connections::TEXT,
     wakeups::TEXT,
     regimes::TEXT,
-    sentences("one_copy", "From which size does one-copy beat two-copy?"),
-    sentences("zero_copy_from", "From which size does zero-copy beat two-copy?"),
+    overtaking::ONE_COPY,
+    overtaking::ZERO_COPY,
     unexpected::TEXT,
 ];
-
-/// A question whose answer is still sentences.
-const fn sentences(id: &'static str, question: &'static str) -> QuestionText {
-    QuestionText { id, question, headline: first, sentence: |_, _| None }
-}
-
-fn first(answer: &Answer, words: &Words) -> String {
-    answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
-}
 
 /// Of the first thing shown.
 fn headline_of(answer: &Answer, words: &Words, says: fn(&Says, &Words) -> Option<String>) -> String {
@@ -94,10 +86,7 @@ pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
 
 /// One thing shown, in words, with the cells it stands on.
 pub fn statement(shown: &Shown, words: &Words) -> Statement {
-    let text = match &shown.says {
-        Says::Sentence(text) => text.clone(),
-        says => QUESTIONS.iter().find_map(|text| (text.sentence)(says, words)).unwrap_or_default(),
-    };
+    let text = QUESTIONS.iter().find_map(|text| (text.sentence)(&shown.says, words)).unwrap_or_default();
     Statement { text, cells: shown.cells.clone() }
 }
 
@@ -152,7 +141,6 @@ fn caveat(caveat: &Caveat) -> String {
         Caveat::CpuOfBothSides => {
             "CPU time covers both sides' threads and the softirqs on top of them.".into()
         }
-        Caveat::Sentence(text) => text.clone(),
     }
 }
 
@@ -172,7 +160,9 @@ fn lack(lack: &Lack) -> String {
         }
         Lack::ComparableFigures => "a case with a figure of its own or a neighbour to compare it with".into(),
         Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
-        Lack::Sentence(text) => text.clone(),
+        Lack::ClassesAtOneSize { challenger } => {
+            format!("a two-copy and a {challenger} mechanism at the same size and settings")
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::Statement;
 use syscost_analyze::answer::CopiedBy;
 use syscost_analyze::cells::metric;
+use syscost_analyze::compare::study::RIVALS;
 use syscost_analyze::compare::winners::Sure;
-use syscost_analyze::recommend::advice::{Advice, AdviceGain, AdviceRange};
+use syscost_analyze::recommend::advice::{Advice, AdviceGain, AdviceRange, WayAt};
 use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, BatchingVerdict};
 use syscost_analyze::recommend::line::Way;
 use syscost_analyze::recommend::situation::Situation;
@@ -16,11 +17,12 @@ use syscost_core::units::significant;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Words of a sentence that is read at once.
 const LONGEST: usize = 24;
 /// Ways named of a range, and ranges named of a headline.
-const NAMES: usize = 3;
+const NAMES: usize = 2;
 const RANGES: usize = 4;
 
 /// What somebody in one situation should use, by one metric and at the same thread counts.
@@ -67,7 +69,7 @@ pub fn recommendation(run: &Run, found: &Recommendation, along: &'static str) ->
 }
 
 /// Completes "If ".
-fn condition(situation: Situation) -> &'static str {
+pub fn condition(situation: Situation) -> &'static str {
     match situation {
         Situation::Pieces => "your message lies in pieces",
         Situation::OneBuffer => "your message is one buffer",
@@ -94,6 +96,29 @@ pub fn copied(mechanisms: &[String], by: CopiedBy) -> String {
             percent(most)
         ),
     }
+}
+
+/// A range of the recommendation as a row of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdviceRow {
+    pub payload: String,
+    /// Sizes, and what else tells it from other rows.
+    pub place: String,
+    pub way: String,
+    pub cost: String,
+    pub gain: String,
+    pub sure: String,
+}
+
+pub fn rows(run: &Run, found: &Recommendation, along: &'static str) -> Vec<AdviceRow> {
+    let words = Words::of(run);
+    let namer = AdviceWords { run, words: &words, along };
+    let of = |of: &SituationAdvice| {
+        let first = of.advice.first().map(|advice| advice.metric);
+        let ranges = of.advice.iter().flat_map(|advice| (0..advice.ranges.len()).map(move |i| (advice, i)));
+        ranges.map(|(advice, i)| namer.row(of.situation, advice, i, first)).collect::<Vec<_>>()
+    };
+    found.situations.iter().flat_map(of).collect()
 }
 
 struct AdviceWords<'a> {
@@ -159,10 +184,37 @@ impl AdviceWords<'_> {
     fn apart(&self, advice: &Advice, threads: &[u64], first: Option<&str>) -> String {
         let metric =
             (Some(advice.metric) != first).then(|| format!(" and you need {}", self.title(advice.metric)));
-        let threads =
-            if threads.len() == 1 { format!(" at {}", self.threads(threads)) } else { String::new() };
+        // One answer over all of them needs no word.
+        let apart = advice.scope.threads.len() == 1 && self.words.varies(THREADS.id);
+        let threads = if apart { format!(" at {}", self.threads(threads)) } else { String::new() };
         let place = self.words.with(&advice.scope.held);
         format!("{}{threads}{place}", metric.unwrap_or_default())
+    }
+
+    fn row(&self, situation: Situation, advice: &Advice, i: usize, first: Option<&str>) -> AdviceRow {
+        let range = &advice.ranges[i];
+        let unbeaten = std::iter::once(&range.lead).chain(
+            match range.sure {
+                Sure::Same => range.same.iter(),
+                Sure::Undecided => range.undecided.iter(),
+                _ => [].iter(),
+            }
+            .map(|rival| &rival.way),
+        );
+        AdviceRow {
+            payload: condition(situation).trim_start_matches("your ").to_string(),
+            place: format!("{}{}", self.span(advice, i), self.apart(advice, &advice.scope.threads, first)),
+            way: self.names(advice, unbeaten),
+            cost: us(range).unwrap_or_else(|| "-".into()),
+            gain: range.over_next.as_ref().map_or_else(|| "-".into(), |gain| self.gain(advice, gain)),
+            sure: match range.sure {
+                Sure::Best => "significant",
+                Sure::Same => "the same within 3 %",
+                Sure::Undecided => "undecided",
+                Sure::Alone => "nothing to compare with",
+            }
+            .into(),
+        }
     }
 
     fn scope(&self, advice: &Advice, threads: &[u64]) -> String {
@@ -200,18 +252,22 @@ impl AdviceWords<'_> {
 
     /// The ranges, so many of them with their gain.
     fn parts(&self, advice: &Advice, gains: usize) -> String {
-        let all = advice.ranges.iter().all(|range| range.sure == Sure::Undecided);
-        if all {
+        let open = |range: &AdviceRange| range.sure == Sure::Undecided && range.over_next.is_none();
+        if advice.ranges.iter().all(open) {
             return "undecided at every size; give the run more time".into();
         }
         let part = |(i, range): (usize, &AdviceRange)| {
             let gain = range.over_next.as_ref().filter(|_| i < gains);
-            let gain = gain.map(|gain| format!(" ({})", self.gain(advice.metric, gain)));
-            let where_ = self.where_(advice, i);
+            let gain = gain.map(|gain| format!(" ({})", self.gain(advice, gain)));
+            let span = self.span(advice, i);
             match range.sure {
-                Sure::Undecided => format!("undecided {where_}"),
+                Sure::Undecided if range.over_next.is_none() => format!("undecided {span}"),
+                Sure::Undecided => {
+                    let others = range.undecided.len();
+                    format!("{} or {others} more {span}, undecided", self.name(advice, &range.lead))
+                }
                 Sure::Alone => format!("only {} was measured", self.name(advice, &range.lead)),
-                _ => format!("{} {where_}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
+                _ => format!("{} {span}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
             }
         };
         let mut parts: Vec<String> = advice.ranges.iter().enumerate().take(RANGES).map(part).collect();
@@ -222,7 +278,7 @@ impl AdviceWords<'_> {
     }
 
     /// `up to 4 KiB`, `from 64 KiB`, `at 16 KiB`, `from 1 KiB to 4 KiB`, `at every size`
-    fn where_(&self, advice: &Advice, i: usize) -> String {
+    fn span(&self, advice: &Advice, i: usize) -> String {
         let AdviceRange { from, to, .. } = advice.ranges[i];
         let show = |value: u64| self.words.range(self.along, value, value);
         let last = i + 1 == advice.ranges.len();
@@ -237,10 +293,9 @@ impl AdviceWords<'_> {
     }
 
     fn name(&self, advice: &Advice, way: &Way) -> String {
-        let first = syscost_analyze::compare::study::RIVALS.id;
         match probe::find(&advice.scope.probe) {
-            Some(probe) => self.words.way(probe, way, first),
-            None => way.text_at(first).unwrap_or_default().to_string(),
+            Some(probe) => self.words.way(probe, way, RIVALS.id),
+            None => way.text(RIVALS).unwrap_or_default().to_string(),
         }
     }
 
@@ -254,9 +309,13 @@ impl AdviceWords<'_> {
     }
 
     /// `5 % to 6 % cheaper than sendmsg`
-    fn gain(&self, id: &str, gain: &AdviceGain) -> String {
-        let over = gain.over.text_at(syscost_analyze::compare::study::RIVALS.id).unwrap_or_default();
-        let (low, high) = (self.by(id, gain.smallest.ratio.value), self.by(id, gain.largest.ratio.value));
+    fn gain(&self, advice: &Advice, gain: &AdviceGain) -> String {
+        let id = advice.metric;
+        let over = self.name(advice, &gain.over);
+        let (low, high) = (gain.smallest.ratio.value, gain.largest.ratio.value);
+        // One kind of figure in a range.
+        let by = |ratio: f64| if high >= 2.0 { times(ratio) } else { self.by(id, ratio) };
+        let (low, high) = (by(low), by(high));
         let range = if low == high { low } else { format!("{low} to {high}") };
         format!("{range} {} than {over}", self.comparative(id))
     }
@@ -265,7 +324,7 @@ impl AdviceWords<'_> {
     fn by(&self, id: &str, ratio: f64) -> String {
         let lower = metric(self.run, id).is_some_and(|metric| metric.better == Better::Lower);
         match ratio {
-            r if r >= 2.0 => format!("{}x", significant(r)),
+            r if r >= 2.0 => times(r),
             r if lower => percent(1.0 - 1.0 / r),
             r => percent(r - 1.0),
         }
@@ -279,21 +338,19 @@ impl AdviceWords<'_> {
         }
     }
 
-    /// `Up to 4 KiB pack_send costs 12 to 14 us a message: 5 % to 6 % cheaper than sendmsg.`
+    /// `Up to 4 KiB pack_send costs 12 to 14 us a message. It is 5 % to 6 % cheaper than sendmsg.`
     fn range(&self, advice: &Advice, range: &AdviceRange) -> String {
         let i = advice.ranges.iter().position(|one| one == range).unwrap_or_default();
-        let place = capital(&self.where_(advice, i));
+        let place = capital(&self.span(advice, i));
         let name = self.name(advice, &range.lead);
-        let rivals = |list: &[syscost_analyze::recommend::advice::WayAt]| {
-            self.names(advice, list.iter().map(|rival| &rival.way))
-        };
+        let rivals = |list: &[WayAt]| self.names(advice, list.iter().map(|rival| &rival.way));
         let cost = us(range).map_or("leads".to_string(), |us| format!("costs {us} a message"));
         if range.sure == Sure::Undecided {
-            return format!("{place} it is undecided: {name} {cost}, against {}.", rivals(&range.undecided));
+            return format!("{place} it is undecided. {name} {cost}. Rivals: {}.", rivals(&range.undecided));
         }
         let gain =
             range.over_next.as_ref().or(range.over_control.as_ref().filter(|gain| gain.significant > 0));
-        let gain = gain.map(|gain| format!(": {}", self.gain(advice.metric, gain))).unwrap_or_default();
+        let gain = gain.map(|gain| format!(" It is {}.", self.gain(advice, gain))).unwrap_or_default();
         let same = if range.same.is_empty() {
             String::new()
         } else {
@@ -304,13 +361,13 @@ impl AdviceWords<'_> {
         } else {
             format!(" Undecided at some: {}.", rivals(&range.undecided))
         };
-        format!("{place} {name} {cost}{gain}.{same}{open}")
+        format!("{place} {name} {cost}.{gain}{same}{open}")
     }
 
     fn batching(&self, id: &str, range: &BatchingRange) -> String {
         let sizes = self.words.range(self.along, range.from, range.to);
         let n = mechanism::per_call(&range.batched);
-        let name = range.batched.text_at(syscost_analyze::compare::study::RIVALS.id).unwrap_or_default();
+        let name = range.batched.text(RIVALS).unwrap_or_default();
         let at = self.words.range(self.along, range.gain.at, range.gain.at);
         let by = format!("{} {}", self.by(id, range.gain.ratio.value), self.comparative(id));
         match range.verdict {
@@ -325,6 +382,11 @@ impl AdviceWords<'_> {
             BatchingVerdict::Undecided => format!("Whether batching helps at {sizes} is undecided."),
         }
     }
+}
+
+/// `1.8x`, `28x`
+fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.1}x") } else { format!("{ratio:.0}x") }
 }
 
 /// Do these say the same, at other thread counts?

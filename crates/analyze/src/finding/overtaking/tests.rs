@@ -3,7 +3,7 @@
 use super::*;
 use crate::cells::Cells;
 use crate::compare::groups::Groups;
-use crate::compare::study::HEADLINES;
+use crate::compare::study::{ALONG, HEADLINES};
 use crate::model::Model;
 use crate::synthetic::{Synthetic, drawn_cells};
 use syscost_core::stats::random::Random;
@@ -26,7 +26,7 @@ fn plan(threads: &[u64]) -> Run {
 }
 
 /// What the two questions are answered when the cells are these.
-fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
+fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<Overtaking> {
     let studies: Vec<Study> = HEADLINES.iter().filter_map(|m| Study::of(run, cells, groups, m)).collect();
     let evidence = Evidence {
         run,
@@ -37,13 +37,12 @@ fn told(run: &Run, groups: &Groups, cells: &Cells) -> Vec<String> {
         model: &Model::default(),
         problems: &[],
     };
-    let texts = |class: Class| match answer(&evidence, class) {
-        SentenceAnswer::Found { statements, .. } => {
-            statements.into_iter().map(|s| s.text).collect::<Vec<_>>()
-        }
-        SentenceAnswer::CannotBeAnswered { because, .. } => panic!("{because}"),
+    let of = |class: Class| answer(&evidence, "asked", class).shown;
+    let says = |shown: Shown| match shown.says {
+        Says::Overtaking(found) => found,
+        other => panic!("{other:?}"),
     };
-    [texts(Class::OneCopy), texts(Class::ZeroCopy)].concat()
+    [Class::OneCopy, Class::ZeroCopy].into_iter().flat_map(of).map(says).collect()
 }
 
 /// Every case costs the same in these runs, so any that is said to beat another is false. The two
@@ -59,9 +58,9 @@ fn in_a_thousand_runs_without_a_difference_hardly_any_crossover_is_told() {
         let cells = drawn_cells(&run, HEADLINES, rounds, &mut random, |_, _, _| 0.0, 0.02);
         let told = told(&run, &groups, &cells);
         assert_eq!(told.len(), 4, "two pairs by two metrics: {told:#?}");
-        crossovers += usize::from(told.iter().any(|text| text.contains(" between ")));
-        erred +=
-            usize::from(told.iter().any(|text| !text.contains(" at no size ") || text.contains("is better")));
+        let crosses = |one: &Overtaking| !matches!(one.overtakes, Overtakes::Always | Overtakes::Never);
+        crossovers += usize::from(told.iter().any(crosses));
+        erred += usize::from(told.iter().any(|one| one.better.len() + one.worse.len() > 0));
     }
     assert!(crossovers * 100 < runs, "{crossovers} of {runs} runs tell of a crossover");
     assert!(erred * 100 <= runs * 2 * 5, "{erred} of {runs} runs tell of a difference");
@@ -90,14 +89,12 @@ fn a_planted_crossover_is_found_at_the_stated_confidence() {
         let centre =
             |case: &Case, metric, random: &mut Random| crossing(case, metric) + 0.002 * random.normal();
         let cells = drawn_cells(&run, HEADLINES, 12, &mut random, centre, 0.02);
-        for text in told(&run, &groups, &cells).iter().filter(|t| t.contains("one-copy (")) {
+        for one in told(&run, &groups, &cells).iter().filter(|one| is(one, Class::OneCopy)) {
             answers += 1;
-            let Some((_, rest)) = text.split_once(" from between ") else { continue };
+            let Overtakes::From { low, high } = one.overtakes else { continue };
             found += 1;
-            // 2000 bytes lie between these two sizes; ties may widen the interval, not move it.
-            let low = ["64 B and ", "256 B and ", "1 KiB and "].iter().any(|l| rest.starts_with(l));
-            let high = ["and 4 KiB up", "and 16 KiB up", "and 64 KiB up"].iter().any(|h| rest.contains(h));
-            right += usize::from(low && high);
+            // 2000 bytes lie between two sizes; ties may widen the interval, not move it.
+            right += usize::from(low < 2000 && 2000 < high && high <= 65536);
         }
     }
     assert!(answers >= 100, "both metrics in every run: {answers}");
@@ -105,27 +102,25 @@ fn a_planted_crossover_is_found_at_the_stated_confidence() {
     assert!(right * 100 >= found * 95, "{right} of {found} hold the truth");
 }
 
+fn is(one: &Overtaking, class: Class) -> bool {
+    one.ours.text(RIVALS).is_some_and(|id| class.holds(id))
+}
+
 #[test]
-fn an_answer_names_sizes_threads_the_figure_and_every_cell() {
+fn an_answer_holds_sizes_threads_the_figure_and_every_cell_and_row() {
     let run = plan(&[1, 4]);
     let groups = Groups::of(&run, RIVALS.id);
     let cells = drawn_cells(&run, HEADLINES, 12, &mut Random::new(3), |c, m, _| crossing(c, m), 0.01);
-    let told = told(&run, &groups, &cells);
-    let one = &told[0];
-    assert!(
-        one.starts_with(
-            "By CPU per byte, one-copy (sendmsg) beats two-copy (pack_send) from between 1 KiB and 4 KiB up \
-             averaged over 2 thread counts over veth (TCP_NODELAY on): it is better at 4 KiB to 256 KiB and pack_send is \
-             better at 64 B to 1 KiB. At 4 KiB the CPU per byte of one-copy is 1"
-        ),
-        "{one}"
-    );
-    assert!(one.contains("(99.7 % interval of the ratio 0.8") && one.ends_with("12 rounds)."), "{one}");
-    let zero = told.iter().find(|t| t.contains("zero-copy (")).expect("asked");
-    assert!(
-        zero.contains("at no size averaged over 2 thread counts") && zero.contains("Its best ratio is at"),
-        "{zero}"
-    );
+    let found = told(&run, &groups, &cells);
+    let one = &found[0];
+    assert!(is(one, Class::OneCopy) && one.metric == HEADLINES[0], "{one:?}");
+    assert_eq!((&one.overtakes, &one.threads[..]), (&Overtakes::From { low: 1024, high: 4096 }, &[1, 4][..]));
+    assert_eq!((&one.better[..], &one.worse[..]), (&SIZES[3..], &SIZES[..3]));
+    let (at, ratio) = one.decisive.unwrap();
+    assert!(at == 4096 && (1.0..1.3).contains(&ratio.value) && ratio.low > 1.0, "{one:?}");
+    let zero = found.iter().find(|one| is(one, Class::ZeroCopy)).expect("asked");
+    assert_eq!((&zero.overtakes, zero.worse.len()), (&Overtakes::Never, SIZES.len()));
+    assert!(zero.decisive.unwrap().1.value < 1.0, "how near it comes: {zero:?}");
 }
 
 #[test]
@@ -135,27 +130,31 @@ fn ranges_that_come_back_are_a_set_and_what_is_missing_is_said() {
     let centre = |case: &Case, _: &'static str, _: &mut Random| {
         let bytes = case.point.int(ALONG).unwrap();
         let one = case.point.text(RIVALS).is_some_and(|id| Class::OneCopy.holds(id));
-        let better = bytes <= 256 || bytes >= 65536;
-        if !one {
-            0.0
-        } else if better {
-            -0.2
-        } else {
-            0.2
+        match bytes <= 256 || bytes >= 65536 {
+            true if one => -0.2,
+            false if one => 0.2,
+            _ => 0.0,
         }
     };
     let cells = drawn_cells(&run, &HEADLINES[..1], 12, &mut Random::new(3), centre, 0.01);
-    let told = told(&run, &groups, &cells);
-    assert!(
-        told[0].contains(
-            "in more than one range, crossing between 256 B and 1 KiB and between 16 KiB and 64 KiB with 1 thread"
-        ),
-        "{told:#?}"
-    );
+    let found = told(&run, &groups, &cells);
+    assert_eq!(found[0].overtakes, Overtakes::Several(vec![(256, 1024), (16384, 65536)]), "{found:#?}");
     let alone = Synthetic { mechanisms: vec!["send", "sendmsg"], ..Default::default() }.run();
     let analysis = crate::whole::Analysis::of(&alone);
-    let answer = super::answer(&analysis.evidence(&alone), Class::OneCopy);
-    let SentenceAnswer::CannotBeAnswered { because, command } = &answer else { panic!("{answer:?}") };
-    assert!(because.contains("no one-copy and two-copy mechanism"), "{because}");
-    assert_eq!(command, "syscost run --mechanism two-copy,one-copy");
+    let answer = super::answer(&analysis.evidence(&alone), "asked", Class::OneCopy);
+    assert_eq!(answer.lacks, Some(Lack::ClassesAtOneSize { challenger: "one-copy" }));
+    assert_eq!(answer.command.as_deref(), Some("syscost run --mechanism two-copy,one-copy"));
+}
+
+#[test]
+fn answers_stand_on_all_their_cases() {
+    let run = Synthetic { mechanisms: vec!["pack_send", "sendmsg"], ..Default::default() }.run();
+    let analysis = crate::whole::Analysis::of(&run);
+    let answer = super::answer(&analysis.evidence(&run), "asked", Class::OneCopy);
+    assert_eq!(answer.shown.len(), 2, "by both metrics");
+    for shown in &answer.shown {
+        assert_eq!((shown.comparisons.len(), shown.cells.len()), (5, 20));
+        assert!(shown.comparisons.iter().all(|row| row.a.len() == 2 && row.b.len() == 2));
+    }
+    assert!(matches!(answer.verdict, AnswerVerdict::No | AnswerVerdict::Undecided), "{:?}", answer.verdict);
 }
