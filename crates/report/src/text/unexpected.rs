@@ -1,6 +1,6 @@
 //! What is unexpected?
 
-use super::figures::{metric, short_place, times, times_range};
+use super::figures::{short_place, times, times_range};
 use super::{QuestionText, headline_of};
 use syscost_analyze::finding::unexpected::cause::ProbableCause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
@@ -28,7 +28,8 @@ fn headline(answer: &Answer, words: &Words) -> String {
     let phenomena = answer.shown.iter().filter(|shown| is_phenomenon(&shown.says)).count();
     let more = match phenomena {
         0 | 1 => String::new(),
-        several => format!(" There {} more.", if several == 2 { "is 1" } else { "are several" }),
+        2 => " There is 1 more phenomenon.".into(),
+        several => format!(" There are {} more phenomena.", several - 1),
     };
     let first = headline_of(answer, words, |says, _| known(says).map(strongest));
     first + &more
@@ -118,6 +119,7 @@ fn event(counter: &str) -> String {
 
 /// `sendmsg with 1 thread, 1 KiB to 4 KiB, throughput 2.43 Gbit/s to 702 Mbit/s`
 fn seen(place: &SurprisingPlace, words: &Words) -> String {
+    let metric = |id: &str| probe::find(&place.probe)?.metrics().into_iter().find(|metric| metric.id == id);
     let of = |id: &str, value: f64| metric(id).map_or(value.to_string(), |m| figure(value, m.unit));
     let title = |id: &'static str| metric(id).map_or(id, |m| m.title);
     match &place.seen {
@@ -152,16 +154,15 @@ fn as_factor(ratio: f64) -> String {
     format!("{}x", significant((ratio * 100.0).round() / 100.0))
 }
 
-/// `sendmsg at 64 KiB and 1 thread`; an operation by its row.
+/// `sendmsg (messages per call 64) at 64 KiB and 1 thread`; an operation by its row.
 fn who(at: &SurprisingPlace, words: &Words) -> String {
-    let row = probe::find(&at.probe).and_then(|probe| Some((probe.about().title, probe.row(&at.place)?)));
-    if let Some((title, row)) = row {
-        return row_name(title, &row);
+    let Some(probe) = probe::find(&at.probe) else { return at.probe.clone() };
+    if let Some(row) = probe.row(&at.place) {
+        return row_name(probe.about().title, &row);
     }
-    let (point, place) = (&at.place, short_place(&at.place));
-    match point.text(MECHANISM) {
-        Some(name) if place.is_empty() => name.to_string(),
-        Some(name) => format!("{name} at {place}"),
-        None => words.place(point, &[]),
+    let (way, place) = (words.way(probe, &at.place, MECHANISM.id), short_place(&at.place));
+    match place.is_empty() {
+        true => way,
+        false => format!("{way} at {place}"),
     }
 }
