@@ -5,7 +5,7 @@ use super::{QuestionText, headline_of};
 use syscost_analyze::finding::unexpected::cause::ProbableCause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::{Words, and, count, figure, percent, row_name};
+use syscost_analyze::words::{Words, and, count, figure, row_name};
 use syscost_core::axis::Value;
 use syscost_core::units::significant;
 use syscost_measure::probe;
@@ -133,14 +133,10 @@ fn seen(place: &SurprisingPlace, words: &Words) -> String {
             });
             format!("{}, {ends}{thing}{change}", who(place, words))
         }
-        SurpriseSeen::Levels { metric, low, high, share_of_low } => format!(
-            "{} of {}, {} in {} of rounds, else {}",
-            title(metric),
-            who(place, words),
-            of(metric, *low),
-            percent(*share_of_low),
-            of(metric, *high)
-        ),
+        SurpriseSeen::Levels { metric, low, high, .. } => {
+            let (title, who) = (title(metric), who(place, words));
+            format!("{title} of {who}, {} or {}", of(metric, *low), of(metric, *high))
+        }
         SurpriseSeen::Model { measured, predicted, typical } => format!(
             "{} costs {} of its prediction, typically {}",
             who(place, words),
