@@ -1,6 +1,7 @@
 //! A run's directory and everything rebuilt from it: files, tables, pages. One binary, so that
 //! the recorded-looking run of [`common`] is made in one place.
 
+mod anatomy;
 mod browser;
 #[path = "../support/browser.rs"]
 mod loading;

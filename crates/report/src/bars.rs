@@ -3,17 +3,16 @@
 //! What the parts do not reach of the measured whole is outlined: it is not explained. Where they go
 //! beyond, the mark stands inside the bar. Layout only; every figure is in the table beside it.
 
-use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
+use super::canvas::{Anchor, Area, Canvas, Frame, SvgDrawing, WHOLE};
 use super::{StackedBar, StackedBars, svg};
 
-const WIDTH: f64 = 500.0;
+const WIDTH: f64 = 540.0;
 const LEFT: f64 = 118.0;
-const RIGHT: f64 = 430.0;
-const TOP: f64 = 10.0;
-const BAR: f64 = 20.0;
-const ROW: f64 = 31.0;
-/// Characters of a label that fit to the left of its bar.
-const LABEL: usize = 18;
+/// Room for the figure behind a bar, in steps of the area's margin.
+const RIGHT: usize = 4;
+const TOP: f64 = 6.0;
+const BAR: f64 = 16.0;
+const ROW: f64 = 25.0;
 
 impl StackedBar {
     fn longest(&self) -> f64 {
@@ -37,9 +36,11 @@ impl SvgDrawing for StackedBars {
             id: &self.id,
             title: &self.title,
             width: WIDTH,
-            height: TOP + self.bars.len() as f64 * ROW + 26.0,
+            height: TOP + self.bars.len() as f64 * ROW + 4.0,
+            area: Some(Area { left: LEFT, margins: RIGHT }),
             legend: self.legend(),
             sample: "part",
+            notes: vec!["bar: sum of the terms; mark and figure: measured".into()],
             ..Frame::default()
         }
     }
@@ -49,28 +50,40 @@ impl SvgDrawing for StackedBars {
         if most <= 0.0 {
             return;
         }
-        let at = |ns: f64| LEFT + ns / most * (RIGHT - LEFT);
+        let at = |ns: f64| ns / most * WHOLE;
+        let height = TOP + self.bars.len() as f64 * ROW;
         for (row, bar) in self.bars.iter().enumerate() {
-            let top = TOP + row as f64 * ROW;
-            let label: String = bar.label.chars().take(LABEL).collect();
-            canvas.text("row", (LEFT - 7.0, top + BAR * 0.7), Anchor::End, &label);
-            let mut from = 0.0;
-            for (style, part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0.0) {
-                let tooltip = format!("{}: {}", self.parts[style], self.unit.format(*part));
-                canvas.group(&svg::style_class(style), &tooltip, |canvas| {
-                    canvas.rect("part", (at(from), top), (at(from + part) - at(from), BAR));
-                });
-                from += part;
-            }
-            if bar.measured > from {
-                canvas.rect("rest", (at(from), top + 0.5), (at(bar.measured) - at(from), BAR - 1.0));
-            }
-            canvas.path("measured", format_args!("M{:.1} {:.1}v{}", at(bar.measured), top - 3.0, BAR + 6.0));
-            let beyond = (at(bar.longest()) + 6.0, top + BAR * 0.7);
-            canvas.text("tick", beyond, Anchor::Start, &self.unit.format(bar.measured));
+            canvas.text("row", (-7.0, TOP + row as f64 * ROW + BAR * 0.78), Anchor::End, &bar.label);
         }
-        let below = TOP + self.bars.len() as f64 * ROW + 20.0;
-        canvas.text("", (LEFT, below), Anchor::Start, "bar: sum of the terms; mark and figure: measured");
+        let bars = |canvas: &mut Canvas| {
+            for (row, bar) in self.bars.iter().enumerate() {
+                self.stack(canvas, bar, TOP + row as f64 * ROW, at);
+            }
+        };
+        canvas.stretched(height, bars);
+        for (row, bar) in self.bars.iter().enumerate() {
+            let beyond = TOP + row as f64 * ROW + BAR * 0.78;
+            canvas.at(at(bar.longest()), |canvas| {
+                canvas.text("tick", (6.0, beyond), Anchor::Start, &self.unit.format(bar.measured));
+            });
+        }
+    }
+}
+
+impl StackedBars {
+    fn stack(&self, canvas: &mut Canvas, bar: &StackedBar, top: f64, at: impl Fn(f64) -> f64) {
+        let mut from = 0.0;
+        for (style, part) in bar.parts.iter().enumerate().filter(|(_, part)| **part > 0.0) {
+            let tooltip = format!("{}: {}", self.parts[style], self.unit.format(*part));
+            canvas.group(&svg::style_class(style), &tooltip, |canvas| {
+                canvas.rect("part", (at(from), top), (at(from + part) - at(from), BAR));
+            });
+            from += part;
+        }
+        if bar.measured > from {
+            canvas.rect("rest", (at(from), top + 0.5), (at(bar.measured) - at(from), BAR - 1.0));
+        }
+        canvas.path("measured", format_args!("M{:.1} {:.1}v{}", at(bar.measured), top - 3.0, BAR + 6.0));
     }
 }
 
@@ -97,7 +110,7 @@ mod tests {
         let drawn = bars.inline();
         assert_eq!(drawn.matches("class=\"part\"").count(), 3, "no part of nothing");
         assert_eq!(drawn.matches("class=\"rest\"").count(), 1, "only what is missing is outlined");
-        let quarter = (RIGHT - LEFT) / 4.0;
+        let quarter = WHOLE / 4.0;
         assert!(drawn.contains(&format!("width=\"{quarter:.1}\"")), "{drawn}");
         assert!(drawn.contains("a &lt;title&gt;") && bars.standalone().contains("<style>"));
         assert!(drawn.contains("one: 250 ns") && drawn.contains("1 us"), "{drawn}");

@@ -18,44 +18,52 @@ pub fn report(run: &Run, analysis: &Analysis) -> Report {
 /// The same with figures from elsewhere beside the run's own.
 pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Report {
     let material = Material::of(run, analysis, beside);
-    let verdict = section::verdict::statements(&material);
+    let verdict = section::answer::statements(&material);
+    // In sight: the figure, the table, why it is so, what people ask.
     let mut sections: Vec<Section> = [
-        section::questions::section(&material),
-        section::machine::section(&material),
-        section::during::section(&material),
-        section::operations::section(&material),
-        section::copies::section(&material),
-        section::time::section(&material),
-        section::latency::section(&material),
-        section::plots::by_size(&material),
-        section::plots::by_threads(&material),
-        section::plots::by_connections(&material),
-        section::rulers::section(&material),
-        section::hardware::section(&material),
         section::regions::section(&material),
-        section::crossovers::section(&material),
-        section::verdict::findings(&material),
+        section::figure::section(&material),
+        section::costs::section(&material),
+        section::latency::section(&material),
+        section::operations::rows(&material).filter(|_| !material.compared()),
+        section::why::section(&material),
+        section::questions::section(&material),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let careful = section::care::section(&material);
+    let mut folded: Vec<Section> = [
+        section::crossovers::section(&material),
+        section::copies::section(&material),
+        section::time::section(&material),
+        section::latency::details(&material),
+        section::operations::section(&material),
+        section::rulers::section(&material),
+        section::hardware::section(&material),
+        section::findings::section(&material),
+        section::during::section(&material),
+        section::care::section(&material),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let linked = if run.record.plan.cases.len() > section::cases::ROWS { LINKS } else { LINKED };
-    let referenced = referenced(&verdict, sections.iter().chain(&careful), linked);
-    sections.extend(section::cases::section(&material, &referenced));
-    sections.extend(careful);
-    sections.extend(section::missing::section(&material));
-    sections.extend(section::problems::section(&material));
-    sections.push(section::method::section(&material));
-    sections.push(section::reproduce::section(&material));
+    let referenced = referenced(&verdict, sections.iter().chain(&folded), linked);
+    folded.extend(section::cases::section(&material, &referenced));
+    folded.extend(section::missing::section(&material));
+    folded.extend(section::problems::section(&material));
+    folded.extend(section::machine::section(&material));
+    folded.push(section::method::section(&material));
+    folded.push(section::reproduce::section(&material));
+    sections.extend(folded.into_iter().map(|section| Section { folded: true, ..section }));
     Report {
         title: title(run),
         subtitle: subtitle(run),
         ending: text::ending::ending(&material, &verdict),
+        trust: section::answer::trust(&material),
+        answers: section::answer::cards(&material),
         verdict,
-        glance: section::glance::tables(&material),
         errors: section::copies::errors(&material),
-        during: section::during::sentences(&material),
         notices: section::problems::notices(&material),
         sections,
     }
@@ -67,7 +75,7 @@ fn referenced<'s>(
     sections: impl Iterator<Item = &'s Section>,
     linked: usize,
 ) -> Vec<CellRef> {
-    let listed = sections.flat_map(|s| &s.blocks).flat_map(|block| match block {
+    let listed = sections.flat_map(|s| &s.blocks).flat_map(Block::all).flat_map(|block| match block {
         Block::Statement(statement) => std::slice::from_ref(statement),
         Block::Statements(list) => list,
         _ => &[],

@@ -13,10 +13,18 @@ pub trait SvgDrawing {
 
     /// For embedding in a page that has the shared style.
     fn inline(&self) -> String {
-        let Frame { title, class, spoken, width, height, .. } = self.frame();
+        let Frame { title, class, spoken, width, height, area, .. } = self.frame();
         let mut canvas = Canvas::default();
+        // Nothing is ever scaled, so that all text has one size. The style makes an area's margins padding.
+        let (size, margins) = match area {
+            Some(area) => (format!("width=\"100%\" height=\"{height:.0}\""), format!(" m{}", area.margins)),
+            None => (
+                format!("viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\""),
+                String::new(),
+            ),
+        };
         canvas.put(format_args!(
-            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" class=\"plot {class}\" role=\"img\" aria-label=\"{}\">",
+            "<svg {size} class=\"plot {class}{margins}\" role=\"img\" aria-label=\"{}\">",
             xml(spoken.as_deref().unwrap_or(title))
         ));
         self.draw(&mut canvas);
@@ -25,7 +33,7 @@ pub trait SvgDrawing {
 
     /// With style, title and legend above, and notes below.
     fn standalone(&self) -> String {
-        let Frame { title, class, spoken, width, height, legend, sample, notes, .. } = self.frame();
+        let Frame { title, class, spoken, width, height, area, legend, sample, notes, .. } = self.frame();
         let characters = (width / 9.0) as usize;
         let titles = textwrap::wrap(title, characters);
         let notes: Vec<_> = notes.iter().flat_map(|note| textwrap::wrap(note, characters * 4 / 3)).collect();
@@ -35,11 +43,12 @@ pub trait SvgDrawing {
         canvas.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 -{above:.0} {width:.0} {whole:.0}\" \
              width=\"{:.0}\" height=\"{:.0}\" role=\"img\" class=\"plot {class} standalone\">\n\
-             <title>{}</title>\n<style>{}</style>\n",
+             <title>{}</title>\n<style>{}</style>{}\n",
             width * 1.6,
             whole * 1.6,
             xml(spoken.as_deref().unwrap_or(title)),
-            svg::STYLE
+            svg::STYLE,
+            svg::HATCH
         ));
         canvas.rect("paper", (0.0, -above), (width, whole));
         for (line, y) in titles.iter().zip((0..).map(|i| 20.0 - above + 20.0 * f64::from(i))) {
@@ -51,7 +60,17 @@ pub trait SvgDrawing {
                 canvas.text("name", (34.0, y), Anchor::Start, name);
             });
         }
-        self.draw(&mut canvas);
+        match area {
+            Some(Area { left, margins }) => {
+                let inner = width - left - margins as f64 * MARGIN;
+                canvas.put(format_args!(
+                    "<svg x=\"{left}\" width=\"{inner:.0}\" height=\"{height:.0}\" overflow=\"visible\">"
+                ));
+                self.draw(&mut canvas);
+                canvas.0.push_str("</svg>");
+            }
+            None => self.draw(&mut canvas),
+        }
         for (line, y) in notes.iter().zip((0..).map(|i| height + 12.0 + 18.0 * f64::from(i))) {
             canvas.text("", (12.0, y), Anchor::Start, line);
         }
@@ -71,6 +90,8 @@ pub struct Frame<'a> {
     pub spoken: Option<String>,
     pub width: f64,
     pub height: f64,
+    /// Of what fills the width of its place: it is drawn in coordinates of the area.
+    pub area: Option<Area>,
     /// Names and their styles.
     pub legend: Vec<(&'a str, usize)>,
     /// The class of the legend's samples.
@@ -79,12 +100,35 @@ pub struct Frame<'a> {
     pub notes: Vec<String>,
 }
 
+/// Parts of the whole width of an [`Area`].
+pub const WHOLE: f64 = 1000.0;
+
+/// The part of a drawing that grows with its place, between margins that do not.
+#[derive(Clone, Copy)]
+pub struct Area {
+    pub left: f64,
+    /// To the right, in steps of [`MARGIN`]: the style has a class for each.
+    pub margins: usize,
+}
+
+pub const MARGIN: f64 = 20.0;
+
 /// Where a text is held.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
     Middle,
     End,
+}
+
+impl Anchor {
+    fn attribute(self) -> &'static str {
+        match self {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        }
+    }
 }
 
 #[derive(Default)]
@@ -97,13 +141,33 @@ impl Canvas {
     }
 
     pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
+        let anchor = anchor.attribute();
         let text = xml(text);
         self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{text}</text>"));
+    }
+
+    /// What is drawn with x in per mille of the area, and grows with it.
+    pub fn stretched(&mut self, height: f64, content: impl FnOnce(&mut Canvas)) {
+        self.put(format_args!(
+            "<svg viewBox=\"0 0 {WHOLE} {height:.0}\" width=\"100%\" height=\"{height:.0}\" preserveAspectRatio=\"none\" overflow=\"visible\">"
+        ));
+        content(self);
+        self.0.push_str("</svg>");
+    }
+
+    /// What is drawn around a place of an area (x in per mille).
+    pub fn at(&mut self, x: f64, content: impl FnOnce(&mut Canvas)) {
+        self.put(format_args!("<svg x=\"{:.1}%\" overflow=\"visible\">", x / 10.0));
+        content(self);
+        self.0.push_str("</svg>");
+    }
+
+    /// A text at a place of an area.
+    pub fn label(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = anchor.attribute();
+        let text = xml(text);
+        let x = x / 10.0;
+        self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}%\" y=\"{y:.1}\"{anchor}>{text}</text>"));
     }
 
     pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {

@@ -157,7 +157,7 @@ impl<'a> Layout<'a> {
             let mine = |case: &&&Case| self.series_name(&case.point).as_ref() == Some(name);
             let mut points: Vec<_> = cases.iter().filter(mine).flat_map(|case| points(case)).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            (!points.is_empty()).then(|| Series { name: name.clone(), style, points })
+            (!points.is_empty()).then(|| Series::of(name, style, points))
         };
         self.series.iter().enumerate().filter_map(line).collect()
     }

@@ -5,15 +5,19 @@
 
 use super::escape::visible;
 use super::sentence::{self, Targets, prose, sentence};
-use super::{Block, Entry, Notice, Plot, Report, Section, Standing, SvgDrawing, Table, policy, svg};
+use super::{
+    Block, Compared, ComparedWith, Diagram, Entry, Layer, Movement, Notice, Plot, PlotRoom, Report, Section,
+    Standing, SvgDrawing, Table, TrustBar, diagram, policy, svg, within,
+};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use syscost_core::stats::Estimate;
-use syscost_core::units::{self, Unit};
+use syscost_core::units;
 
 /// Renders the whole page.
 pub fn page(report: &Report) -> String {
     let targets = Targets::of(report);
     let style = [svg::STYLE, include_str!("page.css")].concat();
+    let (folded, open): (Vec<&Section>, Vec<&Section>) = report.sections.iter().partition(|s| s.folded);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -26,17 +30,17 @@ pub fn page(report: &Report) -> String {
                 style { (PreEscaped(&style)) }
             }
             body {
-                div.wrap { header {
-                    p.eyebrow { "syscost report" }
+                (PreEscaped(svg::HATCH))
+                header {
                     h1 { (visible(&report.title)) }
                     p.subtitle { (visible(&report.subtitle)) }
-                } }
-                (navigation(report))
-                main.wrap {
+                }
+                main {
                     @for error in &report.errors { div.error role="alert" { (notice(error)) } }
-                    (verdict(report, &targets))
-                    @for section in &report.sections { (self::section(section, &targets)) }
-                    footer { "Made by syscost from the recorded samples; nothing on this page was loaded from anywhere else." }
+                    (trust(&report.trust))
+                    (answer(report, &targets))
+                    @for section in open { (self::section(section, &targets)) }
+                    @for section in folded { (fold(section, &targets)) }
                 }
             }
         }
@@ -44,87 +48,84 @@ pub fn page(report: &Report) -> String {
     page.into_string()
 }
 
-fn navigation(report: &Report) -> Markup {
+fn trust(bar: &TrustBar) -> Markup {
     html! {
-        nav aria-label="Sections" { div.wrap {
-            a href="#verdict" { "Verdict" }
-            @for section in &report.sections { a href={"#" (section.id)} { (visible(&section.short)) } }
+        div class={"trust " (bar.colour)} id="trust" {
+            b { (visible(&bar.headline)) }
+            @for fact in &bar.facts { span { (prose(fact)) } }
+        }
+    }
+}
+
+fn answer(report: &Report, targets: &Targets) -> Markup {
+    html! {
+        div.cards id="answer" { @for card in &report.answers {
+            div.card {
+                @if !card.title.is_empty() { h2 { (visible(&card.title)) } }
+                @for said in &card.headlines { p { b { (prose(&said.text)) } } }
+                @for said in &card.shown { p { (prose(&said.text)) } }
+                @if !card.folded.is_empty() {
+                    details { summary { (card.folded.len()) " more" }
+                        @for said in &card.folded { div.said { (sentence(said, targets)) } }
+                    }
+                }
+                @if !card.note.is_empty() { p.note { (visible(&card.note)) } }
+            }
         } }
     }
 }
 
-fn verdict(report: &Report, targets: &Targets) -> Markup {
-    html! {
-        div.verdict id="verdict" {
-            h2 { "Verdict" }
-            @if let Some((lead, rest)) = report.verdict.split_first() {
-                div.said.lead { (sentence(lead, targets)) }
-                @if !rest.is_empty() { ul { @for s in rest { li { (sentence(s, targets)) } } } }
-            }
-            @if !report.notices.is_empty() {
-                p.count { a href="#warnings" {
-                    @if report.notices.len() == 1 { "1 warning weakens this run" }
-                    @else { (report.notices.len()) " warnings weaken this run" }
-                } }
-            }
-        }
-        @if !report.glance.is_empty() {
-            section id="glance" {
-                h2 { "At a glance" }
-                div.grid { @for t in &report.glance {
-                    div.card.glance.wide[wordy(t)] { h3 { (visible(&t.title)) } (table(t, false)) }
-                } }
-                @if report.glance.iter().any(ranked) {
-                    p.note { "Green: significantly better than every other. Bold: the same within 3 % as the best. Bold with ?: undecided. Intervals on hover and in the case table." }
-                }
-            }
-        }
-    }
-}
-
-/// Does most of a table consist of words, which need more room than figures?
-fn wordy(table: &Table) -> bool {
-    let words = |row: &Vec<Entry>| {
-        row.iter().filter(|e| matches!(e, Entry::Text(_) | Entry::Named { .. })).count() > 3
-    };
-    table.rows.first().is_some_and(words)
-}
-
-/// Does a table say who is best?
-fn ranked(table: &Table) -> bool {
-    let best = |e: &Entry| {
-        matches!(e, Entry::Estimate { standing: Standing::Best | Standing::Same | Standing::Undecided, .. })
-    };
-    table.rows.iter().flatten().any(best)
-}
-
 fn section(section: &Section, targets: &Targets) -> Markup {
-    // Neighbouring plots and maps share a grid.
-    let mut groups: Vec<Vec<&Block>> = Vec::new();
-    for block in &section.blocks {
-        let alike =
-            |group: &[&Block]| grid(block).is_some() && group.first().and_then(|b| grid(b)) == grid(block);
-        match groups.last_mut() {
-            Some(group) if alike(group) => group.push(block),
-            _ => groups.push(vec![block]),
-        }
-    }
     html! {
         section id=(section.id) {
             h2 { (visible(&section.title)) }
-            @for group in &groups {
-                @if let Some(class) = grid(group[0]) {
-                    div class=(class) { @for b in group { (block(b, targets)) } }
-                } @else { (block(group[0], targets)) }
-            }
+            (blocks(&section.blocks, targets))
         }
     }
 }
 
-/// The grid that a figure stands in.
+/// A section behind its title.
+fn fold(section: &Section, targets: &Targets) -> Markup {
+    html! {
+        details.section id=(section.id) {
+            summary { h2 { (visible(&section.title)) } }
+            (blocks(&section.blocks, targets))
+        }
+    }
+}
+
+/// Neighbouring drawings share a grid.
+fn blocks(blocks: &[Block], targets: &Targets) -> Markup {
+    let groups = blocks.chunk_by(|a, b| grid(a).is_some() && grid(a) == grid(b));
+    html! {
+        @for group in groups {
+            @if let Some(class) = grid(&group[0]) {
+                (shared_legend(group))
+                div class=(class) { @for b in group { (block(b, targets)) } }
+            } @else { (block(&group[0], targets)) }
+        }
+    }
+}
+
+/// The parts of bars beside each other have the same colours: named once.
+fn shared_legend(group: &[Block]) -> Markup {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for (name, style) in
+        group.iter().flat_map(|b| if let Block::Bars(bars) = b { bars.legend() } else { Vec::new() })
+    {
+        if !names.iter().any(|(_, known)| *known == style) {
+            names.push((name, style));
+        }
+    }
+    html! { @if !names.is_empty() { (legend(&names)) } }
+}
+
+/// The grid that a drawing stands in.
 fn grid(block: &Block) -> Option<&'static str> {
     match block {
-        Block::Diagram(_) => Some("grid paths"),
+        Block::Diagram(_) => Some("flows"),
+        Block::Bars(_) => Some("grid bars"),
+        Block::Regions(_) => None,
         _ => block.drawing().map(|_| "grid"),
     }
 }
@@ -132,44 +133,93 @@ fn grid(block: &Block) -> Option<&'static str> {
 fn block(block: &Block, targets: &Targets) -> Markup {
     match block {
         Block::Heading(text) => html! { h3 { (visible(text)) } },
-        Block::Question(link) => html! { h3 id=(link.id) { (visible(&link.text)) } },
-        Block::Contents(links) => html! {
-            ol.contents { @for link in links { li { a href={"#" (link.id)} { (visible(&link.text)) } } } }
+        Block::Question { id, headline, question, blocks } => html! {
+            details.question id=(id) {
+                summary { b { (prose(headline)) } " " span { (visible(question)) } }
+                (self::blocks(blocks, targets))
+            }
         },
         Block::Statement(statement) => html! { div.said { (sentence(statement, targets)) } },
         Block::Statements(list) => html! { ul { @for s in list { li { (sentence(s, targets)) } } } },
         Block::Text(text) => html! { p { (prose(text)) } },
+        Block::Note(text) => note(text),
         Block::Facts { folded: None, facts } => fact_list(facts),
         Block::Facts { folded: Some(title), facts } => html! {
             details { summary { (visible(title)) } (fact_list(facts)) }
         },
-        Block::Command(text) => html! { pre { (visible(text)) } },
+        Block::Command(text) => html! { pre tabindex="0" { (visible(text)) } },
         Block::Notice(notice) => self::notice(notice),
         Block::Table(t) => html! {
-            div.card id=(t.id) {
+            div.table id=(t.id) {
                 @if !t.title.is_empty() { h3 { (visible(&t.title)) } }
-                (table(t, true))
+                (table(t))
             }
         },
-        Block::Plot(plot) => figure(plot, false, &html! {}, &beside_plot(plot)),
-        Block::Heat(map) => figure(map, map.x.len() > 8, &html! {}, &note("Hover a cell for its interval.")),
-        Block::Diagram(diagram) => {
-            let claim = diagram.claim.as_ref().map(|(kept, text)| {
-                html! {
-                    p.claim.broken[*kept == Some(false)].kept[*kept == Some(true)] { (visible(text)) }
-                }
-            });
-            figure(diagram, false, &claim.unwrap_or_default(), &note(&diagram.notes.join("; ")))
-        }
-        Block::Regions(map) => figure(map, false, &legend(&map.names), &note(REGIONS)),
-        Block::Bars(bars) => figure(bars, true, &legend(&bars.legend()), &html! {}),
-        Block::Level(line) => figure(line, false, &html! {}, &note(LEVEL)),
+        Block::Panels(plots) => html! {
+            div class=(row_of(plots)) { @for plot in plots { (figure(plot, &html! {}, &notes(plot))) } }
+        },
+        Block::Plot(plot) => figure(plot, &html! {}, &notes(plot)),
+        Block::Heat(map) => figure(map, &html! {}, &html! {}),
+        Block::Diagram(diagram) => flow(diagram),
+        Block::Regions(map) => figure(map, &legend(&map.names), &html! {}),
+        Block::Bars(bars) => figure(bars, &html! {}, &html! {}),
+        Block::Level(line) => figure(line, &html! {}, &note(LEVEL)),
+        Block::Tabs { id, tabs } => self::tabs(id, tabs, targets),
         Block::Folded { title, blocks } => html! {
             details.folded {
                 summary { (visible(title)) }
-                @for b in blocks { (self::block(b, targets)) }
+                (self::blocks(blocks, targets))
             }
         },
+    }
+}
+
+/// The grid of plots that are read against each other.
+fn row_of(plots: &[Plot]) -> &'static str {
+    match plots.first().map(|plot| plot.room) {
+        Some(PlotRoom::Quarter) => "row small",
+        _ => "row",
+    }
+}
+
+fn notes(plot: &Plot) -> Markup {
+    html! { @if let Some(text) = &plot.note { (note(text)) } }
+}
+
+/// One shown at a time, by the style sheet; without it one after the other.
+fn tabs(id: &str, tabs: &[(String, Vec<Block>)], targets: &Targets) -> Markup {
+    html! {
+        div.tabs role="group" {
+            @for (i, (name, _)) in tabs.iter().enumerate() {
+                input type="radio" name=(id) id={(id) "-" (i)} checked[i == 0];
+                label for={(id) "-" (i)} { (visible(name)) }
+            }
+            @for (_, blocks) in tabs { div.tab { (self::blocks(blocks, targets)) } }
+        }
+    }
+}
+
+/// A way's places in a row, and between them how often the payload was copied.
+fn flow(diagram: &Diagram) -> Markup {
+    let hops = diagram.arrows.iter().zip(diagram.stages.windows(2));
+    let hops = hops.map(|(arrow, ends)| Some((arrow, diagram::hop(arrow, ends)))).chain([None]);
+    html! {
+        div.flow id=(diagram.id) {
+            div.way {
+                b { (breakable(&diagram.title)) }
+                @if let Some((kept, text)) = &diagram.claim {
+                    span.broken[*kept == Some(false)] { (visible(text)) }
+                }
+            }
+            div.path { @for (stage, hop) in diagram.stages.iter().zip(hops) {
+                span.hop {
+                    span.stage.kernel[stage.area != Layer::User] title=(visible(&stage.name)) { (visible(&stage.short)) }
+                    @if let Some((arrow, told)) = hop {
+                        span.copied[matches!(arrow.kind, Movement::Copied(_))] title=(visible(&told)) { (arrow.amount) }
+                    }
+                }
+            } }
+        }
     }
 }
 
@@ -198,25 +248,31 @@ fn notice(notice: &Notice) -> Markup {
     }
 }
 
-fn table(table: &Table, ids: bool) -> Markup {
+fn table(table: &Table) -> Markup {
     let numeric: Vec<bool> = (0..table.columns.len())
         .map(|i| {
-            let figure =
-                |e: &Entry| matches!(e, Entry::Number(..) | Entry::Estimate { .. } | Entry::Share { .. });
+            let figure = |e: &Entry| {
+                matches!(
+                    e,
+                    Entry::Number(..) | Entry::Estimate { .. } | Entry::Share { .. } | Entry::Compared(_)
+                )
+            };
             table.rows.iter().any(|r| r.get(i).is_some_and(figure))
         })
         .collect();
-    // The glance is short, and is to be seen at once.
-    let tall = ids && table.rows.len() > 24;
+    let compared = table.rows.iter().flatten().any(|e| matches!(e, Entry::Compared(_)));
     html! {
-        div.scroll.tall[tall] tabindex="0" {
-            table {
+        div.scroll.tall[table.rows.len() > TALL && !compared] tabindex="0" role="region" aria-label=(visible(label(table))) {
+            table.costs[compared] {
                 thead { tr { @for (i, name) in table.columns.iter().enumerate() {
-                    th.n[numeric[i]] { (breakable(name)) }
+                    th.n[numeric[i]] scope="col" {
+                        (breakable(name))
+                        @if let Some(kind) = table.kinds.get(i).filter(|kind| !kind.is_empty()) { small { (visible(kind)) } }
+                    }
                 } } }
                 tbody { @for row in &table.rows { tr {
                     @for (i, entry) in row.iter().enumerate() {
-                        (self::entry(entry, table, ids, numeric.get(i).copied().unwrap_or(false)))
+                        (self::entry(entry, table, compared && i == 0, numeric.get(i).copied().unwrap_or(false)))
                     }
                 } } }
             }
@@ -225,9 +281,17 @@ fn table(table: &Table, ids: bool) -> Markup {
     }
 }
 
-fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
+/// Rows from which on a table scrolls within the page.
+const TALL: usize = 40;
+
+fn label(table: &Table) -> &str {
+    if table.title.is_empty() { &table.id } else { &table.title }
+}
+
+fn entry(entry: &Entry, table: &Table, head: bool, numeric: bool) -> Markup {
     match entry {
-        Entry::Named { text, cell } => html! { td id=[ids.then(|| sentence::id(cell))] { (visible(text)) } },
+        Entry::Text(text) if head => html! { th scope="row" { (breakable(text)) } },
+        Entry::Named { text, cell } => html! { td id=(sentence::id(cell)) { (visible(text)) } },
         Entry::Text(text) => {
             let wide = text.chars().count() > 28;
             let note = numeric && text.chars().count() > 12;
@@ -236,99 +300,67 @@ fn entry(entry: &Entry, table: &Table, ids: bool, numeric: bool) -> Markup {
         Entry::Share { share, signed } => html! { td.n { (Entry::share(*share, *signed)) } },
         Entry::Number(value, unit) => html! { td.n { (unit.format(*value)) } },
         Entry::Missing => html! { td.none.n[numeric] title="not measured; see Not measured" { "–" } },
+        Entry::Compared(figure) => compared(figure),
         Entry::Estimate { estimate, cell, standing } => {
-            let id = cell.as_ref().filter(|_| ids).map(sentence::id);
+            let id = cell.as_ref().map(sentence::id);
             let (value, range) = figures(estimate, table);
             html! {
-                td.n.best[*standing == Standing::Best].same[*standing == Standing::Same].undecided[*standing == Standing::Undecided].off[*standing == Standing::Off]
-                    id=[id] title=(svg::interval(estimate)) { (value) @if ids { small { (range) } } }
+                td.n.off[*standing == Standing::Off] id=[id] { (value) " " small { (range) } }
             }
         }
     }
 }
 
-/// The value and its interval, in the table's common unit where it has one.
-fn figures(e: &Estimate, table: &Table) -> (String, String) {
-    match &table.shown_in {
-        Some((scale, _)) => {
-            let show = |v: f64| units::significant(v / scale);
-            (show(e.value), format!("{}–{}", show(e.low), show(e.high)))
-        }
-        None => {
-            let (low, high) = (e.unit.format(e.low), e.unit.format(e.high));
-            // The unit once, where both ends have the same.
-            let low = match (low.split_once(' '), high.split_once(' ')) {
-                (Some((number, a)), Some((_, b))) if a == b => number.to_string(),
-                _ => low,
-            };
-            (e.unit.format(e.value), format!("{low}–{high}"))
+fn compared(figure: &Compared) -> Markup {
+    let undecided = figure.with == ComparedWith::Undecided;
+    let same = figure.with == ComparedWith::Same;
+    html! {
+        td.n.best[figure.best].undecided[undecided].same[same] title=(visible(&figure.detail)) {
+            (figure.value) " " i { (figure.within) }
+            @match &figure.with {
+                ComparedWith::Nothing => {}
+                ComparedWith::Same => { " " b { "same" } }
+                ComparedWith::Undecided => { " " b { "undecided" } }
+                ComparedWith::Ratio(ratio) => { " " b { (ratio) } }
+            }
         }
     }
 }
 
-const REGIONS: &str = "Sizes across, threads down; dots are the tested places. Full: significantly better than every other. \
-    Hatched: the same within 3 % or undecided, in the colours of the first two. Hover a place for its figures.";
+/// The value, in the table's common unit where it has one, and the wider half of its interval.
+fn figures(e: &Estimate, table: &Table) -> (String, String) {
+    let value = match &table.shown_in {
+        Some((scale, _)) => units::significant(e.value / scale),
+        None => e.unit.format(e.value),
+    };
+    (value, within(e))
+}
 
 const LEVEL: &str = "Costs of all cases over their usual ones: up is slower. Band: what chance makes of a machine that does not change. The second colour: samples that are \
     marked as measured on a slow machine; they are kept and used.";
 
 /// A drawing under its title, with what stands above and below it.
-fn figure(drawing: &dyn SvgDrawing, wide: bool, above: &Markup, below: &Markup) -> Markup {
+fn figure(drawing: &dyn SvgDrawing, above: &Markup, below: &Markup) -> Markup {
     let frame = drawing.frame();
     html! {
-        figure.wide[wide] id=(frame.id) {
+        figure id=(frame.id) {
             figcaption { (breakable(frame.title)) }
             (above)
-            div.scroll tabindex=[wide.then_some("0")] { (PreEscaped(drawing.inline())) }
+            @if frame.area.is_some() { (PreEscaped(drawing.inline())) }
+            @else { div.scroll tabindex="0" role="region" aria-label=(visible(frame.title)) { (PreEscaped(drawing.inline())) } }
             (below)
         }
     }
 }
 
 fn note(text: &str) -> Markup {
-    html! { p.note { (visible(text)) } }
+    html! { @if !text.is_empty() { p.note { (prose(text)) } } }
 }
 
 fn legend<T: AsRef<str>>(names: &[(T, usize)]) -> Markup {
     html! { div.legend { @for (name, style) in names {
-        span { (PreEscaped(svg::marker_icon(*style))) (visible(name.as_ref())) }
+        span { (PreEscaped(svg::colour_icon(*style))) (visible(name.as_ref())) }
     } } }
-}
-
-/// Names that the plot has no room for, its note, and its figures.
-fn beside_plot(plot: &Plot) -> Markup {
-    let names: Vec<(&str, usize)> = plot.series.iter().map(|s| (s.name.as_str(), s.style)).collect();
-    html! {
-        @if names.iter().any(|(name, _)| !svg::fits(name)) { (legend(&names)) }
-        @if let Some(text) = &plot.note { (note(text)) }
-        details { summary { "Numbers" } (numbers(plot)) }
-    }
-}
-
-/// The plot's figures: a row per x, a column per series.
-fn numbers(plot: &Plot) -> Markup {
-    let show =
-        |x: f64| if plot.x.unit == Unit::Bytes { Unit::Bytes.format(x) } else { units::significant(x) };
-    html! {
-        div.scroll tabindex="0" { table {
-            thead { tr {
-                th { (visible(&plot.x.title)) }
-                @for series in &plot.series { th.n { (visible(&series.name)) } }
-            } }
-            tbody { @for x in svg::xs(&plot.series) { tr {
-                td { (show(x)) }
-                @for series in &plot.series {
-                    @match series.points.iter().find(|p| p.0 == x) {
-                        Some((_, e)) => {
-                            @let (value, range) = figures(e, &Table::default());
-                            td.n { (value) small { (range) } }
-                        }
-                        None => { td.n.none { "–" } }
-                    }
-                }
-            } } }
-        } }
-    }
 }
 
 /// A name that may break after its underscores.

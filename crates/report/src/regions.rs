@@ -3,19 +3,20 @@
 //! A tested place colours its band half way to its neighbours, on the log scale; between two places with
 //! different answers the band is pale, because the border lies somewhere in it. Layout only.
 
-use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
+use super::canvas::{Anchor, Area, Canvas, Frame, SvgDrawing, WHOLE};
 use super::svg::{self, AxisScale};
 use super::{RegionMap, RegionPlace, RegionRow, Scale};
 use std::fmt::Write;
 
-const WIDTH: f64 = 500.0;
-const LEFT: f64 = 62.0;
-const RIGHT: f64 = 486.0;
-const TOP: f64 = 14.0;
-const BAND: f64 = 34.0;
-const GAP: f64 = 22.0;
-/// Room that a label of a place needs.
-const LABEL: f64 = 34.0;
+const WIDTH: f64 = 540.0;
+const LEFT: f64 = 52.0;
+const TOP: f64 = 6.0;
+const BAND: f64 = 26.0;
+const GAP: f64 = 20.0;
+/// Where the first and the last place lie, what their bands take beyond them, and what a label needs, in per mille.
+const INSET: f64 = 40.0;
+const BEYOND: f64 = 28.0;
+const LABEL: f64 = 72.0;
 const STRIPE: f64 = 7.0;
 
 impl SvgDrawing for RegionMap {
@@ -25,7 +26,8 @@ impl SvgDrawing for RegionMap {
             id: &self.id,
             title: &self.title,
             width: WIDTH,
-            height: TOP + self.rows.len() as f64 * (BAND + GAP) + 30.0,
+            height: TOP + self.rows.len() as f64 * (BAND + GAP) + 2.0,
+            area: Some(Area { left: LEFT, margins: 0 }),
             legend: self.names.iter().map(|(name, style)| (name.as_str(), *style)).collect(),
             sample: "fill",
             ..Frame::default()
@@ -38,25 +40,25 @@ impl SvgDrawing for RegionMap {
             scale: Scale::Log2,
             low: xs().fold(f64::INFINITY, f64::min),
             high: xs().fold(1.0, f64::max),
-            from: LEFT + 16.0,
-            to: RIGHT - 16.0,
+            from: INSET,
+            to: WHOLE - INSET,
         };
+        let top = |i: usize| TOP + i as f64 * (BAND + GAP);
         for (i, row) in self.rows.iter().enumerate() {
-            let top = TOP + i as f64 * (BAND + GAP);
-            canvas.text("tick", (LEFT - 8.0, top + BAND / 2.0 + 4.5), Anchor::End, &row.label);
-            band(canvas, self, row, x, top);
+            canvas.text("tick", (-8.0, top(i) + BAND / 2.0 + 4.5), Anchor::End, &row.label);
         }
-        let below = self.frame().height - 8.0;
-        canvas.text("", ((LEFT + RIGHT) / 2.0, below), Anchor::Middle, &self.x_title);
-        canvas.text("", (4.0, below), Anchor::Start, &self.y_title);
+        canvas.stretched(top(self.rows.len()), |canvas| {
+            self.rows.iter().enumerate().for_each(|(i, row)| band(canvas, self, row, x, top(i)));
+        });
+        self.rows.iter().enumerate().for_each(|(i, row)| labels(canvas, row, x, top(i)));
     }
 }
 
 fn band(canvas: &mut Canvas, map: &RegionMap, row: &RegionRow, x: AxisScale, top: f64) {
     let at: Vec<f64> = row.places.iter().map(|p| x.at(p.x)).collect();
     for (i, place) in row.places.iter().enumerate() {
-        let left = if i == 0 { at[0] - 12.0 } else { (at[i - 1] + at[i]) / 2.0 };
-        let right = at.get(i + 1).map_or(at[i] + 12.0, |next| (at[i] + next) / 2.0);
+        let left = if i == 0 { at[0] - BEYOND } else { (at[i - 1] + at[i]) / 2.0 };
+        let right = at.get(i + 1).map_or(at[i] + BEYOND, |next| (at[i] + next) / 2.0);
         canvas.group("", &place.detail, |canvas| {
             fill(canvas, map, place, (left, right), top);
             canvas.rect("hit", (left, top), (right - left, BAND));
@@ -67,17 +69,22 @@ fn band(canvas: &mut Canvas, map: &RegionMap, row: &RegionRow, x: AxisScale, top
         canvas.rect("unsure", (from, top), (to - from, BAND));
         canvas.path("border", format_args!("M{from:.1} {top:.1}v{BAND}M{to:.1} {top:.1}v{BAND}"));
     }
-    // A border's two places are named first; others where there is room.
+}
+
+/// A dot for each place. A border's two places are named first; others where there is room.
+fn labels(canvas: &mut Canvas, row: &RegionRow, x: AxisScale, top: f64) {
     let named: Vec<f64> = row.borders.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let mut label_from = f64::NEG_INFINITY;
-    for (x, place) in at.iter().zip(&row.places) {
-        canvas.circle("dot", (*x, top + BAND / 2.0), 2.4);
-        let near_border = row.places.iter().zip(&at).any(|(other, ox)| {
-            named.contains(&other.x) && other.x != place.x && (ox - x).abs() < LABEL && *ox > *x
+    for place in &row.places {
+        let here = x.at(place.x);
+        canvas.at(here, |canvas| canvas.circle("dot", (0.0, top + BAND / 2.0), 2.4));
+        let near_border = row.places.iter().any(|other| {
+            let there = x.at(other.x);
+            named.contains(&other.x) && other.x != place.x && (there - here).abs() < LABEL && there > here
         });
-        if (named.contains(&place.x) || !near_border) && *x >= label_from {
-            canvas.text("tick", (*x, top + BAND + 14.0), Anchor::Middle, &place.label);
-            label_from = x + LABEL;
+        if (named.contains(&place.x) || !near_border) && here >= label_from {
+            canvas.label("tick", (here, top + BAND + 14.0), Anchor::Middle, &place.label);
+            label_from = here + LABEL;
         }
     }
 }
@@ -143,7 +150,7 @@ mod tests {
         assert_eq!(drawn.matches("class=\"stripe\"").count(), 2);
         assert_eq!(drawn.matches("class=\"dot\"").count(), 3);
         assert!(drawn.contains("Lowest &lt;cost&gt;") && drawn.contains("detail of 1024 &lt;&amp;&gt;"));
-        let border = format!("M{:.1} {TOP:.1}v{BAND}M{:.1} {TOP:.1}", LEFT + 16.0, RIGHT - 16.0);
+        let border = format!("M{:.1} {TOP:.1}v{BAND}M{:.1} {TOP:.1}", INSET, WHOLE - INSET);
         assert!(drawn.contains(&border), "{border} in {drawn}");
     }
 }

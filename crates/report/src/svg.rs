@@ -3,45 +3,57 @@
 //! Colours are CSS classes (`s0`, `s1`..) so that a page and its dark theme own them; the same
 //! drawing becomes a file of its own with [`files`]. Layout only: no figure is computed here.
 
-use super::canvas::{Anchor, Canvas, Frame, SvgDrawing};
-use super::{Plot, PlotAxis, Report, Scale, Series, marks};
+use super::canvas::{Anchor, Area, Canvas, Frame, MARGIN, SvgDrawing, WHOLE};
+use super::{Plot, PlotAxis, PlotRoom, Report, Scale, Series, marks};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
-const WIDTH: f64 = 500.0;
-const HEIGHT: f64 = 330.0;
-const LEFT: f64 = 62.0;
-/// Leaves room for the longest short name (see `NAME`) in bold.
-const RIGHT: f64 = 378.0;
-pub const TOP: f64 = 30.0;
-pub const BOTTOM: f64 = 286.0;
-/// Room for one label at the end of a line.
-const LABEL: f64 = 17.0;
-/// Colours of the palette; further series repeat them with another marker and dashes.
+const WIDTH: f64 = 540.0;
+const LEFT: f64 = 52.0;
+pub const TOP: f64 = 24.0;
+/// From the frame to the bottom of the drawing: x labels, and the title of the axis.
+const BELOW: f64 = 42.0;
+const TICKS: f64 = 26.0;
+/// Where the first and the last value lie, in per mille of the width.
+const INSET: f64 = 18.0;
+/// Room for one label at the end of a line, and of one of its characters in bold.
+const LABEL: f64 = 16.0;
+const CHARACTER: f64 = 7.3;
+/// Colours of the palette; a style beyond them has the same colours with other dashes.
 pub const COLOURS: usize = 8;
+const DASHES: usize = 4;
+/// x labels that a plot has room for, side by side.
+const X_LABELS: usize = 9;
 
 /// The colours and the strokes; the page and the standalone files share them.
 pub const STYLE: &str = include_str!("plot.css");
 
 /// The class list of a series or a name.
 pub fn style_class(style: usize) -> String {
-    let dashed = if (style / COLOURS) % 2 == 1 { " dashed" } else { "" };
-    format!("s{}{dashed}", style % COLOURS)
+    match (style / COLOURS) % DASHES {
+        0 => format!("s{}", style % COLOURS),
+        dash => format!("s{} d{dash}", style % COLOURS),
+    }
 }
+
+/// What hatches: a mask, so that the hatched keeps its colour. Once on a page, once in a file.
+pub const HATCH: &str = "<svg class=\"shared\" width=\"0\" height=\"0\" aria-hidden=\"true\"><pattern id=\"stripes\" width=\"5\" \
+    height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"2.2\" height=\"5\" fill=\"#fff\"/></pattern>\
+    <mask id=\"hatch\" maskUnits=\"userSpaceOnUse\" x=\"-99\" y=\"-99\" width=\"3000\" height=\"2000\"><rect x=\"-99\" y=\"-99\" \
+    width=\"3000\" height=\"2000\" fill=\"url(#stripes)\"/></mask></svg>";
 
 /// Each drawing as a file: (name without directory, content).
 pub fn files(report: &Report) -> Vec<(String, String)> {
-    let drawings = report.blocks().filter_map(|block| block.drawing());
+    let drawings = report.blocks().flat_map(|block| block.drawings());
     drawings.map(|drawing| (format!("{}.svg", drawing.frame().id), drawing.standalone())).collect()
 }
 
-/// A marker alone, for legends beside the plots.
-pub fn marker_icon(style: usize) -> String {
-    let mut canvas = Canvas::default();
-    let class = style_class(style);
-    canvas.put(format_args!("<svg viewBox=\"-7 -7 14 14\" class=\"icon {class}\" aria-hidden=\"true\">"));
-    marker(&mut canvas, style, (0.0, 0.0));
-    canvas.into_string() + "</svg>"
+/// A colour alone, for legends beside what is filled.
+pub fn colour_icon(style: usize) -> String {
+    format!(
+        "<svg viewBox=\"0 0 12 12\" class=\"icon {}\" aria-hidden=\"true\"><rect width=\"12\" height=\"12\" rx=\"2\" fill=\"currentColor\"/></svg>",
+        style_class(style)
+    )
 }
 
 /// From values to positions along one side of the frame.
@@ -80,56 +92,197 @@ pub fn xs(series: &[Series]) -> Vec<f64> {
     xs
 }
 
+/// Where the parts of a plot are.
+struct PlotFrame {
+    area: Area,
+    bottom: f64,
+    x: AxisScale,
+    y: AxisScale,
+    ticks: Vec<f64>,
+}
+
+impl PlotFrame {
+    fn of(plot: &Plot, xs: &[f64]) -> PlotFrame {
+        let bottom = if plot.room == PlotRoom::Quarter { 126.0 } else { 244.0 };
+        let longest = plot.names().map(|name| name.chars().count()).max().unwrap_or(0);
+        let margins = match plot.room {
+            PlotRoom::Quarter => 1,
+            PlotRoom::Half => (CHARACTER * longest as f64 / MARGIN).ceil() as usize + 1,
+        };
+        let ticks = y_ticks(plot);
+        let (low, high) = y_range(plot, &ticks);
+        let x = |i: usize| xs.get(i).copied().unwrap_or(1.0);
+        PlotFrame {
+            area: Area { left: LEFT, margins: margins.min(MARGINS) },
+            bottom,
+            x: AxisScale {
+                scale: plot.x.scale,
+                low: x(0),
+                high: x(xs.len().saturating_sub(1)),
+                from: INSET,
+                to: WHOLE - INSET,
+            },
+            y: AxisScale { scale: plot.y.scale, low, high, from: bottom, to: TOP },
+            ticks,
+        }
+    }
+}
+
+/// Classes that the style has for the room to the right.
+const MARGINS: usize = 11;
+
+impl Plot {
+    fn width(&self) -> f64 {
+        if self.room == PlotRoom::Quarter { WIDTH / 2.0 } else { WIDTH }
+    }
+
+    /// Does the x axis need its name? Sizes say what they are, and small panels stand beside others.
+    fn named_below(&self) -> bool {
+        self.room == PlotRoom::Half && self.x.unit != Unit::Bytes
+    }
+
+    /// What stands at the ends of the lines.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let held_against = self.marks.iter().filter(|mark| !marks::line(mark).is_empty());
+        self.series.iter().map(|s| s.name.as_str()).chain(held_against.map(|mark| mark.label.as_str()))
+    }
+}
+
 impl SvgDrawing for Plot {
     fn frame(&self) -> Frame<'_> {
-        Frame { id: &self.id, title: &self.title, width: WIDTH, height: HEIGHT, ..Frame::default() }
+        let PlotFrame { bottom, area, .. } = PlotFrame::of(self, &xs(&self.series));
+        let below = if self.named_below() { BELOW } else { TICKS };
+        Frame {
+            class: if self.room == PlotRoom::Quarter { "small" } else { "" },
+            id: &self.id,
+            title: &self.title,
+            width: self.width(),
+            height: bottom + below,
+            area: Some(area),
+            notes: self.note.iter().cloned().collect(),
+            ..Frame::default()
+        }
     }
 
     fn draw(&self, canvas: &mut Canvas) {
         let xs = xs(&self.series);
-        let (Some(first), Some(last)) = (xs.first(), xs.last()) else {
-            return canvas.text("tick", (LEFT, TOP + 20.0), Anchor::Start, "no data");
-        };
-        let x =
-            AxisScale { scale: self.x.scale, low: *first, high: *last, from: LEFT + 10.0, to: RIGHT - 8.0 };
-        let ticks = y_ticks(self);
-        let (low, high) = y_range(self, &ticks);
-        let y = AxisScale { scale: self.y.scale, low, high, from: BOTTOM, to: TOP };
-        axes(canvas, self, (x, y), &xs, &ticks);
-        marks::draw(canvas, &self.marks, (x, y));
-        for series in self.series.iter().filter(|series| series.points.len() > 1) {
-            let upper = series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.high)));
-            let lower = series.points.iter().rev().map(|(at, e)| (x.at(*at), y.at(e.low)));
-            canvas.line(&format!("band {}", style_class(series.style)), upper.chain(lower));
+        if xs.is_empty() {
+            return canvas.text("tick", (0.0, TOP + 20.0), Anchor::Start, "no data");
         }
-        for series in &self.series {
-            canvas.group(&style_class(series.style), "", |canvas| line(canvas, self, series, (x, y)));
+        let layout = PlotFrame::of(self, &xs);
+        for tick in &layout.ticks {
+            let at = (-7.0, layout.y.at(*tick) + 4.5);
+            canvas.text("tick", at, Anchor::End, &tick_label(self.y.unit, *tick));
         }
-        end_labels(canvas, self, (x, y));
+        let log =
+            if self.y.scale == Scale::Linear || self.y.unit == Unit::Ratio { "" } else { ", log scale" };
+        canvas.text("axis", (4.0 - LEFT, 13.0), Anchor::Start, &format!("{}{log}", axis_title(&self.y)));
+        canvas.stretched(layout.bottom, |canvas| stretched(canvas, self, &layout));
+        placed(canvas, self, &layout, &xs);
+        if self.room == PlotRoom::Half {
+            end_labels(canvas, self, &layout);
+        }
     }
 }
 
-fn axes(canvas: &mut Canvas, plot: &Plot, (x, y): (AxisScale, AxisScale), xs: &[f64], ticks: &[f64]) {
-    let log = if plot.y.scale == Scale::Linear { "" } else { ", log scale" };
-    canvas.text("axis", (4.0, 15.0), Anchor::Start, &format!("{}{log}", axis_title(&plot.y)));
-    canvas.text("axis", ((LEFT + RIGHT) / 2.0, HEIGHT - 6.0), Anchor::Middle, &axis_title(&plot.x));
-    for tick in ticks {
-        let at = y.at(*tick);
-        canvas.path("grid", format_args!("M{LEFT} {at:.1}H{RIGHT}"));
-        canvas.text("tick", (LEFT - 7.0, at + 4.5), Anchor::End, &tick_label(plot.y.unit, *tick));
+/// Everything that may be stretched: the grid, bands and lines.
+fn stretched(canvas: &mut Canvas, plot: &Plot, layout: &PlotFrame) {
+    let PlotFrame { x, y, bottom, .. } = layout;
+    if let Some((low, high)) = plot.noise {
+        canvas.group("", "how far twins of the control differ", |canvas| {
+            canvas.rect("noise", (0.0, y.at(high)), (WHOLE, y.at(low) - y.at(high)));
+        });
     }
-    canvas.path("base", format_args!("M{LEFT} {BOTTOM}H{RIGHT}"));
-    // Labels need about 40 units each; the outermost always show.
-    let mut free = f64::NEG_INFINITY;
-    for (i, value) in xs.iter().enumerate() {
-        let at = x.at(*value);
-        canvas.path("base", format_args!("M{at:.1} {BOTTOM}v5"));
-        let is_last = i + 1 == xs.len();
-        if at >= free && (is_last || at + 40.0 <= x.to) {
-            free = at + 40.0;
-            canvas.text("tick", (at, BOTTOM + 20.0), Anchor::Middle, &x_label(&plot.x, *value));
+    for tick in &layout.ticks {
+        let class = if plot.y.unit == Unit::Ratio && *tick == 1.0 { "one" } else { "grid" };
+        canvas.path(class, format_args!("M0 {:.1}H{WHOLE}", y.at(*tick)));
+    }
+    canvas.path("base", format_args!("M0 {bottom}H{WHOLE}"));
+    marks::stretched(canvas, &plot.marks, (*x, *y), *bottom);
+    for series in &plot.series {
+        canvas.group(&style_class(series.style), "", |canvas| {
+            bands(canvas, series, (*x, *y));
+            canvas.line("line", series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))));
+        });
+    }
+}
+
+/// The intervals as a band, half way to the neighbours for each point: hatched where nothing is decided.
+fn bands(canvas: &mut Canvas, series: &Series, (x, y): (AxisScale, AxisScale)) {
+    let points: Vec<[f64; 3]> =
+        series.points.iter().map(|(at, e)| [x.at(*at), y.at(e.low), y.at(e.high)]).collect();
+    if points.len() < 2 {
+        return;
+    }
+    let between = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|i| (a[i] + b[i]) / 2.0);
+    let open = |i: &usize| series.undecided.contains(&series.points[*i].0);
+    let places: Vec<usize> = (0..points.len()).collect();
+    for run in places.chunk_by(|a, b| open(a) == open(b)) {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let before = first.checked_sub(1).map(|i| between(points[i], points[first]));
+        let after = points.get(last + 1).map(|next| between(points[last], *next));
+        let edge: Vec<[f64; 3]> =
+            before.into_iter().chain(run.iter().map(|i| points[*i])).chain(after).collect();
+        let low = edge.iter().map(|p| (p[0], p[1]));
+        let high = edge.iter().rev().map(|p| (p[0], p[2]));
+        canvas.line(if open(&first) { "band open" } else { "band" }, low.chain(high));
+    }
+}
+
+/// What stands at places of the area and keeps its shape: markers, x labels, marks' names.
+fn placed(canvas: &mut Canvas, plot: &Plot, layout: &PlotFrame, xs: &[f64]) {
+    let PlotFrame { x, y, bottom, .. } = layout;
+    for (i, value) in labelled(*x, xs).into_iter().enumerate() {
+        let class = if i % 2 == 1 { "tick minor" } else { "tick" };
+        canvas.label(class, (x.at(value), bottom + 18.0), Anchor::Middle, &x_label(&plot.x, value));
+    }
+    if plot.named_below() {
+        canvas.label("axis", (WHOLE / 2.0, bottom + 36.0), Anchor::Middle, &axis_title(&plot.x));
+    }
+    marks::placed(canvas, &plot.marks, (*x, *y));
+    for series in &plot.series {
+        canvas.group(&style_class(series.style), "", |canvas| {
+            for (at, e) in &series.points {
+                let open = series.undecided.contains(at);
+                let place = (x.at(*at), y.at(e.value));
+                let name = format!("{}, {}", series.name, x_label(&plot.x, *at));
+                let told = if open {
+                    format!("{name}: undecided, {}", with_interval(e))
+                } else {
+                    format!("{name}: {}", with_interval(e))
+                };
+                point(canvas, place, &told, if open { OPEN } else { series.style });
+            }
+        });
+    }
+}
+
+/// The style of the marker of what is undecided.
+const OPEN: usize = usize::MAX;
+
+fn point(canvas: &mut Canvas, (x, y): (f64, f64), told: &str, style: usize) {
+    canvas.at(x, |canvas| {
+        canvas.group("point", told, |canvas| {
+            canvas.circle("hit", (0.0, y), 9.0);
+            if style == OPEN {
+                canvas.circle("mark hollow", (0.0, y), 3.2);
+            } else {
+                marker(canvas, style, (0.0, y));
+            }
+        });
+    });
+}
+
+/// The x values with a label: all, or so many that they stand clear of one another.
+fn labelled(x: AxisScale, xs: &[f64]) -> Vec<f64> {
+    let step = WHOLE / X_LABELS as f64;
+    let mut kept: Vec<f64> = Vec::new();
+    for value in xs {
+        if kept.last().is_none_or(|last| x.at(*value) - x.at(*last) >= step * 0.99) {
+            kept.push(*value);
         }
     }
+    kept
 }
 
 fn axis_title(axis: &PlotAxis) -> String {
@@ -154,7 +307,8 @@ fn x_label(axis: &PlotAxis, value: f64) -> String {
 fn tick_label(unit: Unit, value: f64) -> String {
     let text = unit.format(value);
     match unit {
-        Unit::Bytes | Unit::Nanoseconds | Unit::Count | Unit::Ratio | Unit::Name => text,
+        Unit::Ratio => format!("{text}x"),
+        Unit::Bytes | Unit::Nanoseconds | Unit::Count | Unit::Name => text,
         Unit::PerSecond => text.replace("/s", "").trim().to_string(),
         unit => text.trim_end_matches(unit.symbol()).trim().to_string(),
     }
@@ -163,6 +317,9 @@ fn tick_label(unit: Unit, value: f64) -> String {
 /// The values that the y axis must show. An interval may stretch it threefold, no further: one
 /// cell with two rounds must not flatten the rest.
 fn y_values(plot: &Plot) -> (f64, f64) {
+    if let Some(span) = plot.span {
+        return span;
+    }
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for e in plot.estimates() {
         low = low.min(e.low.max(e.value / 3.0).min(e.value));
@@ -178,6 +335,7 @@ fn y_ticks(plot: &Plot) -> Vec<f64> {
     let (low, high) = y_values(plot);
     match plot.y.scale {
         Scale::Linear => linear_ticks(high),
+        _ if plot.y.unit == Unit::Ratio && low > 0.0 => ratio_ticks(low, high),
         Scale::Log2 | Scale::Log10 if low > 0.0 => log_ticks(low, high),
         Scale::Log2 | Scale::Log10 => linear_ticks(high),
     }
@@ -190,7 +348,8 @@ fn y_range(plot: &Plot, ticks: &[f64]) -> (f64, f64) {
         Scale::Linear => (0.0, top),
         Scale::Log2 | Scale::Log10 => {
             let low = if low > 0.0 { low } else { top / 1000.0 };
-            (low / 1.12, high * 1.12)
+            let air = (high / low).powf(0.04).max(1.004);
+            (low / air, high * air)
         }
     }
 }
@@ -204,6 +363,21 @@ pub fn linear_ticks(high: f64) -> Vec<f64> {
     let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|m| m * magnitude).into_iter().find(|s| high / s <= 5.0);
     let step = step.unwrap_or(10.0 * magnitude);
     (0..=(high / step).ceil() as usize).map(|i| i as f64 * step).collect()
+}
+
+/// Round ratios with 1 among them: even steps where all are close, else about doublings.
+pub fn ratio_ticks(low: f64, high: f64) -> Vec<f64> {
+    let (low, high) = (low.min(1.0), high.max(1.0));
+    let within = |tick: &f64| *tick >= low / 1.001 && *tick <= high * 1.001;
+    if high / low < 2.5 {
+        let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5];
+        let step = steps.into_iter().find(|step| (high - low) / step <= 6.0).unwrap_or(0.5);
+        let round = |i: i64| (1.0 + i as f64 * step) * 1e6;
+        return (-40..=200).map(|i| round(i).round() / 1e6).filter(within).collect();
+    }
+    let all = [0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+    let wide = high / low > 30.0;
+    all.into_iter().filter(within).filter(|tick| !wide || ![1.5, 3.0].contains(tick)).collect()
 }
 
 /// Decades; 1-2-5 within few decades; a finer step within one.
@@ -226,23 +400,6 @@ pub fn log_ticks(low: f64, high: f64) -> Vec<f64> {
         }
     }
     ticks
-}
-
-fn line(canvas: &mut Canvas, plot: &Plot, series: &Series, (x, y): (AxisScale, AxisScale)) {
-    canvas.line("line", series.points.iter().map(|(at, e)| (x.at(*at), y.at(e.value))));
-    for (at, e) in &series.points {
-        let (px, py) = (x.at(*at), y.at(e.value));
-        let tooltip =
-            format!("{}, {} {}: {}", series.name, plot.x.title, x_label(&plot.x, *at), with_interval(e));
-        canvas.group("point", &tooltip, |canvas| {
-            let (high, low) = (y.at(e.high), y.at(e.low));
-            if low - high > 1.0 {
-                canvas.path("whisker", format_args!("M{px:.1} {high:.1}V{low:.1}"));
-            }
-            canvas.circle("hit", (px, py), 11.0);
-            marker(canvas, series.style, (px, py));
-        });
-    }
 }
 
 /// `41.2 Gbit/s (95.7 % interval 40.1 Gbit/s to 42.6 Gbit/s, 12 rounds)`
@@ -277,56 +434,37 @@ fn marker(canvas: &mut Canvas, style: usize, (x, y): (f64, f64)) {
 }
 
 /// Names at the right ends of their lines, moved apart, each with a thin leader.
-fn end_labels(canvas: &mut Canvas, plot: &Plot, (x, y): (AxisScale, AxisScale)) {
-    let ends = plot.series.iter().filter_map(|s| {
-        let (at, e) = s.points.last()?;
-        Some((y.at(e.value), x.at(*at), style_class(s.style), s.name.as_str()))
-    });
+fn end_labels(canvas: &mut Canvas, plot: &Plot, layout: &PlotFrame) {
+    let y = layout.y;
+    let ends = plot
+        .series
+        .iter()
+        .filter_map(|s| Some((y.at(s.points.last()?.1.value), style_class(s.style), s.name.as_str())));
     let held_against = plot.marks.iter().filter_map(|mark| {
-        let (at, value) = marks::line(mark).last()?;
-        Some((y.at(*value), x.at(*at), "reference".to_string(), mark.label.as_str()))
+        Some((y.at(marks::line(mark).last()?.1), "reference".to_string(), mark.label.as_str()))
     });
-    let mut labels: Vec<(f64, f64, String, &str)> = ends.chain(held_against).collect();
+    let mut labels: Vec<(f64, String, &str)> = ends.chain(held_against).collect();
     labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let room = ((BOTTOM - TOP) / labels.len().max(1) as f64).min(LABEL);
+    let room = ((layout.bottom - TOP) / labels.len().max(1) as f64).min(LABEL);
     let mut places: Vec<f64> = labels.iter().map(|l| l.0).collect();
     for i in 1..places.len() {
         places[i] = places[i].max(places[i - 1] + room);
     }
-    let overflow = places.last().map_or(0.0, |p| (p - (BOTTOM - 2.0)).max(0.0));
+    let overflow = places.last().map_or(0.0, |p| (p - (layout.bottom - 2.0)).max(0.0));
     for place in places.iter_mut() {
         *place -= overflow;
     }
     for i in (0..places.len().saturating_sub(1)).rev() {
         places[i] = places[i].min(places[i + 1] - room);
     }
-    for ((end, at, class, name), place) in labels.into_iter().zip(places) {
-        canvas.group(&class, "", |canvas| {
-            canvas.path("leader", format_args!("M{:.1} {end:.1}L{} {place:.1}", at + 6.0, RIGHT + 4.0));
-            canvas.text("name", (RIGHT + 7.0, place + 4.5), Anchor::Start, &short_name(name));
-        });
-    }
-}
-
-/// Characters of a name that fit beside the plot.
-const NAME: usize = 14;
-
-/// Does the plot show this name in full?
-pub fn fits(name: &str) -> bool {
-    name.chars().count() <= NAME
-}
-
-/// A name that fits beside the plot: its end, which is what tells longer names apart.
-fn short_name(name: &str) -> String {
-    if fits(name) {
-        return name.to_string();
-    }
-    let own = name.split_once(' ').map_or(name, |(_, own)| own);
-    if fits(own) {
-        return own.to_string();
-    }
-    let skip = own.chars().count() - (NAME - 1);
-    std::iter::once('…').chain(own.chars().skip(skip)).collect()
+    canvas.at(WHOLE, |canvas| {
+        for ((end, class, name), place) in labels.into_iter().zip(places) {
+            canvas.group(&class, "", |canvas| {
+                canvas.path("leader", format_args!("M0 {end:.1}L10 {place:.1}"));
+                canvas.text("name", (13.0, place + 4.5), Anchor::Start, name);
+            });
+        }
+    });
 }
 
 #[cfg(test)]
@@ -353,10 +491,34 @@ mod tests {
     }
 
     #[test]
-    fn long_names_keep_what_tells_them_apart() {
-        assert_eq!(short_name("msg_zerocopy"), "msg_zerocopy");
-        assert_eq!(short_name("msg_zerocopy in_flight=32"), "in_flight=32");
-        assert_eq!(short_name("msg_zerocopy_sleep"), "…erocopy_sleep");
+    fn ratios_have_round_ticks_and_one_among_them() {
+        assert_eq!(ratio_ticks(0.97, 1.18), [1.0, 1.05, 1.1, 1.15]);
+        assert_eq!(ratio_ticks(0.9, 8.0), [1.0, 1.5, 2.0, 3.0, 5.0]);
+        assert!(ratio_ticks(1.2, 60.0).starts_with(&[1.0, 2.0, 5.0]));
+        assert_eq!(tick_label(Unit::Ratio, 1.05), "1.05x");
+    }
+
+    #[test]
+    fn what_is_undecided_is_hatched_and_hollow() {
+        let e = |value: f64| Estimate {
+            value,
+            low: value * 0.9,
+            high: value * 1.1,
+            level: 0.95,
+            n: 9,
+            unit: Unit::Ratio,
+        };
+        let points = vec![(64.0, e(1.0)), (128.0, e(1.2)), (256.0, e(1.4)), (512.0, e(1.5))];
+        let series = Series { undecided: vec![64.0], ..Series::of("sendmsg", 1, points) };
+        let axis = |unit| PlotAxis { title: "t".into(), unit, scale: Scale::Log2 };
+        let axes = (axis(Unit::Bytes), axis(Unit::Ratio));
+        let plot =
+            Plot { noise: Some((0.98, 1.02)), ..Plot::of("p", "t".into(), axes, vec![series]).unwrap() };
+        let drawn = plot.inline();
+        assert_eq!((drawn.matches("band open").count(), drawn.matches("\"band\"").count()), (1, 1));
+        assert_eq!((drawn.matches("hollow").count(), drawn.matches("class=\"mark\"").count()), (1, 3));
+        assert_eq!(drawn.matches("class=\"noise\"").count(), 1);
+        assert!(drawn.contains(">sendmsg</text>") && drawn.contains("64: undecided"), "{drawn}");
     }
 
     #[test]
@@ -364,16 +526,9 @@ mod tests {
         let e = |value: f64| Estimate { value, low: value, high: value, level: 0.0, n: 1, unit: Unit::Count };
         let axis = |scale| PlotAxis { title: "t".into(), unit: Unit::Count, scale };
         for scale in [Scale::Log10, Scale::Linear] {
-            let series = Series { name: "n".into(), style: 0, points: vec![(0.0, e(0.0)), (1.0, e(-3.0))] };
-            let plot = Plot {
-                id: "p".into(),
-                title: "<t>".into(),
-                x: axis(Scale::Log2),
-                y: axis(scale),
-                series: vec![series],
-                marks: Vec::new(),
-                note: None,
-            };
+            let series = Series::of("n", 0, vec![(0.0, e(0.0)), (1.0, e(-3.0))]);
+            let axes = (axis(Scale::Log2), axis(scale));
+            let plot = Plot::of("p", "<t>".into(), axes, vec![series]).unwrap();
             let text = plot.inline();
             assert!(!text.contains("NaN") && !text.contains("inf") && text.contains("&lt;t&gt;"), "{text}");
         }

@@ -21,15 +21,24 @@ pub fn blocks(blocks: &[Block], level: usize) -> String {
 fn write_block(out: &mut String, block: &Block, level: usize) {
     let _ = match block {
         Block::Heading(text) => writeln!(out, "{} {}\n", "#".repeat(level), plain(text)),
-        Block::Question(link) => writeln!(out, "{} {}\n", "#".repeat(level), plain(&link.text)),
-        // A text of headings needs no list of them.
-        Block::Contents(_) => Ok(()),
+        Block::Question { headline, blocks, .. } => {
+            let _ = writeln!(out, "{} {}\n", "#".repeat(level), plain(headline));
+            out.push_str(&self::blocks(blocks, level + 1));
+            Ok(())
+        }
+        Block::Tabs { tabs, .. } => {
+            for (title, blocks) in tabs {
+                let _ = writeln!(out, "{} {}\n", "#".repeat(level), plain(title));
+                out.push_str(&self::blocks(blocks, level + 1));
+            }
+            Ok(())
+        }
         Block::Statement(statement) => writeln!(out, "{}\n", sentence(statement)),
         Block::Statements(list) => {
             let items: Vec<String> = list.iter().map(|s| format!("- {}\n", sentence(s))).collect();
             writeln!(out, "{}", items.concat())
         }
-        Block::Text(text) => writeln!(out, "{}\n", plain(text)),
+        Block::Text(text) | Block::Note(text) => writeln!(out, "{}\n", plain(text)),
         Block::Command(command) => writeln!(out, "    {}\n", visible(command)),
         Block::Facts { folded, facts } => {
             let title = folded.as_ref().map_or(String::new(), |title| format!("{}:\n\n", plain(title)));
@@ -41,7 +50,12 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
         }
         Block::Diagram(d) => writeln!(out, "{}: `{}`\n", plain(&d.title), diagram::line(d)),
         // Each is a file of its own, or too wide for text.
-        Block::Plot(_) | Block::Heat(_) | Block::Regions(_) | Block::Bars(_) | Block::Level(_) => Ok(()),
+        Block::Plot(_)
+        | Block::Panels(_)
+        | Block::Heat(_)
+        | Block::Regions(_)
+        | Block::Bars(_)
+        | Block::Level(_) => Ok(()),
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "{}:\n", plain(title));
             out.push_str(&self::blocks(blocks, level + 1));
@@ -122,6 +136,7 @@ fn shown(entry: &Entry, table: &Table) -> String {
         Entry::Number(value, unit) => unit.format(*value),
         Entry::Share { share, signed } => Entry::share(*share, *signed),
         Entry::Missing => "-".into(),
+        Entry::Compared(figure) => plain(&figure.detail),
         Entry::Estimate { estimate, .. } => {
             let figure = |value: f64| match &table.shown_in {
                 Some((scale, _)) => units::significant(value / scale),

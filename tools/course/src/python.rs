@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn recorded_text_stays_text() {
         let e = Estimate { value: 1.5, low: 1.25, high: 2.0, level: 0.95, n: 8, unit: Unit::Ratio };
-        let series = Series { name: "a\"]; import\nos #".into(), style: 0, points: vec![(64.0, e)] };
+        let series = Series::of("a\"]; import\nos #", 0, vec![(64.0, e)]);
         let panel = Panel {
             title: "p".into(),
             x: PanelAxis::Threads,

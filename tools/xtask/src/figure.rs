@@ -116,10 +116,9 @@ fn coordinate<'t>(text: &'t str, axis: &str) -> Option<&'t str> {
 
 fn plot(run: &Run, ratios: &Ratios) -> Result<Plot> {
     let control = control(run)?;
-    let series = ratios.iter().enumerate().map(|(style, (rival, by_size))| Series {
-        name: rival.clone(),
-        style,
-        points: by_size.iter().map(|(size, ratio)| (*size as f64, ratio.estimate)).collect(),
+    let series = ratios.iter().enumerate().map(|(style, (rival, by_size))| {
+        let points = by_size.iter().map(|(size, ratio)| (*size as f64, ratio.estimate)).collect();
+        Series::of(rival, style, points)
     });
     let axes = (
         PlotAxis { title: "message size".into(), unit: Unit::Bytes, scale: Scale::Log2 },

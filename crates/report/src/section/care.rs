@@ -18,7 +18,7 @@ pub fn section(m: &Material) -> Option<Section> {
         .into_iter()
         .flat_map(|(name, of)| of_kind(m, &words, &name, &of))
         .collect();
-    unless_empty("care", "Figures to be careful with", "Care", blocks)
+    unless_empty("care", "Figures to be careful with", blocks)
 }
 
 /// One sentence with all of its cells, and the cases folded.

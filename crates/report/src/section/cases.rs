@@ -19,9 +19,6 @@ const CPU_PER_MESSAGE: &str = "total_cpu_ns_per_message";
 /// The figures that come first where a probe has them.
 const KEY: &[&str] = &[
     "throughput",
-    "sender_sleeps_per_second",
-    "receiver_sleeps_per_second",
-    "total_cpu_ns_per_byte",
     CPU_PER_MESSAGE,
     "sender_cpu_ns_per_message",
     "receiver_cpu_ns_per_message",
@@ -30,7 +27,7 @@ const KEY: &[&str] = &[
 
 pub fn section(m: &Material, referenced: &[CellRef]) -> Option<Section> {
     let blocks = m.layouts.iter().filter_map(|l| block(m, l, referenced)).collect();
-    unless_empty("cases", "Every case", "Cases", blocks)
+    unless_empty("cases", "Every case", blocks)
 }
 
 /// What the table of operations already shows is folded away here, with the metrics that it leaves out.
@@ -45,7 +42,7 @@ fn block(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Option<Block>
 }
 
 fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
-    let metrics = columns(m, layout, referenced);
+    let metrics = columns(m, layout);
     let named: BTreeSet<usize> = referenced.iter().map(|c| c.case).collect();
     let mine: Vec<&Case> =
         m.run.record.plan.cases.iter().filter(|c| c.probe == layout.probe.about().id).collect();
@@ -76,8 +73,8 @@ fn table(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Table {
         title: capital(layout.probe.about().title),
         columns,
         rows: shown.into_iter().map(|c| row(m, layout, c, &metrics)).collect(),
-        shown_in: None,
         note: Some(note(m, layout, left, pictured)),
+        ..Table::default()
     }
 }
 
@@ -100,8 +97,8 @@ fn note(m: &Material, layout: &Layout, left: usize, pictured: usize) -> String {
     note
 }
 
-/// The probe's key figures that were measured, and whatever sentences stand on.
-fn columns(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Vec<Metric> {
+/// The probe's key figures that were measured.
+fn columns(m: &Material, layout: &Layout) -> Vec<Metric> {
     let measured: Vec<Metric> = layout.probe.metrics().into_iter().filter(|m| layout.has(m.id)).collect();
     // Counts are all that there is of an emulated machine.
     if m.run.record.emulator().is_some() {
@@ -113,12 +110,7 @@ fn columns(m: &Material, layout: &Layout, referenced: &[CellRef]) -> Vec<Metric>
     } else {
         measured.iter().filter(|m| m.better != Better::Neither).take(KEY.len()).map(|m| m.id).collect()
     };
-    let named = |id: &str| {
-        referenced.iter().any(|c| c.metric == id && layout.cases.iter().any(|case| case.index == c.case))
-    };
-    let key = first.iter().filter_map(|id| measured.iter().find(|m| m.id == *id));
-    let others = measured.iter().filter(|m| !first.contains(&m.id) && named(m.id));
-    key.chain(others).copied().collect()
+    first.iter().filter_map(|id| measured.iter().find(|m| m.id == *id)).copied().collect()
 }
 
 fn row(m: &Material, layout: &Layout, case: &Case, metrics: &[Metric]) -> Vec<Entry> {

@@ -3,7 +3,7 @@
 //!
 //! Ways that moved the payload alike share a drawing, whatever they are called.
 
-use super::{capital, grouped, plural, unless_empty};
+use super::{capital, grouped, plural, unless_empty, why};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::{Arrow, Block, CellRef, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
@@ -25,9 +25,14 @@ pub fn section(m: &Material) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(m, &told))];
-    blocks.extend(drawings(&told).into_iter().map(Block::Diagram));
+    blocks.extend(drawings(&told).into_iter().skip(why::PATHS).map(Block::Diagram));
     blocks.extend(super::payers::blocks(m));
-    unless_empty("copies", "Where the copies happen", "Copies", blocks)
+    unless_empty("copies", "Where the copies happen", blocks)
+}
+
+/// A drawing for all that moved the payload alike.
+pub fn diagrams(m: &Material) -> Vec<Diagram> {
+    drawings(&data_path::data_paths(m.run))
 }
 
 /// A ledger with a hole is an error of the report, and not a rounding.
@@ -168,6 +173,16 @@ fn drawings(told: &[DataPath]) -> Vec<Diagram> {
     drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect()
 }
 
+/// So many names as are read at once.
+fn some(names: &[String]) -> String {
+    if names.len() <= NAMES + 1 {
+        return and(names);
+    }
+    format!("{} and {} more", names[..NAMES].join(", "), names.len() - NAMES)
+}
+
+const NAMES: usize = 3;
+
 /// The names of those who share it: `send and sendmsg over loopback and veth`.
 fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     // Ways by the paths on which they are alike.
@@ -176,9 +191,9 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     let name = |(paths, ways): &(Vec<String>, Vec<String>)| {
         let over =
             if paths.iter().all(String::is_empty) { String::new() } else { format!(" over {}", and(paths)) };
-        format!("{}{over}", and(ways))
+        format!("{}{over}", some(ways))
     };
-    diagram.title = groups.iter().map(name).collect::<Vec<_>>().join("; ");
+    diagram.title = some(&groups.iter().map(name).collect::<Vec<_>>());
     let mut links: Vec<String> = ways.iter().map(|w| w.path.clone()).filter(|p| !p.is_empty()).collect();
     links.sort();
     links.dedup();

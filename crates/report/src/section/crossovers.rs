@@ -36,7 +36,7 @@ pub fn section(m: &Material) -> Option<Section> {
                     significant on both sides. Refine the sizes there to narrow it.";
         blocks.insert(0, Block::Text(text.into()));
     }
-    unless_empty("crossovers", "Crossovers", "Crossovers", blocks)
+    unless_empty("crossovers", "Crossovers", blocks)
 }
 
 fn table(layout: &Layout, facet: &Facet, study: &Study) -> Option<Table> {

@@ -85,7 +85,7 @@ impl<'a> ProbeDrawing<'a> {
 
     fn series(&self, style: usize, line: &CurveLine) -> Series {
         let name = if line.name.is_empty() { self.metric.title.to_string() } else { line.name.clone() };
-        Series { name, style, points: line.points.iter().map(|(x, e, _)| (*x, *e)).collect() }
+        Series::of(name, style, line.points.iter().map(|(x, e, _)| (*x, *e)).collect())
     }
 
     /// One map for each combination of axes that the coordinates leave open.

@@ -14,7 +14,7 @@ const PAUSE_NS: u64 = 10_000_000_000;
 pub fn section(m: &Material) -> Option<Section> {
     let mut blocks: Vec<Block> = sentences(m).into_iter().map(Block::Text).collect();
     blocks.extend(m.analysis.level.as_ref().map(|level| Block::Level(line(level))));
-    unless_empty("during", "The machine during the run", "During", blocks)
+    unless_empty("during", "The machine during the run", blocks)
 }
 
 /// What a terminal shows of it too.

@@ -3,10 +3,10 @@
 use super::{capital, plural, unless_empty};
 use crate::context::{Layout, SERIES, SIZE, spread};
 use crate::material::Material;
-use crate::section::glance::standing;
 use crate::{Block, Entry, Mark, MarkShape, Plot, PlotAxis, Scale, Section, Series, Standing, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::Study;
+use syscost_analyze::compare::winners::Outcome;
 use syscost_analyze::latency::{ACHIEVED, Distribution, Latency, RANKED};
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
@@ -18,6 +18,9 @@ use syscost_measure::probe::transfer::axes::THREADS;
 /// Rows of one table, and plots of one kind.
 const ROWS: usize = 120;
 const PLOTS: usize = 4;
+/// Rows in sight.
+const SHOWN: usize = 10;
+const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
@@ -34,30 +37,58 @@ const OPEN: &str = "An open loop's latency runs from the moment at which a messa
     host and read one clock (CLOCK_MONOTONIC), on every path of this run; between hosts only a round trip could be given. \
     The rate is that of all threads together: each of n threads sends one n-th of it.";
 
+/// How much slower one in so many is, then the figures.
 pub fn section(m: &Material) -> Option<Section> {
-    let latency = &m.analysis.latency;
-    if latency.cases.is_empty() {
-        return None;
-    }
-    let mut blocks = vec![Block::Text(METHOD.into())];
-    if !latency.statements.is_empty() {
-        blocks.push(Block::Statements(latency.statements.clone()));
-    }
-    for layout in &m.layouts {
-        let view = View::of(layout, latency, m.run.record.spec.confidence);
-        if view.cases.is_empty() {
-            continue;
+    let mut blocks = Vec::new();
+    for view in views(m) {
+        let curves = view.curves();
+        if !curves.is_empty() {
+            blocks.push(Block::Panels(curves));
+            blocks.push(Block::Note(CURVES.into()));
         }
-        blocks.extend(view.table(false).map(Block::Table));
-        if view.cases.iter().any(|(case, _)| open(case)) {
-            blocks.push(Block::Text(OPEN.into()));
-            blocks.extend(view.table(true).map(Block::Table));
+        for of_open in [false, true] {
+            blocks.extend(view.table(of_open).map(in_sight).unwrap_or_default());
         }
-        blocks.extend(view.curves().into_iter().map(Block::Plot));
-        blocks.extend(view.along(RATE.id, Scale::Log10).into_iter().map(Block::Plot));
-        blocks.extend(view.along(THREADS.id, Scale::Log2).into_iter().map(Block::Plot));
     }
-    unless_empty("latency", "Latency", "Latency", blocks)
+    unless_empty("latency", "Latency", blocks)
+}
+
+/// Along rates and thread counts, and how it was timed.
+pub fn details(m: &Material) -> Option<Section> {
+    let views = views(m);
+    let mut blocks = Vec::new();
+    for view in &views {
+        for plots in [view.along(RATE.id, Scale::Log10), view.along(THREADS.id, Scale::Log2)] {
+            if !plots.is_empty() {
+                blocks.push(Block::Panels(plots));
+            }
+        }
+    }
+    if !views.is_empty() {
+        blocks.push(Block::Text(METHOD.into()));
+    }
+    if views.iter().any(|view| view.cases.iter().any(|(case, _)| open(case))) {
+        blocks.push(Block::Text(OPEN.into()));
+    }
+    unless_empty("latency-details", "Latency by rate and threads, and how it was timed", blocks)
+}
+
+fn views<'a>(m: &'a Material<'a>) -> Vec<View<'a>> {
+    let confidence = m.run.record.spec.confidence;
+    let views = m.layouts.iter().map(|layout| View::of(layout, &m.analysis.latency, confidence));
+    views.filter(|view| !view.cases.is_empty()).collect()
+}
+
+/// The first rows of a table; the others folded behind them.
+fn in_sight(mut table: Table) -> Vec<Block> {
+    let rest = table.rows.split_off(table.rows.len().min(SHOWN));
+    if rest.is_empty() {
+        return vec![Block::Table(table)];
+    }
+    let title = plural(rest.len(), "more row");
+    let (id, columns) = (format!("{}-more", table.id), table.columns.clone());
+    let more = Table { id, columns, rows: rest, note: table.note.take(), ..Table::default() };
+    vec![Block::Table(table), Block::Folded { title, blocks: vec![Block::Table(more)] }]
 }
 
 fn open(case: &Case) -> bool {
@@ -115,8 +146,8 @@ impl<'a> View<'a> {
             title: title.into(),
             columns,
             rows: cases.iter().take(ROWS).map(row).collect(),
-            shown_in: None,
             note: (left > 0).then(|| format!("{} more in results.csv.", plural(left, "case"))),
+            ..Table::default()
         })
     }
 
@@ -188,10 +219,7 @@ impl<'a> View<'a> {
         let title = self.title("Latency by quantile", key);
         let x = PlotAxis { title: "one in so many is slower".into(), unit: Unit::Count, scale: Scale::Log10 };
         let y = PlotAxis { title: "latency".into(), unit: Unit::Nanoseconds, scale: Scale::Log10 };
-        let note = "10 is p90, 100 is p99, 1000 is p99.9. All rounds together; the band is the interval from drawing whole \
-                    rounds.";
-        let plot = Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)?;
-        Some(Plot { note: Some(note.into()), ..plot })
+        Plot::of(&format!("{} {title}", self.layout.probe.about().id), title, (x, y), series)
     }
 
     /// p99 and p50 along an axis, where it has several values; what is saturated ends the line.
@@ -271,4 +299,17 @@ fn saturated(axis: &str, ends: &[(String, u64)], series: &[Series]) -> Vec<Mark>
         label: format!("{name} saturated"),
     };
     within.map(mark).collect()
+}
+
+/// How a case stands at its point.
+fn standing(study: &Study, case: usize) -> Standing {
+    for winner in &study.winners {
+        match &winner.outcome {
+            Outcome::Wins(best) if *best == case => return Standing::Best,
+            Outcome::Same(cases) if cases.contains(&case) => return Standing::Same,
+            Outcome::Undecided(cases) if cases.contains(&case) => return Standing::Undecided,
+            _ => {}
+        }
+    }
+    Standing::None
 }

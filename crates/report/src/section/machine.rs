@@ -57,7 +57,7 @@ pub fn section(m: &Material) -> Option<Section> {
     if !unknown.is_empty() {
         blocks.push(Block::Text(format!("This machine does not say: {}.", unknown.join("; "))));
     }
-    unless_empty("machine", "The machine", "Machine", blocks)
+    unless_empty("machine", "The machine", blocks)
 }
 
 /// What was recorded of each path between two places: both ends, and the far host where it is another one.

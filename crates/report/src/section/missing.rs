@@ -24,7 +24,7 @@ pub fn section(m: &Material) -> Option<Section> {
     let note = "A missing figure is an empty cell in the files, never a zero.";
     let table = Table::new("missing", &["what", "why", "what to do"], rows).noted(Some(note.into()));
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    unless_empty("not-measured", "Not measured", "Not measured", blocks)
+    unless_empty("not-measured", "Not measured", blocks)
 }
 
 /// The first names of a list, and how many more there are.

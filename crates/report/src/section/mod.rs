@@ -1,13 +1,15 @@
 //! The sections of a report: one file each.
 
+pub mod answer;
 pub mod care;
 pub mod cases;
-pub mod choice;
 pub mod copies;
+pub mod costs;
 pub mod crossovers;
 pub mod drawings;
 pub mod during;
-pub mod glance;
+pub mod figure;
+pub mod findings;
 pub mod hardware;
 pub mod latency;
 pub mod machine;
@@ -15,14 +17,14 @@ pub mod method;
 pub mod missing;
 pub mod operations;
 pub mod payers;
-pub mod plots;
 pub mod problems;
 pub mod regions;
 pub mod questions;
 pub mod reproduce;
 pub mod time;
 pub mod rulers;
-pub mod verdict;
+
+pub mod why;
 
 pub use syscost_analyze::words::capital;
 pub use syscost_core::units::count as plural;
@@ -32,8 +34,8 @@ use syscost_experiment::run::Run;
 use syscost_host::files::parse_list;
 
 /// A section, unless it would be empty.
-pub fn unless_empty(id: &str, title: &str, short: &str, blocks: Vec<Block>) -> Option<Section> {
-    let section = Section { id: id.into(), title: title.into(), short: short.into(), blocks };
+pub fn unless_empty(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
+    let section = Section { id: id.into(), title: title.into(), folded: false, blocks };
     (!section.blocks.is_empty()).then_some(section)
 }
 

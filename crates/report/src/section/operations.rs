@@ -11,15 +11,64 @@ use crate::material::Material;
 use crate::{Block, Entry, Section, Standing, Table};
 use syscost_analyze::operations::accuracy::{self, Fit};
 use syscost_analyze::operations::beside::Beside;
-use syscost_analyze::operations::costs;
 use syscost_analyze::operations::{Operation, Spread};
+use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::prediction::Input;
 
+/// The rows of published tables, in their order: operation, prediction, measurement.
+pub fn rows(m: &Material) -> Option<Section> {
+    let measured: Vec<&Operation> =
+        m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
+    let published = measured.iter().copied().filter(|o| o.row.published.is_some()).collect::<Vec<_>>();
+    let shown = if published.is_empty() { &measured } else { &published };
+    let mut columns =
+        ["operation", "base hardware", "software", "predicted", "measured", "measured / predicted"]
+            .map(String::from)
+            .to_vec();
+    columns.extend(m.beside.iter().map(|beside| beside.name.clone()));
+    let rows: Vec<Vec<Entry>> = shown.iter().take(ROWS).map(|o| published_row(m, o)).collect();
+    let left = measured.len() - rows.len();
+    let note = (left > 0).then(|| format!("{} below, by probe.", plural(left, "more row")));
+    let mut table = Table { id: "operations-rows".into(), columns, rows, note, ..Table::default() };
+    without_empty_columns(&mut table);
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    unless_empty("table", "What an operation costs", blocks)
+}
+
+/// Rows of the table in sight: what is printed on one page.
+const ROWS: usize = 48;
+
+fn published_row(m: &Material, o: &Operation) -> Vec<Entry> {
+    let account = o.prediction.as_ref().map(|p| &p.account);
+    let part = |value: Option<f64>| value.map_or(none(), |value| Entry::Number(value, o.metric.unit));
+    let mut row = vec![
+        Entry::Text(capital(&o.name())),
+        part(account.and_then(|a| a.base_hardware)),
+        part(account.and_then(|a| a.software_overhead)),
+        part(o.predicted()),
+        o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, None)),
+        o.ratio.map_or(none(), |ratio| off(m, ratio)),
+    ];
+    row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, o.metric.unit))));
+    row
+}
+
+/// A ratio of measured to predicted, marked where it lies outside what was foreseen.
+fn off(m: &Material, ratio: Estimate) -> Entry {
+    let outside = accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside;
+    Entry::Estimate {
+        estimate: ratio,
+        cell: None,
+        standing: if outside { Standing::Off } else { Standing::None },
+    }
+}
+
+/// Each probe's rows with their spread, its drawings, its method and its formulas.
 pub fn section(m: &Material) -> Option<Section> {
     let blocks: Vec<Block> = m.layouts.iter().flat_map(|layout| probe(m, layout)).collect();
     let blocks = if blocks.is_empty() { blocks } else { introduced(m, blocks) };
-    unless_empty("operations", "Operations", "Operations", blocks)
+    unless_empty("operations", "Operations by probe: spread, curves, method, formulas", blocks)
 }
 
 fn introduced(m: &Material, blocks: Vec<Block>) -> Vec<Block> {
@@ -96,15 +145,7 @@ fn row(m: &Material, layout: &Layout, o: &Operation) -> Vec<Entry> {
         part(account.and_then(|a| a.software_overhead)),
         predicted(o),
         o.measured.map_or(Entry::Missing, |estimate| Entry::estimate(estimate, Some(o.cell()))),
-        o.ratio.map_or(none(), |ratio| Entry::Estimate {
-            estimate: ratio,
-            cell: None,
-            standing: if accuracy::fit(&ratio, m.run.record.spec.confidence) == Fit::Outside {
-                Standing::Off
-            } else {
-                Standing::None
-            },
-        }),
+        o.ratio.map_or(none(), |ratio| off(m, ratio)),
     ];
     for beside in m.beside {
         let found = beside.find(o);
@@ -208,56 +249,4 @@ fn unmatched(m: &Material, beside: &Beside) -> Option<Block> {
         title: format!("{} of {} not in this run", plural(table.rows.len(), "row"), beside.name),
         blocks: vec![Block::Table(table)],
     })
-}
-
-/// Rows of one probe in the glance: more are under Operations.
-const OF_ONE: usize = 3;
-/// The rows in the least space: what a terminal shows.
-pub fn glance(m: &Material) -> Vec<Table> {
-    let listed: Vec<&Operation> =
-        m.analysis.operations.iter().filter(|o| o.row.listed && o.measured.is_some()).collect();
-    let mut shown: Vec<&Operation> = Vec::new();
-    for group in listed.chunk_by(|a, b| a.probe == b.probe) {
-        // Those that the probe holds to be most telling come first.
-        let (first, rest): (Vec<&Operation>, Vec<&Operation>) =
-            group.iter().copied().partition(|o| o.row.told_as.is_some());
-        shown.extend(first.into_iter().chain(rest).take(OF_ONE));
-    }
-    let shown_rows = shown.len();
-    let groups = costs::by_magnitude(shown, |operation| operation);
-    let tables = groups.iter().filter_map(|(title, group)| glance_table(m, title, group.iter()));
-    let mut tables: Vec<Table> = tables.collect();
-    let left = listed.len() - shown_rows;
-    if let Some(last) = tables.last_mut().filter(|_| left > 0) {
-        last.note = Some(format!("{} under Operations in the report.", plural(left, "more row")));
-    }
-    tables
-}
-
-fn glance_table<'o>(
-    m: &Material,
-    title: &str,
-    operations: impl Iterator<Item = &'o &'o Operation>,
-) -> Option<Table> {
-    let rows: Vec<Vec<Entry>> = operations.map(|o| glance_row(m, o)).collect();
-    let columns = ["operation", "predicted", "measured", "ratio"].map(String::from).into_iter();
-    (!rows.is_empty()).then(|| Table {
-        id: slug(&format!("glance {title}")),
-        title: title.into(),
-        columns: columns.chain(m.beside.iter().map(|b| b.name.clone())).collect(),
-        rows,
-        ..Table::default()
-    })
-}
-
-fn glance_row(m: &Material, o: &Operation) -> Vec<Entry> {
-    let unit = o.metric.unit;
-    let mut row = vec![
-        Entry::Text(capital(&o.name())),
-        o.predicted().map_or(none(), |v| Entry::Number(v, unit)),
-        o.measured.map_or(Entry::Missing, |e| Entry::estimate(e, None)),
-        o.ratio.map_or(none(), |r| Entry::Number(r.value, Unit::Ratio)),
-    ];
-    row.extend(m.beside.iter().map(|b| b.find(o).map_or(none(), |f| Entry::Number(f.value, unit))));
-    row
 }

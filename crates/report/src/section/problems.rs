@@ -8,7 +8,7 @@ use syscost_experiment::run::{Failure, Warning};
 
 pub fn section(m: &Material) -> Option<Section> {
     let blocks = notices(m).into_iter().map(Block::Notice).collect();
-    unless_empty("warnings", "Warnings and failures", "Warnings", blocks)
+    unless_empty("warnings", "Warnings and failures", blocks)
 }
 
 pub fn notices(m: &Material) -> Vec<Notice> {

@@ -1,35 +1,32 @@
-//! The questions that a reader asks, each with the answer of this run; those that it cannot answer
-//! come last, with the reason and the command whose run could.
+//! The questions that a reader asks: a line each with the answer first, and behind it what shows it.
 
 use super::unless_empty;
 use crate::material::Material;
-use crate::{Block, Entry, PageLink, Section, Table, text};
+use crate::{Block, Entry, Section, Table, text};
 use syscost_analyze::words::Words;
 
 pub fn section(m: &Material) -> Option<Section> {
     let words = Words::of(m.run);
-    let (mut contents, mut answers, mut unanswered) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut blocks, mut unanswered) = (Vec::new(), Vec::new());
     for answer in &m.analysis.answers {
         let told = text::answer(answer, &words);
         if let Some((lacks, command)) = told.lacks {
             unanswered.push([told.question.into(), lacks, command].map(Entry::Text).to_vec());
             continue;
         }
-        let link = || PageLink { id: format!("question-{}", answer.question), text: told.question.into() };
-        contents.push(link());
-        answers.push(Block::Question(link()));
-        answers.push(Block::Statements(told.statements));
-        answers.extend(told.caveats.into_iter().map(|caveat| Block::Text(format!("Note: {caveat}"))));
+        let mut shown = vec![Block::Statements(told.statements)];
+        shown.extend(told.caveats.into_iter().map(|caveat| Block::Text(format!("Note: {caveat}"))));
+        blocks.push(Block::Question {
+            id: format!("question-{}", answer.question),
+            headline: told.headline,
+            question: told.question.into(),
+            blocks: shown,
+        });
     }
-    let mut blocks = Vec::new();
-    // One question needs no list of them.
-    if contents.len() > 1 {
-        blocks.push(Block::Contents(contents));
-    }
-    blocks.extend(answers);
-    if !unanswered.is_empty() {
+    if !unanswered.is_empty() && m.compared() {
+        let title = format!("{} that this run cannot answer", super::plural(unanswered.len(), "question"));
         let table = Table::new("unanswered", &["question", "not measured", "what would"], unanswered);
-        blocks.push(Block::Table(table.titled("What this run cannot answer")));
+        blocks.push(Block::Folded { title, blocks: vec![Block::Table(table)] });
     }
-    unless_empty("questions", "Questions and answers", "Questions", blocks)
+    unless_empty("questions", "Questions", blocks)
 }

@@ -3,6 +3,7 @@
 use super::unless_empty;
 use crate::escape::slug;
 use crate::material::Material;
+use crate::rivals::RivalField;
 use crate::text::recommendation::condition;
 use crate::{Block, RegionMap, RegionPlace, RegionRow, Section};
 use std::collections::BTreeMap;
@@ -23,10 +24,14 @@ const PLACES: usize = 1000;
 /// Places of a row that are all drawn; of more, the ends of each run of equal answers are.
 const ROW_PLACES: usize = 64;
 
+/// Where only the mechanism differs, the figure and the table say the same.
 pub fn section(m: &Material) -> Option<Section> {
+    if !m.analysis.ways_vary {
+        return None;
+    }
     let words = Words::of(m.run);
-    let mut styles = Styles::of(m);
-    let mut blocks = Vec::new();
+    let mut styles = Styles { words: &words, fields: RivalField::all(m), more: Vec::new() };
+    let mut maps = Vec::new();
     let mut places = 0;
     let readers =
         Situation::ALL.into_iter().flat_map(|situation| m.analysis.ways.iter().map(move |s| (situation, s)));
@@ -41,15 +46,13 @@ pub fn section(m: &Material) -> Option<Section> {
             if places > PLACES {
                 break;
             }
-            blocks.push(Block::Regions(map));
+            maps.push((map.title.clone(), vec![Block::Regions(map)]));
         }
     }
-    if blocks.is_empty() {
-        return None;
-    }
+    let mut blocks = Block::tabs("regions-tabs", maps);
     let plan = &m.run.record.plan;
     if !plan.refinements.is_empty() {
-        blocks.push(Block::Text(format!(
+        blocks.push(Block::Note(format!(
             "{} of {} cases were added in {} of refinement, each between two places with different answers; there only \
              the ways that could be best by what was measured on either side were run.",
             plan.refined(),
@@ -57,7 +60,7 @@ pub fn section(m: &Material) -> Option<Section> {
             super::plural(plan.refinements.len(), "stage")
         )));
     }
-    unless_empty("regions", "Where each way is best", "Regions", blocks)
+    unless_empty("regions", "Where each way is best", blocks)
 }
 
 /// Several places, and something that competes at them.
@@ -65,33 +68,44 @@ fn contested(line: &SizeLine<'_>) -> bool {
     line.steps.len() > 1 && line.steps.iter().any(|step| step.sure != Sure::Alone)
 }
 
-/// The style of each way: that of its mechanism's lines where it is one of them, else one of its own.
-struct Styles {
-    known: Vec<String>,
+/// The name and the style of each way: those of the figure where it is drawn, else a style of its own.
+struct Styles<'a> {
+    words: &'a Words,
+    fields: Vec<RivalField<'a>>,
+    /// Of ways that the figure has no room for.
+    more: Vec<String>,
 }
 
-impl Styles {
-    fn of(m: &Material) -> Styles {
-        let series = m.layouts.iter().find(|l| l.comparable()).map(|l| l.series.clone());
-        Styles { known: series.unwrap_or_default() }
+impl Styles<'_> {
+    fn of_way(&mut self, probe: &str, way: &Way) -> (String, usize) {
+        let known = self.fields.iter().find_map(|field| field.way(way));
+        let name = known.map_or_else(|| self.name(probe, way), |way| way.name.clone());
+        if let Some(style) = known.and_then(|way| way.style) {
+            return (name, style);
+        }
+        let place = self.more.iter().position(|n| *n == name).unwrap_or_else(|| {
+            self.more.push(name.clone());
+            self.more.len() - 1
+        });
+        (name, place + crate::svg::COLOURS * MORE)
     }
 
-    fn style(&mut self, name: &str) -> usize {
-        let known = self.known.iter().position(|n| n == name);
-        known.unwrap_or_else(|| {
-            self.known.push(name.to_string());
-            self.known.len() - 1
-        })
+    fn name(&self, probe: &str, way: &Way) -> String {
+        probe::find(probe).map_or_else(String::new, |probe| self.words.way(probe, way, RIVALS.id))
     }
 }
+
+/// Dashes that no way of the figure has: a map shows colours alone.
+const MORE: usize = 3;
 
 /// Of lines that differ in threads alone, ascending.
 fn map(words: &Words, situation: Situation, lines: &[SizeLine<'_>], styles: &mut Styles) -> RegionMap {
     let metric = &lines[0].study.comparisons.metric;
     let mut names: Vec<(String, usize)> = Vec::new();
-    let mut index = |name: String| {
+    let probe = lines[0].probe;
+    let mut index = |way: &Way| {
+        let (name, style) = styles.of_way(probe, way);
         names.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            let style = styles.style(&name);
             names.push((name, style));
             names.len() - 1
         })
@@ -133,13 +147,13 @@ fn place(
     words: &Words,
     line: &SizeLine<'_>,
     step: &LineStep,
-    index: &mut impl FnMut(String) -> usize,
+    index: &mut impl FnMut(&Way) -> usize,
 ) -> RegionPlace {
     let name = |way: &Way| {
         probe::find(line.probe).map_or_else(String::new, |probe| words.way(probe, way, RIVALS.id))
     };
     let good: Vec<String> = step.good.iter().map(name).collect();
-    let best: Vec<usize> = good.iter().cloned().map(index).collect();
+    let best: Vec<usize> = step.good.iter().map(index).collect();
     let (size, title, ways) =
         (units::short_bytes(step.at), line.study.comparisons.metric.title, step.measured.len());
     let detail = match step.sure {

@@ -25,7 +25,7 @@ pub fn section(m: &Material) -> Section {
                 .into(),
         ),
     ];
-    Section { id: "reproduce".into(), title: "How to reproduce".into(), short: "Reproduce".into(), blocks }
+    Section { id: "reproduce".into(), title: "How to reproduce".into(), folded: true, blocks }
 }
 
 /// A word as a POSIX shell takes it.

@@ -4,13 +4,11 @@
 use super::{capital, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
-use crate::{Block, Entry, Mark, MarkShape, Section, Table};
-use std::ops::RangeInclusive;
+use crate::{Block, Entry, Section, Table};
 use syscost_analyze::CellRef;
 use syscost_analyze::compare::study::HEADLINES;
-use syscost_analyze::limits::rulers::{self, Held, RulerLine};
+use syscost_analyze::limits::rulers::{self, Held};
 use syscost_analyze::words::Words;
-use syscost_core::axis::Point;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
     kernel without TCP, without the kernel, and by one copy from core to core. That copy is the bound: a transfer \
@@ -27,7 +25,7 @@ pub fn section(m: &Material) -> Option<Section> {
         return None;
     }
     blocks.extend(tables);
-    unless_empty("rulers", "Beside paths without TCP", "Rulers", blocks)
+    unless_empty("rulers", "Beside paths without TCP", blocks)
 }
 
 fn table(m: &Material, held: &[Held], metric: &str) -> Option<Table> {
@@ -69,22 +67,4 @@ fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> 
         row.push(reading.and_then(|r| r.worse).map_or(Entry::Missing, |worse| figure(worse, None)));
     }
     row
-}
-
-/// The rulers as lines of a plot of this metric along these sizes, at these coordinates.
-pub fn marks(m: &Material, metric: &str, at: &Point, sizes: RangeInclusive<f64>) -> Vec<Mark> {
-    let lines = rulers::lines(&m.analysis.rulers, metric, at).into_iter();
-    let mark = |line: RulerLine| Mark {
-        label: line.name,
-        style: None,
-        shape: MarkShape::Line {
-            points: line
-                .points
-                .iter()
-                .filter(|(x, _)| sizes.contains(x))
-                .map(|(x, e)| (*x, e.value))
-                .collect(),
-        },
-    };
-    lines.map(mark).collect()
 }

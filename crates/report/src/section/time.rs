@@ -6,7 +6,7 @@ use crate::material::Material;
 use crate::text;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
-use syscost_analyze::model::{self, Account, Side, TermGroup};
+use syscost_analyze::model::{self, Account, TermGroup};
 use syscost_analyze::words::{Words, percent};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
@@ -35,16 +35,9 @@ pub fn section(m: &Material) -> Option<Section> {
              fitted. \"Not explained\" is what was measured less the sum. `syscost explain CASE` prints one account."
                 .into(),
         ));
-        let bars = bars(m);
-        let tables = bars.iter().map(|bars| Block::Table(parts(bars))).collect();
-        blocks.extend(bars.into_iter().map(Block::Bars));
-        blocks.push(Block::Folded { title: "The same as tables".into(), blocks: tables });
-        blocks.push(Block::Folded {
-            title: format!("Predicted against measured, {}", plural(model.accounts.len(), "case")),
-            blocks: vec![Block::Table(table(m))],
-        });
+        blocks.extend(bars(m).iter().map(|bars| Block::Table(parts(bars))));
     }
-    unless_empty("time", "Where the time goes", "Where time goes", blocks)
+    unless_empty("time", "Where the time goes", blocks)
 }
 
 fn cell(account: &Account) -> Option<CellRef> {
@@ -64,7 +57,7 @@ fn summary(m: &Material) -> Option<Statement> {
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.
-fn bars(m: &Material) -> Vec<StackedBars> {
+pub fn bars(m: &Material) -> Vec<StackedBars> {
     let mut places: BTreeMap<(u64, Point), Vec<&Account>> = BTreeMap::new();
     for account in &m.analysis.model.accounts {
         let Some(size) = account.point.int(SIZE) else { continue };
@@ -127,38 +120,4 @@ fn bar(words: &Words, place: &Point, account: &Account) -> Option<StackedBar> {
         measured: account.measured?.total_ns,
         cell: cell(account)?,
     })
-}
-
-fn table(m: &Material) -> Table {
-    let words = Words::of(m.run);
-    let number = |ns: f64| Entry::Number(ns, Unit::Nanoseconds);
-    let rows = m.analysis.model.accounts.iter().filter_map(|account| {
-        let measured = account.measured?;
-        let name = words.name(&account.point, RIVALS.id, &account.point.without(RIVALS.id));
-        let found = m.layouts.iter().find_map(|l| l.estimate(account.case?, model::TOTAL));
-        let total = found.map_or(number(measured.total_ns), |(estimate, _)| Entry::estimate(estimate, None));
-        Some(vec![
-            Entry::Text(format!("{name}, {}", words.place(&account.point, &[RIVALS.id]))),
-            number(account.predicted_ns()),
-            total,
-            Entry::Share { share: account.error()?, signed: true },
-            number(account.predicted_of(Side::Sender)),
-            number(measured.sender_ns),
-            number(account.predicted_of(Side::Receiver)),
-            number(measured.receiver_ns),
-            number(account.not_explained_ns()?),
-        ])
-    });
-    let columns = [
-        "case",
-        "predicted",
-        "measured",
-        "predicted / measured - 1",
-        "sender predicted",
-        "sender measured",
-        "receiver predicted",
-        "receiver measured",
-        model::NOT_EXPLAINED,
-    ];
-    Table::new("time-table", &columns, rows.collect())
 }

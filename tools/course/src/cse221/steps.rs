@@ -23,10 +23,9 @@ fn figure(rows: &[&Operation], caption: &[String]) -> Option<CourseFigure> {
         return None;
     }
     let first = rows[0];
-    let series = |name: &str, style: usize, of: &dyn Fn(&Operation) -> Option<Estimate>| Series {
-        name: name.into(),
-        style,
-        points: counts.iter().zip(rows).filter_map(|(n, row)| Some((*n as f64, of(row)?))).collect(),
+    let series = |name: &str, style: usize, of: &dyn Fn(&Operation) -> Option<Estimate>| {
+        let points = counts.iter().zip(rows).filter_map(|(n, row)| Some((*n as f64, of(row)?)));
+        Series::of(name, style, points.collect())
     };
     let predicted = |row: &Operation| {
         let value = row.predicted()?;

@@ -85,7 +85,7 @@ fn series(
     let line = |(index, implementation): (usize, &super::grid::Implementation)| {
         let point = |x: &u64| Some((*x as f64, column.estimate(grid, &place(index, *x)).ok()?));
         let points: Vec<_> = along.iter().filter_map(point).collect();
-        (!points.is_empty()).then(|| Series { name: implementation.name.into(), style: index, points })
+        (!points.is_empty()).then(|| Series::of(implementation.name, index, points))
     };
     IMPLEMENTATIONS.iter().enumerate().filter_map(line).collect()
 }

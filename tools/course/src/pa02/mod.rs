@@ -18,7 +18,7 @@ use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_report::material::Material;
-use syscost_report::section;
+use syscost_report::{SvgDrawing, section};
 
 /// The experiment whose run has everything.
 pub const COMMAND: &str = "syscost run pa02-60";
@@ -79,12 +79,10 @@ pub fn artefacts(
     files.push(Artefact::made(named(PLOTS), python::script(&about, &figures, &colours)));
     let copies = section::copies::section(&material);
     let mut drawings = Vec::new();
-    for block in copies.iter().flat_map(|s| &s.blocks) {
-        if let Some(drawing) = block.drawing() {
-            let name = format!("{roll}_Part_A_{}.svg", drawing.frame().id);
-            files.push(Artefact::made(name.clone(), drawing.standalone()));
-            drawings.push(name);
-        }
+    for diagram in section::copies::diagrams(&material) {
+        let name = format!("{roll}_Part_A_{}.svg", diagram.id);
+        files.push(Artefact::made(name.clone(), diagram.standalone()));
+        drawings.push(name);
     }
     let told =
         text::ReportInputs { roll, grid: &grid, material: &material, figures: &figures, drawings: &drawings };

@@ -1,0 +1,308 @@
+//! What competes at one place, laid out for the figure and the table: ways, sizes, thread counts, and how each way stands
+//! against the control. Decisions are those of the analysis.
+
+use crate::context::{Layout, SERIES, SIZE};
+use crate::material::Material;
+use crate::svg::COLOURS;
+use std::collections::BTreeMap;
+use syscost_analyze::compare::comparisons::{better_side, estimate};
+use syscost_analyze::compare::study::Study;
+use syscost_core::axis::{Point, Value};
+use syscost_core::decide::{Decision, Verdict};
+use syscost_core::sample::Better;
+use syscost_core::stats::Estimate;
+use syscost_measure::mechanism::MESSAGES_PER_CALL;
+use syscost_measure::probe::transfer::axes::{RECEIVER, THREADS};
+
+/// What a way is ranked by first, and what its table shows of it.
+pub const COST: &str = "total_cpu_ns_per_byte";
+/// Ways that one figure draws: as many as there are colours.
+const DRAWN: usize = COLOURS;
+/// Places that have a figure and a table of their own.
+const PLACES: usize = 6;
+
+/// The ways of one place.
+pub struct RivalField<'a> {
+    pub layout: &'a Layout<'a>,
+    /// `over veth, TCP_NODELAY on`; empty where there is one place only.
+    pub title: String,
+    /// Best first where they are too many to draw.
+    pub ways: Vec<RivalWay>,
+    /// The way that all are compared with.
+    pub control: usize,
+    pub sizes: Vec<u64>,
+    pub threads: Vec<u64>,
+    cases: BTreeMap<(usize, u64, u64), usize>,
+}
+
+pub struct RivalWay {
+    pub name: String,
+    /// What it is called by its copies: `one-copy`.
+    pub kind: &'static str,
+    /// `None`: the figure has no room for it.
+    pub style: Option<usize>,
+    /// Does somebody have to give it one buffer, so that it is no choice for fields?
+    pub is_control: bool,
+    own: Point,
+}
+
+/// Where in a field: at one number of threads, or over all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldScope {
+    Over,
+    At(u64),
+}
+
+/// A row of the table, and a place on the x axis.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldRow {
+    pub x: u64,
+    pub size: u64,
+    pub scope: FieldScope,
+}
+
+impl<'a> RivalField<'a> {
+    /// A field for each place of the probes that compare, in the order of the plan.
+    pub fn all(m: &'a Material<'a>) -> Vec<RivalField<'a>> {
+        let Some(study) = study(m, COST).or(m.analysis.ways.first()) else { return Vec::new() };
+        let layouts = m.layouts.iter().filter(|layout| layout.probe.compared());
+        layouts.flat_map(|layout| fields(study, layout)).take(PLACES).collect()
+    }
+
+    pub fn case(&self, way: usize, size: u64, threads: u64) -> Option<usize> {
+        self.cases.get(&(way, size, threads)).copied()
+    }
+
+    /// The way with these coordinates.
+    pub fn way(&self, own: &Point) -> Option<&RivalWay> {
+        self.ways.iter().find(|way| way.own == *own)
+    }
+
+    /// Tables and rows of panels: over all thread counts, then each; or one where threads are the rows.
+    pub fn scopes(&self) -> Vec<FieldScope> {
+        let each = self.threads.iter().map(|count| FieldScope::At(*count));
+        match (self.sizes.len(), self.threads.len()) {
+            (1, _) => vec![FieldScope::Over],
+            (_, 1) => each.collect(),
+            _ => std::iter::once(FieldScope::Over).chain(each).collect(),
+        }
+    }
+
+    /// The rows of a scope: sizes, or thread counts where there is one size.
+    pub fn rows(&self, scope: FieldScope) -> Vec<FieldRow> {
+        if let [size] = self.sizes[..] {
+            let row = |count: &u64| FieldRow { x: *count, size, scope: FieldScope::At(*count) };
+            return self.threads.iter().map(row).collect();
+        }
+        self.sizes.iter().map(|size| FieldRow { x: *size, size: *size, scope }).collect()
+    }
+
+    pub fn along_threads(&self) -> bool {
+        self.sizes.len() == 1
+    }
+
+    /// The cases of a way in a row: one for each number of threads that the scope has.
+    pub fn cases_of(&self, way: usize, row: FieldRow) -> Vec<usize> {
+        let counts = match row.scope {
+            FieldScope::Over => self.threads.clone(),
+            FieldScope::At(count) => vec![count],
+        };
+        counts.into_iter().filter_map(|count| self.case(way, row.size, count)).collect()
+    }
+
+    /// The decision between two ways in a row, and whether it is that of b / a.
+    fn decision<'s>(
+        &self,
+        study: &'s Study,
+        a: usize,
+        b: usize,
+        row: FieldRow,
+    ) -> Option<(&'s Decision, bool)> {
+        let all = &study.comparisons;
+        let (of_a, of_b) = (self.cases_of(a, row), self.cases_of(b, row));
+        let pair = of_a.iter().zip(&of_b).find_map(|(a, b)| all.between(*a, *b))?;
+        let inverse = !of_a.contains(&pair.a);
+        match (row.scope, pair.over) {
+            (FieldScope::Over, Some(over)) => Some((&all.over_threads[over].decision, inverse)),
+            (FieldScope::Over, None) if self.threads.len() > 1 => None,
+            _ => Some((&pair.decision, inverse)),
+        }
+    }
+
+    /// A way's cost over the control's.
+    pub fn ratio(&self, study: &Study, way: usize, row: FieldRow) -> Option<(Estimate, Verdict)> {
+        if way == self.control {
+            return None;
+        }
+        let (decision, inverse) = self.decision(study, way, self.control, row)?;
+        Some((estimate(decision, inverse), decision.verdict))
+    }
+
+    /// Those that are not significantly worse than the best of those that start from the same as the reader: the control
+    /// and its kin have one buffer to begin with, and are no choice for fields.
+    pub fn unbeaten(&self, study: &Study, row: FieldRow) -> Vec<usize> {
+        let better = study.comparisons.metric.better;
+        let free: Vec<usize> = (0..self.ways.len()).filter(|way| !self.ways[*way].is_control).collect();
+        let value = |way: usize| self.middle(way, study.comparisons.metric.id, row).map(|e| e.value);
+        let known: Vec<(usize, f64)> = free.iter().filter_map(|way| Some((*way, value(*way)?))).collect();
+        if known.len() < 2 || better == Better::Neither {
+            return Vec::new();
+        }
+        let order = |a: &&(usize, f64), b: &&(usize, f64)| match better {
+            Better::Higher => b.1.total_cmp(&a.1),
+            _ => a.1.total_cmp(&b.1),
+        };
+        let Some((best, _)) = known.iter().min_by(order) else { return Vec::new() };
+        let worse = |way: usize| {
+            let found = self.decision(study, *best, way, row);
+            found.is_some_and(|(decision, inverse)| better_side(decision, better) == Some(!inverse))
+        };
+        known.iter().map(|(way, _)| *way).filter(|way| way == best || !worse(*way)).collect()
+    }
+
+    /// A figure of a way in a row; over thread counts the geometric mean.
+    pub fn middle(&self, way: usize, metric: &str, row: FieldRow) -> Option<Estimate> {
+        let found: Vec<Estimate> = self
+            .cases_of(way, row)
+            .iter()
+            .filter_map(|case| Some(self.layout.estimate(*case, metric)?.0))
+            .collect();
+        mean(&found)
+    }
+}
+
+/// The study of ways by a metric.
+pub fn study<'a>(m: &'a Material, metric: &str) -> Option<&'a Study> {
+    m.analysis.ways.iter().find(|study| study.comparisons.metric.id == metric)
+}
+
+/// The geometric mean of independent figures; the widths of their intervals add in squares.
+fn mean(found: &[Estimate]) -> Option<Estimate> {
+    let [first, ..] = found else { return None };
+    if found.len() == 1 || found.iter().any(|e| e.value <= 0.0 || e.low <= 0.0) {
+        return (found.len() == 1).then_some(*first);
+    }
+    let n = found.len() as f64;
+    let middle = found.iter().map(|e| e.value.ln()).sum::<f64>() / n;
+    let side = |of: fn(&Estimate) -> f64| found.iter().map(|e| of(e).powi(2)).sum::<f64>().sqrt() / n;
+    let (below, above) = (side(|e| (e.value / e.low).ln()), side(|e| (e.high / e.value).ln()));
+    Some(Estimate {
+        value: middle.exp(),
+        low: (middle - below).exp(),
+        high: (middle + above).exp(),
+        level: found.iter().map(|e| e.level).fold(1.0, f64::min),
+        n: found.iter().map(|e| e.n).min().unwrap_or(0),
+        unit: first.unit,
+    })
+}
+
+fn fields<'a>(study: &Study, layout: &'a Layout<'a>) -> Vec<RivalField<'a>> {
+    let probe = layout.probe;
+    let mut by_place: Vec<(Point, Vec<usize>)> = Vec::new();
+    for case in layout.cases.iter().filter(|case| probe.whole(&case.point) && layout.drawn(&case.point)) {
+        let mut place = probe.coordinates(&case.point, false);
+        place.retain(|id| id != SIZE.id && id != THREADS.id);
+        match by_place.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, cases)) => cases.push(case.index),
+            None => by_place.push((place, vec![case.index])),
+        }
+    }
+    let varying: Vec<&str> = layout
+        .varying
+        .iter()
+        .copied()
+        .filter(|id| by_place.iter().any(|(place, _)| place.get(id) != by_place[0].0.get(id)))
+        .collect();
+    let mut fields: Vec<RivalField> = by_place
+        .into_iter()
+        .map(|(place, cases)| field(layout, layout.describe(&place, &varying), &cases))
+        .filter(|field| field.ways.len() > 1)
+        .collect();
+    fields.iter_mut().for_each(|field| choose(field, study));
+    fields
+}
+
+fn field<'a>(layout: &'a Layout<'a>, title: String, members: &[usize]) -> RivalField<'a> {
+    let probe = layout.probe;
+    let (mut ways, mut cases): (Vec<RivalWay>, BTreeMap<_, _>) = (Vec::new(), BTreeMap::new());
+    let (mut sizes, mut threads): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
+    for case in members.iter().filter_map(|case| layout.case(*case)) {
+        let (Some(size), Some(count)) = (case.point.int(SIZE), case.point.int(THREADS)) else { continue };
+        let own = probe.coordinates(&case.point, true);
+        let way = ways.iter().position(|way| way.own == own).unwrap_or_else(|| {
+            ways.push(RivalWay {
+                name: name(layout, &own),
+                kind: case
+                    .point
+                    .text(SERIES)
+                    .and_then(syscost_measure::mechanism::find)
+                    .map_or("", |m| m.about().title),
+                style: None,
+                is_control: probe.is_control(&case.point),
+                own,
+            });
+            ways.len() - 1
+        });
+        cases.insert((way, size, count), case.index);
+        sizes.push(size);
+        threads.push(count);
+    }
+    for list in [&mut sizes, &mut threads] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    let plain = |way: &&RivalWay| (!way.is_control, way.name.len());
+    let control = ways.iter().min_by_key(plain).and_then(|c| ways.iter().position(|way| way.own == c.own));
+    RivalField { layout, title, control: control.unwrap_or(0), ways, sizes, threads, cases }
+}
+
+/// `pack_send`, `pack_send x64` (messages a call), `send to recvmsg`: what a user chooses, where it is not the usual.
+fn name(layout: &Layout, own: &Point) -> String {
+    let mut name = own.text(SERIES).unwrap_or_default().to_string();
+    let usual =
+        |id: &str, value: &Value| layout.axis(id).is_some_and(|axis| axis.default().first() == Some(value));
+    for (id, value) in
+        own.iter().filter(|(id, _)| **id != *SERIES.id && layout.varying.iter().any(|v| **v == ***id))
+    {
+        if usual(id, value) {
+            continue;
+        }
+        name += &match layout.axis(id) {
+            _ if **id == *MESSAGES_PER_CALL.id => format!(" x{value}"),
+            _ if **id == *RECEIVER.id => format!(" to {value}"),
+            Some(axis) => format!(", {} {}", axis.title, axis.show(value)),
+            None => format!(", {id} {value}"),
+        };
+    }
+    name
+}
+
+/// Gives the ways that are drawn their styles: a colour for each mechanism, dashes for its variants. Of too many, those that
+/// nothing beats somewhere come first, then the cheapest.
+fn choose(field: &mut RivalField, study: &Study) {
+    let rows: Vec<FieldRow> = field.scopes().first().map(|scope| field.rows(*scope)).unwrap_or_default();
+    let mut wins = vec![0usize; field.ways.len()];
+    for row in &rows {
+        field.unbeaten(study, *row).into_iter().for_each(|way| wins[way] += 1);
+    }
+    let cost = |way: usize| {
+        let found: Vec<f64> =
+            rows.iter().filter_map(|row| Some(field.ratio(study, way, *row)?.0.value.ln())).collect();
+        if found.is_empty() { f64::INFINITY } else { found.iter().sum::<f64>() / found.len() as f64 }
+    };
+    let mut order: Vec<usize> = (0..field.ways.len()).filter(|way| *way != field.control).collect();
+    if order.len() > DRAWN {
+        let keys: Vec<f64> = (0..field.ways.len()).map(cost).collect();
+        order.sort_by(|a, b| wins[*b].cmp(&wins[*a]).then(keys[*a].total_cmp(&keys[*b])));
+    }
+    let mut colours: Vec<(String, usize)> = Vec::new();
+    for way in order.into_iter().take(DRAWN) {
+        let mechanism = field.ways[way].own.text(SERIES).unwrap_or_default().to_string();
+        let colour = colours.iter().position(|(known, _)| *known == mechanism).unwrap_or_else(|| {
+            colours.push((mechanism, 0));
+            colours.len() - 1
+        });
+        field.ways[way].style = Some(colour + COLOURS * colours[colour].1);
+        colours[colour].1 += 1;
+    }
+}

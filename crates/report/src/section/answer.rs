@@ -1,0 +1,101 @@
+//! Whether to believe the run, and what to do: a card for each situation of the reader.
+
+use crate::material::Material;
+use crate::text::recommendation::{AdviceText, RecommendationText, recommendation};
+use crate::text::trust;
+use crate::{AnswerCard, Statement, TrustBar};
+use syscost_analyze::compare::study::ALONG;
+use syscost_analyze::trust::TrustLevel;
+use syscost_experiment::run::State;
+use syscost_measure::probe::tcp_latency::axes::RATE;
+
+/// Sentences of a card in sight, and words that they have together.
+const SHOWN: usize = 4;
+const WORDS: usize = 75;
+
+pub fn trust(m: &Material) -> TrustBar {
+    let found = &m.analysis.trust;
+    let headline = trust::headline(found);
+    // What the headline says is not said again.
+    let short = |text: &str| text.trim_end_matches('.').to_string();
+    let said = |text: &String| headline.to_lowercase().contains(&short(text).to_lowercase());
+    let facts = trust::reasons(found).into_iter().map(|(_, text)| text).filter(|text| !said(text));
+    let facts = facts.map(|fact| short(&fact)).collect();
+    TrustBar {
+        colour: match found.level {
+            TrustLevel::Good => "green",
+            TrustLevel::Fair => "amber",
+            TrustLevel::Poor => "red",
+        },
+        headline,
+        facts,
+    }
+}
+
+/// What to use, or what was found where nothing competes.
+pub fn cards(m: &Material) -> Vec<AnswerCard> {
+    let latency = &m.analysis.latency;
+    let by = |found, along| recommendation(m.run, found, along);
+    let RecommendationText { advice, notes } = by(&m.analysis.recommendation, ALONG.id);
+    let told = [advice, by(&latency.by_rate, RATE.id).advice, by(&latency.by_size, ALONG.id).advice];
+    let situations = told.iter().flat_map(|advice| advice.chunk_by(|a, b| a.situation == b.situation));
+    let warned = [unfinished(m), empty(m)].into_iter().flatten();
+    let mut cards: Vec<AnswerCard> =
+        warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
+    cards.extend(situations.map(card));
+    // Beside advice the costs of rulers are details.
+    let costs = if m.compared() { &[][..] } else { &m.analysis.costs };
+    let found: Vec<Statement> = latency.statements.iter().chain(costs).cloned().collect();
+    if !found.is_empty() {
+        cards.push(folded(AnswerCard::default(), found));
+    }
+    if !notes.is_empty() {
+        let title = "What this run cannot say".into();
+        cards.push(AnswerCard { title, shown: notes, ..AnswerCard::default() });
+    }
+    cards
+}
+
+/// Every sentence of the answer, in the order of reading.
+pub fn statements(m: &Material) -> Vec<Statement> {
+    let parts = |card: AnswerCard| card.headlines.into_iter().chain(card.shown).chain(card.folded);
+    cards(m).into_iter().flat_map(parts).collect()
+}
+
+fn empty(m: &Material) -> Option<Statement> {
+    let text = "No usable sample was recorded, so there is nothing to say about this run.".into();
+    m.analysis.cells.is_empty().then_some(Statement { text, cells: Vec::new() })
+}
+
+/// The first advice of a situation with its ranges; of the other metrics and thread counts the headlines.
+fn card(of: &[AdviceText]) -> AnswerCard {
+    let mut headlines = of.iter().map(|advice| advice.headline.clone());
+    let card = AnswerCard {
+        headlines: headlines.next().into_iter().collect(),
+        note: of.first().map(|advice| advice.scope.clone()).unwrap_or_default(),
+        ..AnswerCard::default()
+    };
+    let details = of.iter().flat_map(|advice| advice.details.clone());
+    folded(card, headlines.chain(details).collect())
+}
+
+/// So much in sight as is read at once.
+fn folded(card: AnswerCard, all: Vec<Statement>) -> AnswerCard {
+    let mut words = 0;
+    let fits = |statement: &&Statement| {
+        words += statement.text.split_whitespace().count();
+        words <= WORDS
+    };
+    let shown = all.iter().take(SHOWN).take_while(fits).count();
+    AnswerCard { shown: all[..shown].to_vec(), folded: all[shown..].to_vec(), ..card }
+}
+
+/// A partial run says so before anything else.
+fn unfinished(m: &Material) -> Option<Statement> {
+    let text = match m.run.record.state {
+        State::Complete | State::TimeLimit => return None,
+        State::Running => "This run has not ended. Continue it with `syscost run --resume DIR`.",
+        State::Interrupted => "This run was interrupted. Continue it with `syscost run --resume DIR`.",
+    };
+    Some(Statement { text: text.into(), cells: Vec::new() })
+}
