@@ -47,6 +47,10 @@ const PROBE: &str = r"<script>addEventListener('load', () => {
     const [a, b] = [light(rgb(e.tagName == 'text' ? s.fill : s.color)), light(behind(e))];
     return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
   const faint = all.filter(e => own(e) && !e.closest('g.heat')).filter(e => contrast(e) < 4.5);
+  const words = e => [...e.childNodes].filter(n => n.nodeType == 3).flatMap(n => n.textContent.split(/\s+/).filter(Boolean)).length;
+  const count = all.filter(e => !e.closest('title,script,style')).reduce((sum, e) => sum + words(e), 0);
+  const first = q => { const e = [...document.querySelectorAll(q)].find(seen); return e ? box(e).top : null; };
+  const [height, figure, table] = [box(document.body).bottom, first('figure'), first('.table')];
   const reached = [...document.querySelectorAll('summary,input,a[href],.scroll,pre')].filter(seen);
   const unreached = reached.filter(e => { e.focus(); return document.activeElement != e; });
   const overlapping = [];
@@ -56,10 +60,9 @@ const PROBE: &str = r"<script>addEventListener('load', () => {
       if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6)
         overlapping.push(svg.getAttribute('aria-label')); }));
   }
-  const first = q => { const e = [...document.querySelectorAll(q)].find(seen); return e ? box(e).top : null; };
   parent.postMessage(JSON.stringify({
-    width: innerWidth, content: document.documentElement.scrollWidth, height: box(document.body).bottom,
-    words: document.body.innerText.split(/\s+/).filter(Boolean).length, figure: first('figure'), table: first('.table'),
+    width: innerWidth, content: document.documentElement.scrollWidth, height,
+    words: count, figure, table,
     wide: wide.slice(0, 4).map(name), cut: cut.slice(0, 4).map(name), sizes: [...new Set(texts.map(size))],
     faint: faint.slice(0, 4).map(e => name(e) + ' ' + contrast(e).toFixed(2)), faints: faint.length,
     reached: reached.length, unreached: unreached.slice(0, 4).map(name), overlapping: [...new Set(overlapping)].slice(0, 4)
@@ -90,7 +93,7 @@ fn measured(page: &str, width: u32, more: &[&str]) -> Option<Value> {
          <iframe src=\"framed.html\" style=\"border:0;width:{width}px;height:900px\"></iframe>"
     );
     fs::write(&outer, frame).expect("written");
-    let flags: Vec<&str> = ["--virtual-time-budget=8000"].iter().chain(more).copied().collect();
+    let flags: Vec<&str> = ["--virtual-time-budget=8000", "--hide-scrollbars"].iter().chain(more).copied().collect();
     let Loaded { dom, .. } = load(&outer, &flags)?;
     let text =
         dom.split_once("id=\"measured\">").and_then(|(_, rest)| rest.split_once("</p>")).expect("measured").0;
