@@ -42,7 +42,7 @@ fn a_few_cases_have_a_row_each_with_interval_and_verdict() {
     assert!(line(&text, "way").contains("CPU a message") && line(&text, "way").contains("Gbit/s"), "{text}");
     let control = line(&text, "send ");
     assert!(control.contains(" us ±") && control.contains(" %") && control.contains("control"), "{control}");
-    assert!(line(&text, "send_fields").contains("slower "), "{text}");
+    assert!(line(&text, "send_fields ").contains("slower "), "{text}");
     let cells = Analysis::of(&run).cells;
     let cost = cells.cell(0, "total_cpu_ns_per_message").expect("measured").estimate;
     let shown: f64 = control.split_whitespace().nth(1).unwrap().parse().unwrap();
