@@ -93,7 +93,8 @@ fn measured(page: &str, width: u32, more: &[&str]) -> Option<Value> {
          <iframe src=\"framed.html\" style=\"border:0;width:{width}px;height:900px\"></iframe>"
     );
     fs::write(&outer, frame).expect("written");
-    let flags: Vec<&str> = ["--virtual-time-budget=8000", "--hide-scrollbars"].iter().chain(more).copied().collect();
+    let flags: Vec<&str> =
+        ["--virtual-time-budget=8000", "--hide-scrollbars"].iter().chain(more).copied().collect();
     let Loaded { dom, .. } = load(&outer, &flags)?;
     let text =
         dom.split_once("id=\"measured\">").and_then(|(_, rest)| rest.split_once("</p>")).expect("measured").0;

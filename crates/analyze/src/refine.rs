@@ -6,7 +6,7 @@
 //! measured on either side are measured. Pure: it reads comparisons and plans nothing.
 
 use crate::compare::study::Study;
-use crate::recommend::line::{LineStep, SizeLine, Way, lines};
+use crate::recommend::line::{SizeLine, SizePlace, Way, lines};
 use crate::recommend::situation::Situation;
 use crate::whole::Analysis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +70,7 @@ fn add(
     studies: &[Study],
     (situation, axis): (Situation, &str),
     line: &SizeLine<'_>,
-    pair: &[LineStep],
+    pair: &[SizePlace],
 ) {
     let [low, high] = pair else { return };
     let Some(urgency) = urgency(low, high) else { return };
@@ -98,7 +98,7 @@ fn add(
 }
 
 /// Does the answer change from one place to the next?
-fn urgency(a: &LineStep, b: &LineStep) -> Option<Urgency> {
+fn urgency(a: &SizePlace, b: &SizePlace) -> Option<Urgency> {
     let common = |way: &Way| b.good.contains(way);
     match (a.winner(), b.winner()) {
         (Some(x), Some(y)) if x == y => None,

@@ -248,7 +248,7 @@ mod tests {
         Synthetic { cost_ns, noise: 0.005, rounds: 14, twin_every: 4, ..Default::default() }
     }
 
-    fn fact<'t>(trust: &'t Trust, wanted: fn(&TrustFact) -> bool) -> &'t TrustReason {
+    fn fact(trust: &Trust, wanted: fn(&TrustFact) -> bool) -> &TrustReason {
         trust.reasons.iter().find(|reason| wanted(&reason.fact)).unwrap_or_else(|| panic!("{trust:#?}"))
     }
 

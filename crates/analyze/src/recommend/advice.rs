@@ -4,21 +4,32 @@
 //! belong to it. Other undecided places are ranges of their own. The border between two ranges lies between two
 //! tested places, never finer.
 
-use super::AdviceScope;
 use super::batching::BatchingAdvice;
-use super::line::{Against, LineStep, SizeLine, Way};
+use super::line::{Against, GainAt, SizeLine, SizePlace, Way};
 use crate::answer::{CellRef, ComparisonRef};
 use crate::cells::Cells;
 use crate::compare::study::RIVALS;
 use crate::compare::winners::Sure;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use syscost_core::stats::Estimate;
+use syscost_core::axis::Point;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
 
 /// What a message costs, where the probe says.
 const PER_MESSAGE: &str = "total_cpu_ns_per_message";
+
+/// Where advice holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AdviceScope {
+    pub probe: String,
+    /// What the places share: path, TCP_NODELAY.
+    pub held: Point,
+    /// The thread counts that it holds over; empty where the probe has none.
+    pub threads: Vec<u64>,
+    /// What the ways that compete hand over in a call; `None` where they differ in it, or have no such number.
+    pub messages_per_call: Option<u64>,
+}
 
 /// What to use by one metric, along one line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,12 +89,6 @@ pub struct AdviceGain {
     pub significant: usize,
     pub smallest: GainAt,
     pub largest: GainAt,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct GainAt {
-    pub at: u64,
-    pub ratio: Estimate,
 }
 
 /// The answer at one tested place.
@@ -155,22 +160,22 @@ pub fn borders(line: &SizeLine<'_>) -> Vec<(u64, u64)> {
 
 /// Places in a row, and the ways that none of them rules out.
 struct Span<'l> {
-    steps: Vec<&'l LineStep>,
+    steps: Vec<&'l SizePlace>,
     common: Vec<&'l Way>,
 }
 
 impl<'l> Span<'l> {
-    fn of(step: &'l LineStep) -> Span<'l> {
+    fn of(step: &'l SizePlace) -> Span<'l> {
         Span { steps: vec![step], common: step.good.iter().collect() }
     }
 
     /// Ways that are left if these places join.
-    fn left(&self, steps: &[&LineStep]) -> Vec<&'l Way> {
+    fn left(&self, steps: &[&SizePlace]) -> Vec<&'l Way> {
         let allowed = |way: &&&Way| steps.iter().all(|step| step.allows(way));
         self.common.iter().filter(allowed).copied().collect()
     }
 
-    fn join(&mut self, steps: &[&'l LineStep], left: Vec<&'l Way>) {
+    fn join(&mut self, steps: &[&'l SizePlace], left: Vec<&'l Way>) {
         self.steps.extend(steps);
         self.common = left;
     }
@@ -184,16 +189,16 @@ impl<'l> Span<'l> {
     }
 }
 
-fn spans(steps: &[LineStep]) -> Vec<Span<'_>> {
+fn spans(steps: &[SizePlace]) -> Vec<Span<'_>> {
     let mut spans: Vec<Span> = Vec::new();
     // Undecided places since the last span, which the next decided one may bring in.
-    let mut open: Vec<&LineStep> = Vec::new();
+    let mut open: Vec<&SizePlace> = Vec::new();
     for step in steps.iter().filter(|step| !step.good.is_empty()) {
         if step.sure == Sure::Undecided {
             open.push(step);
             continue;
         }
-        let joined: Vec<&LineStep> = open.iter().copied().chain([step]).collect();
+        let joined: Vec<&SizePlace> = open.iter().copied().chain([step]).collect();
         let alike =
             spans.last().filter(|last| (last.steps[0].sure == Sure::Alone) == (step.sure == Sure::Alone));
         match alike.map(|last| last.left(&joined)).filter(|left| !left.is_empty()) {
@@ -210,7 +215,7 @@ fn spans(steps: &[LineStep]) -> Vec<Span<'_>> {
 }
 
 /// Undecided places in a row that leave a way standing.
-fn undecided<'l>(steps: &[&'l LineStep]) -> Vec<Span<'l>> {
+fn undecided<'l>(steps: &[&'l SizePlace]) -> Vec<Span<'l>> {
     let mut spans: Vec<Span> = Vec::new();
     for step in steps {
         match spans.last_mut().map(|last| (last.left(&[step]), last)) {
@@ -249,7 +254,7 @@ impl RangeTeller<'_> {
         }
     }
 
-    fn place(&self, step: &LineStep) -> PlaceAdvice {
+    fn place(&self, step: &SizePlace) -> PlaceAdvice {
         let costs = step.good.iter().take(1).flat_map(|way| step.cases(way));
         let us: Vec<f64> =
             costs.filter_map(|case| Some(self.cells.cell(case, PER_MESSAGE)?.estimate.value / 1e3)).collect();
@@ -291,7 +296,7 @@ impl RangeTeller<'_> {
         span: &'s Span,
         lead: &'s Way,
         other: &'s Way,
-    ) -> impl Iterator<Item = (&'s LineStep, Against)> {
+    ) -> impl Iterator<Item = (&'s SizePlace, Against)> {
         span.steps.iter().filter_map(move |step| Some((*step, self.line.against(step, lead, other)?)))
     }
 

@@ -1,7 +1,6 @@
 //! What handing several messages to the kernel in one call changes, beside what choosing a mechanism changes.
 
-use super::advice::GainAt;
-use super::line::{LineStep, SizeLine, Way};
+use super::line::{GainAt, SizeLine, SizePlace, Way};
 use crate::answer::{CellRef, ComparisonRef};
 use crate::compare::study::RIVALS;
 use serde::Serialize;
@@ -85,7 +84,7 @@ impl BatchingRange {
 }
 
 /// The best batch at a place beside the best of one message a call; `None` where one of them is missing.
-fn at(line: &SizeLine<'_>, step: &LineStep) -> Option<BatchingRange> {
+fn at(line: &SizeLine<'_>, step: &SizePlace) -> Option<BatchingRange> {
     let ways = || step.measured.iter().map(|measured| &measured.way);
     let batched = ways().find(|way| mechanism::per_call(way) > 1)?;
     let single = ways().find(|way| mechanism::per_call(way) == 1)?;

@@ -7,6 +7,7 @@ use crate::answer::ComparisonRef;
 use crate::compare::comparisons::{better_side, estimate};
 use crate::compare::study::{RIVALS, Study};
 use crate::compare::winners::{Sure, Winner, lead};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
 use syscost_core::decide::{Decision, Verdict};
@@ -29,7 +30,7 @@ pub struct WayCases {
 
 /// One tested place of a line.
 #[derive(Clone, Debug)]
-pub struct LineStep {
+pub struct SizePlace {
     pub at: u64,
     /// Best first.
     pub measured: Vec<WayCases>,
@@ -47,7 +48,7 @@ pub struct SizeLine<'s> {
     pub held: Point,
     /// Thread counts that are answered together.
     pub threads: Vec<u64>,
-    pub steps: Vec<LineStep>,
+    pub steps: Vec<SizePlace>,
 }
 
 /// A pair of ways at one place, answered.
@@ -61,7 +62,14 @@ pub struct Against {
     pub row: ComparisonRef,
 }
 
-impl LineStep {
+/// How many times better something is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GainAt {
+    pub at: u64,
+    pub ratio: Estimate,
+}
+
+impl SizePlace {
     pub fn cases(&self, way: &Way) -> impl Iterator<Item = usize> {
         let found = self.measured.iter().find(|measured| measured.way == *way);
         found.into_iter().flat_map(|measured| measured.cases.values().copied())
@@ -90,7 +98,7 @@ pub fn lines_of<'s>(
     along: &str,
     may: impl Fn(&Point) -> bool,
 ) -> Vec<SizeLine<'s>> {
-    let mut lines: BTreeMap<(&str, Point, Option<u64>), Vec<LineStep>> = BTreeMap::new();
+    let mut lines: BTreeMap<(&str, Point, Option<u64>), Vec<SizePlace>> = BTreeMap::new();
     for winner in &study.winners {
         let Some(at) = winner.shared.int_at(along) else { continue };
         let threads = winner.shared.int(THREADS).filter(|_| along != THREADS.id);
@@ -101,7 +109,7 @@ pub fn lines_of<'s>(
             lines.entry(key).or_default().push(answered(study, at, measured));
         }
     }
-    let line = |((probe, held, threads), mut steps): ((&'s str, Point, Option<u64>), Vec<LineStep>)| {
+    let line = |((probe, held, threads), mut steps): ((&'s str, Point, Option<u64>), Vec<SizePlace>)| {
         steps.sort_by_key(|step| step.at);
         SizeLine { study, probe, held, threads: threads.into_iter().collect(), steps }
     };
@@ -122,11 +130,11 @@ fn measured(run: &Run, winner: &Winner, threads: Option<u64>, may: impl Fn(&Poin
 /// Lines that differ in threads alone as one; a thread count that lacks a place leaves it to the others.
 pub fn together<'s>(lines: &[SizeLine<'s>]) -> Option<SizeLine<'s>> {
     let first = lines.first()?;
-    let mut places: BTreeMap<u64, Vec<&LineStep>> = BTreeMap::new();
+    let mut places: BTreeMap<u64, Vec<&SizePlace>> = BTreeMap::new();
     for step in lines.iter().flat_map(|line| &line.steps) {
         places.entry(step.at).or_default().push(step);
     }
-    let step = |(at, steps): (u64, Vec<&LineStep>)| {
+    let step = |(at, steps): (u64, Vec<&SizePlace>)| {
         let mut all: Vec<(WayCases, f64)> = Vec::new();
         for one in steps.iter().flat_map(|step| &step.measured) {
             match all.iter_mut().find(|(known, _)| known.way == one.way) {
@@ -151,21 +159,21 @@ pub fn together<'s>(lines: &[SizeLine<'s>]) -> Option<SizeLine<'s>> {
 
 /// Do thread counts lead to opposite choices: is a way that leads at one beaten at another by one that it beats?
 pub fn disagree(lines: &[SizeLine<'_>]) -> bool {
-    let mut places: BTreeMap<u64, Vec<(&SizeLine, &LineStep)>> = BTreeMap::new();
+    let mut places: BTreeMap<u64, Vec<(&SizeLine, &SizePlace)>> = BTreeMap::new();
     for line in lines {
         line.steps.iter().for_each(|step| places.entry(step.at).or_default().push((line, step)));
     }
     places.values().any(|steps| {
         let leading: BTreeSet<&Way> = steps.iter().flat_map(|(_, step)| &step.good).collect();
         let beats = |a: &Way, b: &Way| {
-            let at = |(line, step): &(&SizeLine, &LineStep)| line.against(step, a, b)?.better;
+            let at = |(line, step): &(&SizeLine, &SizePlace)| line.against(step, a, b)?.better;
             steps.iter().any(|place| at(place) == Some(true))
         };
         leading.iter().any(|a| leading.iter().any(|b| a < b && beats(a, b) && beats(b, a)))
     })
 }
 
-fn answered(study: &Study, at: u64, measured: Vec<WayCases>) -> LineStep {
+fn answered(study: &Study, at: u64, measured: Vec<WayCases>) -> SizePlace {
     let pair = |a: usize, b: usize| against(study, &measured[a], &measured[b]);
     // Cases without a round in common are rivals all the same; two kinds of one mechanism may be none.
     let named = |i: usize| measured[i].way.text(RIVALS);
@@ -177,19 +185,19 @@ fn answered(study: &Study, at: u64, measured: Vec<WayCases>) -> LineStep {
         |a, b| pair(a, b).is_some_and(|pair| pair.verdict == Verdict::Same),
     );
     let good = good.into_iter().map(|i| measured[i].way.clone()).collect();
-    LineStep { at, sure, good, measured }
+    SizePlace { at, sure, good, measured }
 }
 
 impl SizeLine<'_> {
     /// How two ways compare at a place; `None` where they have no ratio.
-    pub fn against(&self, step: &LineStep, a: &Way, b: &Way) -> Option<Against> {
+    pub fn against(&self, step: &SizePlace, a: &Way, b: &Way) -> Option<Against> {
         let of = |way: &Way| step.measured.iter().find(|measured| measured.way == *way);
         against(self.study, of(a)?, of(b)?)
     }
 
     /// The same with some of the ways.
     pub fn only(&self, keep: impl Fn(&Way) -> bool) -> Self {
-        let step = |step: &LineStep| {
+        let step = |step: &SizePlace| {
             let kept: Vec<WayCases> = step.measured.iter().filter(|one| keep(&one.way)).cloned().collect();
             (!kept.is_empty()).then(|| answered(self.study, step.at, kept))
         };

@@ -9,7 +9,7 @@ pub mod zero_copy;
 use crate::answer::Caveat;
 use crate::cells::Cells;
 use crate::compare::study::{RIVALS, Study};
-use advice::Advice;
+use advice::{Advice, AdviceScope};
 use batching::BatchingAdvice;
 use line::{SizeLine, disagree, lines, together};
 use serde::Serialize;
@@ -37,18 +37,6 @@ pub struct SituationAdvice {
     /// The first metric before the others; one that supports the same choices is named with it and not told again.
     pub advice: Vec<Advice>,
     pub caveats: Vec<Caveat>,
-}
-
-/// Where advice holds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AdviceScope {
-    pub probe: String,
-    /// What the places share: path, TCP_NODELAY.
-    pub held: Point,
-    /// The thread counts that it holds over; empty where the probe has none.
-    pub threads: Vec<u64>,
-    /// What the ways that compete hand over in a call; `None` where they differ in it, or have no such number.
-    pub messages_per_call: Option<u64>,
 }
 
 impl Recommendation {

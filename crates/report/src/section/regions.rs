@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::compare::winners::Sure;
 use syscost_analyze::recommend::advice::borders;
-use syscost_analyze::recommend::line::{LineStep, SizeLine, Way, lines};
+use syscost_analyze::recommend::line::{SizeLine, SizePlace, Way, lines};
 use syscost_analyze::recommend::situation::Situation;
 use syscost_analyze::words::{Words, and};
 use syscost_core::axis::Point;
@@ -146,7 +146,7 @@ fn legible(places: Vec<RegionPlace>) -> Vec<RegionPlace> {
 fn place(
     words: &Words,
     line: &SizeLine<'_>,
-    step: &LineStep,
+    step: &SizePlace,
     index: &mut impl FnMut(&Way) -> usize,
 ) -> RegionPlace {
     let name = |way: &Way| {
