@@ -8,7 +8,7 @@ use syscost_analyze::limits::limiter;
 
 pub fn section(m: &Material) -> Option<Section> {
     let compared = !m.analysis.studies.is_empty();
-    let copied = compared.then(|| zero_copy::statements(m.run, &m.analysis.cells)).unwrap_or_default();
+    let copied = if compared { zero_copy::statements(m.run, &m.analysis.cells) } else { Vec::new() };
     let limited = limiter::statement(&m.analysis.limiters).into_iter().filter(|_| compared);
     let all: Vec<Statement> =
         copied.into_iter().chain(limited).chain(m.analysis.findings.iter().cloned()).collect();

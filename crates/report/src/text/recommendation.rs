@@ -98,29 +98,6 @@ pub fn copied(mechanisms: &[String], by: CopiedBy) -> String {
     }
 }
 
-/// A range of the recommendation as a row of a table.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AdviceRow {
-    pub payload: String,
-    /// Sizes, and what else tells it from other rows.
-    pub place: String,
-    pub way: String,
-    pub cost: String,
-    pub gain: String,
-    pub sure: String,
-}
-
-pub fn rows(run: &Run, found: &Recommendation, along: &'static str) -> Vec<AdviceRow> {
-    let words = Words::of(run);
-    let namer = AdviceWords { run, words: &words, along };
-    let of = |of: &SituationAdvice| {
-        let first = of.advice.first().map(|advice| advice.metric);
-        let ranges = of.advice.iter().flat_map(|advice| (0..advice.ranges.len()).map(move |i| (advice, i)));
-        ranges.map(|(advice, i)| namer.row(of.situation, advice, i, first)).collect::<Vec<_>>()
-    };
-    found.situations.iter().flat_map(of).collect()
-}
-
 struct AdviceWords<'a> {
     run: &'a Run,
     words: &'a Words,
@@ -189,32 +166,6 @@ impl AdviceWords<'_> {
         let threads = if apart { format!(" at {}", self.threads(threads)) } else { String::new() };
         let place = self.words.with(&advice.scope.held);
         format!("{}{threads}{place}", metric.unwrap_or_default())
-    }
-
-    fn row(&self, situation: Situation, advice: &Advice, i: usize, first: Option<&str>) -> AdviceRow {
-        let range = &advice.ranges[i];
-        let unbeaten = std::iter::once(&range.lead).chain(
-            match range.sure {
-                Sure::Same => range.same.iter(),
-                Sure::Undecided => range.undecided.iter(),
-                _ => [].iter(),
-            }
-            .map(|rival| &rival.way),
-        );
-        AdviceRow {
-            payload: condition(situation).trim_start_matches("your ").to_string(),
-            place: format!("{}{}", self.span(advice, i), self.apart(advice, &advice.scope.threads, first)),
-            way: self.names(advice, unbeaten),
-            cost: us(range).unwrap_or_else(|| "-".into()),
-            gain: range.over_next.as_ref().map_or_else(|| "-".into(), |gain| self.gain(advice, gain)),
-            sure: match range.sure {
-                Sure::Best => "significant",
-                Sure::Same => "the same within 3 %",
-                Sure::Undecided => "undecided",
-                Sure::Alone => "nothing to compare with",
-            }
-            .into(),
-        }
     }
 
     fn scope(&self, advice: &Advice, threads: &[u64]) -> String {
