@@ -12,7 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-COLOURS = ["#0072b2", "#d55e00", "#009e73"]
+COLOURS = ["#0072b2", "#b84a00", "#007a59"]
 MARKERS = ["s", "^", "D", "v", "o", "P", "X", "*"]
 
 # One entry a file. "low" and "high" are the ends of the interval of "value".
