@@ -215,7 +215,7 @@ fn what_is_no_run_is_neither_reported_nor_resumed() {
     contains(&refused(&["run", "--resume", path]), &["is not a run directory"]);
     contains(
         &refused(&["run", "--resume", path, "--size", "64"]),
-        &["--size cannot be used with --resume", "the cases it was started with"],
+        &["--size cannot be used with --resume", "a resumed run keeps its cases"],
     );
 }
 

@@ -120,8 +120,9 @@ fn what_the_harness_costs_is_priced_for_every_case() {
         );
         let spec = common::experiment(dir.path(), 2, "60s", ("5ms", "10ms", 1), &probe);
         let done = common::syscost(&["run", spec.to_str().unwrap(), "--out", out.to_str().unwrap()]);
-        let text = String::from_utf8_lossy(&done.stdout);
-        assert!(text.contains("The harness's own share of CPU time"), "{text}");
+        let page =
+            std::fs::read_to_string(out.join("report.html")).unwrap_or_else(|e| panic!("{e}: {done:?}"));
+        assert!(page.contains("The harness's own share of CPU time"), "{name}");
         let run = RunDir::load(&out).unwrap();
         assert_eq!(run.slices.is_empty(), name == "alone");
         for case in &run.record.plan.cases {

@@ -122,7 +122,7 @@ mod tests {
         let skip = Skip { probe: "p".into(), point: Point::default(), why };
         let skipped = |n: usize| Plan { skips: vec![skip.clone(); n], ..Plan::default() };
         let said = |n| refuse_nothing(&skipped(n)).unwrap_err().to_string();
-        assert_eq!(said(1), "nothing of this experiment can run here. 1 case: no such thing -> none");
+        assert_eq!(said(1), "no case of this experiment can run here. 1 case: no such thing -> none");
         assert!(said(2).contains("2 cases: "));
     }
 }

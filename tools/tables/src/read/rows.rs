@@ -19,7 +19,7 @@ const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
 
 pub fn table(name: &str, records: &Records, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
-    let mut reading = Reading {
+    let mut reading = RowReading {
         mapping,
         cells: CellReading { decimal: records.decimal, mapping },
         table: PublishedTable { name: name.into(), ..PublishedTable::default() },
@@ -70,7 +70,7 @@ struct TableSection {
 /// What a row is known by.
 type RowKey = (BTreeMap<TableColumn, String>, BTreeMap<TableColumn, u64>);
 
-struct Reading<'m> {
+struct RowReading<'m> {
     mapping: &'m ColumnMapping,
     cells: CellReading<'m>,
     table: PublishedTable,
@@ -84,7 +84,7 @@ struct Reading<'m> {
     seen: BTreeMap<RowKey, Vec<(usize, usize)>>,
 }
 
-impl Reading<'_> {
+impl RowReading<'_> {
     fn take(&mut self, index: usize, record: &Record) -> Result<(), String> {
         let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
         if let [alone] = filled[..] {
