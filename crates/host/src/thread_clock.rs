@@ -122,14 +122,14 @@ fn spin(most: Duration, ended: &dyn Fn() -> bool) -> Option<ThreadClock> {
     let root = Root::here();
     let apart = settings::irq_time_accounting(&root).is_some_and(|(apart, _)| apart);
     let until = Instant::now() + most;
-    let mut before = ClockReading::of(&root, cpu, apart)?;
+    let mut before = SpinReading::of(&root, cpu, apart)?;
     let stretches = std::iter::from_fn(|| {
         while Instant::now() < until && !ended() {
             let turn = Instant::now() + SPIN;
             while Instant::now() < turn {
                 std::hint::spin_loop();
             }
-            let now = ClockReading::of(&root, cpu, apart)?;
+            let now = SpinReading::of(&root, cpu, apart)?;
             let stretch = now.since(&before);
             before = now;
             if stretch.is_some() {
@@ -146,13 +146,13 @@ fn tick_ns() -> u64 {
 }
 
 /// Every clock at one moment, since each began.
-struct ClockReading {
+struct SpinReading {
     clocks: ThreadClock,
     throttled_periods: Option<u64>,
 }
 
-impl ClockReading {
-    fn of(root: &Root, cpu: usize, interrupts_apart: bool) -> Option<ClockReading> {
+impl SpinReading {
+    fn of(root: &Root, cpu: usize, interrupts_apart: bool) -> Option<SpinReading> {
         let stat = root.text("proc/stat")?;
         let (steal_ns, interrupts_ns) = of_cpu(&stat, cpu)?;
         let schedstat = root.text("proc/thread-self/schedstat")?;
@@ -166,11 +166,11 @@ impl ClockReading {
             cpu_ns: thread_cpu_ns(),
             stolen: StolenTime::NotSeen,
         };
-        Some(ClockReading { clocks, throttled_periods: Noise::now().throttled_periods })
+        Some(SpinReading { clocks, throttled_periods: Noise::now().throttled_periods })
     }
 
     /// `None`: a CPU quota stopped the thread in between.
-    fn since(&self, earlier: &ClockReading) -> Option<ThreadClock> {
+    fn since(&self, earlier: &SpinReading) -> Option<ThreadClock> {
         let (now, then) = (&self.clocks, &earlier.clocks);
         (self.throttled_periods == earlier.throttled_periods).then(|| ThreadClock {
             wall_ns: now.wall_ns.saturating_sub(then.wall_ns),
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_stretch_in_which_a_quota_stopped_the_thread_is_left_out() {
-        let reading = |wall_ns, periods| ClockReading {
+        let reading = |wall_ns, periods| SpinReading {
             clocks: ThreadClock { wall_ns, ..ThreadClock::default() },
             throttled_periods: periods,
         };

@@ -2,7 +2,7 @@
 //!
 //! Layout only: scales, ticks and colours are those of the report's own plots.
 
-use super::figure::{CourseFigure, Panel, rgb};
+use super::figure::{CourseFigure, CoursePanel, rgb};
 use super::page::{self, Face, INK, MUTED, PdfPage, RULE, lines};
 use syscost_core::units;
 use syscost_report::svg::{self, AxisScale};
@@ -55,7 +55,7 @@ fn legend(sheet: &mut PdfPage, figure: &CourseFigure) {
 }
 
 /// One panel with its upper left corner at a point.
-fn draw(page: &mut PdfPage, panel: &Panel, extent: (f64, f64), (left, top): (f64, f64), width: f64) {
+fn draw(page: &mut PdfPage, panel: &CoursePanel, extent: (f64, f64), (left, top): (f64, f64), width: f64) {
     let (from, to) = (left + ROOM[0], left + width - ROOM[1]);
     let (ceiling, floor) = (top + ROOM[2], top + PANEL_HEIGHT - ROOM[3]);
     let middle = (from + to) / 2.0;
@@ -91,7 +91,12 @@ fn draw(page: &mut PdfPage, panel: &Panel, extent: (f64, f64), (left, top): (f64
 }
 
 /// The ticks and the scale of a panel's y axis, over the figures of all panels that it is compared with.
-fn upright(panel: &Panel, (least, most): (f64, f64), ceiling: f64, floor: f64) -> (Vec<f64>, AxisScale) {
+fn upright(
+    panel: &CoursePanel,
+    (least, most): (f64, f64),
+    ceiling: f64,
+    floor: f64,
+) -> (Vec<f64>, AxisScale) {
     if panel.log_y && least > 0.0 {
         let ticks = svg::log_ticks(least, most);
         let (low, high) = (least / 1.12, most * 1.12);

@@ -12,13 +12,13 @@ pub struct CourseFigure {
     /// File name without ending.
     pub name: String,
     pub title: String,
-    pub panels: Vec<Panel>,
+    pub panels: Vec<CoursePanel>,
     /// What was measured where: under the panels.
     pub caption: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Panel {
+pub struct CoursePanel {
     pub title: String,
     pub x: PanelAxis,
     /// `throughput, Gbit/s`
@@ -62,7 +62,7 @@ impl PanelAxis {
     }
 }
 
-impl Panel {
+impl CoursePanel {
     pub fn estimates(&self) -> impl Iterator<Item = &Estimate> {
         self.series.iter().flat_map(|s| s.points.iter().map(|p| &p.1))
     }
@@ -71,7 +71,7 @@ impl Panel {
 impl CourseFigure {
     /// Least and most of every panel with this y axis: panels that are compared share it.
     pub fn extent(&self, y: &str) -> (f64, f64) {
-        let alike = || self.panels.iter().filter(|panel| panel.y == y).flat_map(Panel::estimates);
+        let alike = || self.panels.iter().filter(|panel| panel.y == y).flat_map(CoursePanel::estimates);
         (alike().map(|e| e.low).fold(f64::INFINITY, f64::min), alike().map(|e| e.high).fold(0.0, f64::max))
     }
 

@@ -3,7 +3,7 @@
 //! The script reads no file, as the course asks. Its data are literals (numbers, strings, lists,
 //! dictionaries), so that they can be checked against the table without running it.
 
-use super::figure::{CourseFigure, Panel, PanelAxis};
+use super::figure::{CourseFigure, CoursePanel, PanelAxis};
 use syscost_core::stats::Estimate;
 use syscost_report::Series;
 
@@ -34,7 +34,7 @@ fn figure(figure: &CourseFigure) -> String {
     )
 }
 
-fn panel(panel: &Panel) -> String {
+fn panel(panel: &CoursePanel) -> String {
     let truth = |holds: bool| if holds { "True" } else { "False" };
     let indent = "                ";
     format!(
@@ -94,7 +94,7 @@ mod tests {
     fn recorded_text_stays_text() {
         let e = Estimate { value: 1.5, low: 1.25, high: 2.0, level: 0.95, n: 8, unit: Unit::Ratio };
         let series = Series::of("a\"]; import\nos #", 0, vec![(64.0, e)]);
-        let panel = Panel {
+        let panel = CoursePanel {
             title: "p".into(),
             x: PanelAxis::Threads,
             y: "y".into(),

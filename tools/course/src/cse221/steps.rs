@@ -2,7 +2,7 @@
 //! costs, measured and predicted.
 
 use super::rounded_estimate;
-use crate::figure::{CourseFigure, Panel, PanelAxis};
+use crate::figure::{CourseFigure, CoursePanel, PanelAxis};
 use std::collections::BTreeMap;
 use syscost_analyze::operations::Operation;
 use syscost_core::axis::{Name, Value};
@@ -38,7 +38,7 @@ fn figure(rows: &[&Operation], caption: &[String]) -> Option<CourseFigure> {
     Some(CourseFigure {
         name: format!("cse221_{}", first.probe),
         title: format!("{}: measured and predicted", first.title),
-        panels: vec![Panel {
+        panels: vec![CoursePanel {
             title: String::new(),
             x: PanelAxis::Arguments,
             y: format!("time, {}", first.metric.unit.symbol()),

@@ -2,7 +2,7 @@
 
 use super::figure_column::{self as column, FigureColumn};
 use super::grid::{CourseGrid, GridPlace, IMPLEMENTATIONS};
-use crate::figure::{CourseFigure, Panel, PanelAxis};
+use crate::figure::{CourseFigure, CoursePanel, PanelAxis};
 use syscost_core::units::Unit;
 use syscost_report::Series;
 use syscost_report::material::Material;
@@ -10,13 +10,13 @@ use syscost_report::section::{capital, machine, threads};
 
 pub fn figures(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<CourseFigure> {
     let caption = caption(grid, material, roll);
-    let figure = |name: &str, title: &str, panels: Vec<Panel>| CourseFigure {
+    let figure = |name: &str, title: &str, panels: Vec<CoursePanel>| CourseFigure {
         name: format!("{roll}_Part_D_{name}"),
         title: title.into(),
         panels,
         caption: caption.clone(),
     };
-    let latency: Vec<Panel> = if column::LATENCY.anywhere(grid) {
+    let latency: Vec<CoursePanel> = if column::LATENCY.anywhere(grid) {
         grid.sizes.iter().map(|bytes| by_threads(grid, column::LATENCY, *bytes)).collect()
     } else {
         vec![empty(grid, column::LATENCY, PanelAxis::Threads)]
@@ -32,7 +32,7 @@ pub fn figures(grid: &CourseGrid, material: &Material, roll: &str) -> Vec<Course
 }
 
 /// Each level that was counted; where none was, the two that are asked for, with the reason.
-fn cache_misses(grid: &CourseGrid) -> Vec<Panel> {
+fn cache_misses(grid: &CourseGrid) -> Vec<CoursePanel> {
     let counted: Vec<&FigureColumn> =
         [column::L1, column::LLC, column::CACHE].into_iter().filter(|c| c.anywhere(grid)).collect();
     if counted.is_empty() {
@@ -41,24 +41,24 @@ fn cache_misses(grid: &CourseGrid) -> Vec<Panel> {
     counted.into_iter().flat_map(|c| by_size(grid, c)).collect()
 }
 
-fn by_size(grid: &CourseGrid, column: &FigureColumn) -> Vec<Panel> {
+fn by_size(grid: &CourseGrid, column: &FigureColumn) -> Vec<CoursePanel> {
     if !column.anywhere(grid) {
         return vec![empty(grid, column, PanelAxis::MessageBytes)];
     }
     let panel = |count: &u64| {
         let place = |way, bytes| GridPlace::new(way, bytes, *count);
         let series = series(grid, column, &grid.sizes, place);
-        Panel { log_y: true, ..panel(grid, column, PanelAxis::MessageBytes, threads(*count), series) }
+        CoursePanel { log_y: true, ..panel(grid, column, PanelAxis::MessageBytes, threads(*count), series) }
     };
     grid.threads.iter().map(panel).collect()
 }
 
-fn by_threads(grid: &CourseGrid, column: &FigureColumn, bytes: u64) -> Panel {
+fn by_threads(grid: &CourseGrid, column: &FigureColumn, bytes: u64) -> CoursePanel {
     let series = series(grid, column, &grid.threads, |way, threads| GridPlace::new(way, bytes, threads));
     panel(grid, column, PanelAxis::Threads, Unit::Bytes.format(bytes as f64), series)
 }
 
-fn empty(grid: &CourseGrid, column: &FigureColumn, x: PanelAxis) -> Panel {
+fn empty(grid: &CourseGrid, column: &FigureColumn, x: PanelAxis) -> CoursePanel {
     let name = column.title.split(',').next().unwrap_or(column.title);
     panel(grid, column, x, capital(name), Vec::new())
 }
@@ -70,9 +70,9 @@ fn panel(
     x: PanelAxis,
     title: String,
     series: Vec<Series>,
-) -> Panel {
+) -> CoursePanel {
     let missing = series.is_empty().then(|| column.why(grid));
-    Panel { title, x, y: column.title.into(), log_y: false, series, missing }
+    CoursePanel { title, x, y: column.title.into(), log_y: false, series, missing }
 }
 
 /// A line for each implementation that has a figure.

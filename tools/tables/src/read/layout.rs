@@ -8,19 +8,19 @@ use crate::unit::DecimalMark;
 /// Lines that decide which mark separates.
 const LOOKED_AT: usize = 20;
 
-pub struct Record {
+pub struct TableRecord {
     /// From 1.
     pub line: usize,
     pub cells: Vec<String>,
 }
 
-pub struct Records {
-    pub all: Vec<Record>,
+pub struct TableRecords {
+    pub all: Vec<TableRecord>,
     pub decimal: DecimalMark,
 }
 
-impl Records {
-    pub fn of(text: &str, mapping: &ColumnMapping) -> Result<Records, String> {
+impl TableRecords {
+    pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
@@ -37,14 +37,14 @@ impl Records {
             }
             if !record.iter().all(cells::is_empty) {
                 let line = record.position().map_or(0, |p| p.line() as usize);
-                all.push(Record { line, cells: record.iter().map(str::to_string).collect() });
+                all.push(TableRecord { line, cells: record.iter().map(str::to_string).collect() });
             }
         }
         let decimal = match mapping.decimal() {
             Some(told) => told,
             None => decimal(all.iter().flat_map(|record| &record.cells), delimiter)?,
         };
-        Ok(Records { all, decimal })
+        Ok(TableRecords { all, decimal })
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<DecimalMark, String> {
-        Records::of(text, &ColumnMapping::default()).map(|records| records.decimal)
+        TableRecords::of(text, &ColumnMapping::default()).map(|records| records.decimal)
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod own;
 mod rows;
 
 use super::{BadTable, ColumnMapping, PublishedTable, iperf3, netperf};
-use layout::Records;
+use layout::TableRecords;
 
 /// More than any table of results; those that are not understood are told one by one.
 const MOST_COLUMNS: usize = 1000;
@@ -41,7 +41,7 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     if let Some(table) = netperf::from_lines(name, text) {
         return table;
     }
-    let records = Records::of(text, mapping).map_err(|why| whole(name, &why))?;
+    let records = TableRecords::of(text, mapping).map_err(|why| whole(name, &why))?;
     if let Some(table) = own::table(name, &records) {
         return table;
     }

@@ -1,6 +1,6 @@
 //! The results.csv of this program: a row for each figure of a case becomes a row for each case.
 
-use super::layout::{Record, Records};
+use super::layout::{TableRecord, TableRecords};
 use super::whole;
 use crate::unit::{self, DecimalMark};
 use crate::{BadTable, PublishedFigure, PublishedRow, PublishedTable, TableColumn};
@@ -17,7 +17,7 @@ const METRICS: &[(&str, TableColumn)] = &[
 const PLACES: &[&str] = &["mechanism", "message_bytes", "threads"];
 
 /// `None`: another table.
-pub fn table(name: &str, records: &Records) -> Option<Result<PublishedTable, BadTable>> {
+pub fn table(name: &str, records: &TableRecords) -> Option<Result<PublishedTable, BadTable>> {
     let (headings, rows) = records.all.split_first()?;
     let has = |id: &str| headings.cells.iter().any(|heading| heading == id);
     ["case", "probe", "metric", "unit", "value"].iter().all(|id| has(id)).then(|| {
@@ -28,21 +28,21 @@ pub fn table(name: &str, records: &Records) -> Option<Result<PublishedTable, Bad
 
 struct OwnResults<'r> {
     headings: &'r [String],
-    rows: &'r [Record],
+    rows: &'r [TableRecord],
 }
 
 impl OwnResults<'_> {
-    fn cell<'c>(&self, row: &'c Record, id: &str) -> Option<&'c str> {
+    fn cell<'c>(&self, row: &'c TableRecord, id: &str) -> Option<&'c str> {
         let at = self.headings.iter().position(|heading| heading == id)?;
         row.cells.get(at).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    fn number(&self, row: &Record, id: &str) -> Option<f64> {
+    fn number(&self, row: &TableRecord, id: &str) -> Option<f64> {
         unit::number(self.cell(row, id)?, DecimalMark::Point).map(|(value, ..)| value)
     }
 
     fn table(&self, name: &str) -> Option<PublishedTable> {
-        let mut cases: BTreeMap<u64, Vec<&Record>> = BTreeMap::new();
+        let mut cases: BTreeMap<u64, Vec<&TableRecord>> = BTreeMap::new();
         for row in self.rows {
             cases.entry(self.number(row, "case")? as u64).or_default().push(row);
         }
@@ -67,20 +67,20 @@ impl OwnResults<'_> {
 
     /// The axes in which rivals differ beside size and threads.
     fn varied(&self) -> Vec<&str> {
-        let rivals: Vec<&Record> =
+        let rivals: Vec<&TableRecord> =
             self.rows.iter().filter(|row| self.cell(row, "mechanism").is_some()).collect();
         let values = |id: &str| rivals.iter().filter_map(|row| self.cell(row, id)).collect::<BTreeSet<_>>();
         self.axes().filter(|id| !PLACES.contains(id) && values(id).len() > 1).collect()
     }
 
-    fn case(&self, rows: &[&Record], varied: &[&str]) -> Option<PublishedRow> {
+    fn case(&self, rows: &[&TableRecord], varied: &[&str]) -> Option<PublishedRow> {
         match self.cell(rows.first()?, "mechanism") {
             Some(mechanism) => Some(self.transfer(rows, mechanism, varied)),
             None => self.operation(rows),
         }
     }
 
-    fn transfer(&self, rows: &[&Record], mechanism: &str, varied: &[&str]) -> PublishedRow {
+    fn transfer(&self, rows: &[&TableRecord], mechanism: &str, varied: &[&str]) -> PublishedRow {
         let first = rows[0];
         let mut row = self.begun(first);
         row.texts.insert(TableColumn::Mechanism, mechanism.into());
@@ -103,7 +103,7 @@ impl OwnResults<'_> {
     }
 
     /// An operation of the system: the figure that was predicted, else its first.
-    fn operation(&self, rows: &[&Record]) -> Option<PublishedRow> {
+    fn operation(&self, rows: &[&TableRecord]) -> Option<PublishedRow> {
         let record = rows.iter().find(|row| self.cell(row, "predicted").is_some()).or(rows.first())?;
         let mut row = self.begun(record);
         let variant: Vec<&str> = self.axes().filter_map(|id| self.cell(record, id)).collect();
@@ -121,7 +121,7 @@ impl OwnResults<'_> {
     }
 
     /// Line, rounds and spread.
-    fn begun(&self, record: &Record) -> PublishedRow {
+    fn begun(&self, record: &TableRecord) -> PublishedRow {
         let mut row = PublishedRow { line: record.line, ..PublishedRow::default() };
         row.set(self.number(record, "rounds").map(|n| (TableColumn::Runs, n)));
         if let Some((low, high)) = self.number(record, "ci_low").zip(self.number(record, "ci_high")) {

@@ -1,7 +1,7 @@
 //! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
 
 use super::heading::{self, HeadingPlace, TableHeading};
-use super::layout::{Record, Records};
+use super::layout::{TableRecord, TableRecords};
 use super::whole;
 use crate::cells::{self, CellReading};
 use crate::vocabulary;
@@ -18,7 +18,11 @@ const NOTES: &[&str] = &["note", "remark", "source", "comment"];
 /// What a cell that is left empty takes from the row above, as merged cells are exported.
 const AXES: [TableColumn; 3] = [TableColumn::Mechanism, TableColumn::MessageBytes, TableColumn::Threads];
 
-pub fn table(name: &str, records: &Records, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+pub fn table(
+    name: &str,
+    records: &TableRecords,
+    mapping: &ColumnMapping,
+) -> Result<PublishedTable, BadTable> {
     let mut reading = RowReading {
         mapping,
         cells: CellReading { decimal: records.decimal, mapping },
@@ -85,7 +89,7 @@ struct RowReading<'m> {
 }
 
 impl RowReading<'_> {
-    fn take(&mut self, index: usize, record: &Record) -> Result<(), String> {
+    fn take(&mut self, index: usize, record: &TableRecord) -> Result<(), String> {
         let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
         if let [alone] = filled[..] {
             let title = alone.rsplit_once(':').map_or(alone.as_str(), |(_, after)| after.trim());
@@ -108,7 +112,7 @@ impl RowReading<'_> {
     }
 
     /// `None`: this is no row of headings.
-    fn headings(&self, record: &Record) -> Result<Option<Vec<TableHeading>>, String> {
+    fn headings(&self, record: &TableRecord) -> Result<Option<Vec<TableHeading>>, String> {
         let mut headings = Vec::new();
         for cell in &record.cells {
             match TableHeading::of(cell, self.mapping) {
@@ -130,7 +134,7 @@ impl RowReading<'_> {
     }
 
     /// Under the headings that are known, does the row have a figure?
-    fn is_data(&self, record: &Record) -> bool {
+    fn is_data(&self, record: &TableRecord) -> bool {
         let Some(section) = &self.section else { return false };
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.is_plain() && heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
@@ -264,7 +268,7 @@ impl RowReading<'_> {
         Ok(given)
     }
 
-    fn row(&mut self, section: &mut TableSection, record: &Record) -> Result<(), String> {
+    fn row(&mut self, section: &mut TableSection, record: &TableRecord) -> Result<(), String> {
         let first = record.cells.first().map(|cell| vocabulary::bare(cell)).unwrap_or_default();
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)

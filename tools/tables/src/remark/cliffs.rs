@@ -1,6 +1,6 @@
 //! Cliffs along the message size: throughput that falls to a fraction while messages grow.
 
-use super::{LineStep, Remark, RemarkKind, shown, size, steps};
+use super::{Remark, RemarkKind, TableStep, shown, size, steps};
 use crate::{PublishedTable, TableColumn};
 use syscost_core::units::{Unit, significant};
 
@@ -8,8 +8,8 @@ use syscost_core::units::{Unit, significant};
 const FALL: f64 = 1.0 / 3.0;
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
-    let cliff = |step: &LineStep| step.to.2.high() < FALL * step.from.2.low();
-    let mut cliffs: Vec<LineStep> =
+    let cliff = |step: &TableStep| step.to.2.high() < FALL * step.from.2.low();
+    let mut cliffs: Vec<TableStep> =
         steps(table, TableColumn::MessageBytes).into_iter().filter(cliff).collect();
     if cliffs.is_empty() {
         return Vec::new();
@@ -20,15 +20,15 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
          ACK, sleep, full ring), not for copies.",
         shown(cliffs.iter().map(told))
     );
-    vec![Remark { id: "cliff", kind: RemarkKind::Unexpected, text, lines: LineStep::lines(&cliffs) }]
+    vec![Remark { id: "cliff", kind: RemarkKind::Unexpected, text, lines: TableStep::lines(&cliffs) }]
 }
 
-fn fall(step: &LineStep) -> f64 {
+fn fall(step: &TableStep) -> f64 {
     step.from.2.value / step.to.2.value
 }
 
 /// `msg_zerocopy with 4 threads, 256 B to 1 KiB, 50x (10 Mbit/s to 200 kbit/s, 24.2 Gbit/s at 4 KiB)`
-fn told(step: &LineStep) -> String {
+fn told(step: &TableStep) -> String {
     let rate = |value| Unit::BitsPerSecond.format(value);
     let again = step.next.filter(|(.., again)| again.low() > step.from.2.high());
     let recovered = again.map(|(at, _, again)| format!(", {} at {}", rate(again.value), size(at)));

@@ -100,7 +100,7 @@ pub(super) fn lines(
 }
 
 /// Two neighbours on a line of throughputs.
-struct LineStep<'t> {
+struct TableStep<'t> {
     /// `sendmsg with 4 threads`
     line: String,
     from: LineEnd<'t>,
@@ -108,8 +108,8 @@ struct LineStep<'t> {
     next: Option<LineEnd<'t>>,
 }
 
-impl LineStep<'_> {
-    fn lines(steps: &[LineStep]) -> Vec<usize> {
+impl TableStep<'_> {
+    fn lines(steps: &[TableStep]) -> Vec<usize> {
         let mut lines: Vec<usize> =
             steps.iter().flat_map(|step| [step.from.1.line, step.to.1.line]).collect();
         lines.sort_unstable();
@@ -118,7 +118,7 @@ impl LineStep<'_> {
     }
 }
 
-fn steps(table: &PublishedTable, along: TableColumn) -> Vec<LineStep<'_>> {
+fn steps(table: &PublishedTable, along: TableColumn) -> Vec<TableStep<'_>> {
     let mut found = Vec::new();
     for (key, line) in lines(table, along, TableColumn::Throughput) {
         let mechanism = called(key.mechanism);
@@ -129,7 +129,7 @@ fn steps(table: &PublishedTable, along: TableColumn) -> Vec<LineStep<'_>> {
         };
         let name = if key.variant.is_empty() { name } else { format!("{name} ({})", key.variant) };
         let line: Vec<LineEnd> = line.into_values().collect();
-        found.extend(line.windows(2).enumerate().map(|(i, pair)| LineStep {
+        found.extend(line.windows(2).enumerate().map(|(i, pair)| TableStep {
             line: name.clone(),
             from: pair[0],
             to: pair[1],

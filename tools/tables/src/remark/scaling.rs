@@ -1,6 +1,6 @@
 //! Scaling that surprises: throughput that falls as threads rise, or rises faster than the threads.
 
-use super::{LineStep, Remark, RemarkKind, shown, steps, threads};
+use super::{Remark, RemarkKind, TableStep, shown, steps, threads};
 use crate::{PublishedTable, TableColumn};
 use syscost_analyze::words::percent;
 use syscost_core::units::{Unit, significant};
@@ -16,29 +16,29 @@ const RISE: f64 = 3.0;
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let steps = steps(table, TableColumn::Threads);
     let all = steps.len();
-    let (falls, others): (Vec<LineStep>, Vec<LineStep>) = steps.into_iter().partition(falls);
+    let (falls, others): (Vec<TableStep>, Vec<TableStep>) = steps.into_iter().partition(falls);
     let faster = others.into_iter().filter(faster).collect();
     fallen(falls, all).into_iter().chain(outrun(faster, all)).collect()
 }
 
-fn falls(step: &LineStep) -> bool {
+fn falls(step: &TableStep) -> bool {
     step.to.2.high() < (1.0 - NOISE) * step.from.2.low()
 }
 
-fn faster(step: &LineStep) -> bool {
+fn faster(step: &TableStep) -> bool {
     step.to.2.low() > (1.0 + NOISE) * step.from.2.high() * step.to.0 as f64 / step.from.0 as f64
 }
 
-fn ratio(step: &LineStep) -> f64 {
+fn ratio(step: &TableStep) -> f64 {
     step.to.2.value / step.from.2.value
 }
 
-fn remark(id: &'static str, text: String, steps: &[LineStep]) -> Option<Remark> {
+fn remark(id: &'static str, text: String, steps: &[TableStep]) -> Option<Remark> {
     let kind = RemarkKind::Unexpected;
-    (!steps.is_empty()).then(|| Remark { id, kind, text, lines: LineStep::lines(steps) })
+    (!steps.is_empty()).then(|| Remark { id, kind, text, lines: TableStep::lines(steps) })
 }
 
-fn fallen(mut falls: Vec<LineStep>, of: usize) -> Option<Remark> {
+fn fallen(mut falls: Vec<TableStep>, of: usize) -> Option<Remark> {
     falls.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let rate = |value| Unit::BitsPerSecond.format(value);
     let told = falls.iter().map(|step| {
@@ -61,7 +61,7 @@ fn fallen(mut falls: Vec<LineStep>, of: usize) -> Option<Remark> {
     remark("falls_with_threads", text, &falls)
 }
 
-fn outrun(mut faster: Vec<LineStep>, of: usize) -> Option<Remark> {
+fn outrun(mut faster: Vec<TableStep>, of: usize) -> Option<Remark> {
     faster.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     let told = faster.iter().map(|step| {
         format!("{}, {} to {}: {}x", step.line, step.from.0, threads(step.to.0), significant(ratio(step)))
@@ -76,9 +76,9 @@ fn outrun(mut faster: Vec<LineStep>, of: usize) -> Option<Remark> {
 }
 
 /// What the table itself shows beside the falls.
-fn beside(falls: &[LineStep]) -> String {
+fn beside(falls: &[TableStep]) -> String {
     let rises = |column: TableColumn| {
-        let rose = |step: &&LineStep| {
+        let rose = |step: &&TableStep| {
             let counts = step.from.1.value(column).zip(step.to.1.value(column));
             counts.is_some_and(|(was, is)| was > 0.0 && is > RISE * was)
         };
