@@ -346,12 +346,11 @@ fn record(shape: &Shape, plan: Plan) -> Record {
 pub fn section<'p>(page: &'p str, id: &str) -> &'p str {
     let start = begins(page, id).unwrap_or_else(|| panic!("no section {id}"));
     let rest = &page[start + 1..];
-    let ends = ["<section id=", "<details class=\"section\"", "</main>"];
+    let ends = ["<section id=", "</main>"];
     let end = ends.iter().filter_map(|next| rest.find(next)).min().expect("an end");
     &rest[..end]
 }
 
 pub fn begins(page: &str, id: &str) -> Option<usize> {
-    let folded = || page.find(&format!("<details class=\"section\" id=\"{id}\""));
-    page.find(&format!("<section id=\"{id}\"")).or_else(folded)
+    page.find(&format!("<section id=\"{id}\""))
 }

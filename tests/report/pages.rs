@@ -41,11 +41,11 @@ fn a_report_has_its_sections_in_order_and_no_link_without_a_target() {
         "questions",
         "crossovers",
         "copies",
-        "cycles",
-        "cases",
         "not-measured",
         "warnings",
+        "cases",
         "machine",
+        "cycles",
         "method",
         "reproduce",
     ];

@@ -1,6 +1,6 @@
 //! From a run to its report: the sections in order. Nothing is measured, marked up or printed here.
 
-use super::material::{Material, state};
+use super::material::Material;
 use super::section;
 use super::text;
 use super::{Block, CellRef, LINKED, LINKS, Report, Section, Statement};
@@ -32,30 +32,40 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     .into_iter()
     .flatten()
     .collect();
-    let mut folded: Vec<Section> = [
-        section::crossovers::section(&material),
-        section::copies::section(&material),
-        section::time::section(&material),
-        section::latency::details(&material),
-        section::operations::section(&material),
-        section::rulers::section(&material),
-        section::hardware::section(&material),
-        section::findings::section(&material),
-        section::during::section(&material),
-        section::care::section(&material),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let evidence = under(
+        "More figures and evidence",
+        [
+            section::crossovers::section(&material),
+            section::copies::section(&material),
+            section::time::section(&material),
+            section::latency::details(&material),
+            section::rulers::section(&material),
+            section::operations::section(&material),
+        ],
+    );
+    let careful = under(
+        "What to be careful with",
+        [
+            section::findings::section(&material),
+            section::care::section(&material),
+            section::missing::section(&material),
+            section::problems::section(&material),
+        ],
+    );
     let linked = if run.record.plan.cases.len() > section::cases::ROWS { LINKS } else { LINKED };
-    let referenced = referenced(&verdict, sections.iter().chain(&folded), linked);
-    folded.extend(section::cases::section(&material, &referenced));
-    folded.extend(section::missing::section(&material));
-    folded.extend(section::problems::section(&material));
-    folded.extend(section::machine::section(&material));
-    folded.push(section::method::section(&material));
-    folded.push(section::reproduce::section(&material));
-    sections.extend(folded.into_iter().map(|section| Section { folded: true, ..section }));
+    let referenced = referenced(&verdict, sections.iter().chain(&evidence).chain(&careful), linked);
+    let cases = under("Every case", [section::cases::section(&material, &referenced)]);
+    let machine = under(
+        "Machine, method, how to reproduce",
+        [
+            section::machine::section(&material),
+            section::during::section(&material),
+            section::hardware::section(&material),
+            Some(section::method::section(&material)),
+            Some(section::reproduce::section(&material)),
+        ],
+    );
+    sections.extend([evidence, careful, cases, machine].into_iter().flatten());
     Report {
         title: title(run),
         subtitle: subtitle(run),
@@ -67,6 +77,11 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
         notices: section::problems::notices(&material),
         sections,
     }
+}
+
+/// Sections behind one title.
+fn under<const N: usize>(title: &'static str, sections: [Option<Section>; N]) -> Vec<Section> {
+    sections.into_iter().flatten().map(|section| Section { folded: Some(title), ..section }).collect()
 }
 
 /// The cells that sentences are linked to, so many of each: they must be found on the page.
@@ -105,7 +120,6 @@ fn subtitle(run: &Run) -> String {
         units::count(cases, "case"),
         units::format_duration(Duration::from_nanos(run.record.elapsed_ns))
     ));
-    parts.push(state(run.record.state).into());
     parts.join(" · ")
 }
 

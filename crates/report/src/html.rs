@@ -17,7 +17,8 @@ use syscost_core::units;
 pub fn page(report: &Report) -> String {
     let targets = Targets::of(report);
     let style = [svg::STYLE, include_str!("page.css")].concat();
-    let (folded, open): (Vec<&Section>, Vec<&Section>) = report.sections.iter().partition(|s| s.folded);
+    let (folded, open): (Vec<&Section>, Vec<&Section>) =
+        report.sections.iter().partition(|s| s.folded.is_some());
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -40,7 +41,7 @@ pub fn page(report: &Report) -> String {
                     (trust(&report.trust))
                     (answer(report, &targets))
                     @for section in open { (self::section(section, &targets)) }
-                    @for section in folded { (fold(section, &targets)) }
+                    @for group in folded.chunk_by(|a, b| a.folded == b.folded) { (fold(group, &targets)) }
                 }
             }
         }
@@ -84,12 +85,12 @@ fn section(section: &Section, targets: &Targets) -> Markup {
     }
 }
 
-/// A section behind its title.
-fn fold(section: &Section, targets: &Targets) -> Markup {
+/// Sections behind their title.
+fn fold(group: &[&Section], targets: &Targets) -> Markup {
     html! {
-        details.section id=(section.id) {
-            summary { h2 { (visible(&section.title)) } }
-            (blocks(&section.blocks, targets))
+        details.section {
+            summary { h2 { (group[0].folded.unwrap_or_default()) } }
+            @for section in group { (self::section(section, targets)) }
         }
     }
 }
@@ -182,8 +183,14 @@ fn row_of(plots: &[Plot]) -> &'static str {
     }
 }
 
+/// Its note; and where it is narrow, its names.
 fn notes(plot: &Plot) -> Markup {
-    html! { @if let Some(text) = &plot.note { (note(text)) } }
+    html! {
+        @if plot.room == PlotRoom::Half { div.legend.narrow { @for series in &plot.series {
+            span { (PreEscaped(svg::line_icon(series.style))) (visible(&series.name)) }
+        } } }
+        @if let Some(text) = &plot.note { (note(text)) }
+    }
 }
 
 /// One shown at a time, by the style sheet; without it one after the other.

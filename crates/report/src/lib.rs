@@ -149,8 +149,8 @@ impl Block {
 pub struct Section {
     pub id: String,
     pub title: String,
-    /// Is it behind its title until somebody asks?
-    pub folded: bool,
+    /// The title that it is behind until somebody asks, with its neighbours of the same.
+    pub folded: Option<&'static str>,
     pub blocks: Vec<Block>,
 }
 

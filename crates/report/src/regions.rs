@@ -9,7 +9,7 @@ use super::{RegionMap, RegionPlace, RegionRow, Scale};
 use std::fmt::Write;
 
 const WIDTH: f64 = 540.0;
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 60.0;
 const TOP: f64 = 6.0;
 const BAND: f64 = 26.0;
 const GAP: f64 = 20.0;
@@ -27,7 +27,7 @@ impl SvgDrawing for RegionMap {
             title: &self.title,
             width: WIDTH,
             height: TOP + self.rows.len() as f64 * (BAND + GAP) + 2.0,
-            area: Some(Area { left: LEFT, margins: 0 }),
+            area: Some(Area { left: LEFT, margins: 1 }),
             legend: self.names.iter().map(|(name, style)| (name.as_str(), *style)).collect(),
             sample: "fill",
             ..Frame::default()
@@ -75,6 +75,7 @@ fn band(canvas: &mut Canvas, map: &RegionMap, row: &RegionRow, x: AxisScale, top
 fn labels(canvas: &mut Canvas, row: &RegionRow, x: AxisScale, top: f64) {
     let named: Vec<f64> = row.borders.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let mut label_from = f64::NEG_INFINITY;
+    let mut shown = 0;
     for place in &row.places {
         let here = x.at(place.x);
         canvas.at(here, |canvas| canvas.circle("dot", (0.0, top + BAND / 2.0), 2.4));
@@ -83,7 +84,10 @@ fn labels(canvas: &mut Canvas, row: &RegionRow, x: AxisScale, top: f64) {
             named.contains(&other.x) && other.x != place.x && (there - here).abs() < LABEL && there > here
         });
         if (named.contains(&place.x) || !near_border) && here >= label_from {
-            canvas.label("tick", (here, top + BAND + 14.0), Anchor::Middle, &place.label);
+            // A narrow map shows every other.
+            let class = if shown % 2 == 1 { "tick minor" } else { "tick" };
+            canvas.label(class, (here, top + BAND + 14.0), Anchor::Middle, &place.label);
+            shown += 1;
             label_from = here + LABEL;
         }
     }

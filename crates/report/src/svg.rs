@@ -9,7 +9,7 @@ use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 
 const WIDTH: f64 = 540.0;
-const LEFT: f64 = 52.0;
+const LEFT: f64 = 60.0;
 pub const TOP: f64 = 24.0;
 /// From the frame to the bottom of the drawing: x labels, and the title of the axis.
 const BELOW: f64 = 42.0;
@@ -46,6 +46,18 @@ pub const HATCH: &str = "<svg class=\"shared\" width=\"0\" height=\"0\" aria-hid
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let drawings = report.blocks().flat_map(|block| block.drawings());
     drawings.map(|drawing| (format!("{}.svg", drawing.frame().id), drawing.standalone())).collect()
+}
+
+/// A line with its marker, for legends of plots that are too narrow for names at the ends.
+pub fn line_icon(style: usize) -> String {
+    let mut canvas = Canvas::default();
+    let class = style_class(style);
+    canvas.put(format_args!(
+        "<svg viewBox=\"-15 -6 30 12\" class=\"plot wide-icon {class}\" aria-hidden=\"true\">"
+    ));
+    canvas.path("line", format_args!("M-15 0H15"));
+    marker(&mut canvas, style, (0.0, 0.0));
+    canvas.into_string() + "</svg>"
 }
 
 /// A colour alone, for legends beside what is filled.
@@ -457,13 +469,15 @@ fn end_labels(canvas: &mut Canvas, plot: &Plot, layout: &PlotFrame) {
     for i in (0..places.len().saturating_sub(1)).rev() {
         places[i] = places[i].min(places[i + 1] - room);
     }
-    canvas.at(WHOLE, |canvas| {
-        for ((end, class, name), place) in labels.into_iter().zip(places) {
-            canvas.group(&class, "", |canvas| {
-                canvas.path("leader", format_args!("M0 {end:.1}L10 {place:.1}"));
-                canvas.text("name", (13.0, place + 4.5), Anchor::Start, name);
-            });
-        }
+    canvas.group("ends", "", |canvas| {
+        canvas.at(WHOLE, |canvas| {
+            for ((end, class, name), place) in labels.into_iter().zip(places) {
+                canvas.group(&class, "", |canvas| {
+                    canvas.path("leader", format_args!("M0 {end:.1}L10 {place:.1}"));
+                    canvas.text("name", (13.0, place + 4.5), Anchor::Start, name);
+                });
+            }
+        })
     });
 }
 

@@ -10,17 +10,21 @@ use syscost_experiment::run::State;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 
 /// Sentences of a card in sight, and words that they have together.
-const SHOWN: usize = 4;
-const WORDS: usize = 75;
+const SHOWN: usize = 3;
+const WORDS: usize = 40;
 
 pub fn trust(m: &Material) -> TrustBar {
     let found = &m.analysis.trust;
     let headline = trust::headline(found);
-    // What the headline says is not said again.
-    let short = |text: &str| text.trim_end_matches('.').to_string();
-    let said = |text: &String| headline.to_lowercase().contains(&short(text).to_lowercase());
-    let facts = trust::reasons(found).into_iter().map(|(_, text)| text).filter(|text| !said(text));
-    let facts = facts.map(|fact| short(&fact)).collect();
+    // What the headline says is not said again; what follows it in the same sentence is.
+    let lower = headline.to_lowercase();
+    let rest = |text: String| {
+        let said = |part: &&str| !lower.contains(part.trim_end_matches('.').to_lowercase().as_str());
+        let kept: Vec<&str> = text.split(". ").filter(said).collect();
+        kept.join(". ").trim_end_matches('.').to_string()
+    };
+    let facts = trust::reasons(found).into_iter().map(|(_, text)| rest(text)).filter(|text| !text.is_empty());
+    let facts = facts.collect();
     TrustBar {
         colour: match found.level {
             TrustLevel::Good => "green",
@@ -43,6 +47,12 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
     let mut cards: Vec<AnswerCard> =
         warned.map(|said| AnswerCard { headlines: vec![said], ..AnswerCard::default() }).collect();
     cards.extend(situations.map(card));
+    // What holds at the same place is said of the first.
+    for i in (1..cards.len()).rev() {
+        if cards[..i].iter().any(|card| card.note == cards[i].note) {
+            cards[i].note.clear();
+        }
+    }
     // Beside advice the costs of rulers are details.
     let costs = if m.compared() { &[][..] } else { &m.analysis.costs };
     let found: Vec<Statement> = latency.statements.iter().chain(costs).cloned().collect();
@@ -86,7 +96,9 @@ fn folded(card: AnswerCard, all: Vec<Statement>) -> AnswerCard {
         words += statement.text.split_whitespace().count();
         words <= WORDS
     };
-    let shown = all.iter().take(SHOWN).take_while(fits).count();
+    // A long sentence is better than none.
+    let least = usize::from(card.headlines.is_empty());
+    let shown = all.iter().take(SHOWN).take_while(fits).count().max(least.min(all.len()));
     AnswerCard { shown: all[..shown].to_vec(), folded: all[shown..].to_vec(), ..card }
 }
 

@@ -14,7 +14,8 @@ use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
 use syscost_measure::ledger::{Counts, Tier};
-use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+use syscost_measure::probe;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, RECEIVER, THREADS};
 
 /// What is said once of all audits.
 const SHARED: &[&str] = &[MESSAGE_BYTES.id, THREADS.id];
@@ -170,7 +171,31 @@ fn drawings(told: &[DataPath]) -> Vec<Diagram> {
             None => drawn.push((vec![way], diagram)),
         }
     }
-    drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect()
+    let mut named: Vec<Diagram> = drawn.into_iter().map(|(ways, diagram)| named(&ways, diagram)).collect();
+    // A name stands for one file and one place.
+    for i in 1..named.len() {
+        let before = named[..i].iter().filter(|other| other.title == named[i].title).count();
+        if before > 0 {
+            named[i].id = format!("{}-{}", named[i].id, before + 1);
+        }
+    }
+    named
+}
+
+/// A way without what is usual: `send`, `send to recvmsg`.
+fn short(told: &DataPath) -> String {
+    let point = &told.audit.point;
+    let mechanism = told.mechanism();
+    let usual = |receiver: &&str| {
+        let axes = probe::find(&told.audit.probe).map(|probe| probe.axes()).unwrap_or_default();
+        let axis = axes.iter().find(|axis| axis.id == RECEIVER.id);
+        axis.is_none_or(|axis| axis.default().first().is_some_and(|value| value.to_string() == **receiver))
+    };
+    match point.text(RECEIVER).filter(|receiver| !usual(receiver)) {
+        Some(receiver) if told.way.contains(receiver) => format!("{mechanism} to {receiver}"),
+        _ if told.way.contains('(') => mechanism.to_string(),
+        _ => told.way.clone(),
+    }
 }
 
 /// So many names as are read at once.
@@ -181,12 +206,14 @@ fn some(names: &[String]) -> String {
     format!("{} and {} more", names[..NAMES].join(", "), names.len() - NAMES)
 }
 
-const NAMES: usize = 3;
+const NAMES: usize = 2;
 
 /// The names of those who share it: `send and sendmsg over loopback and veth`.
 fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
     // Ways by the paths on which they are alike.
-    let paths = grouped(ways.iter().map(|told| (told.way.clone(), told.path.clone())));
+    let named = |told: &&DataPath| (short(told), told.path.clone());
+    let mut paths = grouped(ways.iter().map(named));
+    paths.iter_mut().for_each(|(_, paths)| paths.dedup());
     let groups = grouped(paths.into_iter().map(|(way, paths)| (paths, way)));
     let name = |(paths, ways): &(Vec<String>, Vec<String>)| {
         let over =
@@ -202,7 +229,10 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
         link.name = format!("{}: {}", link.name, links.join(", "));
     }
     diagram.notes = notes(ways);
-    diagram.id = slug(&format!("data path {}", diagram.title));
+    let all: Vec<String> = ways.iter().map(|told| told.name()).collect();
+    // One way gives the file its name; several of the same title differ in what is usual.
+    let names = if all.len() == 1 { &all[0] } else { &diagram.title };
+    diagram.id = slug(&format!("data path {names}"));
     diagram
 }
 

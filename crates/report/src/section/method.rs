@@ -26,7 +26,7 @@ pub fn section(m: &Material) -> Section {
     blocks.push(Block::Text(
         "docs/glossary.md explains the terms: significant, equivalent, undecided and others.".into(),
     ));
-    Section { id: "method".into(), title: "Method".into(), folded: true, blocks }
+    Section { id: "method".into(), title: "Method".into(), folded: None, blocks }
 }
 
 fn replication(m: &Material) -> String {

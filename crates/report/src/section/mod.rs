@@ -35,7 +35,7 @@ use syscost_host::files::parse_list;
 
 /// A section, unless it would be empty.
 pub fn unless_empty(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
-    let section = Section { id: id.into(), title: title.into(), folded: false, blocks };
+    let section = Section { id: id.into(), title: title.into(), folded: None, blocks };
     (!section.blocks.is_empty()).then_some(section)
 }
 

@@ -5,6 +5,10 @@ use crate::material::Material;
 use crate::{Block, Entry, Section, Table, text};
 use syscost_analyze::words::Words;
 
+/// Questions in sight, and words that they have together.
+const SHOWN: usize = 6;
+const WORDS: usize = 130;
+
 pub fn section(m: &Material) -> Option<Section> {
     let words = Words::of(m.run);
     let (mut blocks, mut unanswered) = (Vec::new(), Vec::new());
@@ -23,10 +27,25 @@ pub fn section(m: &Material) -> Option<Section> {
             blocks: shown,
         });
     }
+    let mut words = 0;
+    let fits = |block: &&Block| {
+        words += match block {
+            Block::Question { headline, question, .. } => {
+                [headline, question].iter().map(|t| t.split(' ').count()).sum()
+            }
+            _ => 0,
+        };
+        words <= WORDS
+    };
+    let shown = blocks.iter().take(SHOWN).take_while(fits).count().max(1);
+    let mut more = blocks.split_off(blocks.len().min(shown));
+    let count = more.len() + if m.compared() { unanswered.len() } else { 0 };
     if !unanswered.is_empty() && m.compared() {
-        let title = format!("{} that this run cannot answer", super::plural(unanswered.len(), "question"));
         let table = Table::new("unanswered", &["question", "not measured", "what would"], unanswered);
-        blocks.push(Block::Folded { title, blocks: vec![Block::Table(table)] });
+        more.push(Block::Table(table.titled("What this run cannot answer")));
+    }
+    if !more.is_empty() {
+        blocks.push(Block::Folded { title: super::plural(count, "more question"), blocks: more });
     }
     unless_empty("questions", "Questions", blocks)
 }

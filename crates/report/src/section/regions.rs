@@ -14,6 +14,7 @@ use syscost_analyze::recommend::line::{SizeLine, SizePlace, Way, lines};
 use syscost_analyze::recommend::situation::Situation;
 use syscost_analyze::words::{Words, and};
 use syscost_core::axis::Point;
+use syscost_core::sample::Better;
 use syscost_core::units;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
@@ -31,30 +32,40 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     let words = Words::of(m.run);
     let mut styles = Styles { words: &words, fields: RivalField::all(m), more: Vec::new() };
-    let mut maps = Vec::new();
     let mut places = 0;
-    let readers =
-        Situation::ALL.into_iter().flat_map(|situation| m.analysis.ways.iter().map(move |s| (situation, s)));
-    for (situation, study) in readers {
-        let mut grids: BTreeMap<(&str, Point), Vec<SizeLine>> = BTreeMap::new();
-        for line in lines(m.run, study, ALONG.id, situation).into_iter().filter(contested) {
-            grids.entry((line.probe, line.held.clone())).or_default().push(line);
-        }
-        for lines in grids.into_values().take(COMBINATIONS) {
-            let map = map(&words, situation, &lines, &mut styles);
-            places += map.rows.iter().map(|row| row.places.len()).sum::<usize>();
-            if places > PLACES {
-                break;
+    let mut metrics = Vec::new();
+    for study in &m.analysis.ways {
+        let mut readers = Vec::new();
+        for situation in Situation::ALL {
+            let mut grids: BTreeMap<(&str, Point), Vec<SizeLine>> = BTreeMap::new();
+            for line in lines(m.run, study, ALONG.id, situation).into_iter().filter(contested) {
+                grids.entry((line.probe, line.held.clone())).or_default().push(line);
             }
-            maps.push((map.title.clone(), vec![Block::Regions(map)]));
+            let mut maps = Vec::new();
+            for lines in grids.into_values().take(COMBINATIONS) {
+                let map = map(&words, situation, &lines, &mut styles);
+                places += map.rows.iter().map(|row| row.places.len()).sum::<usize>();
+                if places > PLACES {
+                    break;
+                }
+                maps.push(Block::Regions(map));
+            }
+            if !maps.is_empty() {
+                readers.push((condition(situation).trim_start_matches("your ").to_string(), maps));
+            }
         }
+        let id = format!("readers-{}", study.comparisons.metric.id);
+        metrics.push((study.comparisons.metric.title.to_string(), Block::tabs(&id, readers)));
     }
-    let mut blocks = Block::tabs("regions-tabs", maps);
+    metrics.retain(|(_, blocks)| !blocks.is_empty());
+    let mut blocks = Block::tabs("regions-tabs", metrics);
+    if blocks.is_empty() {
+        return None;
+    }
     let plan = &m.run.record.plan;
     if !plan.refinements.is_empty() {
         blocks.push(Block::Note(format!(
-            "{} of {} cases were added in {} of refinement, each between two places with different answers; there only \
-             the ways that could be best by what was measured on either side were run.",
+            "{} of {} cases were added in {} of refinement, with the ways that could be best there.",
             plan.refined(),
             plan.cases.len(),
             super::plural(plan.refinements.len(), "stage")
@@ -119,7 +130,8 @@ fn map(words: &Words, situation: Situation, lines: &[SizeLine<'_>], styles: &mut
     let rows = rows.collect();
     let place = words.place(&lines[0].held, &words.constant());
     let space = if place.is_empty() { "" } else { " " };
-    let title = format!("Best {} if {}{space}{place}", metric.title, condition(situation));
+    let title = format!("Lowest {}{space}{place}", metric.title);
+    let title = if metric.better == Better::Higher { title.replacen("Lowest", "Highest", 1) } else { title };
     RegionMap {
         id: slug(&format!("regions {} {} {place}", metric.id, condition(situation))),
         title,

@@ -25,7 +25,7 @@ pub fn section(m: &Material) -> Section {
                 .into(),
         ),
     ];
-    Section { id: "reproduce".into(), title: "How to reproduce".into(), folded: true, blocks }
+    Section { id: "reproduce".into(), title: "How to reproduce".into(), folded: None, blocks }
 }
 
 /// A word as a POSIX shell takes it.

@@ -72,9 +72,12 @@ pub fn bars(m: &Material) -> Vec<StackedBars> {
     for (at, ((_, point), accounts)) in places.iter().enumerate() {
         if all.len() < DRAWN && drawn.contains(&at) {
             let place = words.place(point, &[RIVALS.id]);
+            // The first names the place, the others only what differs.
+            let rest = [&[RIVALS.id][..], &words.constant()].concat();
+            let title = if all.is_empty() { format!("CPU time, {place}") } else { words.place(point, &rest) };
             all.push(StackedBars {
                 id: slug(&format!("time {place}")),
-                title: format!("CPU time of a message, {place}"),
+                title,
                 unit: Unit::Nanoseconds,
                 parts: TermGroup::ALL.iter().map(|group| group.title().to_string()).collect(),
                 bars: accounts.iter().filter_map(|account| bar(&words, point, account)).collect(),
@@ -98,7 +101,8 @@ fn parts(bars: &StackedBars) -> Table {
         std::iter::once(Entry::Text(bar.label.clone())).chain(figures).collect()
     };
     let rows = bars.bars.iter().map(row).collect();
-    Table::new(format!("{}-table", bars.id), &columns, rows).titled(bars.title.clone())
+    Table::new(format!("{}-table", bars.id), &columns, rows)
+        .titled(format!("CPU time of a message, {}", bars.title.trim_start_matches("CPU time, ")))
 }
 
 /// The point without what only some mechanisms have.

@@ -5,7 +5,7 @@ use crate::material::Material;
 use crate::{Block, Section};
 
 /// Data paths in sight; the others stand with the counts.
-pub const PATHS: usize = 6;
+pub const PATHS: usize = 5;
 
 pub fn section(m: &Material) -> Option<Section> {
     if !m.compared() {
