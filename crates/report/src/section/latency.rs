@@ -73,9 +73,9 @@ pub fn details(m: &Material) -> Option<Section> {
     unless_empty("latency-details", "Latency by rate and threads, and how it was timed", blocks)
 }
 
-fn views<'a>(m: &'a Material<'a>) -> Vec<View<'a>> {
+fn views<'a>(m: &'a Material<'a>) -> Vec<LatencyView<'a>> {
     let confidence = m.run.record.spec.confidence;
-    let views = m.layouts.iter().map(|layout| View::of(layout, &m.analysis.latency, confidence));
+    let views = m.layouts.iter().map(|layout| LatencyView::of(layout, &m.analysis.latency, confidence));
     views.filter(|view| !view.cases.is_empty()).collect()
 }
 
@@ -95,18 +95,18 @@ fn open(case: &Case) -> bool {
     case.point.get(RATE.id).is_some()
 }
 
-struct View<'a> {
+struct LatencyView<'a> {
     layout: &'a Layout<'a>,
     studies: &'a [Study],
     cases: Vec<(&'a Case, &'a Distribution)>,
     confidence: f64,
 }
 
-impl<'a> View<'a> {
-    fn of(layout: &'a Layout<'a>, latency: &'a Latency, confidence: f64) -> View<'a> {
+impl<'a> LatencyView<'a> {
+    fn of(layout: &'a Layout<'a>, latency: &'a Latency, confidence: f64) -> LatencyView<'a> {
         let mine = |case: &&'a Case| Some((*case, latency.cases.get(&case.index)?));
         let cases = layout.cases.iter().filter_map(mine).collect();
-        View { layout, studies: &latency.studies, cases, confidence }
+        LatencyView { layout, studies: &latency.studies, cases, confidence }
     }
 
     /// The figures of one kind of loop.
