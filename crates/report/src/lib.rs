@@ -34,7 +34,7 @@ pub mod sentence;
 pub mod svg;
 pub mod terminal;
 pub mod text;
-mod ticks;
+pub mod ticks;
 
 /// Cases that a sentence shows its links to; the links to the others are folded away behind it.
 pub const LINKS: usize = 6;
