@@ -1,5 +1,5 @@
 //! Every sentence of a report: what the analysing crate says as data, in words. A file a question, a line each in
-//! [`QUESTIONS`].
+//! `QUESTIONS`.
 
 use crate::Statement;
 use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
