@@ -112,7 +112,11 @@ impl ThreadClock {
             return None;
         }
         // A thread of its own: its affinity ends with it.
-        std::thread::scope(|scope| scope.spawn(|| spin(most, ended)).join().ok()?)
+        std::thread::scope(|scope| {
+            // A user may have no thread left.
+            let spinning = std::thread::Builder::new().spawn_scoped(scope, || spin(most, ended)).ok()?;
+            spinning.join().ok()?
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables as data.
+//! Tables as data: columns, rows of entries, and the unit that a table is shown in; nothing here marks up.
 
 use crate::CellRef;
 use syscost_analyze::words::percent;

@@ -242,7 +242,7 @@ fn a_worker_out_of_memory_is_named_and_the_run_goes_on() {
     let said = common::said(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let failures = &run.record.failures;
-    let told = failures.iter().find(|failure| failure.message.contains("for want of memory"));
+    let told = failures.iter().find(|failure| failure.message.contains("out of memory"));
     let told = told.unwrap_or_else(|| panic!("{failures:?}\n{said}"));
     assert!(told.message.contains("signal 9"), "{told:?}");
     let of_transfer: BTreeSet<u32> = run.samples.iter().filter(|s| s.case == 0).map(|s| s.round).collect();

@@ -284,6 +284,7 @@ impl Lane {
         }
         let own = [
             "comparisons.csv",
+            "findings.json",
             "histograms.csv",
             "report.html",
             "results.csv",
