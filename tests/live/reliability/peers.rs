@@ -257,7 +257,10 @@ fn a_crowd_of_strangers_changes_nothing() {
 
 /// One run among strangers, which must not notice them; how many came.
 fn crowded(out: &Path) -> usize {
-    let mut child = start(out, &["tcp_connect", "--path", "loopback", "--time-limit", "6s"]);
+    // Its listener is there for the whole of a round: forty rounds are seconds.
+    let probe = "[[probe]]\nid = \"tcp_connect\"\npath = \"loopback\"\n";
+    let spec = common::experiment(out.parent().expect("a folder"), 40, "30s", ("5ms", "40ms", 2), probe);
+    let mut child = start(out, &[spec.to_str().expect("UTF-8")]);
     let pid = child.id();
     let (over, came) = (AtomicBool::new(false), AtomicUsize::new(0));
     let status = std::thread::scope(|scope| {

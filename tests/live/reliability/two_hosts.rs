@@ -114,7 +114,7 @@ fn every_probe_with_a_path_goes_there() {
     // A file server is not started where others reach it, and that is said.
     let output = hosts.run(&["check", "remote_file_read", "--path", &path]);
     let said = common::said(&output);
-    assert!(output.status.code() == Some(2) && said.contains("open to whoever reaches"), "{said}");
+    assert!(output.status.code() == Some(2) && said.contains("open to every user who reaches"), "{said}");
     let output = hosts.run(&["doctor", "--path", &path, "--json"]);
     let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let judged = checks.as_array().and_then(|checks| checks.iter().find(|check| check["id"] == "path"));
