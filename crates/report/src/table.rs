@@ -1,4 +1,4 @@
-//! Tables as data.
+//! Tables as data: entries, and how figures in them stand against others.
 
 use crate::CellRef;
 use syscost_analyze::words::percent;

@@ -6,6 +6,7 @@ use super::figure::{CourseFigure, CoursePanel, rgb};
 use super::page::{self, Face, INK, MUTED, PdfPage, RULE, lines};
 use syscost_core::units;
 use syscost_report::svg::{self, AxisScale};
+use syscost_report::ticks;
 use syscost_report::{Anchor, Scale, Series};
 
 const WIDTH: f64 = 640.0;
@@ -98,11 +99,11 @@ fn upright(
     floor: f64,
 ) -> (Vec<f64>, AxisScale) {
     if panel.log_y && least > 0.0 {
-        let ticks = svg::log_ticks(least, most);
+        let ticks = ticks::log_ticks(least, most);
         let (low, high) = (least / 1.12, most * 1.12);
         return (ticks, AxisScale { scale: Scale::Log10, low, high, from: floor, to: ceiling });
     }
-    let ticks = svg::linear_ticks(most);
+    let ticks = ticks::linear_ticks(most);
     let high = ticks.last().copied().unwrap_or(1.0).max(most);
     (ticks, AxisScale { scale: Scale::Linear, low: 0.0, high, from: floor, to: ceiling })
 }

@@ -20,7 +20,7 @@ const ROWS: usize = 120;
 const PLOTS: usize = 4;
 /// Rows in sight.
 const SHOWN: usize = 10;
-const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds.";
+const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds. Green below: nothing is significantly better.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
@@ -73,9 +73,9 @@ pub fn details(m: &Material) -> Option<Section> {
     unless_empty("latency-details", "Latency by rate and threads, and how it was timed", blocks)
 }
 
-fn views<'a>(m: &'a Material<'a>) -> Vec<View<'a>> {
+fn views<'a>(m: &'a Material<'a>) -> Vec<LatencyView<'a>> {
     let confidence = m.run.record.spec.confidence;
-    let views = m.layouts.iter().map(|layout| View::of(layout, &m.analysis.latency, confidence));
+    let views = m.layouts.iter().map(|layout| LatencyView::of(layout, &m.analysis.latency, confidence));
     views.filter(|view| !view.cases.is_empty()).collect()
 }
 
@@ -95,18 +95,18 @@ fn open(case: &Case) -> bool {
     case.point.get(RATE.id).is_some()
 }
 
-struct View<'a> {
+struct LatencyView<'a> {
     layout: &'a Layout<'a>,
     studies: &'a [Study],
     cases: Vec<(&'a Case, &'a Distribution)>,
     confidence: f64,
 }
 
-impl<'a> View<'a> {
-    fn of(layout: &'a Layout<'a>, latency: &'a Latency, confidence: f64) -> View<'a> {
+impl<'a> LatencyView<'a> {
+    fn of(layout: &'a Layout<'a>, latency: &'a Latency, confidence: f64) -> LatencyView<'a> {
         let mine = |case: &&'a Case| Some((*case, latency.cases.get(&case.index)?));
         let cases = layout.cases.iter().filter_map(mine).collect();
-        View { layout, studies: &latency.studies, cases, confidence }
+        LatencyView { layout, studies: &latency.studies, cases, confidence }
     }
 
     /// The figures of one kind of loop.
