@@ -63,7 +63,7 @@ const PROBE: &str = r"<script>addEventListener('load', () => {
   parent.postMessage(JSON.stringify({
     width: innerWidth, content: document.documentElement.scrollWidth, height,
     words: count, figure, table,
-    texts: texts.length, wide: wide.slice(0, 4).map(name), cut: cut.slice(0, 4).map(name), sizes: [...new Set(texts.map(size))],
+    texts: texts.length, legends: all.filter(e => e.matches('.narrow')).length, wide: wide.slice(0, 4).map(name), cut: cut.slice(0, 4).map(name), sizes: [...new Set(texts.map(size))],
     faint: faint.slice(0, 4).map(e => name(e) + ' ' + contrast(e).toFixed(2)), faints: faint.length,
     reached: reached.length, unreached: unreached.slice(0, 4).map(name), overlapping: [...new Set(overlapping)].slice(0, 4)
   }), '*');
@@ -122,6 +122,7 @@ fn recorded_runs_are_told_within_three_screens() {
         let number = |key: &str| told[key].as_f64().unwrap_or_else(|| panic!("{name}: no {key}: {told}"));
         assert!(number("height") <= HEIGHT, "{name}: {told}");
         assert!(number("words") <= WORDS, "{name}: {told}");
+        assert_eq!(told["legends"], 0, "{name}: names stand at the ends of the lines: {told}");
         assert!(first != "figure" || number("texts") > 10.0, "{name}: {told}");
         assert!(number(first) <= FIRST, "{name}: the first {first}: {told}");
     }
@@ -130,10 +131,11 @@ fn recorded_runs_are_told_within_three_screens() {
 #[test]
 #[ignore = "second tier: cargo test --release -- --ignored"]
 fn recorded_runs_are_read_on_a_phone_and_in_the_dark() {
-    for (name, _) in RUNS {
+    for (name, first) in RUNS {
         let page = page(name);
         let Some(phone) = measured(&page, PHONE, &[]) else { return };
         assert_readable(name, &phone);
+        assert!(first != "figure" || phone["legends"].as_u64() > Some(0), "{name}: names below: {phone}");
         let dark = measured(&page, WIDE, &["--blink-settings=preferredColorScheme=0"]).expect("a browser");
         assert_readable(name, &dark);
     }

@@ -47,8 +47,6 @@ pub struct Layout<'a> {
     pub threads: Vec<u64>,
     /// What is not drawn, in a sentence.
     pub left_out: Option<String>,
-    /// The cases at those sizes and thread counts.
-    pictured: Vec<&'a Case>,
     /// Axes that only some of the competing values have, and that vary: part of a line's name.
     bound: Vec<&'static str>,
 }
@@ -70,7 +68,6 @@ impl<'a> Layout<'a> {
             sizes: spread(&sizes, SIZES),
             threads: spread(&threads, COUNTS),
             left_out: None,
-            pictured: Vec::new(),
             varying,
             facets: Vec::new(),
             series: Vec::new(),
@@ -78,7 +75,6 @@ impl<'a> Layout<'a> {
             axes,
             cases,
         };
-        layout.pictured = layout.cases.iter().filter(|c| layout.drawn(&c.point)).copied().collect();
         layout.facets = layout.make_facets();
         layout.series = layout.make_series();
         let drawn = [
@@ -92,9 +88,8 @@ impl<'a> Layout<'a> {
             .filter(|(_, shown, all)| shown < all)
             .map(|(what, shown, all)| format!("{shown} of {all} {what}"))
             .collect();
-        layout.left_out = (!fewer.is_empty()).then(|| {
-            format!("Plots, maps and tables of pairs show {}; results.csv has all.", fewer.join(", "))
-        });
+        layout.left_out =
+            (!fewer.is_empty()).then(|| format!("Shown: {}; results.csv has all.", fewer.join(", ")));
         layout
     }
 
@@ -171,17 +166,6 @@ impl<'a> Layout<'a> {
     pub fn case(&self, index: usize) -> Option<&'a Case> {
         let place = self.cases.binary_search_by_key(&index, |c| c.index).ok()?;
         Some(self.cases[place])
-    }
-
-    /// The cases of one combination at one value of an axis, of those that are drawn.
-    pub fn slice<'s>(
-        &'s self,
-        facet: &'s Facet,
-        axis: &'s str,
-        value: u64,
-    ) -> impl Iterator<Item = &'a Case> + 's {
-        let in_facet = move |c: &&&Case| self.facet_axes().all(|a| facet.point.get(a) == c.point.get(a));
-        self.pictured.iter().filter(in_facet).filter(move |c| c.point.int_at(axis) == Some(value)).copied()
     }
 
     /// Is a case at a size and a thread count that is drawn?

@@ -312,7 +312,7 @@ fn entry(entry: &Entry, table: &Table, head: bool, numeric: bool) -> Markup {
             let id = cell.as_ref().map(sentence::id);
             let (value, range) = figures(estimate, table);
             html! {
-                td.n.off[*standing == Standing::Off] id=[id] { (value) " " small { (range) } }
+                td.n.off[*standing == Standing::Off].best[matches!(standing, Standing::Best | Standing::Same | Standing::Undecided)] id=[id] { (value) " " small { (range) } }
             }
         }
     }

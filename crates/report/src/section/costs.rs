@@ -56,6 +56,7 @@ pub fn section(m: &Material) -> Option<Section> {
     let mut blocks = Block::tabs("table-places", places);
     if !blocks.is_empty() {
         blocks.push(Block::Note(LEGEND.into()));
+        blocks.extend(fields.iter().find_map(|field| field.layout.left_out.clone()).map(Block::Note));
     }
     unless_empty("table", "What a message costs", blocks)
 }

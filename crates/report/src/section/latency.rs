@@ -20,7 +20,7 @@ const ROWS: usize = 120;
 const PLOTS: usize = 4;
 /// Rows in sight.
 const SHOWN: usize = 10;
-const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds.";
+const CURVES: &str = "10: p90, 100: p99, 1000: p99.9. Band: interval from drawing whole rounds. Green below: nothing is significantly better.";
 /// Depths of a curve: one in so many is slower.
 const DEPTHS: &[f64] = &[
     2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 300.0, 500.0, 1e3, 2e3, 3e3, 5e3, 1e4, 2e4, 5e4, 1e5,
