@@ -18,7 +18,6 @@ mod regions;
 mod rivals;
 mod shapes;
 mod table;
-pub mod ticks;
 pub mod comparisons;
 pub mod csv;
 pub mod diagram;
