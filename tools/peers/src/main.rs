@@ -9,6 +9,7 @@
 
 #![expect(clippy::print_stdout, reason = "a tool for developers: a closed pipe may end it")]
 
+mod aligned;
 mod cell;
 mod compare;
 mod external;

@@ -1,8 +1,8 @@
 //! Renders the comparison: a terminal table, `ratios.csv`, and the markdown page.
 
+use crate::aligned;
 use crate::compare::{Entry, LEVEL, Row, Standing};
 use anyhow::{Context, Result, bail};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use std::path::Path;
 use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, short_bytes, significant};
@@ -29,11 +29,10 @@ const END: &str = "<!-- peers:end -->";
 
 /// The table for a terminal: each ratio above its interval.
 pub fn terminal(page: &Page<'_>) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(headers(page));
-    for row in page.rows {
-        table.add_row(cells(row, "\n"));
-    }
+    let rows: Vec<_> = page.rows.iter().map(|row| cells(row, "\n")).collect();
+    let headers = headers(page);
+    let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+    let table = aligned::columns(&headers, &rows);
     format!("{table}\n\n{}\n", sentences(page).join("\n"))
 }
 

@@ -3,17 +3,14 @@
 use super::compare::{AGREEMENT, Against, Compared, LEVEL, Verdict};
 use super::peer;
 use super::record::{OURS, Record};
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use crate::aligned;
 
 const HEADERS: [&str; 8] =
     ["row", "syscost", "peer", "its figure", "syscost / peer", "our spread", "its spread", "within 10 %"];
 
 pub fn terminal(rows: &[Compared]) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(HEADERS);
-    for cells in table_rows(rows) {
-        table.add_row(cells);
-    }
+    let cells: Vec<_> = table_rows(rows).iter().map(|cells| cells.to_vec()).collect();
+    let table = aligned::columns(&HEADERS, &cells);
     format!("{table}\n\n{}\n", sentences(rows).join("\n"))
 }
 

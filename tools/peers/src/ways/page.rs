@@ -2,23 +2,16 @@
 
 use super::compare::{self, Against, LEVEL, Row};
 use super::record::Record;
-use comfy_table::presets::NOTHING;
+use crate::aligned;
 use syscost_core::units::{short_bytes, significant};
 
 const HEADERS: [&str; 6] = ["path", "size", "syscost", "program", "its figure", "times as fast"];
 
 pub fn terminal(record: &Record, rows: &[Row]) -> String {
-    let mut table = comfy_table::Table::new();
-    let mut headers = vec!["contest"];
-    headers.extend(HEADERS);
-    table.load_preset(NOTHING).set_header(headers);
-    for row in rows {
-        for cells in lines(row) {
-            let mut line = vec![row.contest.id.to_string()];
-            line.extend(cells);
-            table.add_row(line);
-        }
-    }
+    let headers = [&["contest"], &HEADERS[..]].concat();
+    let named = |row: &Row, cells: [String; 6]| [vec![row.contest.id.to_string()], cells.to_vec()].concat();
+    let rows_of = |row| lines(row).into_iter().map(move |cells| named(row, cells));
+    let table = aligned::columns(&headers, &rows.iter().flat_map(rows_of).collect::<Vec<_>>());
     format!("{table}\n\n{}\n", sentences(record, rows).join("\n"))
 }
 
