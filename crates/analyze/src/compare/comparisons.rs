@@ -11,11 +11,12 @@ use crate::compare::log_ratios::LogRatios;
 use crate::parallel::in_parallel;
 use std::collections::HashMap;
 use std::hash::Hash;
-use syscost_core::decide::{Contrast, Decision, Decisions, Looks, Verdict, decide};
+use syscost_core::decide::{AGAINST_CONTROL, Contrast, Decision, Decisions, Looks, Verdict, decide};
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::Estimate;
 use syscost_core::units::Unit;
 use syscost_experiment::run::{RoundRatio, Run};
+use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// A pair of cases at one point, answered.
@@ -229,9 +230,11 @@ struct PlaceNumbers {
     own: usize,
     without_threads: usize,
     threads: Option<u64>,
+    control: bool,
 }
 
-/// Which contrasts scatter alike (what the two cases differ in is the same), and which differ in threads alone.
+/// Which contrasts scatter alike (what the two cases differ in is the same), which differ in threads alone, and which are
+/// with the control.
 fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
     let (mut owns, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
     let mut of_case: HashMap<usize, PlaceNumbers> = HashMap::new();
@@ -243,6 +246,7 @@ fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
                 own: owns.of(own),
                 without_threads: places.of((&case.probe, case.point.without(THREADS.id))),
                 threads: case.point.int(THREADS),
+                control: probe::find(&case.probe).is_some_and(|probe| probe.is_control(&case.point)),
             };
             of_case.insert(case.index, numbers);
         }
@@ -251,6 +255,7 @@ fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
     for Unanswered { a, b, contrast, .. } in asked {
         let Some((a, b)) = of_case.get(a).zip(of_case.get(b)) else { continue };
         contrast.pool = pools.of((a.own, b.own));
+        contrast.weight = if a.control != b.control { AGAINST_CONTROL } else { 1.0 };
         if a.threads.is_some() && a.threads == b.threads {
             contrast.over = Some(over.of((a.without_threads, b.without_threads)));
         }

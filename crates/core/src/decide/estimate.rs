@@ -13,6 +13,8 @@ pub struct RoundsEvidence {
     pub rounds: u32,
     /// The share of `error`² that more rounds make smaller.
     pub by_rounds: f64,
+    /// Its contrast's [`Contrast::weight`].
+    pub weight: f64,
 }
 
 impl RoundsEvidence {
@@ -24,13 +26,13 @@ impl RoundsEvidence {
         }
     }
 
-    /// Twice the larger of two one-sided p-values: below it exactly where the two-sided interval lies inside the margin.
+    /// The larger of two one-sided p-values (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
     pub fn p_outside(&self, margin: f64) -> f64 {
         let inside = margin - self.mean.abs();
         if inside <= 0.0 || self.error.is_infinite() {
             return 1.0;
         }
-        (2.0 * student::upper(inside / self.error, self.freedom)).min(1.0)
+        student::upper(inside / self.error, self.freedom)
     }
 
     /// Rounds in all until an interval of so many standard errors excludes 1, or lies inside the margin; `None` where
@@ -86,6 +88,7 @@ fn weighted_means(contrasts: &[Contrast], caution: f64) -> Vec<RoundsEvidence> {
     let of = |((c, w), v): ((&Contrast, &Vec<f64>), Variance)| RoundsEvidence {
         rounds: c.logs.len() as u32,
         by_rounds: 1.0,
+        weight: c.weight,
         ..known(mean(&c.logs, w), v, if w.is_empty() { c.logs.len() as f64 } else { w.iter().sum() })
     };
     contrasts.iter().zip(&weighted).zip(moderated_all).map(of).collect()
@@ -114,6 +117,7 @@ pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Op
         errors: vec![typical(m); if typical(m).is_finite() { m.len() } else { 0 }],
         pool: contrasts[m[0]].pool,
         over: None,
+        weight: contrasts[m[0]].weight,
     };
     let together: Vec<Contrast> = several.iter().map(as_rounds).collect();
     // What rounds scatter by is a floor below: no caution is needed here, and it would only cost power.
@@ -138,7 +142,7 @@ fn known(mean: f64, scatter: Variance, weight: f64) -> RoundsEvidence {
         0.0 => (f64::INFINITY, 1.0),
         freedom => ((scatter.value / weight).sqrt(), freedom),
     };
-    RoundsEvidence { mean, error, freedom, rounds: 0, by_rounds: 1.0 }
+    RoundsEvidence { mean, error, freedom, rounds: 0, by_rounds: 1.0, weight: 1.0 }
 }
 
 fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {

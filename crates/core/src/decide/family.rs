@@ -6,22 +6,27 @@
 
 use super::estimate::RoundsEvidence;
 use super::{Decision, Looks, MARGIN, Verdict};
-use crate::stats::{holm, student};
+use crate::stats::{holm_weighted, student};
 use std::collections::HashMap;
 
 /// `families` share the error of the look.
 pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec<Decision> {
     let error = looks.now / families;
-    let differ = HolmStep::last(evidence.iter().map(RoundsEvidence::p_differs).collect(), error);
-    let same = HolmStep::last(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), error);
+    let weights: Vec<f64> = evidence.iter().map(|e| e.weight).collect();
+    let step = |p: Vec<f64>| HolmStep::last(&p, &weights, error);
+    let differ = step(evidence.iter().map(RoundsEvidence::p_differs).collect());
+    let same = step(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect());
     let mut critical = Critical::default();
     let scale = looks.whole / error;
     evidence
         .iter()
         .enumerate()
         .map(|(i, e)| {
-            let step = if same.rejects(i) { &same } else { &differ };
-            let half = critical.of(step.error, e.freedom) * e.error;
+            let differs = differ.error_of(e.weight);
+            // Two one-sided tests: each may err by the whole, so the interval leaves out twice that.
+            let equals = 2.0 * same.error_of(e.weight);
+            let (step, outside) = if same.rejects(i) { (&same, equals) } else { (&differ, differs) };
+            let half = critical.of(outside, e.freedom) * e.error;
             let verdict = match () {
                 () if same.rejects(i) => Verdict::Same,
                 () if !differ.rejects(i) => Verdict::Undecided,
@@ -29,13 +34,13 @@ pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec
                 () => Verdict::More,
             };
             let rounds_needed = (verdict == Verdict::Undecided)
-                .then(|| [&differ, &same].map(|step| critical.of(step.error, e.freedom)))
+                .then(|| [differs, equals].map(|outside| critical.of(outside, e.freedom)))
                 .and_then(|[differs, same]| e.rounds_needed(differs, same, MARGIN.ln_1p()));
             Decision {
                 ratio: e.mean.exp(),
                 low: (e.mean - half).exp(),
                 high: (e.mean + half).exp(),
-                level: if e.error.is_finite() { 1.0 - step.error } else { 0.0 },
+                level: if e.error.is_finite() { 1.0 - outside } else { 0.0 },
                 rounds: e.rounds,
                 p_adjusted: (scale * step.adjusted[i]).min(1.0),
                 verdict,
@@ -49,15 +54,25 @@ pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec
 struct HolmStep {
     adjusted: Vec<f64>,
     family: f64,
-    /// What each hypothesis that is left may err by.
+    /// What a hypothesis of weight 1 that is left may err by.
     error: f64,
 }
 
 impl HolmStep {
-    fn last(p: Vec<f64>, family: f64) -> HolmStep {
-        let adjusted = holm(&p);
-        let rejected = adjusted.iter().filter(|p| **p <= family).count();
-        HolmStep { error: family / (adjusted.len() - rejected).max(1) as f64, adjusted, family }
+    fn last(p: &[f64], weights: &[f64], family: f64) -> HolmStep {
+        let adjusted = holm_weighted(p, weights);
+        let of = |rejected: bool| {
+            let those = adjusted.iter().zip(weights).filter(move |(p, _)| (**p <= family) == rejected);
+            those.map(|(_, weight)| *weight)
+        };
+        // Where all are rejected, what the last one was tested at.
+        let left: f64 = of(false).sum();
+        let least = of(true).fold(f64::INFINITY, f64::min);
+        HolmStep { error: family / if left > 0.0 { left } else { least }, adjusted, family }
+    }
+
+    fn error_of(&self, weight: f64) -> f64 {
+        (self.error * weight).min(self.family)
     }
 
     fn rejects(&self, i: usize) -> bool {

@@ -34,7 +34,13 @@ pub struct Contrast {
     pub pool: usize,
     /// Contrasts that differ in threads alone have the same number here, counted from 0.
     pub over: Option<usize>,
+    /// What it may err by, as a multiple of what others may: [`AGAINST_CONTROL`], or 1.
+    pub weight: f64,
 }
+
+/// The weight of a comparison with the control, which is what a study is for. Those of its rivals with each other are more
+/// in number and get the rest.
+pub const AGAINST_CONTROL: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
@@ -130,6 +136,7 @@ mod tests {
             errors: Vec::new(),
             pool: 0,
             over: Some(i),
+            weight: 1.0,
         };
         let decide_over = |middles: [f64; 4]| {
             let contrasts: Vec<Contrast> = middles.map(|middle| at(middle, 0)).into();
@@ -149,7 +156,8 @@ mod tests {
     #[test]
     fn an_undecided_contrast_says_how_many_rounds_would_do() {
         let one = |logs: Vec<f64>| {
-            decide(&[Contrast { logs, errors: Vec::new(), pool: 0, over: None }], &last()).points[0]
+            decide(&[Contrast { logs, errors: Vec::new(), pool: 0, over: None, weight: 1.0 }], &last()).points
+                [0]
         };
         let logs: Vec<f64> = (0..6).map(|i| 0.1 + 0.1 * f64::from(i % 3 - 1)).collect();
         let open = one(logs.clone());

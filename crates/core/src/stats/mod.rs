@@ -22,7 +22,7 @@ mod two_modes;
 pub use interval::{median_interval, needs_more};
 pub use levels::{Level, levels};
 pub use moderated::{Variance, moderated};
-pub use multiple::{benjamini_hochberg, holm};
+pub use multiple::{benjamini_hochberg, holm, holm_weighted};
 pub use order::{mad, median, quantile, ranks};
 pub use outlier::{Outlier, outliers};
 pub use rank_sum::rank_sum_p;

@@ -6,7 +6,7 @@ use crate::worker::{self, BlockResult, RoundError, RoundOptions};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
-use syscost_core::decide::{Looks, Verdict, decide};
+use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
 use syscost_experiment::run::{OwnShare, RoundRatio, SliceRow, Warning, own_cost};
@@ -163,7 +163,8 @@ impl Session<'_> {
                     let next = pools.len();
                     let pool = *pools.entry((self.chosen(*a), self.chosen(b[0]))).or_insert(next);
                     let ratios = self.run.slices.log_ratios(&[*a], b);
-                    contrasts.push(RoundRatio::contrast(&ratios, pool));
+                    let weight = if controls.contains(&b[0]) { AGAINST_CONTROL } else { 1.0 };
+                    contrasts.push(Contrast { weight, ..RoundRatio::contrast(&ratios, pool) });
                     pairs.push((*a, b[0]));
                 }
             }
