@@ -15,8 +15,11 @@ pub struct Needed {
     pub code: Option<i32>,
     pub said: String,
     pub peak_bytes: u64,
-    pub seconds: f64,
+    pub cpu_seconds: f64,
 }
+
+/// USER_HZ, which is 100 in every kernel's files for programs.
+const TICKS_A_SECOND: f64 = 100.0;
 
 /// The largest resident memory of a process until now. Source: proc_pid_status(5), VmHWM.
 fn largest_memory(pid: u32) -> Option<u64> {
@@ -29,7 +32,6 @@ fn largest_memory(pid: u32) -> Option<u64> {
 pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
     let said = directory.join(format!("said-{}", arguments[0]));
     let file = std::fs::File::create(&said).expect("a file for what it says");
-    let started = std::time::Instant::now();
     let mut child = Command::new(common::SYSCOST)
         .args(arguments)
         .stdout(Stdio::null())
@@ -38,9 +40,12 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
         .expect("the binary starts");
     // Not ru_maxrss: that of a child begins with what its parent, this test's process, had at its start.
     let pid = child.id();
-    let mut peak_bytes = 0;
+    let (mut peak_bytes, mut ticks) = (0, 0);
     let status = loop {
         peak_bytes = peak_bytes.max(largest_memory(pid).unwrap_or(0));
+        // utime and stime of proc_pid_stat(5): what else the machine does is not in them.
+        let field = |number| common::stat_field(pid, number).and_then(|text| text.parse::<u64>().ok());
+        ticks = field(14).zip(field(15)).map_or(ticks, |(user, system)| ticks.max(user + system));
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             break status;
         }
@@ -50,7 +55,7 @@ pub fn watched(arguments: &[&str], directory: &Path) -> Needed {
         code: status.code(),
         said: std::fs::read_to_string(&said).unwrap_or_default(),
         peak_bytes,
-        seconds: started.elapsed().as_secs_f64(),
+        cpu_seconds: ticks as f64 / TICKS_A_SECOND,
     }
 }
 

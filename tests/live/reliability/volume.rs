@@ -1,7 +1,7 @@
 //! Large plans, large runs, large files: planned, reported and continued in bounded memory.
 //!
-//! Times are printed, and only a multiple of what is promised fails: what grows with the square of a plan
-//! takes minutes, a busy machine does not.
+//! CPU times are printed, and only a multiple of what is promised fails: what grows with the square of a plan
+//! takes minutes, whatever else the machine does.
 
 use super::large;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn optimised(test: &str) -> bool {
 }
 
 fn told(what: &str, needed: &large::Needed) {
-    eprintln!("{what}: {:.1} s, {} MiB at most", needed.seconds, needed.peak_bytes >> 20);
+    eprintln!("{what}: {:.1} s of CPU time, {} MiB at most", needed.cpu_seconds, needed.peak_bytes >> 20);
     assert!(matches!(needed.code, Some(0 | 1)), "{what}: {:?}\n{}", needed.code, needed.said);
 }
 
@@ -38,7 +38,7 @@ fn a_hundred_thousand_cases_are_planned_in_a_moment() {
     std::fs::write(&file, large::spec(4_900).to_toml()).expect("the experiment is written");
     let needed = large::watched(&["plan", file.to_str().expect("UTF-8")], directory.path());
     told("planning 98,000 cases", &needed);
-    assert!(needed.seconds < PATIENCE, "planned in {} s", needed.seconds);
+    assert!(needed.cpu_seconds < PATIENCE, "planned in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE);
 }
 
@@ -53,7 +53,7 @@ fn a_hundred_thousand_cases_are_reported_in_bounded_memory() {
     let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
     told("reporting 98,000 cases", &needed);
     assert!(needed.peak_bytes < GIBIBYTE / 4 * 5, "{} MiB", needed.peak_bytes >> 20);
-    assert!(needed.seconds < 30.0 * PATIENCE, "reported in {} s", needed.seconds);
+    assert!(needed.cpu_seconds < 60.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     let page = size(&run.join("report.html"));
     assert!(page < 8 << 20, "a page of {} MiB is no page", page >> 20);
     let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
@@ -71,7 +71,7 @@ fn thousands_of_surprises_are_reported_in_a_moment_too() {
     let run = large::run_of(&large::spec(1_000), 12, 1, large::surprising, directory.path());
     let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
     told("reporting 20,000 cases of which many surprise", &needed);
-    assert!(needed.seconds < 10.0 * PATIENCE, "reported in {} s", needed.seconds);
+    assert!(needed.cpu_seconds < 20.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE / 2, "{} MiB", needed.peak_bytes >> 20);
     let text = std::fs::read_to_string(run.join("report.html")).expect("a page");
     assert!(text.len() < 8 << 20, "surprises are told by kind and cause");
