@@ -133,7 +133,14 @@ impl SimulatedStudy {
                 for (p, point) in logs.iter().enumerate() {
                     let logs = point[a].iter().zip(&point[b]).map(|(x, y)| x - y).collect();
                     let over = (self.threads > 1).then_some(pool * self.sizes + p / self.threads);
-                    contrasts.push(Contrast { logs, errors: Vec::new(), pool, over, weight });
+                    contrasts.push(Contrast {
+                        logs,
+                        errors: Vec::new(),
+                        pool,
+                        place: p / self.threads,
+                        over,
+                        weight,
+                    });
                     truths.push(self.costs[a] - self.costs[b]);
                 }
                 pool += 1;
@@ -178,7 +185,7 @@ impl SimulatedStudy {
                         .map(|b| b * self.scatter * 2f64.sqrt() * (0.12 * random.normal()).exp());
                     let errors = errors.collect();
                     let over = (self.threads > 1).then_some(pool * self.sizes + p / self.threads);
-                    contrasts.push(Contrast { logs, errors, pool, over, weight });
+                    contrasts.push(Contrast { logs, errors, pool, place: p / self.threads, over, weight });
                     truths.push(self.costs[a] - self.costs[b]);
                 }
                 pool += 1;
@@ -317,6 +324,7 @@ fn one_round_a_point_decides_nothing_over_threads() {
             logs: vec![1.0 + 0.1 * (i % 4) as f64],
             errors: errors.clone(),
             pool: 0,
+            place: i / 4,
             over: Some(i / 4),
             weight: 1.0,
         };

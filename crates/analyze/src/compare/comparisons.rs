@@ -230,6 +230,8 @@ struct PlaceNumbers {
     own: usize,
     without_threads: usize,
     threads: Option<u64>,
+    /// What all of its group share, but for their threads.
+    shared: usize,
     control: bool,
 }
 
@@ -237,8 +239,10 @@ struct PlaceNumbers {
 /// with the control.
 fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
     let (mut owns, mut places) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
+    let mut scattering = Numbers(HashMap::new());
     let mut of_case: HashMap<usize, PlaceNumbers> = HashMap::new();
     for group in &groups.groups {
+        let shared = scattering.of((&group.probe, group.shared.without(THREADS.id)));
         for case in group.members.iter().filter_map(|case| run.case(*case)) {
             let mut own = case.point.clone();
             own.retain(|id| group.shared.get(id).is_none());
@@ -246,6 +250,7 @@ fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
                 own: owns.of(own),
                 without_threads: places.of((&case.probe, case.point.without(THREADS.id))),
                 threads: case.point.int(THREADS),
+                shared,
                 control: probe::find(&case.probe).is_some_and(|probe| probe.is_control(&case.point)),
             };
             of_case.insert(case.index, numbers);
@@ -255,6 +260,7 @@ fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
     for Unanswered { a, b, contrast, .. } in asked {
         let Some((a, b)) = of_case.get(a).zip(of_case.get(b)) else { continue };
         contrast.pool = pools.of((a.own, b.own));
+        contrast.place = a.shared;
         contrast.weight = if a.control != b.control { AGAINST_CONTROL } else { 1.0 };
         if a.threads.is_some() && a.threads == b.threads {
             contrast.over = Some(over.of((a.without_threads, b.without_threads)));

@@ -75,12 +75,11 @@ pub fn points(contrasts: &[Contrast]) -> Vec<RoundsEvidence> {
 
 fn weighted_means(contrasts: &[Contrast], caution: f64) -> Vec<RoundsEvidence> {
     let weighted: Vec<Vec<f64>> = contrasts.iter().map(weights).collect();
-    let mut moderated_all = vec![Variance { value: 0.0, freedom: 0.0, pool: 0 }; contrasts.len()];
+    let mut moderated_all = vec![Variance { value: 0.0, freedom: 0.0, pool: 0, place: 0 }; contrasts.len()];
     for with_errors in [false, true] {
         let those: Vec<usize> =
             (0..contrasts.len()).filter(|i| contrasts[*i].errors.is_empty() != with_errors).collect();
-        let scatters: Vec<Variance> =
-            those.iter().map(|i| scatter(&contrasts[*i].logs, &weighted[*i], contrasts[*i].pool)).collect();
+        let scatters: Vec<Variance> = those.iter().map(|i| scatter(&contrasts[*i], &weighted[*i])).collect();
         for (i, variance) in those.into_iter().zip(moderated(&scatters, caution)) {
             moderated_all[i] = variance;
         }
@@ -116,12 +115,14 @@ pub fn over_threads(contrasts: &[Contrast], points: &[RoundsEvidence]) -> Vec<Op
         // Not known where no point of the pool has two rounds.
         errors: vec![typical(m); if typical(m).is_finite() { m.len() } else { 0 }],
         pool: contrasts[m[0]].pool,
+        place: contrasts[m[0]].place,
         over: None,
         weight: contrasts[m[0]].weight,
     };
     let together: Vec<Contrast> = several.iter().map(as_rounds).collect();
-    // What rounds scatter by is a floor below: no caution is needed here, and it would only cost power.
-    let mut between = weighted_means(&together, 0.0).into_iter();
+    // Less caution than for points, since what rounds scatter by is a floor below: without any, 5.4 % of studies erred where
+    // threads disagree by 3 %, with this 4.6 % (simulated).
+    let mut between = weighted_means(&together, CAUTION / 2.0).into_iter();
     let mut one = |group: &Vec<usize>| {
         let mut all = between.next()?;
         let least = typical(group) / (group.len() as f64).sqrt();
@@ -145,15 +146,13 @@ fn known(mean: f64, scatter: Variance, weight: f64) -> RoundsEvidence {
     RoundsEvidence { mean, error, freedom, rounds: 0, by_rounds: 1.0, weight: 1.0 }
 }
 
-fn scatter(values: &[f64], weights: &[f64], pool: usize) -> Variance {
-    let middle = mean(values, weights);
-    let squares: f64 = weighted(values, weights).map(|(v, w)| w * (v - middle).powi(2)).sum();
-    let freedom = values.len() as f64 - 1.0;
-    if freedom > 0.0 {
-        Variance { value: squares / freedom, freedom, pool }
-    } else {
-        Variance { value: 0.0, freedom: 0.0, pool }
-    }
+fn scatter(contrast: &Contrast, weights: &[f64]) -> Variance {
+    let Contrast { logs, pool, place, .. } = contrast;
+    let middle = mean(logs, weights);
+    let squares: f64 = weighted(logs, weights).map(|(v, w)| w * (v - middle).powi(2)).sum();
+    let freedom = (logs.len() as f64 - 1.0).max(0.0);
+    let value = if freedom > 0.0 { squares / freedom } else { 0.0 };
+    Variance { value, freedom, pool: *pool, place: *place }
 }
 
 fn mean(values: &[f64], weights: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! A *contrast* is a pair of cases at one point: the log ratios of its rounds, which are the independent replicates.
 //! Its estimate is their mean, weighted by what their own slices scatter; its interval is by t, with a variance moderated
-//! over its pool (`stats::moderated`).
+//! over its pool and its place (`stats::moderated`).
 //! Contrasts that differ in the number of threads alone are also answered together: the mean over threads, whose interval holds
 //! the disagreement of threads. Where that leaves it undecided and every point has the same answer, theirs counts.
 //!
@@ -30,8 +30,10 @@ pub struct Contrast {
     /// The standard error of each by its own slices; empty where rounds say nothing of themselves. A round in which the
     /// machine was busy weighs less, and what rounds scatter by beyond their errors is alike at all points of a pool.
     pub errors: Vec<f64>,
-    /// Contrasts of one pool (the same pair of mechanisms) scatter alike.
+    /// Contrasts of one pool (the same pair of mechanisms) scatter alike, but for where they were seen.
     pub pool: usize,
+    /// Those at one place (but for threads: one size, one path) scatter more or less than elsewhere together.
+    pub place: usize,
     /// Contrasts that differ in threads alone have the same number here, counted from 0.
     pub over: Option<usize>,
     /// What it may err by, as a multiple of what others may: [`AGAINST_CONTROL`], or 1.
@@ -135,6 +137,7 @@ mod tests {
             logs: (0..6).map(|round| middle + 0.005 * f64::from(round % 3 - 1)).collect(),
             errors: Vec::new(),
             pool: 0,
+            place: 0,
             over: Some(i),
             weight: 1.0,
         };
@@ -156,8 +159,11 @@ mod tests {
     #[test]
     fn an_undecided_contrast_says_how_many_rounds_would_do() {
         let one = |logs: Vec<f64>| {
-            decide(&[Contrast { logs, errors: Vec::new(), pool: 0, over: None, weight: 1.0 }], &last()).points
-                [0]
+            decide(
+                &[Contrast { logs, errors: Vec::new(), pool: 0, place: 0, over: None, weight: 1.0 }],
+                &last(),
+            )
+            .points[0]
         };
         let logs: Vec<f64> = (0..6).map(|i| 0.1 + 0.1 * f64::from(i % 3 - 1)).collect();
         let open = one(logs.clone());

@@ -112,7 +112,7 @@ impl RoundRatio {
     pub fn contrast(ratios: &[RoundRatio], pool: usize) -> Contrast {
         let logs = ratios.iter().map(|ratio| ratio.log).collect();
         let errors: Option<Vec<f64>> = ratios.iter().map(|ratio| ratio.error).collect();
-        Contrast { logs, errors: errors.unwrap_or_default(), pool, over: None, weight: 1.0 }
+        Contrast { logs, errors: errors.unwrap_or_default(), pool, place: 0, over: None, weight: 1.0 }
     }
 
     fn of(round: u32, logs: &[f64]) -> Option<RoundRatio> {

@@ -6,11 +6,13 @@ use crate::worker::{self, BlockResult, RoundError, RoundOptions};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
+use syscost_core::axis::Point;
 use syscost_core::decide::{AGAINST_CONTROL, Contrast, Looks, Verdict, decide};
 use syscost_core::stats::random::Random;
 use syscost_experiment::plan::RivalBlock;
 use syscost_experiment::run::{OwnShare, RoundRatio, SliceRow, Warning, own_cost};
 use syscost_host::noise::Noise;
+use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::probe::{self, Slice};
 use syscost_sys::signals;
 
@@ -154,8 +156,12 @@ impl Session<'_> {
         let mut pools: BTreeMap<(String, String), usize> = BTreeMap::new();
         let mut contrasts = Vec::new();
         let mut pairs: Vec<(usize, usize)> = Vec::new();
+        let mut places: BTreeMap<Point, usize> = BTreeMap::new();
         for block in &blocks {
             let controls = &block.cases[..block.controls];
+            let next = places.len();
+            let shared = self.plan.cases[controls[0]].point.without(THREADS.id);
+            let place = *places.entry(shared).or_insert(next);
             let rivals = &block.cases[block.controls..];
             for (i, a) in rivals.iter().enumerate() {
                 let against = std::iter::once(controls).chain(rivals[i + 1..].chunks(1));
@@ -164,7 +170,7 @@ impl Session<'_> {
                     let pool = *pools.entry((self.chosen(*a), self.chosen(b[0]))).or_insert(next);
                     let ratios = self.run.slices.log_ratios(&[*a], b);
                     let weight = if controls.contains(&b[0]) { AGAINST_CONTROL } else { 1.0 };
-                    contrasts.push(Contrast { weight, ..RoundRatio::contrast(&ratios, pool) });
+                    contrasts.push(Contrast { weight, place, ..RoundRatio::contrast(&ratios, pool) });
                     pairs.push((*a, b[0]));
                 }
             }
