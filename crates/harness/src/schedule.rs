@@ -39,8 +39,6 @@ struct CaseProgress {
     in_turns: bool,
     /// Is every comparison of it settled?
     settled: bool,
-    /// Do others have comparisons open that come before those of this one?
-    later: bool,
 }
 
 /// How long visits of a block took.
@@ -174,10 +172,9 @@ impl<'a> RoundSchedule<'a> {
         }
     }
 
-    /// Every comparison of these cases is settled, and of no others; those of others wait until later.
-    pub fn settle(&mut self, settled: &BTreeSet<usize>, later: &BTreeSet<usize>) {
+    /// Every comparison of these cases is settled, and of no others.
+    pub fn settle(&mut self, settled: &BTreeSet<usize>) {
         for case in 0..self.cases.len() {
-            self.cases[case].later = later.contains(&case);
             if self.cases[case].settled != settled.contains(&case) {
                 self.cases[case].settled = !self.cases[case].settled;
                 self.look_at(case);
@@ -268,7 +265,7 @@ impl<'a> RoundSchedule<'a> {
 
     fn is_open(&self, case: usize) -> bool {
         let progress = &self.cases[case];
-        !progress.in_turns || !(progress.settled || progress.later) || progress.used < self.least(progress)
+        !progress.in_turns || !progress.settled || progress.used < self.least(progress)
     }
 
     /// Cases of a block that need this round. The control of a block in turns is there whenever a rival is.
@@ -387,14 +384,11 @@ mod tests {
             (0..3).for_each(|case| schedule.took_turn(case, round));
         }
         assert_eq!(schedule.newly_done(false), [], "nothing is settled");
-        schedule.settle(&BTreeSet::from([1]), &BTreeSet::new());
+        schedule.settle(&BTreeSet::from([1]));
         let rounds = spec.min_rounds as usize;
         assert_eq!(schedule.newly_done(false), [(1, rounds)], "racing settled it");
-        schedule.settle(&BTreeSet::new(), &BTreeSet::from([1]));
+        schedule.settle(&BTreeSet::new());
         assert_eq!(schedule.newly_done(false), [], "a look reopened it");
-        assert!(schedule.players(schedule.block(0)).is_empty(), "others come first, and it is not done");
-        schedule.settle(&BTreeSet::new(), &BTreeSet::new());
-        assert_eq!(schedule.players(schedule.block(0)), [0, 2, 1]);
         assert_eq!(schedule.newly_done(true), [(0, rounds), (2, rounds)], "the run ends");
         assert_eq!(schedule.newly_done(true), []);
     }

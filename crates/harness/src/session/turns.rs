@@ -176,19 +176,10 @@ impl Session<'_> {
             }
         }
         let decided = decide(&contrasts, &Looks::interim(self.spec.confidence, self.looks));
-        let undecided = |weight: f64| {
-            let open = contrasts.iter().zip(&decided.points).zip(&pairs);
-            let open = open.filter(move |((c, d), _)| c.weight >= weight && d.verdict == Verdict::Undecided);
-            open.flat_map(|(_, (a, b))| [*a, *b]).collect::<BTreeSet<usize>>()
-        };
-        let open = undecided(0.0);
-        // Those with the control come first: rivals are told apart from one another when none of these is open.
-        let first = Some(undecided(AGAINST_CONTROL)).filter(|asked| !asked.is_empty());
-        let all = || blocks.iter().flat_map(|block| block.cases.iter().copied());
-        let settled: BTreeSet<usize> = all().filter(|case| !open.contains(case)).collect();
-        let first = first.unwrap_or(open);
-        let later: BTreeSet<usize> = all().filter(|case| !first.contains(case)).collect();
-        self.schedule.settle(&settled, &later);
+        let open = decided.points.iter().zip(&pairs).filter(|(d, _)| d.verdict == Verdict::Undecided);
+        let open: BTreeSet<usize> = open.flat_map(|(_, (a, b))| [*a, *b]).collect();
+        let all = blocks.iter().flat_map(|block| block.cases.iter().copied());
+        self.schedule.settle(&all.filter(|case| !open.contains(case)).collect());
     }
 
     /// What tells a case from its rivals, in words.
