@@ -3,11 +3,11 @@
 use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::text::problems;
+use crate::text::words::Words;
 use crate::{Block, Entry, Notice, Section, Statement, Table};
 use std::collections::BTreeSet;
 use syscost_analyze::Problem;
 use syscost_analyze::cells::metric;
-use syscost_analyze::words::Words;
 
 /// Rows of one kind on the page.
 const LISTED: usize = 24;

@@ -17,6 +17,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_report::material::Material;
 use syscost_report::section::{drawings, machine, operations};
+use syscost_report::text::costs;
 use syscost_report::{Block, Section};
 
 /// The experiment whose run has everything.
@@ -186,7 +187,7 @@ fn report(m: &Material, drawn: &[(String, String)], figures: &[(String, String)]
         }
     }
     out.push_str("## 5. Summary\n\n");
-    for statement in m.analysis.costs.iter().chain(&m.analysis.findings) {
+    for statement in &costs::statements(&m.analysis.operations, m.run.record.spec.confidence) {
         let _ = writeln!(out, "- {}", markdown::sentence(statement));
     }
     out.push_str("\n*Your conclusions:*\n");
