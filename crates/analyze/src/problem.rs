@@ -94,6 +94,14 @@ pub enum ProblemKind {
     NoScatterGather,
 }
 
+impl ProblemKind {
+    /// Is it a matter of what was set up, which more time does not change?
+    pub fn of_setup(&self) -> bool {
+        use ProblemKind::{NoScatterGather, NotDelivered, NothingToPoll, ReceiveCopied};
+        matches!(self, NotDelivered | ReceiveCopied { .. } | NothingToPoll | NoScatterGather)
+    }
+}
+
 /// How many samples of how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SampleShare {
