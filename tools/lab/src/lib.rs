@@ -28,7 +28,7 @@ use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
 use syscost_host::namespaces::named;
-use syscost_sys::program;
+use syscost_sys::{program, random};
 
 pub use arch::Arch;
 pub use nic::Nic;
@@ -80,18 +80,19 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
     let modules = kernel.load_order(&[request.nic.module], guest::OPTIONAL_MODULES)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let orders = guest::GuestTask { modules, links: nic::LINKS };
+    let orders = guest::GuestTask { modules, links: nic::LINKS, marker: random::token()? };
     image::write(&folder.path().join(machine::INITRD), &program, &kernel, &orders, request)
         .context("cannot write the guest's file system")?;
     watch(&format!("booting Linux {}, emulated, with two {}", kernel.release, request.nic.name));
     let mut heard = |line: &str| watch(&format!("the guest: {line}"));
-    let brought = machine::run(&emulator, folder.path(), &kernel.vmlinuz(), request, &mut heard)
-        .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
-        .and_then(|brought| match brought.failure {
-            Some(failure) => bail!("the guest says: {failure}"),
-            None => Ok(brought),
-        })
-        .map_err(|error| with_console(error, folder.path(), request.cache))?;
+    let brought =
+        machine::run(&emulator, folder.path(), &kernel.vmlinuz(), &orders.marker, request, &mut heard)
+            .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
+            .and_then(|brought| match brought.failure {
+                Some(failure) => bail!("the guest says: {failure}"),
+                None => Ok(brought),
+            })
+            .map_err(|error| with_console(error, folder.path(), request.cache))?;
     keep(request.out, &brought.files)?;
     Ok(LabRun { status: brought.status, kernel: kernel.package, emulator: machine::version(&emulator)? })
 }
