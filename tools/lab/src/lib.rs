@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syscost_experiment::run::files;
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
@@ -117,11 +117,8 @@ fn refuse_used(out: &Path) -> Result<()> {
 }
 
 fn keep(out: &Path, run: &[(String, String)]) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    for (name, text) in run {
-        files::replace(out, name, text.as_bytes())?;
-    }
-    Ok(())
+    let out = OpenDirectory::make(out)?;
+    Ok(run.iter().try_for_each(|(name, text)| out.replace(name, text.as_bytes()))?)
 }
 
 /// Lines of the console that an error shows.
@@ -135,14 +132,34 @@ fn with_console(error: anyhow::Error, folder: &Path, cache: &Path) -> anyhow::Er
     let text: String = text.chars().filter(printable).collect();
     let lines: Vec<&str> = text.lines().collect();
     let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n  ");
-    let log: PathBuf = cache.join("console.log");
-    let kept = match fs::write(&log, text.as_bytes()) {
-        Ok(()) => format!("its console is kept in {}", log.display()),
-        Err(error) => format!("its console could not be kept in {}: {error}", log.display()),
+    let log = machine::CONSOLE;
+    let kept = match OpenDirectory::make(cache).and_then(|cache| cache.replace(log, text.as_bytes())) {
+        Ok(()) => format!("its console is kept in {}", cache.join(log).display()),
+        Err(error) => format!("its console could not be kept: {error}"),
     };
     error.context(format!("the guest brought no run back ({kept}, and ends with:\n  {tail}\n)"))
 }
 
 fn missing(reason: impl Into<String>, remedy: impl Into<String>) -> Unavailable {
     Unavailable { reason: reason.into(), remedy: remedy.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_console_goes_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, victim) = (folder.path().join("cache"), folder.path().join("victim"));
+        fs::create_dir(&cache).unwrap();
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, cache.join(machine::CONSOLE)).unwrap();
+        fs::write(folder.path().join(machine::CONSOLE), "it booted").unwrap();
+        let told = format!("{:#}", with_console(anyhow::anyhow!("no run"), folder.path(), &cache));
+        assert!(told.contains("is kept in") && told.contains("it booted"), "{told}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(cache.join(machine::CONSOLE)).unwrap(), "it booted");
+    }
 }
