@@ -11,7 +11,7 @@ use super::errors::{read_error, write_error};
 use super::rows::{self, BadField, SampleColumns};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::slices::{self, SliceRow};
-use super::{Record, Run, SCHEMA, leftovers};
+use super::{Audit, Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -296,6 +296,7 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     }
     consistent(&record).map_err(damaged)?;
     younger_axes(&mut record);
+    record.audits = std::mem::take(&mut record.audits).into_iter().map(Audit::as_seen).collect();
     Ok(record)
 }
 
