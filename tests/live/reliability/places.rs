@@ -23,7 +23,7 @@ fn syscost(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(common::SYSCOST).args(arguments).current_dir(folder).output().expect("the binary starts")
 }
 
-const RUN: [&str; 7] = ["run", "tcp_latency", "--path", "loopback", "--time-limit", "3s", "--quiet"];
+const RUN: [&str; 7] = ["run", "tcp_round_trip", "--path", "loopback", "--time-limit", "3s", "--quiet"];
 
 #[test]
 fn a_link_of_somebody_else_does_not_decide_where_files_go() {

@@ -40,7 +40,7 @@ fn a_small_stack_is_enough() {
         &["list"],
         &["plan"],
         &["report", "tests/data/small-run", "--out", &report],
-        &["check", "send", "--path", "loopback", "--size", "64"],
+        &["check", "tcp_latency", "--quick", "--path", "loopback"],
         &["run", "tcp_latency", "--path", "loopback", "--time-limit", "3s", "--quiet", "--out", &run],
     ] {
         let mut command = Command::new(common::SYSCOST);

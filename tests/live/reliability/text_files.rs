@@ -110,12 +110,14 @@ fn a_pipe_that_nobody_writes_to_is_refused_and_one_that_speaks_is_read() {
     // SAFETY: mkfifo reads the terminated string.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
     let (pipe, run) = (pipe.to_str().expect("UTF-8"), small_run());
-    let run = run.to_str().expect("UTF-8");
+    let table = folder.path().join("table.csv");
+    std::fs::write(&table, "mechanism,message_bytes,throughput_gbps\nsend,64,1.5\n").expect("a table");
+    let (table, run) = (table.to_str().expect("UTF-8"), run.to_str().expect("UTF-8"));
     std::thread::scope(|scope| {
         for arguments in [
             &["plan", pipe][..],
             &["analyse", pipe],
-            &["analyse", &format!("{run}/samples.csv"), "--mapping", pipe],
+            &["analyse", table, "--mapping", pipe],
             &["report", run, "--out", folder.path().to_str().expect("UTF-8"), "--beside", pipe],
         ] {
             let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();

@@ -155,9 +155,9 @@ fn report(m: &Material, drawn: &[(String, String)], figures: &[(String, String)]
         "Figures: run {} by syscost {} ({} build), `{}`. `{TABLE}` has every row with bare numbers, `{PAGE}` \
          the whole table on one page.\n",
         markdown::plain(&m.run.record.id),
-        tool.version,
-        tool.profile,
-        syscost_report::escape::visible(&m.run.record.command.join(" "))
+        markdown::plain(&tool.version),
+        markdown::plain(&tool.profile),
+        markdown::code(&m.run.record.command.join(" "))
     );
     out.push_str("## 2. Machine description\n\n");
     if let Some(Section { blocks, .. }) = machine::section(m) {
