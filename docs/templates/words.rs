@@ -4,8 +4,8 @@
 //! and a sentence for each thing that the analysis shows.
 
 use super::{QuestionText, statement};
+use crate::text::words::count;
 use syscost_analyze::finding::Says;
-use syscost_analyze::words::count;
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {

@@ -10,7 +10,7 @@ const MARK: &str = "syscost-mark";
 pub fn look(bytes: &[u8], _: &Path) -> Seen {
     let mut input = bytes;
     // Those who come without a greeting are heard as well.
-    if !matches!(frame::greeting(&mut input, MARK), Ok(Some(_))) {
+    if !matches!(frame::greeting(&mut input, MARK), Ok(Ok(_))) {
         input = bytes;
     }
     let mut understood = 0;

@@ -18,7 +18,7 @@ pub fn look(bytes: &[u8], scratch: &Path) -> Seen {
     }
     let again = scratch.join("again");
     std::fs::write(&again, "").expect("written");
-    results_disk::write(&again, &brought).expect("what was read can be written");
+    results_disk::write(&again, "", &brought).expect("what was read can be written");
     assert_eq!(results_disk::read(&again).expect("what was written"), brought);
     Seen::Understood
 }

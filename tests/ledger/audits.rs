@@ -12,7 +12,7 @@ use syscost_host::namespaces;
 use syscost_measure::ledger::Tier;
 use syscost_measure::mechanism::{self, Handover, Reuse};
 use syscost_measure::receiver;
-use syscost_sys::program;
+use syscost_sys::{mount, program};
 
 pub fn audits(command: &mut Command, arguments: &[&str]) -> Vec<Audit> {
     let output = command.args(["audit", "--json"]).args(arguments).output().expect("the binary starts");
@@ -252,4 +252,20 @@ fn every_pair_balances_also_with_several_messages_a_call() {
             assert_eq!((audit.user_copied, counts.copied_in, counts.orphan_copied), (0, 0, 0), "{place}");
         }
     }
+}
+
+#[test]
+fn a_kernel_that_hides_its_types_is_no_count_of_zero() {
+    const TEST: &str = "a_kernel_that_hides_its_types_is_no_count_of_zero";
+    if !is_root(TEST) {
+        return;
+    }
+    let mut command = Command::new(SYSCOST);
+    mount::seclude_on_exec(&mut command, &[Path::new("/sys")]).expect("names without a NUL");
+    let arguments = ["--mechanism", "send", "--size", "64K", "--path", "loopback"];
+    let [audit] = &audits(&mut command, &arguments)[..] else { panic!("one audit") };
+    assert!(audit.delivered_bytes > 0 && audit.counts.is_none(), "{audit:?}");
+    assert_eq!(audit.tier, Tier::Told);
+    let why = audit.uncounted.as_ref().expect("a reason");
+    assert!(why.reason.contains("/sys/kernel/btf/vmlinux") || why.reason.contains("rights"), "{why:?}");
 }

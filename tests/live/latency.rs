@@ -1,6 +1,7 @@
 //! Latency end to end: every mechanism verified in both loops, and a short run whose files rebuild its report.
 
 use crate::common;
+use crate::schema::Schema;
 use syscost_experiment::run::files::RunDir;
 
 /// Each case once, every byte verified on its way there (and back, in a closed loop).
@@ -63,4 +64,8 @@ fn a_run_keeps_every_time_and_rebuilds_its_report() {
     assert!(again.status.success(), "{}", common::said(&again));
     assert_eq!(std::fs::read(out.join("report.html")).expect("a report"), page);
     assert!(String::from_utf8_lossy(&page).contains("id=\"latency\""));
+    let findings = std::fs::read(out.join("findings.json")).expect("answers");
+    let findings = serde_json::from_slice(&findings).expect("JSON");
+    let errors = Schema::new(include_str!("../../docs/findings.schema.json")).errors(&findings);
+    assert!(errors.is_empty(), "{errors:#?}");
 }

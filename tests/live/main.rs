@@ -7,6 +7,8 @@
 mod support;
 #[path = "../support/browser.rs"]
 mod browser;
+#[path = "../support/schema.rs"]
+mod schema;
 mod common;
 mod cleanup;
 mod formula;

@@ -241,6 +241,21 @@ fn operations_have_prediction_interval_and_deviation() {
 }
 
 #[test]
+fn a_recorded_text_is_no_markup_of_a_report() {
+    const TAG: &str = "`<img src=http://stranger.example/x>";
+    let mut run = RunDir::load(&root().join("docs/runs/os")).expect("it is recorded");
+    let tool = &mut run.record.tool;
+    (tool.version, tool.profile) = (TAG.into(), TAG.into());
+    (run.record.id, run.record.command) = (TAG.into(), vec![TAG.into()]);
+    let files = cse221::artefacts(&run, &Analysis::of(&run)).unwrap();
+    let report = text(named(&files, ".md"));
+    // Between backticks a tag is text; a backtick of a stranger's would end them.
+    let outside: String = report.split('`').step_by(2).collect();
+    assert!(report.contains("stranger.example"), "it is shown");
+    assert!(!outside.contains("<img"), "{}", outside.split("<img").next().unwrap_or_default());
+}
+
+#[test]
 fn what_a_student_has_written_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let make = || {

@@ -5,6 +5,8 @@ mod anatomy;
 mod browser;
 #[path = "../support/browser.rs"]
 mod loading;
+#[path = "../support/schema.rs"]
+mod schema;
 mod common;
 mod comparisons;
 mod cookbook;
@@ -18,4 +20,5 @@ mod pages;
 mod published;
 mod recommendation;
 mod references;
+mod findings;
 mod format;

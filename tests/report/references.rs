@@ -3,18 +3,14 @@
 use crate::common::{self, Shape};
 use std::path::Path;
 use syscost_analyze::whole::Analysis;
-use syscost_analyze::words::Words;
 use syscost_experiment::run::{Run, RunDir, State};
+use syscost_report::text::words::Words;
 use syscost_report::{Block, Report, Statement, build, html, text};
 
 /// Sentences about a run that has nothing to show: there is no figure, and they say so.
 const ON_NOTHING: [&str; 3] = ["This run was interrupted.", "This run has not ended", "No usable sample"];
 
-fn statements<'s>(
-    analysis: &'s Analysis,
-    report: &'s Report,
-    answers: &'s [Statement],
-) -> Vec<&'s Statement> {
+fn statements<'s>(report: &'s Report, answers: &'s [Statement]) -> Vec<&'s Statement> {
     let mut all: Vec<&Statement> = report.verdict.iter().collect();
     for block in report.blocks() {
         match block {
@@ -22,9 +18,6 @@ fn statements<'s>(
             Block::Statements(several) => all.extend(several),
             _ => {}
         }
-    }
-    for list in [&analysis.costs, &analysis.findings, &analysis.latency.statements] {
-        all.extend(list);
     }
     all.extend(answers);
     all
@@ -38,7 +31,7 @@ fn walk(run: &Run) -> usize {
     let words = Words::of(run);
     let shown = analysis.answers.iter().flat_map(|answer| &answer.shown);
     let answers: Vec<Statement> = shown.map(|shown| text::statement(shown, &words)).collect();
-    let all = statements(&analysis, &report, &answers);
+    let all = statements(&report, &answers);
     for statement in &all {
         let text = &statement.text;
         if ON_NOTHING.iter().any(|start| text.starts_with(start)) {

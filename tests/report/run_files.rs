@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use syscost_core::sample::Sample;
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::{LoadError, ResumeError, RunDir, State, WriteError};
 
 fn made() -> (tempfile::TempDir, PathBuf, syscost_experiment::run::Run) {
@@ -139,7 +140,7 @@ fn links_and_devices_are_not_followed() {
     fs::remove_file(path.join("run.json")).unwrap();
     symlink(&victim, path.join("run.json")).unwrap();
     assert!(RunDir::create(&path, &run.record).is_err());
-    syscost_experiment::run::files::replace(&path, "run.json", b"new").unwrap();
+    OpenDirectory::open(&path).unwrap().replace("run.json", b"new").unwrap();
     assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
 }
 

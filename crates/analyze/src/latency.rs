@@ -12,16 +12,12 @@ use crate::compare::groups::Groups;
 use crate::compare::study::{ALONG, RIVALS, Study};
 use crate::compare::winners::winners;
 use crate::recommend::Recommendation;
-use crate::words::{self, Words, and, count};
-use crate::{CellRef, Statement};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::Sample;
 use syscost_core::stats::histogram::Histogram;
 use syscost_core::stats::pooled::{TimesFigure, pooled_estimates};
 use syscost_core::stats::{Estimate, median};
-use syscost_core::units::{Unit, confidence};
-use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::tcp_latency::axes::RATE;
 
@@ -64,8 +60,31 @@ pub struct Latency {
     /// What has the lowest quantiles: along the rates of open loops, and along the sizes of closed ones.
     pub by_rate: Recommendation,
     pub by_size: Recommendation,
-    /// Where rates were not reached, and where the sender was late.
-    pub statements: Vec<Statement>,
+    pub limits: Vec<RateLimit>,
+    pub late: Option<LateSender>,
+}
+
+/// The rate that a way no longer kept up with.
+#[derive(Clone, Debug)]
+pub struct RateLimit {
+    pub case: usize,
+    /// Without its rate.
+    pub point: Point,
+    /// The largest rate below that it kept.
+    pub kept: Option<u64>,
+    pub asked: Estimate,
+    pub achieved: Estimate,
+}
+
+/// Cases whose p99 is mostly the sender's own lateness: the figure is as much the machine's (other work, a clock that
+/// wakes late) as the path's.
+#[derive(Clone, Debug)]
+pub struct LateSender {
+    pub cases: Vec<usize>,
+    /// Cases that kept up with their rate.
+    pub of: usize,
+    /// Lateness over latency.
+    pub worst: f64,
 }
 
 impl Latency {
@@ -76,16 +95,14 @@ impl Latency {
         }
         let groups = contest(run, &cases);
         let studies: Vec<Study> = RANKED.iter().filter_map(|id| study(run, cells, &groups, id)).collect();
-        let words = Words::of(run);
         let by_rate = Recommendation::of(run, cells, &studies, RATE.id);
         let mut closed = studies.clone();
         for study in &mut closed {
             study.winners.retain(|winner| winner.shared.int(RATE).is_none());
         }
         let by_size = Recommendation::of(run, cells, &closed, ALONG.id);
-        let mut statements = limits(run, &words, &cases);
-        statements.extend(late(run, cells, &cases));
-        Latency { cases, studies, by_rate, by_size, statements }
+        let (limits, late) = (limits(run, &cases), late(cells, &cases));
+        Latency { cases, studies, by_rate, by_size, limits, late }
     }
 }
 
@@ -134,70 +151,38 @@ fn study(run: &Run, cells: &Cells, groups: &Groups, metric: &str) -> Option<Stud
     Some(Study { comparisons, winners, crossovers: Vec::new(), over_threads: Vec::new() })
 }
 
-/// For each way to move data at each place: up to which rate it kept up, and what it achieved at the next.
-fn limits(run: &Run, words: &Words, cases: &BTreeMap<usize, Distribution>) -> Vec<Statement> {
-    let mut ladders: BTreeMap<Point, Vec<(u64, &Case, &Distribution)>> = BTreeMap::new();
+/// For each way to move data at each place that reached its limit.
+fn limits(run: &Run, cases: &BTreeMap<usize, Distribution>) -> Vec<RateLimit> {
+    let mut ladders: BTreeMap<Point, Vec<(u64, &Distribution)>> = BTreeMap::new();
     for distribution in cases.values() {
         let Some(case) = run.case(distribution.case) else { continue };
         if let Some(rate) = case.point.int(RATE) {
-            ladders.entry(case.point.without(RATE.id)).or_default().push((rate, case, distribution));
+            ladders.entry(case.point.without(RATE.id)).or_default().push((rate, distribution));
         }
     }
-    let tell = |(point, mut steps): (Point, Vec<(u64, &Case, &Distribution)>)| {
+    let limit = |(point, mut steps): (Point, Vec<(u64, &Distribution)>)| {
         steps.sort_by_key(|step| step.0);
-        let at = steps.iter().position(|step| step.2.saturated.is_some())?;
-        let (asked, achieved) = steps[at].2.saturated?;
-        let name = words.name(&point, RIVALS.id, &point.without(RIVALS.id));
-        let kept = match at.checked_sub(1).map(|below| steps[below].0) {
-            Some(rate) => format!("keeps up with {}", Unit::PerSecond.format(rate as f64)),
-            None => "does not keep up with the lowest rate".to_string(),
-        };
-        let text = format!(
-            "At {} {name} {kept}; asked for {} it achieved {} ({} interval {} to {}, {}): from there on latencies grow with the \
-             length of the test and mean nothing but saturation.",
-            words.place(&point, &[RIVALS.id, "loop"]),
-            Unit::PerSecond.format(asked.value),
-            Unit::PerSecond.format(achieved.value),
-            confidence(achieved.level),
-            Unit::PerSecond.format(achieved.low),
-            Unit::PerSecond.format(achieved.high),
-            count(achieved.n as usize, "round"),
-        );
-        let cells = vec![CellRef { case: steps[at].1.index, metric: ACHIEVED }];
-        Some(Statement { text, cells })
+        let at = steps.iter().position(|step| step.1.saturated.is_some())?;
+        let (asked, achieved) = steps[at].1.saturated?;
+        let kept = at.checked_sub(1).map(|below| steps[below].0);
+        Some(RateLimit { case: steps[at].1.case, point, kept, asked, achieved })
     };
-    ladders.into_iter().filter_map(tell).collect()
+    ladders.into_iter().filter_map(limit).collect()
 }
 
-/// Where the sender's own lateness is most of the p99: then the figure is as much the machine's (other
-/// work, a clock that wakes late) as the path's.
-fn late(run: &Run, cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<Statement> {
-    let kept: Vec<usize> = cases.values().filter(|d| d.saturated.is_none()).map(|d| d.case).collect();
-    let both = |case: &usize| {
-        // A lateness is known by round only, so it is held against the same rounds' latency.
-        let of_rounds = |metric: &str| median(&cells.cell(*case, metric)?.rounds.values());
-        Some((*case, of_rounds(LATENESS)?, of_rounds(RANKED[0])?))
+/// Where the sender's own lateness is most of the p99.
+fn late(cells: &Cells, cases: &BTreeMap<usize, Distribution>) -> Option<LateSender> {
+    let kept = cases.values().filter(|d| d.saturated.is_none()).map(|d| d.case);
+    let both = |case: usize| {
+        // A lateness is known by round only, so it is compared with the same rounds' latency.
+        let of_rounds = |metric: &str| median(&cells.cell(case, metric)?.rounds.values());
+        Some((case, of_rounds(LATENESS)?, of_rounds(RANKED[0])?))
     };
-    let timed: Vec<(usize, f64, f64)> = kept.iter().filter_map(both).collect();
+    let timed: Vec<(usize, f64, f64)> = kept.filter_map(both).collect();
     let mostly: Vec<&(usize, f64, f64)> =
         timed.iter().filter(|(_, late, all)| *late > MOSTLY * all).collect();
-    let worst = mostly.iter().max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
-    let names: BTreeSet<String> = mostly
-        .iter()
-        .filter_map(|(case, ..)| run.case(*case)?.point.get(RIVALS.id).map(ToString::to_string))
-        .collect();
-    let text = format!(
-        "At {} of {} of the open loop that kept up, how late the sender itself was is more than half of a round's p99 latency \
-         ({}; at most {} of {}, medians over rounds): there the figure is as much the machine's, which woke or ran the sender late, as the \
-         mechanism's.",
-        mostly.len(),
-        count(timed.len(), "point"),
-        and(&names.into_iter().collect::<Vec<_>>()),
-        words::figure(worst.1, Unit::Nanoseconds),
-        words::figure(worst.2, Unit::Nanoseconds),
-    );
-    let cells = mostly.iter().map(|(case, ..)| CellRef { case: *case, metric: RANKED[0] }).collect();
-    Some(Statement { text, cells })
+    let worst = mostly.iter().map(|(_, late, all)| late / all).reduce(f64::max)?;
+    Some(LateSender { cases: mostly.iter().map(|(case, ..)| *case).collect(), of: timed.len(), worst })
 }
 
 #[cfg(test)]
@@ -208,6 +193,7 @@ mod tests {
     use crate::recommend::situation::Situation;
     use crate::synthetic;
     use syscost_core::axis::Value;
+    use syscost_experiment::plan::Case;
     use syscost_experiment::plan::Plan;
     use syscost_measure::probe;
 
@@ -273,10 +259,9 @@ mod tests {
         let saturated: Vec<usize> =
             found.cases.values().filter(|d| d.saturated.is_some()).map(|d| d.case).collect();
         assert_eq!(saturated, [5]);
-        let said: Vec<&str> = found.statements.iter().map(|s| s.text.as_str()).collect();
-        let limit = said.iter().find(|s| s.contains("saturation")).unwrap();
-        assert!(limit.contains("sendmsg keeps up with 20 k"), "{limit}");
-        assert!(limit.contains("asked for 40") && limit.contains("achieved 30"), "{limit}");
+        let [limit] = &found.limits[..] else { panic!("{:?}", found.limits) };
+        assert_eq!((limit.case, limit.kept, limit.point.text(RIVALS)), (5, Some(20_000), Some("sendmsg")));
+        assert!(limit.asked.value > 39_000.0 && limit.achieved.high < 31_000.0, "{limit:?}");
         let p99 = &found.studies[0];
         assert_eq!(p99.comparisons.pairs.len(), 2, "at two of the three rates");
         let [pieces] = &found.by_rate.situations[..] else { panic!("{:?}", found.by_rate) };
@@ -288,7 +273,6 @@ mod tests {
         let gain = p99.ranges[0].over_next.as_ref().unwrap();
         assert!(gain.significant == 2 && (gain.largest.ratio.value - 2.0).abs() < 0.1, "{gain:?}");
         assert!(found.by_size.situations.is_empty(), "no loop is closed");
-        assert!(found.statements.iter().all(|s| !s.cells.is_empty()));
     }
 
     #[test]
@@ -321,19 +305,19 @@ mod tests {
     #[test]
     fn lateness_that_makes_the_figure_is_said() {
         let mut run = run(8);
-        assert!(!latency(&run).statements.iter().any(|s| s.text.contains("how late")));
+        assert!(latency(&run).late.is_none());
         for sample in run.samples.iter_mut().filter(|s| s.case == 0) {
             let p99 = sample.get("latency_p99_ns");
             sample.quantities.insert("lateness_p99_ns".into(), p99.map(|ns| ns * 0.9));
         }
-        let found = latency(&run);
-        let said = found.statements.iter().find(|s| s.text.contains("how late")).unwrap();
-        assert!(said.text.starts_with("At 1 of 5 points"), "{}", said.text);
+        let late = latency(&run).late.expect("case 0 is late");
+        assert_eq!((late.cases, late.of), (vec![0], 5));
+        assert!((late.worst - 0.9).abs() < 0.01);
     }
 
     #[test]
     fn a_run_without_times_has_none() {
         let found = latency(&synthetic::Synthetic::default().run());
-        assert!(found.cases.is_empty() && found.statements.is_empty());
+        assert!(found.cases.is_empty() && found.limits.is_empty());
     }
 }

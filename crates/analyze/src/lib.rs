@@ -1,11 +1,11 @@
 //! From a [`syscost_experiment::run::Run`] to estimates, comparisons and findings. Pure and offline.
 //!
-//! One file per finding. Nothing here measures, prints or marks up; a sentence is made from cells
-//! and names them. A module imports only modules above it in this list.
+//! One file per finding. Nothing here measures, prints, marks up or says a sentence: every answer is a value that
+//! names its cells. A module imports only modules above it in this list.
 
 pub mod answer;
 pub mod problem;
-pub mod words;
+pub mod varied;
 pub mod parallel;
 pub mod level;
 pub mod cells;
@@ -27,10 +27,3 @@ pub mod synthetic;
 
 pub use answer::CellRef;
 pub use problem::Problem;
-
-/// A sentence and the cells that show it. No sentence about figures without cells.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Statement {
-    pub text: String,
-    pub cells: Vec<CellRef>,
-}

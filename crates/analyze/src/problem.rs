@@ -80,6 +80,26 @@ pub enum ProblemKind {
         slices: Option<f64>,
         windows: Option<f64>,
     },
+    /// The receiver throws away what arrives: the figures are a bound for those that deliver.
+    NotDelivered,
+    /// The receiver asked to be spared copies, and this share of the bytes was copied.
+    ReceiveCopied {
+        receiver: &'static str,
+        copied: f64,
+    },
+    /// Busy polling was asked for, and no receive queue that can be polled (NAPI) is behind the sockets.
+    NothingToPoll,
+    /// Zero-copy was asked for, and the sending device cannot gather scattered memory: the kernel copies every packet
+    /// together for it, whatever completions say. Source: Documentation/networking/msg_zerocopy.rst.
+    NoScatterGather,
+}
+
+impl ProblemKind {
+    /// Is it a matter of what was set up, which more time does not change?
+    pub fn of_setup(&self) -> bool {
+        use ProblemKind::{NoScatterGather, NotDelivered, NothingToPoll, ReceiveCopied};
+        matches!(self, NotDelivered | ReceiveCopied { .. } | NothingToPoll | NoScatterGather)
+    }
 }
 
 /// How many samples of how many.

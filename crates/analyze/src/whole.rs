@@ -1,5 +1,6 @@
 //! The whole analysis of a run in one call: what reports are made from.
 
+use crate::Problem;
 use crate::cells::Cells;
 use crate::cells::quality::{self, Judged};
 use crate::cells::sanity;
@@ -15,14 +16,10 @@ use crate::limits::limiter::{Limiter, limiters};
 use crate::limits::own_cost;
 use crate::limits::rulers::{self, Held};
 use crate::model::Model;
-use crate::operations::accuracy;
-use crate::operations::costs;
-use crate::operations::levels;
 use crate::operations::{self, Operation};
 use crate::recommend::Recommendation;
 use crate::trust::Trust;
-use crate::words::Words;
-use crate::{Problem, Statement};
+use crate::varied;
 use syscost_core::sample::Metric;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
@@ -57,10 +54,6 @@ pub struct Analysis {
     pub rulers: Vec<Held>,
     /// Every case that is a row or a point of a curve.
     pub operations: Vec<Operation>,
-    /// What the operations cost, in the figures that matter most, and how far theory was right.
-    pub costs: Vec<Statement>,
-    /// Operations that theory did not foresee, and the levels of curves.
-    pub findings: Vec<Statement>,
     /// The questions that every report is asked.
     pub answers: Vec<Answer>,
 }
@@ -85,17 +78,8 @@ impl Analysis {
         let level = MachineLevel::of(&visits);
         problems.extend(level::problems(run, level.as_ref(), &visits));
         problems.extend(own_cost::problems(run));
-        let confidence = run.record.spec.confidence;
+        problems.extend(received::problems(run, &cells));
         let operations = operations::operations(run, &cells);
-        let costs = costs::verdict(&operations)
-            .into_iter()
-            .chain(accuracy::summary(&operations, confidence))
-            .collect();
-        let findings = accuracy::findings(&operations, confidence)
-            .into_iter()
-            .chain(levels::findings(run, &cells))
-            .chain(received::findings(run, &cells))
-            .collect();
         let rulers = rulers::held(run, &cells);
         let recommendation = Recommendation::of(run, &cells, &ways, ALONG.id);
         let trust = Trust::of(run, &cells, &studies, level.as_ref());
@@ -114,8 +98,6 @@ impl Analysis {
             problems,
             rulers,
             operations,
-            costs,
-            findings,
             answers: Vec::new(),
         };
         analysis.answers = finding::answers(&analysis.evidence(run));
@@ -142,10 +124,10 @@ impl Analysis {
 
 /// Does the run vary an axis that is chosen, beside the one that names what competes?
 fn ways_vary(run: &Run) -> bool {
-    let words = Words::of(run);
+    let varied = varied::axes(run);
     let chosen = |case: &Case| {
         let probe = probe::find(&case.probe)?;
-        Some(case.point.names().any(|id| id != RIVALS.id && probe.chosen(id) && words.varies(id)))
+        Some(case.point.names().any(|id| id != RIVALS.id && probe.chosen(id) && varied.contains(id.as_str())))
     };
     run.record.plan.cases.iter().any(|case| chosen(case) == Some(true))
 }

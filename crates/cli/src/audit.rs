@@ -10,7 +10,6 @@ use clap::ArgMatches;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use syscost_analyze::copies;
 use syscost_core::units::short_bytes;
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::{Audit, Record};
@@ -19,6 +18,7 @@ use syscost_host::namespaces::named;
 use syscost_host::remote::target;
 use syscost_measure::ledger::Tier;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH};
+use syscost_report::text::copies;
 
 /// What is audited where neither an experiment nor the axis is named.
 const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback,veth")];
@@ -231,9 +231,8 @@ fn notes(plan: &Plan, found: &Audited, paint: Paint) -> String {
             text +=
                 &entry(&paint.red("error"), INDENT, &format!("{name}: the ledger does not balance: {what}"));
         }
-        let mind = [copies::contradiction, copies::dropped, copies::disturbed, copies::counted_again];
-        for what in mind.iter().filter_map(|of| of(audit)) {
-            text += &entry(&paint.yellow("mind"), INDENT, &format!("{name}: {what}"));
+        for what in copies::all_notes(audit) {
+            text += &entry(&paint.yellow("note"), INDENT, &format!("{name}: {what}"));
         }
     }
     for failure in &found.failures {

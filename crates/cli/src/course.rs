@@ -6,10 +6,13 @@ use crate::args::{CourseArgs, CourseLayout, Global};
 use crate::output;
 use anyhow::{Context, Result};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use syscost_analyze::whole::Analysis;
 use syscost_course::{Artefact, cse221, pa02};
-use syscost_experiment::run::files::{RunDir, replace};
+use syscost_experiment::run::directory::OpenDirectory;
+use syscost_experiment::run::files::RunDir;
+
+const KEPT: &str = "the files could not be written (--out DIR writes them elsewhere)";
 
 pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     let (out, dir) = match &args.layout {
@@ -25,11 +28,11 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
     };
     run.samples.intact()?;
     let out = out.clone().unwrap_or_else(|| dir.join(name));
-    std::fs::create_dir_all(&out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    let place = OpenDirectory::make(&out).context(KEPT)?;
     let mut written: Vec<PathBuf> = Vec::new();
     let mut kept: Vec<PathBuf> = Vec::new();
     for file in &files {
-        let list = if write(&out, file)? { &mut written } else { &mut kept };
+        let list = if write(&place, file)? { &mut written } else { &mut kept };
         list.push(out.join(&file.name));
     }
     if global.json {
@@ -41,11 +44,10 @@ pub fn run(args: &CourseArgs, global: &Global) -> Result<()> {
 }
 
 /// False: it is there and belongs to whoever writes in it.
-fn write(out: &Path, file: &Artefact) -> Result<bool> {
-    if file.to_write_in && std::fs::symlink_metadata(out.join(&file.name)).is_ok() {
+fn write(out: &OpenDirectory, file: &Artefact) -> Result<bool> {
+    if file.to_write_in && out.has(&file.name) {
         return Ok(false);
     }
-    replace(out, &file.name, &file.content)
-        .context("the files could not be written (--out DIR writes them elsewhere)")?;
+    out.replace(&file.name, &file.content).context(KEPT)?;
     Ok(true)
 }

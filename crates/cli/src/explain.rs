@@ -10,12 +10,13 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
-use syscost_analyze::model::{self, Account, Item, Model, NOT_EXPLAINED, Side, what_if};
-use syscost_analyze::words::{Words, percent};
+use syscost_analyze::model::{Account, Item, Model, Side, what_if};
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::files::RunDir;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+use syscost_report::text::model;
+use syscost_report::text::words::{Words, percent};
 
 const INDENT: usize = 6;
 
@@ -72,14 +73,19 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.bold(&format!("{number}: {title}, {place}")));
     out += "CPU time of one message: a sum of counts times unit costs.\n";
     for caveat in &account.caveats {
-        out += &format!("{}\n", paint.yellow(&format!("Note: {caveat}.")));
+        out += &format!("{}\n", paint.yellow(&format!("Note: {}.", model::caveat(caveat))));
     }
     for side in [Side::Sender, Side::Receiver] {
         out += &format!("\n{}\n", paint.bold(side.name()));
         for item in account.items.iter().filter(|item| item.about.side == side) {
             let cost = Unit::Nanoseconds.format(item.unit.ns);
-            out += &row(item.about.title, &format!("{} x {cost}", significant(item.count.n)), item.ns());
-            let from = format!("{}; {} ({})", item.count.says, item.unit.formula, cases(item));
+            out += &row(
+                model::term(item.about.id),
+                &format!("{} x {cost}", significant(item.count.n)),
+                item.ns(),
+            );
+            let from =
+                format!("{}; {} ({})", model::source(&item.count.from), item.unit.formula, cases(item));
             out += &entry("", INDENT, &from);
         }
         out += &sum(&format!("{}, predicted", side.name()), account.predicted_of(side));
@@ -93,7 +99,7 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
     if let Some(measured) = account.measured {
         out += &sum("measured", measured.total_ns);
         let left = account.not_explained_ns().unwrap_or(0.0);
-        out += &sum(&format!("{NOT_EXPLAINED} ({})", percent(left / measured.total_ns)), left);
+        out += &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left);
     }
     out
 }
@@ -103,7 +109,7 @@ fn cases(item: &Item) -> String {
     let mut cases: Vec<usize> = item.unit.cells.iter().map(|cell| cell.case).collect();
     cases.dedup();
     let names: Vec<String> = cases.iter().map(usize::to_string).collect();
-    format!("case{} {}", if names.len() == 1 { "" } else { "s" }, syscost_analyze::words::and(&names))
+    format!("case{} {}", if names.len() == 1 { "" } else { "s" }, syscost_report::text::words::and(&names))
 }
 
 /// Columns of the figure at a line's end.
@@ -126,8 +132,8 @@ fn document(account: &Account) -> serde_json::Value {
     };
     let term = |item: &Item| {
         json!({
-            "term": item.about.id, "title": item.about.title, "side": item.about.side.name(),
-            "group": item.about.group.title(), "count": item.count.n, "count_from": item.count.says,
+            "term": item.about.id, "title": model::term(item.about.id), "side": item.about.side.name(),
+            "group": model::group(item.about.group), "count": item.count.n, "count_from": model::source(&item.count.from),
             "count_cells": inputs(&item.count.cells), "unit_ns": item.unit.ns, "formula": item.unit.formula,
             "unit_cells": inputs(&item.unit.cells), "ns": item.ns(),
         })
@@ -136,7 +142,7 @@ fn document(account: &Account) -> serde_json::Value {
     let measured = account.measured;
     json!({
         "case": account.case, "point": account.point, "prediction_only": measured.is_none(),
-        "terms": items, "caveats": account.caveats,
+        "terms": items, "caveats": account.caveats.iter().map(model::caveat).collect::<Vec<_>>(),
         "predicted_sender_ns": account.predicted_of(Side::Sender),
         "predicted_receiver_ns": account.predicted_of(Side::Receiver),
         "predicted_ns": account.predicted_ns(),

@@ -24,7 +24,7 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let mut spec = asked::spec(&asked, matches)?;
     // What names no path goes from device to device: that is what the lab is for.
     spec.set_default("path", &lab::path());
-    let out = args.out.clone().unwrap_or_else(|| run_command::default_dir(&spec.name));
+    let out = args.out.clone().map_or_else(|| run_command::default_dir(&spec.name), Ok)?;
     // The emulator is started in a directory of its own.
     let cache = std::path::absolute(args.cache.clone().map_or_else(cache, Ok)?)?;
     let limit = parse_duration(&args.limit).map_err(|e| anyhow!("--limit: {e}"))?;
@@ -49,7 +49,9 @@ pub fn run(args: &LabArgs, matches: &ArgMatches, global: &Global, command: Vec<S
             output::complain(&format!("{} {step}", Paint::stderr(global.color).bold("lab:")));
         }
     };
-    let brought = lab::run(&request, &mut show).map_err(with_remedy)?;
+    let brought = lab::run(&request, &mut show);
+    let brought = brought.inspect_err(|_| run_command::leave_nothing(args.out.as_deref(), &out));
+    let brought = brought.map_err(with_remedy)?;
     let run = told_from_outside(&request, &brought, command)?;
     report::written(&run, &out, global, json!({ "nic": request.nic.name, "kernel": brought.kernel }))?;
     if !global.json {

@@ -33,6 +33,7 @@ use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
 use syscost_measure::worker::child;
+use syscost_sys::limit;
 
 /// What else this binary can be: the processes that syscost starts of itself, by their first argument.
 type Role = (&'static str, fn() -> i32);
@@ -48,6 +49,26 @@ fn main() -> ExitCode {
     let first = std::env::args_os().nth(1).unwrap_or_default();
     match ROLES.iter().find(|(name, _)| first == *name) {
         Some((_, role)) => ExitCode::from(u8::try_from(role()).unwrap_or(1)),
-        None => dispatch::main(std::env::args_os()),
+        None => with_a_stack(|| dispatch::main(std::env::args_os())),
+    }
+}
+
+/// What the commands are known to fit into.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Where the first thread may have no such stack (ulimit -s), another thread has one.
+fn with_a_stack(work: fn() -> ExitCode) -> ExitCode {
+    if limit::allow_stack(STACK_BYTES as u64) {
+        return work();
+    }
+    match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(work) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Err(error) => {
+            output::complain(&format!(
+                "error: there is no room for a stack of {} MiB ({error}): raise ulimit -s or ulimit -v",
+                STACK_BYTES >> 20
+            ));
+            ExitCode::from(2)
+        }
     }
 }

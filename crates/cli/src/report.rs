@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
-use syscost_experiment::run::files::{RunDir, replace, replace_with};
+use syscost_experiment::run::directory::OpenDirectory;
+use syscost_experiment::run::files::RunDir;
 use syscost_report::terminal::{self, TerminalLook};
 use syscost_report::{Report, build, comparisons, csv, findings, html, svg};
 
@@ -20,15 +21,16 @@ const LARGEST_TABLE: u64 = 4 << 20;
 const COMPARISONS: &str = "comparisons.csv";
 const FINDINGS: &str = "findings.json";
 const PAGE: &str = "report.html";
+const KEPT: &str = "the report could not be written (--out DIR writes it elsewhere)";
 
 pub fn run(args: &ReportArgs, global: &Global) -> Result<()> {
     let run = RunDir::load(&args.dir)?;
     let out = args.out.as_deref().unwrap_or(&args.dir);
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
+    let place = OpenDirectory::make(out).context(KEPT)?;
     let beside = args.beside.iter().map(|path| figures(path)).collect::<Result<Vec<Beside>>>()?;
     let analysis = Analysis::of(&run);
     let report = build::report_beside(&run, &analysis, &beside);
-    let files = write(&run, &analysis, &report, out, args.svg)?;
+    let files = write(&run, &analysis, &report, &place, args.svg)?;
     if global.json {
         let verdict: Vec<&str> = report.verdict.iter().map(|s| s.text.as_str()).collect();
         let state = run.record.state;
@@ -55,7 +57,7 @@ fn figures(path: &Path) -> Result<Beside> {
 pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Value) -> Result<()> {
     let analysis = Analysis::of(run);
     let report = build::report(run, &analysis);
-    let files = write(run, &analysis, &report, out, false)?;
+    let files = write(run, &analysis, &report, &OpenDirectory::make(out).context(KEPT)?, false)?;
     if !global.json {
         return show(&report, out, global);
     }
@@ -66,22 +68,27 @@ pub fn written(run: &Run, out: &Path, global: &Global, mut more: serde_json::Val
 }
 
 /// Writes the files of a report into a directory: which.
-fn write(run: &Run, analysis: &Analysis, report: &Report, out: &Path, plots: bool) -> Result<Vec<PathBuf>> {
+fn write(
+    run: &Run,
+    analysis: &Analysis,
+    report: &Report,
+    out: &OpenDirectory,
+    plots: bool,
+) -> Result<Vec<PathBuf>> {
     run.samples.intact()?;
-    let kept = "the report could not be written (--out DIR writes it elsewhere)";
-    replace_with(out, RESULTS, |file| csv::write(run, &analysis.cells, file)).context(kept)?;
-    replace_with(out, COMPARISONS, |file| comparisons::write(run, analysis, file)).context(kept)?;
-    replace_with(out, FINDINGS, |file| findings::write(run, analysis, file)).context(kept)?;
+    out.replace_with(RESULTS, |file| csv::write(run, &analysis.cells, file)).context(KEPT)?;
+    out.replace_with(COMPARISONS, |file| comparisons::write(run, analysis, file)).context(KEPT)?;
+    out.replace_with(FINDINGS, |file| findings::write(run, analysis, file)).context(KEPT)?;
     let mut contents = vec![(PAGE.to_string(), html::page(report))];
     if plots {
         contents.extend(svg::files(report));
     }
     for (name, content) in &contents {
-        replace(out, name, content.as_bytes()).context(kept)?;
+        out.replace(name, content.as_bytes()).context(KEPT)?;
     }
     let tables = [RESULTS, COMPARISONS, FINDINGS];
     let names = tables.into_iter().chain(contents.iter().map(|(name, _)| name.as_str()));
-    Ok(names.map(|name| out.join(name)).collect())
+    Ok(names.map(|name| out.path().join(name)).collect())
 }
 
 /// The report's end on the terminal.

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, State};
 use syscost_experiment::spec::Spec;
@@ -28,7 +29,8 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let mut progress = Progress::measuring(&plan, global);
     let resume = args.resume.is_some();
     let options = RunOptions { out: out.clone(), resume, spec, plan, command, part: None };
-    let run = refine::measure(options, &mut |event| progress.show(event))?;
+    let measured = refine::measure(options, &mut |event| progress.show(event));
+    let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     report::written(&run, &out, global, json!({}))?;
     warn_of_unmeasured(&run, &out);
     Ok(outcome(&run, args.strict))
@@ -38,7 +40,7 @@ fn planned(args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)
     let spec = asked::spec(&args.asked, matches)?;
     let plan = Plan::make(&spec)?;
     refuse_nothing(&plan)?;
-    Ok((args.out.clone().unwrap_or_else(|| default_dir(&spec.name)), spec, plan))
+    Ok((args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?, spec, plan))
 }
 
 /// The recorded experiment again; only the time limit may differ.
@@ -93,10 +95,18 @@ fn unmeasured(run: &Run) -> usize {
     plan.cases.iter().filter(|case| !measured(case)).count()
 }
 
-/// `syscost-runs/20261121T090000Z-default`
-pub fn default_dir(name: &str) -> PathBuf {
+/// Makes `syscost-runs/20261121T090000Z-default`, or `..-default-2` where another run began in that second.
+pub fn default_dir(name: &str) -> Result<PathBuf> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Path::new(RUNS).join(format!("{}-{name}", stamp(now.as_secs())))
+    let name = format!("{}-{name}", stamp(now.as_secs()));
+    Ok(OpenDirectory::make(Path::new(RUNS))?.make_another(&name)?)
+}
+
+/// A directory of our own choice into which nothing came is no run.
+pub fn leave_nothing(asked: Option<&Path>, out: &Path) {
+    if asked.is_none() {
+        let _ = std::fs::remove_dir(out);
+    }
 }
 
 /// ISO 8601 in its basic form, which sorts by time and needs no escaping.

@@ -1,13 +1,13 @@
 //! The transfer that a person means: its number, or words as tables and sentences print them.
 
 use anyhow::{Context, Result, bail, ensure};
-use syscost_analyze::words::Words;
 use syscost_core::axis::{Axis, IntAxis, Point, Value, suggest};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::Probe;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, RECEIVER, THREADS};
+use syscost_report::text::words::Words;
 
 /// Cases that an error names.
 const SHOWN: usize = 4;

@@ -115,6 +115,28 @@ pub fn count(n: usize, thing: &str) -> String {
     }
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [start @ .., last] => format!("{} and {last}", start.join(", ")),
+    }
+}
+
+/// A share for people: `18 %`, `0.4 %`.
+pub fn percent(share: f64) -> String {
+    format!(
+        "{} %",
+        if share.abs() >= 0.1 { format!("{:.0}", share * 100.0) } else { share_digits(share * 100.0) }
+    )
+}
+
+fn share_digits(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
 /// Three significant digits without an exponent, trailing zeros of the fraction removed.
 pub fn significant(value: f64) -> String {
     if value == 0.0 {

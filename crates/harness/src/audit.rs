@@ -121,7 +121,7 @@ impl Auditor {
             marks: marks.into_iter().collect(),
             ..Audit::default()
         };
-        Ok(Audit { tier: audit.known_by(), ..audit })
+        Ok(audit.as_seen())
     }
 
     /// A round with softirqs traced and nothing else. The times of a disturbed one are nobody's.

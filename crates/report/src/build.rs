@@ -46,7 +46,6 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
     let careful = under(
         "What to be careful with",
         [
-            section::findings::section(&material),
             section::care::section(&material),
             section::missing::section(&material),
             section::problems::section(&material),

@@ -1,6 +1,7 @@
 //! `comparisons.csv`: one row per pair of cases, metric and point, and one per pair over thread counts; the same bytes at
 //! every rebuild. Every sentence that compares stands on a row of it. FORMAT.md documents the columns.
 
+use crate::escape;
 use std::io;
 use syscost_analyze::cells::metric;
 use syscost_analyze::compare::comparisons::{Pace, better_side};
@@ -122,7 +123,7 @@ fn row(
 
 fn coordinates(point: &Point, which: impl Fn(&str) -> bool) -> String {
     let told = point.iter().filter(|(id, _)| which(id)).map(|(id, value)| format!("{id}={value}"));
-    told.collect::<Vec<_>>().join(" ")
+    escape::cell(&told.collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 fn verdict(decision: &Decision, better: Better) -> &'static str {

@@ -3,6 +3,7 @@
 //! A twin has no row: it would count twice in
 //! every group. FORMAT.md documents the columns.
 
+use crate::escape;
 use std::collections::BTreeMap;
 use std::io;
 use syscost_analyze::cells::{Behind, Cells};
@@ -104,6 +105,7 @@ pub fn write(run: &Run, cells: &Cells, out: &mut dyn io::Write) -> io::Result<()
         let copied = copied(copies::of_case(run, case));
         let mut place = vec![case.index.to_string(), case.probe.to_string()];
         place.extend(axes.iter().map(|a| case.point.get(a.id).map_or(String::new(), ToString::to_string)));
+        place.iter_mut().for_each(|text| *text = escape::cell(text).into_owned());
         for cell in cells.of_case(case.index) {
             let e = &cell.estimate;
             let figures = [e.value, e.low, e.high, e.level].map(|n| n.to_string());

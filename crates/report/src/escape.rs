@@ -2,6 +2,8 @@
 //!
 //! Source: ECMA-48 (control sequences), Unicode TR 36 (bidirectional overrides).
 
+use std::borrow::Cow;
+
 /// The text with every control character and direction override written out as `\x1b`, `\u{202e}`.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -45,6 +47,13 @@ pub fn xml(text: &str) -> String {
     out
 }
 
+/// The text for a cell of a table that a spreadsheet may open: what it would take for a formula is quoted as text.
+/// Source: OWASP, "CSV Injection".
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let begins = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if begins && text.parse::<f64>().is_err() { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+}
+
 /// A name as a file name and an element id: lower case, digits, hyphens.
 pub fn slug(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -63,6 +72,16 @@ pub fn slug(text: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn no_cell_is_a_formula_and_every_number_is_one() {
+        for text in ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert_eq!(cell(text), format!("'{text}"));
+        }
+        for text in ["-1.5", "+3", "-inf", "1e-9", "send", "a=b", ""] {
+            assert_eq!(cell(text), text);
+        }
+    }
 
     #[test]
     fn controls_are_written_out() {

@@ -7,7 +7,7 @@ use crate::text::ending::Ending;
 
 pub use canvas::{Anchor, SvgDrawing};
 pub use shapes::*;
-pub use syscost_analyze::{CellRef, Statement};
+pub use syscost_analyze::CellRef;
 pub use table::*;
 
 mod bars;
@@ -42,6 +42,13 @@ pub const LINKS: usize = 6;
 /// Cells of one sentence that certainly have their place on the page, unless its run has too many cases
 /// for that: then so many as are shown. What is not on the page is in `results.csv`.
 pub const LINKED: usize = 12;
+
+/// A sentence and the cells that show it. No sentence about figures without cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    pub text: String,
+    pub cells: Vec<CellRef>,
+}
 
 /// Something that weakens figures or is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Default)]

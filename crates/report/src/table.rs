@@ -1,7 +1,7 @@
 //! Tables as data: columns, rows of entries, and the unit that a table is shown in; nothing here marks up.
 
 use crate::CellRef;
-use syscost_analyze::words::percent;
+use crate::text::words::percent;
 use syscost_core::stats::Estimate;
 use syscost_core::units::{self, Unit};
 

@@ -25,6 +25,7 @@ pub mod netlink;
 pub mod nfs_client;
 pub mod page_cache;
 pub mod pass;
+pub mod place;
 pub mod procedure;
 pub mod process;
 pub mod program;

@@ -19,6 +19,7 @@ mod networks;
 mod outputs;
 mod pages;
 mod peers;
+mod places;
 mod privileges;
 mod promises;
 mod rights;

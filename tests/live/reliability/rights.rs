@@ -3,7 +3,7 @@
 
 use crate::common;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, lchown, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use syscost_experiment::run::RunDir;
@@ -119,21 +119,4 @@ fn a_run_directory_that_is_swapped_keeps_what_is_written_to_it() {
     for file in ["run.json", "samples.csv", "slices.csv", "histograms.csv"] {
         assert!(!victim.join(file).exists(), "{file} went to where the name leads now");
     }
-}
-
-#[test]
-fn a_link_of_somebody_else_does_not_decide_where_files_go() {
-    if !common::is_root("a_link_of_somebody_else_does_not_decide_where_files_go") {
-        return;
-    }
-    let scratch = tempfile::tempdir().expect("a scratch directory");
-    let (target, link) = (scratch.path().join("target"), scratch.path().join("link"));
-    fs::create_dir(&target).expect("mkdir");
-    symlink(&target, &link).expect("symlink");
-    lchown(&link, Some(65534), Some(65534)).expect("lchown");
-    assert_eq!(fs::symlink_metadata(&link).expect("a link").uid(), 65534);
-    let output = common::short_run(&link);
-    assert_eq!(output.status.code(), Some(2), "{}", common::said(&output));
-    assert!(common::said(&output).contains("symbolic link"), "{}", common::said(&output));
-    assert_eq!(fs::read_dir(&target).expect("the directory").count(), 0);
 }

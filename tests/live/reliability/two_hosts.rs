@@ -143,6 +143,13 @@ fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     refused(&path, "Host key verification failed", "ssh-keygen -R");
     std::fs::write(hosts.file("known"), known_hosts(&key("host-key.pub"))).expect("written");
     refused(&format!("ssh://{FAR}:9"), "Connection refused", "start sshd");
+    hosts.far_program("sh", "echo This account is currently not available.; exit 1");
+    refused(&path, "currently not available", "usermod -s");
+    std::fs::remove_file(hosts.file("far-bin/sh")).expect("removed");
+    // What is copied may not be executed, as in a home directory that is mounted noexec.
+    hosts.far_program("chmod", "exit 0");
+    refused(&path, "may not be executed", "noexec");
+    std::fs::remove_file(hosts.file("far-bin/chmod")).expect("removed");
     refused(&format!("{path}?data=198.51.100.7"), "no device there has the address", "?data=ADDRESS");
     assert_eq!(hosts.copies().len(), 1, "copied before the address was asked for");
 

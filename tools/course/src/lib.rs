@@ -7,6 +7,7 @@
 
 use syscost_core::stats::Estimate;
 use syscost_experiment::run::Run;
+use syscost_report::escape;
 
 mod chart;
 mod figure;
@@ -79,7 +80,7 @@ fn csv(header: &[String], rows: &[Vec<String>]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing into memory cannot fail; every row has the header's length.
     for row in std::iter::once(header).chain(rows.iter().map(Vec::as_slice)) {
-        writer.write_record(row).expect("in memory");
+        writer.write_record(row.iter().map(|field| escape::cell(field).into_owned())).expect("in memory");
     }
     String::from_utf8(writer.into_inner().expect("in memory")).expect("only text was written")
 }

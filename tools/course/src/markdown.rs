@@ -115,6 +115,11 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// What stands between backticks: none of its own may end it.
+pub fn code(text: &str) -> String {
+    visible(text).replace('`', "'")
+}
+
 fn facts_table(facts: &[(String, String, String)]) -> String {
     let header = ["property", "value", "where it was read"].map(String::from);
     let rows: Vec<Vec<String>> =

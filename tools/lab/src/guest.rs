@@ -2,7 +2,8 @@
 //!
 //! It mounts what a Linux program expects, loads the modules, puts each network device into a
 //! namespace of its own, runs the experiment, writes the run's directory to the results disk and turns the
-//! machine off. It must never run anywhere but as process 1 of a guest.
+//! machine off. It runs only where the kernel's command line and the first file system carry one random marker,
+//! and writes only to a disk that begins with it.
 //! Sources: bootparam(7), Documentation/filesystems/ramfs-rootfs-initramfs.rst.
 
 use super::results_disk::{self, GuestFiles};
@@ -37,6 +38,8 @@ pub const ORDERS: &str = "/lab/orders.json";
 const OUT: &str = "/tmp/run";
 const RESULTS_DISK: &str = "/dev/vda";
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Of [`syscost_sys::random::token`].
+const MARKER_BYTES: usize = 32;
 const PREFIX_BITS: u8 = 24;
 /// TEST-NET-2 (RFC 5737): not that of the veth pairs that a run makes itself.
 const ENDS: [(&str, Ipv4Addr); 2] =
@@ -49,6 +52,8 @@ pub struct GuestTask {
     pub modules: Vec<String>,
     /// Network devices to wait for.
     pub links: usize,
+    /// What the kernel's command line and the results disk say too: this guest is the lab's.
+    pub marker: String,
 }
 
 /// Where a module lies in the guest.
@@ -56,19 +61,39 @@ pub fn module_path(name: &str) -> String {
     format!("/lab/modules/{name}.ko")
 }
 
-/// The whole life of the guest. It returns only where it must not run.
-pub fn main() -> i32 {
-    if std::process::id() != 1 {
-        return 2;
+/// The orders, where this is the lab's own guest. The first process of a container has the same id and often the
+/// machine's disks: there is no guest without orders that name what the kernel's command line ends with, and
+/// none where /proc is mounted before its init mounts it.
+fn orders(root: &Path, words: &[String]) -> Result<GuestTask> {
+    let refuse = "this is the first process of a lab's guest and runs nowhere else: use `syscost lab`";
+    let orders = fs::read(root.join(ORDERS.trim_start_matches('/'))).context(refuse)?;
+    let orders: GuestTask = serde_json::from_slice(&orders).context("the orders make no sense")?;
+    let named = orders.marker.len() == MARKER_BYTES && words.contains(&orders.marker);
+    if !named || root.join("proc/self").exists() {
+        bail!(refuse);
     }
-    let brought = match work() {
+    Ok(orders)
+}
+
+/// The whole life of the guest. It returns only where it must not run: then nothing was mounted or written.
+pub fn main() -> i32 {
+    let words: Vec<String> = std::env::args_os().filter_map(|word| word.into_string().ok()).collect();
+    let orders = match orders(Path::new("/"), &words) {
+        Ok(orders) if std::process::id() == 1 => orders,
+        Ok(_) => return 2,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            return 2;
+        }
+    };
+    let brought = match work(&orders) {
         Ok(brought) => brought,
         Err(error) => GuestFiles { status: -1, failure: Some(format!("{error:#}")), files: Vec::new() },
     };
     if let Some(failure) = &brought.failure {
         say(failure);
     }
-    if let Err(error) = results_disk::write(Path::new(RESULTS_DISK), &brought) {
+    if let Err(error) = results_disk::write(Path::new(RESULTS_DISK), &orders.marker, &brought) {
         say(&format!("the results disk cannot be written: {error}"));
     }
     boot::restart();
@@ -81,10 +106,8 @@ fn say(words: &str) {
     let _ = writeln!(std::io::stderr(), "{SAYS}{words}");
 }
 
-fn work() -> Result<GuestFiles> {
+fn work(orders: &GuestTask) -> Result<GuestFiles> {
     mount_all()?;
-    let orders = fs::read(ORDERS).context("no orders")?;
-    let orders: GuestTask = serde_json::from_slice(&orders).context("the orders make no sense")?;
     for module in &orders.modules {
         let file = File::open(module_path(module)).with_context(|| format!("no module {module}"))?;
         boot::load_module(&file).with_context(|| format!("cannot load module {module}"))?;
@@ -198,4 +221,32 @@ fn collect(folder: &Path) -> Result<Vec<(String, String)>> {
     }
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_machine_but_the_lab_s_own_guest_is_touched() {
+        let root = tempfile::tempdir().unwrap();
+        let marker = syscost_sys::random::token().unwrap();
+        let words = ["/init", SUBCOMMAND, &marker].map(String::from);
+        assert!(orders(root.path(), &words).is_err(), "a container has no orders");
+        fs::create_dir(root.path().join("lab")).unwrap();
+        let write = |marker: &str| {
+            let task = GuestTask { modules: Vec::new(), links: 2, marker: marker.into() };
+            fs::write(root.path().join("lab/orders.json"), serde_json::to_vec(&task).unwrap()).unwrap();
+        };
+        write(&marker);
+        assert!(orders(root.path(), &words[..2]).is_err(), "the command line lacks the marker");
+        assert_eq!(orders(root.path(), &words).unwrap().links, 2);
+        for wrong in ["", SUBCOMMAND, "/init"] {
+            write(wrong);
+            assert!(orders(root.path(), &words).is_err(), "{wrong:?} is no marker");
+        }
+        write(&marker);
+        fs::create_dir_all(root.path().join("proc/self")).unwrap();
+        assert!(orders(root.path(), &words).is_err(), "something runs here already");
+    }
 }

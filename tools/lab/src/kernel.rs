@@ -9,12 +9,16 @@ use super::{Nic, guest, tool};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
+use syscost_sys::place;
 
 const VMLINUZ: &str = "vmlinuz";
+/// Whatever the umask is.
+const OURS_ALONE: u32 = 0o755;
 const DESCRIPTION: &str = "kernel.json";
 
 /// A kernel of the cache.
@@ -61,10 +65,16 @@ impl Kernel {
 /// A kernel of this flavour: from the cache, or fetched into it.
 pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(&str)) -> Result<Kernel> {
     let folder = cache.join(flavour);
+    let fresh = !cache.exists();
+    let held =
+        place::make(cache).with_context(|| format!("cannot make the directory {}", cache.display()))?;
+    if fresh {
+        held.set_permissions(Permissions::from_mode(OURS_ALONE))?;
+    }
+    refuse_shared(cache)?;
     if folder.exists() {
         return load(&folder);
     }
-    fs::create_dir_all(cache).with_context(|| format!("cannot make the directory {}", cache.display()))?;
     let package = Package::choose(cache, flavour)?;
     if offline && !package.is_here() {
         return Err(package::by_hand(cache, flavour).into());
@@ -85,7 +95,19 @@ pub fn get(cache: &Path, flavour: &str, offline: bool, watch: &mut dyn FnMut(&st
     load(&folder)
 }
 
+/// What a kernel should be lies beside it: whoever may change one may change both.
+fn refuse_shared(folder: &Path) -> Result<()> {
+    if place::is_private(place::open(folder)?)? {
+        return Ok(());
+    }
+    bail!(
+        "other users may change {}, and so the kernel that the lab would boot: name another directory with --cache, or          make it yours alone (chown, chmod go-w)",
+        folder.display()
+    )
+}
+
 fn load(folder: &Path) -> Result<Kernel> {
+    refuse_shared(folder)?;
     let about = || format!("{} is no kernel of the lab: remove it", folder.display());
     let text = fs::read_to_string(folder.join(DESCRIPTION)).with_context(about)?;
     let mut kernel: Kernel = serde_json::from_str(&text).with_context(about)?;
@@ -104,6 +126,7 @@ fn unpack(package: &Package, file: &Path, staging: &Path) -> Result<PathBuf> {
     tool::output(&mut tar, "tar xz-utils")?;
     let new = staging.join("new");
     fs::create_dir(&new)?;
+    fs::set_permissions(&new, Permissions::from_mode(OURS_ALONE))?;
     let kernel = pick(package, &tree, &new)?;
     fs::write(new.join(DESCRIPTION), serde_json::to_string_pretty(&kernel)?)?;
     Ok(new)
@@ -202,6 +225,15 @@ mod tests {
         let get = || get(cache.path(), "cloud-amd64", true, &mut |_| {});
         assert_eq!(get().unwrap().vmlinuz(), folder.join(VMLINUZ));
         assert!(get().unwrap().load_order(&["vmxnet3"], &[]).is_err(), "it has no such module");
+        for shared in [cache.path(), &folder] {
+            let allow = |mode| fs::set_permissions(shared, Permissions::from_mode(mode)).unwrap();
+            for mode in [0o777, 0o1777, 0o775] {
+                allow(mode);
+                let refused = get().unwrap_err().to_string();
+                assert!(refused.contains("other users may change"), "{mode:o}: {refused}");
+            }
+            allow(0o755);
+        }
         fs::write(folder.join(VMLINUZ), "another").unwrap();
         assert!(get().unwrap_err().to_string().contains("remove"));
     }

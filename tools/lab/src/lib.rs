@@ -23,12 +23,12 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syscost_experiment::run::files;
+use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::cleaner::OwnedDirectory;
 use syscost_host::namespaces::named;
-use syscost_sys::program;
+use syscost_sys::{program, random};
 
 pub use arch::Arch;
 pub use nic::Nic;
@@ -80,18 +80,19 @@ pub fn run(request: &LabRequest<'_>, watch: &mut dyn FnMut(&str)) -> Result<LabR
     let modules = kernel.load_order(&[request.nic.module], guest::OPTIONAL_MODULES)?;
     let folder =
         OwnedDirectory::create(&std::env::temp_dir()).context("cannot make a temporary directory")?;
-    let orders = guest::GuestTask { modules, links: nic::LINKS };
+    let orders = guest::GuestTask { modules, links: nic::LINKS, marker: random::token()? };
     image::write(&folder.path().join(machine::INITRD), &program, &kernel, &orders, request)
         .context("cannot write the guest's file system")?;
     watch(&format!("booting Linux {}, emulated, with two {}", kernel.release, request.nic.name));
     let mut heard = |line: &str| watch(&format!("the guest: {line}"));
-    let brought = machine::run(&emulator, folder.path(), &kernel.vmlinuz(), request, &mut heard)
-        .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
-        .and_then(|brought| match brought.failure {
-            Some(failure) => bail!("the guest says: {failure}"),
-            None => Ok(brought),
-        })
-        .map_err(|error| with_console(error, folder.path(), request.cache))?;
+    let brought =
+        machine::run(&emulator, folder.path(), &kernel.vmlinuz(), &orders.marker, request, &mut heard)
+            .and_then(|()| Ok(results_disk::read(&folder.path().join(machine::RESULTS_DISK))?))
+            .and_then(|brought| match brought.failure {
+                Some(failure) => bail!("the guest says: {failure}"),
+                None => Ok(brought),
+            })
+            .map_err(|error| with_console(error, folder.path(), request.cache))?;
     keep(request.out, &brought.files)?;
     Ok(LabRun { status: brought.status, kernel: kernel.package, emulator: machine::version(&emulator)? })
 }
@@ -116,11 +117,8 @@ fn refuse_used(out: &Path) -> Result<()> {
 }
 
 fn keep(out: &Path, run: &[(String, String)]) -> Result<()> {
-    fs::create_dir_all(out).with_context(|| format!("cannot make the directory {}", out.display()))?;
-    for (name, text) in run {
-        files::replace(out, name, text.as_bytes())?;
-    }
-    Ok(())
+    let out = OpenDirectory::make(out)?;
+    Ok(run.iter().try_for_each(|(name, text)| out.replace(name, text.as_bytes()))?)
 }
 
 /// Lines of the console that an error shows.
@@ -134,14 +132,34 @@ fn with_console(error: anyhow::Error, folder: &Path, cache: &Path) -> anyhow::Er
     let text: String = text.chars().filter(printable).collect();
     let lines: Vec<&str> = text.lines().collect();
     let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n  ");
-    let log: PathBuf = cache.join("console.log");
-    let kept = match fs::write(&log, text.as_bytes()) {
-        Ok(()) => format!("its console is kept in {}", log.display()),
-        Err(error) => format!("its console could not be kept in {}: {error}", log.display()),
+    let log = machine::CONSOLE;
+    let kept = match OpenDirectory::make(cache).and_then(|cache| cache.replace(log, text.as_bytes())) {
+        Ok(()) => format!("its console is kept in {}", cache.join(log).display()),
+        Err(error) => format!("its console could not be kept: {error}"),
     };
     error.context(format!("the guest brought no run back ({kept}, and ends with:\n  {tail}\n)"))
 }
 
 fn missing(reason: impl Into<String>, remedy: impl Into<String>) -> Unavailable {
     Unavailable { reason: reason.into(), remedy: remedy.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_console_goes_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, victim) = (folder.path().join("cache"), folder.path().join("victim"));
+        fs::create_dir(&cache).unwrap();
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, cache.join(machine::CONSOLE)).unwrap();
+        fs::write(folder.path().join(machine::CONSOLE), "it booted").unwrap();
+        let told = format!("{:#}", with_console(anyhow::anyhow!("no run"), folder.path(), &cache));
+        assert!(told.contains("is kept in") && told.contains("it booted"), "{told}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(cache.join(machine::CONSOLE)).unwrap(), "it booted");
+    }
 }

@@ -51,12 +51,13 @@ pub fn run(
     emulator: &Path,
     folder: &Path,
     vmlinuz: &Path,
+    marker: &str,
     request: &LabRequest<'_>,
     heard: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    results_disk::create(&folder.join(RESULTS_DISK)).context("cannot make the guest's disk")?;
+    results_disk::create(&folder.join(RESULTS_DISK), marker).context("cannot make the guest's disk")?;
     let mut console = Console { path: folder.join(CONSOLE), read: 0 };
-    let mut command = command(emulator, folder, vmlinuz, request);
+    let mut command = command(emulator, folder, vmlinuz, marker, request);
     let mut running = RunningMachine(command.spawn().context("cannot start the emulator")?);
     let end = Instant::now() + request.limit;
     loop {
@@ -74,7 +75,13 @@ pub fn run(
     }
 }
 
-fn command(emulator: &Path, folder: &Path, vmlinuz: &Path, request: &LabRequest<'_>) -> Command {
+fn command(
+    emulator: &Path,
+    folder: &Path,
+    vmlinuz: &Path,
+    marker: &str,
+    request: &LabRequest<'_>,
+) -> Command {
     let arch = request.arch;
     let mut command = tool::command(emulator);
     // Relative names: a comma in a path would be syntax.
@@ -91,7 +98,7 @@ fn command(emulator: &Path, folder: &Path, vmlinuz: &Path, request: &LabRequest<
     }
     command.arg("-kernel").arg(vmlinuz).args(["-initrd", INITRD, "-append"]);
     let (console, init) = (arch.console, guest::SUBCOMMAND);
-    command.arg(format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG -- {init}"));
+    command.arg(format!("console={console} quiet panic=-1 {EMULATED_OPTION}=TCG -- {init} {marker}"));
     command
 }
 

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 
 /// Room for the files of a run; sparse until it is written.
@@ -22,15 +22,23 @@ pub struct GuestFiles {
     pub files: Vec<(String, String)>,
 }
 
-/// An empty disk.
-pub fn create(path: &Path) -> io::Result<()> {
-    File::create_new(path)?.set_len(BYTES)
+/// A disk that holds nothing but the guest's marker, by which the guest knows it.
+pub fn create(path: &Path, marker: &str) -> io::Result<()> {
+    let mut disk = File::create_new(path)?;
+    disk.write_all(marker.as_bytes())?;
+    disk.set_len(BYTES)
 }
 
-/// Writes to the disk, and waits until it is there.
-pub fn write(disk: &Path, brought: &GuestFiles) -> io::Result<()> {
-    let mut disk = OpenOptions::new().write(true).open(disk)?;
-    io::Write::write_all(&mut disk, &serde_json::to_vec(brought)?)?;
+/// Writes to the disk, and waits until it is there. A disk that does not begin with the marker is somebody's.
+pub fn write(disk: &Path, marker: &str, brought: &GuestFiles) -> io::Result<()> {
+    let mut disk = OpenOptions::new().read(true).write(true).open(disk)?;
+    let mut begins = vec![0; marker.len()];
+    disk.read_exact(&mut begins)?;
+    if begins != marker.as_bytes() {
+        return Err(io::Error::other("it is not the lab's disk: nothing was written"));
+    }
+    disk.rewind()?;
+    disk.write_all(&serde_json::to_vec(brought)?)?;
     disk.sync_all()
 }
 
@@ -68,15 +76,19 @@ mod tests {
     fn what_is_written_reads_back_and_an_empty_disk_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let disk = folder.path().join("disk");
-        create(&disk).unwrap();
+        create(&disk, "marker").unwrap();
         assert!(read(&disk).unwrap_err().to_string().contains("before it wrote"));
         let brought = GuestFiles {
             status: 1,
             failure: Some("no link".into()),
             files: vec![("run.json".into(), "{}".into()), ("samples.csv".into(), String::new())],
         };
-        write(&disk, &brought).unwrap();
+        write(&disk, "marker", &brought).unwrap();
         assert_eq!(read(&disk).unwrap(), brought);
+        let somebodys = folder.path().join("somebodys");
+        std::fs::write(&somebodys, "a file system").unwrap();
+        assert!(write(&somebodys, "marker", &brought).is_err());
+        assert_eq!(std::fs::read(&somebodys).unwrap(), b"a file system");
     }
 
     #[test]

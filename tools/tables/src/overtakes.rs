@@ -117,7 +117,7 @@ fn with(overtakes: &[&Overtake]) -> String {
         ref many => {
             format!(
                 " with {} threads",
-                syscost_analyze::words::and(&many.iter().map(u64::to_string).collect::<Vec<_>>())
+                syscost_core::units::and(&many.iter().map(u64::to_string).collect::<Vec<_>>())
             )
         }
     }
@@ -132,7 +132,7 @@ fn spanned(compared: &[u64]) -> String {
 }
 
 fn sizes(list: &[u64]) -> String {
-    syscost_analyze::words::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
+    syscost_core::units::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
 }
 
 const INCUMBENT: Class = Class::TwoCopy;

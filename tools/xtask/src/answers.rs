@@ -4,7 +4,7 @@ use crate::{Generated, Tree};
 use anyhow::{Context, Result};
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::whole::Analysis;
-use syscost_analyze::words::Words;
+use syscost_report::text::words::Words;
 use syscost_report::text::{self, AnswerText};
 
 /// The runs that documents show, and the small one of the tests.

@@ -5,7 +5,6 @@
 
 use crate::compare::study::RIVALS;
 use crate::copies::{self, Claim};
-use crate::words::{self, Words};
 use std::collections::BTreeSet;
 use syscost_core::axis::{Axis, Point};
 use syscost_experiment::run::Run;
@@ -73,41 +72,9 @@ pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
 }
 
 impl DataPath<'_> {
-    /// `sendmsg over veth`
-    pub fn name(&self) -> String {
-        if self.path.is_empty() { self.way.clone() } else { format!("{} over {}", self.way, self.path) }
-    }
-
     /// What sends; empty where the probe has no such axis.
     pub fn mechanism(&self) -> &str {
         self.audit.point.text(RIVALS).unwrap_or_default()
-    }
-
-    /// Copies and completions beside each other, of a way that was asked not to copy, without its name and numbers:
-    /// ways of which this agrees are told together.
-    pub fn told(&self) -> Option<String> {
-        Some(format!("{}{}", self.verdict()?, self.flags()))
-    }
-
-    fn verdict(&self) -> Option<String> {
-        let claim = self.claim.as_ref().filter(|_| copies::zero_copy_asked(self.audit))?;
-        let counted = if self.counted() { " (bytes, counted in the kernel)" } else { "" };
-        Some(format!("{}{counted}", claim.text))
-    }
-
-    /// Is there a count that adds up?
-    fn counted(&self) -> bool {
-        self.audit.balanced() == Some(true)
-    }
-
-    /// What the completions of the audit said, and whether the bytes bear it out.
-    fn flags(&self) -> String {
-        let Some(flagged) = self.audit.flagged() else { return String::new() };
-        if let Some(against) = copies::contradiction(self.audit).filter(|_| self.counted()) {
-            return format!("; {against}: the flag and the count disagree");
-        }
-        let agree = if self.counted() { ": the flag and the count agree" } else { "" };
-        format!("; {} of the audit's completions are flagged as copied{agree}", words::percent(flagged))
     }
 }
 
@@ -124,17 +91,17 @@ fn way(audits: &[Audit], audit: &Audit) -> String {
     if others.is_empty() { name.to_string() } else { format!("{name} ({})", others.join(", ")) }
 }
 
-/// What is the same in all audits, of these axes: `64 KiB and 1 thread`.
-pub fn shared(run: &Run, axes: &[&str]) -> String {
+/// What is the same in all audits, of these axes.
+pub fn shared(run: &Run, axes: &[&str]) -> Point {
     let audits = &run.record.audits;
-    let Some(first) = audits.first() else { return String::new() };
     let mut same = Point::default();
+    let Some(first) = audits.first() else { return same };
     for axis in axes.iter().filter(|axis| !varies(audits, first, axis)) {
         if let Some(value) = first.point.get(axis) {
             same.set(axis, value.clone());
         }
     }
-    Words::of(run).place(&same, &[])
+    same
 }
 
 fn shown(axis: &Axis, point: &Point) -> Option<String> {
@@ -205,17 +172,9 @@ mod tests {
     use crate::synthetic::{self, Synthetic, audit};
     use syscost_measure::ledger::Counts;
 
-    const LENT: Counts = Counts {
-        copied_in: 0,
-        uncopied_in: 1000,
-        orphan_copied: 0,
-        copied_out: 1000,
-        decrypted_out: 0,
-        retransmitted: 0,
-        device_fetched: 0,
-        dropped: 0,
-        dropped_segments: 0,
-    };
+    fn lent() -> Counts {
+        Counts { uncopied_in: 1000, copied_out: 1000, ..Counts::default() }
+    }
 
     fn run(audits: Vec<Audit>) -> Run {
         let mut run = Synthetic { rounds: 0, ..Default::default() }.run();
@@ -223,47 +182,10 @@ mod tests {
         run
     }
 
-    fn told(audit: Audit) -> Option<String> {
-        data_paths(&run(vec![audit]))[0].told()
-    }
-
-    #[test]
-    fn bytes_and_flags_are_told_beside_each_other() {
-        let orphaned = Counts { orphan_copied: 1000, ..LENT };
-        assert_eq!(
-            told(audit("msg_zerocopy", Some(orphaned), (8, 8))).unwrap(),
-            "zero-copy asked, copied once by the orphan copy (bytes, counted in the kernel); \
-             100 % of the audit's completions are flagged as copied: the flag and the count agree"
-        );
-        let kept = told(audit("msg_zerocopy", Some(LENT), (1, 0))).unwrap();
-        assert!(kept.ends_with(
-            "; 0 % of the audit's completions are flagged as copied: the flag and the count agree"
-        ));
-        let software = Counts { copied_in: 1000, uncopied_in: 0, ..LENT };
-        let lied = told(audit("msg_zerocopy", Some(software), (100, 52))).unwrap();
-        assert!(
-            lied.ends_with(
-                "; 52 % of the completions are flagged as copied, but 100 % of the bytes were: the flag and the count \
-                 disagree"
-            ),
-            "{lied}"
-        );
-        assert_eq!(told(audit("sendmsg", Some(software), (0, 0))), None);
-    }
-
-    #[test]
-    fn a_flag_is_held_against_no_count_or_a_wrong_one() {
-        for counts in [None, Some(Counts { uncopied_in: 900, ..LENT })] {
-            let told = told(audit("msg_zerocopy", counts, (8, 8))).unwrap();
-            assert!(told.ends_with("; 100 % of the audit's completions are flagged as copied"), "{told}");
-            assert!(!told.contains("counted in the kernel"), "{told}");
-        }
-    }
-
     #[test]
     fn steps_are_those_of_a_link_or_of_a_device() {
-        let near = audit("msg_zerocopy", Some(Counts { orphan_copied: 1000, ..LENT }), (8, 8));
-        let far = audit("msg_zerocopy", Some(Counts { device_fetched: 1010, ..LENT }), (8, 0));
+        let near = audit("msg_zerocopy", Some(Counts { orphan_copied: 1000, ..lent() }), (8, 8));
+        let far = audit("msg_zerocopy", Some(Counts { device_fetched: 1010, ..lent() }), (8, 0));
         let taken = Audit { uncopied_out: 1000, ..audit("send", None, (0, 0)) };
         let run = run(vec![near, far, taken, audit("send", None, (0, 0))]);
         let all = data_paths(&run);
@@ -284,11 +206,11 @@ mod tests {
         let mut second = audit("send", None, (0, 0));
         second.point = synthetic::point("send", 1024, 1);
         let both = run(vec![audit("send", None, (0, 0)), second]);
-        let names: Vec<String> = data_paths(&both).iter().map(DataPath::name).collect();
-        assert_eq!(names, ["send (message size 64 KiB) over veth", "send (message size 1 KiB) over veth"]);
-        assert_eq!(shared(&both, &["message_bytes", "threads"]), "1 thread");
+        let names = |run: &Run| data_paths(run).into_iter().map(|path| path.way).collect::<Vec<_>>();
+        let ids = |run: &Run| shared(run, &["message_bytes", "threads"]).names().count();
+        assert_eq!(names(&both), ["send (message size 64 KiB)", "send (message size 1 KiB)"]);
+        assert_eq!(ids(&both), 1, "the threads");
         let single = run(vec![audit("send", None, (0, 0))]);
-        assert_eq!(data_paths(&single)[0].name(), "send over veth");
-        assert_eq!(shared(&single, &["message_bytes", "threads"]), "64 KiB and 1 thread");
+        assert_eq!((names(&single), ids(&single)), (vec!["send".to_string()], 2));
     }
 }

@@ -3,6 +3,5 @@
 pub mod counted;
 pub mod data_path;
 pub mod received;
-pub mod zero_copy;
 
 pub use counted::*;

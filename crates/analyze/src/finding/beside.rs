@@ -3,23 +3,13 @@
 use super::Evidence;
 use crate::answer::CellRef;
 use crate::copies::data_path::DataPath;
+use crate::copies::{CopyPlace, places};
 use serde::Serialize;
 use syscost_experiment::run::Audit;
 use syscost_measure::probe::transfer::axes::RECEIVER;
 
 /// Fewer copies per byte are no difference.
 const SAME: f64 = 0.02;
-
-/// Where a payload is copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CopyPlace {
-    UserSpace,
-    IntoKernel,
-    /// The orphan copy of lent pages on arrival.
-    Orphan,
-    OutToReceiver,
-}
 
 /// Copies per byte of payload at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,17 +68,6 @@ pub fn copies(
     };
     let cells = [way, beside].into_iter().filter_map(|w| CellRef::audit(evidence.run, w.audit)).collect();
     Some((copies, cells))
-}
-
-/// Copies per byte, step by step.
-fn places(audit: &Audit) -> [(CopyPlace, f64); 4] {
-    let counts = audit.counts.unwrap_or_default();
-    [
-        (CopyPlace::UserSpace, audit.per_byte(audit.user_copied)),
-        (CopyPlace::IntoKernel, audit.per_byte(counts.copied_in)),
-        (CopyPlace::Orphan, audit.per_byte(counts.orphan_copied)),
-        (CopyPlace::OutToReceiver, audit.per_byte(counts.copied_out)),
-    ]
 }
 
 fn total(audit: &Audit) -> f64 {

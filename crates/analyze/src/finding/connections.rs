@@ -8,7 +8,7 @@ use crate::compare::Comparisons;
 use crate::compare::family::Family;
 use crate::compare::groups::Groups;
 use crate::finding::{Answer, Says, Shown};
-use crate::words::Words;
+use crate::varied;
 use syscost_measure::mechanism::CONNECTIONS;
 
 pub struct Connections;
@@ -31,7 +31,7 @@ impl Finding for Connections {
     }
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
-        Words::of(evidence.run).varies(CONNECTIONS.id)
+        varied::axes(evidence.run).contains(CONNECTIONS.id)
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {

@@ -133,7 +133,7 @@ fn priced_pair(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<PricedPair> {
         per_byte,
         trend,
         covered_from: covers.map(|fixed| (fixed.value / -per_byte.value).round() as u64),
-        copied: audit.and_then(copies::claim).and_then(|claim| claim.kept).map(|kept| !kept),
+        copied: audit.and_then(copies::claim).and_then(|claim| claim.kept()).map(|kept| !kept),
     };
     let mut cells: Vec<CellRef> =
         parts.iter().map(|(_, case)| CellRef { case: *case, metric: COST }).collect();

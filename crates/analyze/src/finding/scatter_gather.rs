@@ -87,7 +87,7 @@ fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Shown> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::beside::CopyPlace;
+    use crate::copies::CopyPlace;
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::{Audit, Run};

@@ -12,7 +12,7 @@ use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
 use crate::finding::{Answer, Says, Shown};
-use crate::words::Words;
+use crate::varied;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Point, Value};
@@ -75,8 +75,8 @@ impl Finding for WakeUps {
     }
 
     fn asked(&self, evidence: &Evidence<'_>) -> bool {
-        let words = Words::of(evidence.run);
-        AXES.iter().any(|axis| words.varies(axis)) && evidence.cells.of_metric(SPEED).next().is_some()
+        let varied = varied::axes(evidence.run);
+        AXES.iter().any(|axis| varied.contains(*axis)) && evidence.cells.of_metric(SPEED).next().is_some()
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
@@ -94,7 +94,7 @@ impl Finding for WakeUps {
             verdict => verdict,
         };
         let mut caveats = vec![Caveat::SleepsAreNoProof];
-        if !Words::of(evidence.run).varies(READ_BYTES.id) {
+        if !varied::axes(evidence.run).contains(READ_BYTES.id) {
             caveats.push(Caveat::OneReadSize);
         }
         Answer::found(self.id(), verdict, kinds.into_iter().map(|(_, shown)| shown).collect(), caveats)

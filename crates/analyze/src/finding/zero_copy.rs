@@ -167,7 +167,7 @@ fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::beside::CopyPlace;
+    use crate::copies::CopyPlace;
     use crate::synthetic::{Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::Run;

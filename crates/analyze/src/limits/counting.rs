@@ -1,16 +1,24 @@
 //! What counting costs: CPU time of the rounds with hardware counters over that of the timed rounds beside them.
 
+use crate::CellRef;
 use crate::cells::Cells;
-use crate::words::Words;
-use crate::{CellRef, Statement};
 use syscost_core::stats::median;
-use syscost_experiment::run::Run;
 
 const WITH: &str = "counted_cpu_ns_per_message";
 const WITHOUT: &str = "total_cpu_ns_per_message";
 
+/// CPU time with counters over that without, by case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountingCost {
+    pub cases: usize,
+    pub median: f64,
+    pub most: f64,
+    /// Where it costs most.
+    pub cells: [CellRef; 2],
+}
+
 /// The range over cases, and where counting costs most; `None` where nothing was counted in rounds of its own.
-pub fn cost_of_counting(run: &Run, cells: &Cells) -> Option<Statement> {
+pub fn cost_of_counting(cells: &Cells) -> Option<CountingCost> {
     let mut ratios: Vec<(f64, usize)> = Vec::new();
     for with in cells.of_metric(WITH) {
         let without = cells.cell(with.case, WITHOUT)?;
@@ -22,16 +30,8 @@ pub fn cost_of_counting(run: &Run, cells: &Cells) -> Option<Statement> {
     ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
     let values: Vec<f64> = ratios.iter().map(|(ratio, _)| *ratio).collect();
     let (middle, (most, case)) = (median(&values)?, *ratios.last()?);
-    let words = Words::of(run);
-    let case = run.case(case)?;
-    let text = format!(
-        "Open counters multiply CPU per message by {middle:.2} (median of {} cases), at worst by {most:.2} ({}). \
-         No time in this report was taken while counters were open.",
-        ratios.len(),
-        words.place(&case.point, &[]),
-    );
-    let cells = [WITH, WITHOUT].map(|metric| CellRef { case: case.index, metric }).to_vec();
-    Some(Statement { text, cells })
+    let cells = [WITH, WITHOUT].map(|metric| CellRef { case, metric });
+    Some(CountingCost { cases: ratios.len(), median: middle, most, cells })
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     fn counted_rounds_give_counts_and_no_times() {
         let mut run =
             Synthetic { sizes: vec![64, 4096], threads: vec![1], twin_every: 0, ..Default::default() }.run();
-        assert_eq!(cost_of_counting(&run, &Cells::of(&run)), None);
+        assert_eq!(cost_of_counting(&Cells::of(&run)), None);
         let before = Cells::of(&run);
         let counted: Vec<_> = run.samples.iter().filter(|s| s.index == 0 && s.round < 2).cloned().collect();
         for mut sample in counted {
@@ -64,7 +64,8 @@ mod tests {
         let times = |cells: &Cells| cells.cell(0, WITHOUT).cloned();
         assert_eq!(times(&cells), times(&before), "their times are not the case's");
         assert_eq!(cells.cell(0, "instructions_per_message").unwrap().estimate.value.round(), 40.0);
-        let said = cost_of_counting(&run, &cells).expect("counted").text;
-        assert!(said.contains("6 cases") && said.contains("No time in this report"), "{said}");
+        let cost = cost_of_counting(&cells).expect("counted");
+        assert_eq!(cost.cases, 6);
+        assert!(cost.median > 0.4 && cost.median <= cost.most && cost.most < 0.6, "{cost:?}");
     }
 }

@@ -4,11 +4,9 @@
 //! At 95 % or more it is the limit. With neither side busy the case waits (wake-ups, a window, a CPU
 //! that several threads share): that is said as it is, not guessed further. Both figures are cells.
 
+use crate::CellRef;
 use crate::cells::Cells;
-use crate::words::{self, and, count};
-use crate::{CellRef, Statement};
 use serde::Serialize;
-use syscost_core::units::Unit;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -89,48 +87,6 @@ fn limiter(cells: &Cells, case: usize, threads: u64, link_rate: Option<f64>) -> 
     Some(Limiter { case, limit, sender_busy, receiver_busy, link, cells })
 }
 
-/// The cases counted by what limits them.
-pub fn statement(limiters: &[Limiter]) -> Option<Statement> {
-    if limiters.is_empty() {
-        return None;
-    }
-    let says = [
-        (Limit::SenderCpu, "limited by the sender's CPU"),
-        (Limit::ReceiverCpu, "limited by the receiver's CPU"),
-        (Limit::BothCpus, "limited by the CPU of both sides"),
-        (Limit::Link, "limited by the link"),
-        (
-            Limit::Waiting,
-            "waiting part of the time on both sides (wake-ups, a window, or threads that share a CPU)",
-        ),
-    ];
-    let parts: Vec<String> = says
-        .iter()
-        .map(|(limit, says)| (limiters.iter().filter(|l| l.limit == *limit).count(), says))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, says)| format!("{n} {} {says}", if n == 1 { "is" } else { "are" }))
-        .collect();
-    let text = format!(
-        "Of {}, {}{}; a side's CPU is called the limit when its threads run at least {} of the time.",
-        count(limiters.len(), "case"),
-        and(&parts),
-        fullest(limiters),
-        words::percent(SATURATED)
-    );
-    Some(Statement { text, cells: limiters.iter().flat_map(|l| l.cells.clone()).collect() })
-}
-
-/// ` (the link: 93 % of 10 Gbit/s)`, of the case that fills it most.
-fn fullest(limiters: &[Limiter]) -> String {
-    let full =
-        limiters.iter().filter(|limiter| limiter.limit == Limit::Link).filter_map(|limiter| limiter.link);
-    let fullest = full.max_by(|a, b| a.share.total_cmp(&b.share));
-    fullest.map_or(String::new(), |link| {
-        let rate = Unit::BitsPerSecond.format(link.bits_per_second);
-        format!(" (the link: up to {} of {rate})", words::percent(link.share))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,10 +130,5 @@ mod tests {
         assert!((link.share - 0.93).abs() < 1e-9 && found[0].limit == Limit::Link, "{:?}", found[0]);
         assert_eq!((found[1].limit, found[2].limit), (Limit::Waiting, Limit::Waiting));
         assert_eq!(found[2].link, None, "one end is not enough");
-        let text = statement(&found).expect("cases").text;
-        assert!(
-            text.contains("1 is limited by the link") && text.contains("the link: up to 93 % of"),
-            "{text}"
-        );
     }
 }

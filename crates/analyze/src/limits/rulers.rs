@@ -6,10 +6,9 @@
 //! nothing. Cases with coordinates that the rulers lack (a path) are candidates alike.
 
 use crate::cells::Cells;
-use crate::compare::study::{ALONG, HEADLINES, RIVALS};
-use crate::words::Words;
+use crate::compare::study::{ALONG, HEADLINES};
 use std::collections::BTreeMap;
-use syscost_core::axis::{Name, Point};
+use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric};
 use syscost_core::stats::{Estimate, paired_ratio};
 use syscost_experiment::plan::Case;
@@ -104,13 +103,6 @@ fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Poin
     figures.min_by(order).map(|(case, _)| case)
 }
 
-/// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
-pub fn name(words: &Words, case: &Case, shared: &Point) -> String {
-    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS.id]).collect();
-    let own = words.place(&case.point, &known);
-    format!("{} {own}", words.name(&case.point, RIVALS.id, shared)).trim().to_string()
-}
-
 /// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
 /// lines in a plot.
 pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<RulerLine> {
@@ -142,6 +134,7 @@ pub struct RulerLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::study::RIVALS;
     use crate::synthetic::{Synthetic, sample};
     use syscost_core::axis::Value;
     use syscost_experiment::plan::Case;

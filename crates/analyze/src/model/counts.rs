@@ -16,19 +16,40 @@ const HEADERS: u64 = 20 + 20 + 12;
 const LARGEST: u64 = 65_536 - 321;
 const LOOPBACK_MTU: u64 = 65_536;
 
+/// Who says how often.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CountSource {
+    MessageBytes,
+    /// So many calls for so many messages.
+    Calls {
+        calls: u64,
+        messages: u64,
+    },
+    /// Each call's bytes over those of the largest segment, rounded up.
+    SegmentsOf {
+        bytes: u64,
+    },
+    /// Calls less segments.
+    CallsLessSegments(Box<CountSource>),
+    /// A counter of the case.
+    Counted,
+    /// The counters of these cases.
+    Between(Vec<usize>),
+    Unknown,
+}
+
 /// A number of things for one message, and who says so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
     pub n: f64,
-    /// `1 a message`, `counted in this case`
-    pub says: String,
+    pub from: CountSource,
     /// Counters that it is taken from; counts, never times.
     pub cells: Vec<CellRef>,
 }
 
 impl Count {
-    pub fn rule(n: f64, says: impl Into<String>) -> Count {
-        Count { n, says: says.into(), cells: Vec::new() }
+    pub fn rule(n: f64, from: CountSource) -> Count {
+        Count { n, from, cells: Vec::new() }
     }
 
     pub fn with(&self, n: f64) -> Count {
@@ -66,12 +87,7 @@ pub struct Subject {
 }
 
 fn uncounted() -> Count {
-    Count::rule(0.0, "not counted here")
-}
-
-fn calls_in_words(calls: u64, batch: f64) -> String {
-    use crate::words::count;
-    format!("{} for {}", count(calls as usize, "call"), count(batch as usize, "message"))
+    Count::rule(0.0, CountSource::Unknown)
 }
 
 /// The payload of a packet, and of the largest segment that the kernel makes at once.
@@ -93,15 +109,15 @@ impl Subject {
         let (_, largest) = segment_bytes(point);
         let by_rule = calls * (call_bytes / largest as f64).ceil();
         let kernel = counted(COUNTERS[3]).filter(|count| count.n > 0.0 && count.n < by_rule);
-        let segments = kernel.unwrap_or_else(|| {
-            Count::rule(by_rule, format!("each call's bytes over {largest} B, rounded up"))
-        });
+        let rule = CountSource::SegmentsOf { bytes: largest };
+        let segments = kernel.unwrap_or_else(|| Count::rule(by_rule, rule));
+        let from = CountSource::Calls { calls: handling.calls, messages: batch as u64 };
         let made = counted(COUNTERS[0])?;
         Some(Subject {
             point: point.clone(),
             handling,
             message_bytes,
-            calls: Count::rule(calls, calls_in_words(handling.calls, batch)),
+            calls: Count::rule(calls, from),
             call_bytes,
             segments,
             looks: made.with((made.n - calls).max(0.0)),
@@ -116,7 +132,7 @@ impl Subject {
         Subject::of(point, |metric| {
             let cell = cells.cell(case, metric)?;
             let cells = vec![CellRef { case, metric: cell.metric }];
-            Some(Count { n: cell.estimate.value, says: "counted in this case".into(), cells })
+            Some(Count { n: cell.estimate.value, from: CountSource::Counted, cells })
         })
     }
 

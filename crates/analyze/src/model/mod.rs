@@ -21,9 +21,7 @@ use syscost_core::axis::Point;
 use syscost_core::stats::{median, quantile};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_host::Unavailable;
 use syscost_measure::mechanism::connections;
-use syscost_measure::probe::tcp_path;
 use syscost_measure::probe::transfer::Transfer;
 use syscost_measure::probe::transfer::axes::RECEIVER;
 use syscost_measure::probe::{Alternatives, Probe};
@@ -68,26 +66,12 @@ impl TermGroup {
         TermGroup::CopyOut,
         TermGroup::Sleep,
     ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            TermGroup::UserCopy => "copy in user memory",
-            TermGroup::Calls => "send calls and segments",
-            TermGroup::CopyIn => "copy into the kernel",
-            TermGroup::Lent => "pages lent",
-            TermGroup::Completions => "completions",
-            TermGroup::Receive => "receive calls",
-            TermGroup::CopyOut => "copy out of the kernel",
-            TermGroup::Sleep => "sleeping and waking",
-        }
-    }
 }
 
 /// What a term is, for reports and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TermAbout {
     pub id: &'static str,
-    pub title: &'static str,
     pub side: Side,
     pub group: TermGroup,
 }
@@ -100,9 +84,6 @@ struct Term {
     /// What it costs once. `None`: the run lacks a step.
     unit: fn(&Subject, &Steps) -> Option<Figure>,
 }
-
-/// What the report calls the difference between what was measured and the sum of the terms.
-pub const NOT_EXPLAINED: &str = "not explained";
 
 /// A term of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +107,17 @@ pub struct Measured {
     pub total_ns: f64,
 }
 
+/// What weakens an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountCaveat {
+    /// The case was not run.
+    NotRun,
+    /// Its size lies beyond those of the run: its counters are those of the nearest.
+    BeyondSizes,
+    /// What it costs to take turns is in no term.
+    Crowded { threads: usize, cpus: usize },
+}
+
 /// What one message of a case costs, term by term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
@@ -134,8 +126,7 @@ pub struct Account {
     pub point: Point,
     pub items: Vec<Item>,
     pub measured: Option<Measured>,
-    /// What weakens it, in words.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<AccountCaveat>,
 }
 
 impl Account {
@@ -168,8 +159,8 @@ impl Account {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Model {
     pub accounts: Vec<Account>,
-    /// Why cases have none.
-    pub lacking: Option<Unavailable>,
+    /// The run has transfers, and no steps of their path.
+    pub lacks_steps: bool,
 }
 
 /// How far predictions are from what was measured.
@@ -192,8 +183,7 @@ impl Model {
             run.record.plan.cases.iter().filter(|c| c.probe == transfer && c.twin_of.is_none()).collect();
         let sources = steps::sources(run);
         let accounts: Vec<Account> = cases.iter().filter_map(|case| of_case(&sources, cells, case)).collect();
-        let lacking = (accounts.is_empty() && !cases.is_empty()).then(lacking);
-        Model { accounts, lacking }
+        Model { lacks_steps: accounts.is_empty() && !cases.is_empty(), accounts }
     }
 
     pub fn account(&self, case: usize) -> Option<&Account> {
@@ -207,15 +197,6 @@ impl Model {
             median: median(&errors)?,
             ninth_decile: quantile(&errors, 0.9)?,
         })
-    }
-}
-
-/// What a run without the steps is told.
-pub fn lacking() -> Unavailable {
-    let probe = tcp_path::TcpPath.about();
-    Unavailable {
-        reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
-        remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A side sleeps when nothing has come, or when there is no room or a completion is waited for: the step knows the
 //! receiver, and what it costs to sleep and to wake is the same for both.
 
-use super::counts::{Count, Subject};
+use super::counts::{Count, CountSource, Subject};
 use super::figure::Figure;
 use super::steps::Steps;
 use super::{Side, Term, TermAbout, TermGroup};
@@ -15,130 +15,79 @@ const TAKEN: f64 = 2.0 * steps::LARGE_BYTES as f64;
 type CountOf = fn(&Subject) -> Count;
 type UnitOf = fn(&Subject, &Steps) -> Option<Figure>;
 
-const fn sender(
-    id: &'static str,
-    title: &'static str,
-    group: TermGroup,
-    count: CountOf,
-    unit: UnitOf,
-) -> Term {
-    Term { about: TermAbout { id, title, side: Side::Sender, group }, count, unit }
+const fn sender(id: &'static str, group: TermGroup, count: CountOf, unit: UnitOf) -> Term {
+    Term { about: TermAbout { id, side: Side::Sender, group }, count, unit }
 }
 
-const fn receiver(
-    id: &'static str,
-    title: &'static str,
-    group: TermGroup,
-    count: CountOf,
-    unit: UnitOf,
-) -> Term {
-    Term { about: TermAbout { id, title, side: Side::Receiver, group }, count, unit }
+const fn receiver(id: &'static str, group: TermGroup, count: CountOf, unit: UnitOf) -> Term {
+    Term { about: TermAbout { id, side: Side::Receiver, group }, count, unit }
 }
 
 pub static ALL: &[Term] = &[
     sender(
         "pack",
-        "copy in user memory",
         TermGroup::UserCopy,
         |s| bytes(s, s.handling.packs),
         // The message and its copy are at work, at the cache level that holds both.
         |s, steps| steps.user_copy(2 * s.call_bytes as u64),
     ),
-    sender("append", "calls whose bytes wait", TermGroup::Calls, waiting_calls, |_, s| {
-        s.sender(steps::APPEND)
-    }),
-    sender(
-        "segment",
-        "calls that send a segment",
-        TermGroup::Calls,
-        |s| s.segments.with(s.segments.n.min(s.calls.n)),
-        segment,
-    ),
+    sender("append", TermGroup::Calls, waiting_calls, |_, s| s.sender(steps::APPEND)),
+    sender("segment", TermGroup::Calls, |s| s.segments.with(s.segments.n.min(s.calls.n)), segment),
     sender(
         "further",
-        "further segments of a call",
         TermGroup::Calls,
         |s| s.segments.with((s.segments.n - s.calls.n).max(0.0)),
         further_segment,
     ),
     sender(
         "pieces",
-        "further pieces of a call",
         TermGroup::Calls,
         |s| s.calls.with(s.handling.pieces.saturating_sub(1) as f64 * s.calls.n),
         piece,
     ),
-    sender(
-        "copy_in",
-        "copy into the kernel",
-        TermGroup::CopyIn,
-        |s| bytes(s, !s.handling.lends),
-        |_, steps| steps.copy_in(),
-    ),
+    sender("copy_in", TermGroup::CopyIn, |s| bytes(s, !s.handling.lends), |_, steps| steps.copy_in()),
     sender(
         "lend",
-        "calls that lend",
         TermGroup::Lent,
         |s| s.calls.with(if s.handling.lends { s.calls.n } else { 0.0 }),
         // A notification and the first page's pin: what one small lent piece costs more than a copied one.
         |_, s| Some(s.sender(steps::LENT)?.minus(&s.sender(steps::SINGLE)?)),
     ),
-    sender(
-        "lent_bytes",
-        "pages pinned and orphan copy",
-        TermGroup::Lent,
-        |s| bytes(s, s.handling.lends),
-        lent_byte,
-    ),
+    sender("lent_bytes", TermGroup::Lent, |s| bytes(s, s.handling.lends), lent_byte),
     sender(
         "completions",
-        "looks for completions",
         TermGroup::Completions,
         |s| s.looks.with(if s.handling.lends { s.looks.n } else { 0.0 }),
         |_, s| s.completion(steps::LENT),
     ),
-    sender(
-        "sender_sleep",
-        "the sender going to sleep and waking up",
-        TermGroup::Sleep,
-        |s| s.sender_sleeps.clone(),
-        sleeping,
-    ),
-    sender("wake", "waking the receiver", TermGroup::Sleep, |s| s.sleeps.clone(), waking),
+    sender("sender_sleep", TermGroup::Sleep, |s| s.sender_sleeps.clone(), sleeping),
+    sender("wake", TermGroup::Sleep, |s| s.sleeps.clone(), waking),
     receiver(
         "receive",
-        "receive calls, with their acknowledgements",
         TermGroup::Receive,
         |s| s.receive_calls.clone(),
         |_, s| Some(s.receiver(steps::SINGLE)?.minus(&taken_segment(s)?)),
     ),
-    receiver("take", "segments taken", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
+    receiver("take", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
     receiver(
         "copy_out",
-        "copy out of the kernel",
         TermGroup::CopyOut,
         |s| bytes(s, true),
         // Whoever filled the pages, the copy reads them in another core's caches.
         |_, s| Some(s.receiver(steps::LARGE)?.minus(&s.receiver(steps::DROPPED)?).over(TAKEN)),
     ),
-    receiver(
-        "sleep",
-        "the receiver going to sleep and waking up",
-        TermGroup::Sleep,
-        |s| s.sleeps.clone(),
-        sleeping,
-    ),
-    receiver("sender_wake", "waking the sender", TermGroup::Sleep, |s| s.sender_sleeps.clone(), waking),
+    receiver("sleep", TermGroup::Sleep, |s| s.sleeps.clone(), sleeping),
+    receiver("sender_wake", TermGroup::Sleep, |s| s.sender_sleeps.clone(), waking),
 ];
 
 fn bytes(s: &Subject, wanted: bool) -> Count {
-    Count::rule(if wanted { s.message_bytes } else { 0.0 }, "bytes of the message")
+    Count::rule(if wanted { s.message_bytes } else { 0.0 }, CountSource::MessageBytes)
 }
 
 fn waiting_calls(s: &Subject) -> Count {
     Count {
         n: (s.calls.n - s.segments.n).max(0.0),
-        says: format!("calls less segments; segments {}", s.segments.says),
+        from: CountSource::CallsLessSegments(Box::new(s.segments.from.clone())),
         cells: s.segments.cells.clone(),
     }
 }

@@ -3,13 +3,12 @@
 //! Counts by rule follow their rule. Those that only a counter knows (receive calls, sleeps) are drawn
 //! between the counters of the neighbouring sizes of the same mechanism, along the logarithm of the size.
 
-use super::counts::{Count, Subject};
+use super::counts::{Count, CountSource, Subject};
 use super::steps::{self, Steps};
-use super::{Account, items};
+use super::{Account, AccountCaveat, items};
 use crate::CellRef;
 use crate::cells::Cells;
 use syscost_core::axis::{IntAxis, Point};
-use syscost_core::units::count;
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_host::files::parse_list;
@@ -29,9 +28,8 @@ pub fn account(run: &Run, cells: &Cells, point: &Point) -> Option<Account> {
     let neighbours = neighbours(run, cells, point);
     let subject = Subject::of(point, |metric| between(cells, &neighbours, point, metric))?;
     let items = items(&subject, &Steps::at(&steps::sources(run), cells, point))?;
-    let mut caveats = vec!["a prediction: this case was not run".to_string()];
-    caveats.extend(outside(&neighbours, point));
-    caveats.extend(crowded(run, point));
+    let known = [Some(AccountCaveat::NotRun), outside(&neighbours, point), crowded(run, point)];
+    let caveats = known.into_iter().flatten().collect();
     Some(Account { case: None, point: point.clone(), items, measured: None, caveats })
 }
 
@@ -85,20 +83,18 @@ fn between(cells: &Cells, neighbours: &[&Case], point: &Point, metric: &'static 
         _ => return None,
     };
     let cells: Vec<CellRef> = known.into_iter().map(|(_, _, cell)| cell).collect();
-    let names: Vec<String> = cells.iter().map(|cell| cell.case.to_string()).collect();
-    Some(Count { n, says: format!("from the counters of case {}", names.join(" and ")), cells })
+    let from = CountSource::Between(cells.iter().map(|cell| cell.case).collect());
+    Some(Count { n, from, cells })
 }
 
-fn outside(neighbours: &[&Case], point: &Point) -> Option<String> {
+fn outside(neighbours: &[&Case], point: &Point) -> Option<AccountCaveat> {
     let one_side = neighbours.len() == 1 && neighbours[0].point.int(SIZE) != point.int(SIZE);
-    one_side.then(|| "beyond the sizes of the run: its counters are those of the nearest size".into())
+    one_side.then_some(AccountCaveat::BeyondSizes)
 }
 
 /// More threads than CPUs take turns, of which the model knows nothing.
-fn crowded(run: &Run, point: &Point) -> Option<String> {
+fn crowded(run: &Run, point: &Point) -> Option<AccountCaveat> {
     let cpus = allowed_cpus(run)?;
-    let threads = 2 * point.int(THREADS).unwrap_or(1);
-    (threads > cpus as u64).then(|| {
-        format!("{threads} threads share {}: what it costs to take turns is in no term", count(cpus, "CPU"))
-    })
+    let threads = 2 * point.int(THREADS).unwrap_or(1) as usize;
+    (threads > cpus).then_some(AccountCaveat::Crowded { threads, cpus })
 }

@@ -3,7 +3,6 @@
 pub mod operation;
 pub mod accuracy;
 pub mod beside;
-pub mod costs;
 pub mod curves;
 pub mod levels;
 

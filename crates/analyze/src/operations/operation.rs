@@ -8,7 +8,6 @@ use crate::CellRef;
 use crate::cells::Cells;
 use crate::cells::sanity::Limits;
 use crate::problem::{Problem, ProblemKind};
-use crate::words;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Metric, Sample};
@@ -54,7 +53,7 @@ pub struct Spread {
 impl Operation {
     /// `reading the time (rdtsc)`
     pub fn name(&self) -> String {
-        words::row_name(self.title, &self.row)
+        row_name(self.title, &self.row)
     }
 
     pub fn cell(&self) -> CellRef {
@@ -70,6 +69,11 @@ impl Operation {
         let inputs = self.prediction.iter().flat_map(|p| &p.account.inputs);
         inputs.filter(|i| i.value.is_none()).map(|i| i.name.as_str()).collect()
     }
+}
+
+/// `reading the time (rdtsc)`
+pub fn row_name(title: &str, row: &Row) -> String {
+    if row.label.is_empty() { title.to_string() } else { format!("{title} ({})", row.label) }
 }
 
 /// The metric that a probe's rows show.

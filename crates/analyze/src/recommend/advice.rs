@@ -202,7 +202,7 @@ fn spans(steps: &[SizePlace]) -> Vec<Span<'_>> {
         let alike =
             spans.last().filter(|last| (last.steps[0].sure == Sure::Alone) == (step.sure == Sure::Alone));
         match alike.map(|last| last.left(&joined)).filter(|left| !left.is_empty()) {
-            Some(left) => spans.last_mut().expect("it was looked at").join(&joined, left),
+            Some(left) => spans.last_mut().expect("looked at").join(&joined, left),
             None => {
                 spans.extend(undecided(&open));
                 spans.push(Span::of(step));

@@ -17,7 +17,7 @@ pub fn caveats(run: &Run, cells: &Cells, situation: Situation) -> Vec<Caveat> {
     let mut counted: BTreeMap<String, bool> = BTreeMap::new();
     for audit in run.record.audits.iter().filter(|audit| situation.can_use(&audit.point)) {
         let claim = copies::claim(audit).filter(|_| copies::zero_copy_asked(audit));
-        if let (Some(name), Some(kept)) = (audit.point.text(RIVALS), claim.and_then(|claim| claim.kept)) {
+        if let (Some(name), Some(kept)) = (audit.point.text(RIVALS), claim.and_then(|claim| claim.kept())) {
             *counted.entry(name.to_string()).or_default() |= !kept;
         }
     }

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use syscost_sys::place;
 
 /// No row is longer: a histogram of 30,000 buckets, which is all that a minute has, is shorter.
 pub const LONGEST_APPENDED: u64 = 2 << 20;
@@ -68,6 +69,7 @@ pub fn append_rows(path: &Path, header: &str, mut rows: String) -> io::Result<u6
     file.set_len(length)?;
     let mut start = length;
     if length == 0 {
+        place::hand_over(&file, File::open(path.parent().unwrap_or(path))?)?;
         rows.insert_str(0, header);
         start = header.len() as u64;
     }

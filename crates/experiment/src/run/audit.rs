@@ -233,6 +233,32 @@ impl Audit {
         differences.into_iter().max_by_key(|difference| difference.abs()).unwrap_or(0)
     }
 
+    /// The same, known to what it is known: a ledger that saw no byte of a round that moved some counted nothing.
+    pub fn as_seen(self) -> Audit {
+        let blind = |counts: &Counts| {
+            let Counts { copied_in, uncopied_in, copied_out, decrypted_out, .. } = *counts;
+            let unread = self.functions.is_none_or(|functions| functions == Functions::default());
+            self.delivered_bytes > 0
+                && unread
+                && copied_in.max(uncopied_in).max(copied_out).max(decrypted_out) == 0
+        };
+        let audit = match self.counts {
+            Some(counts) if blind(&counts) => Audit {
+                counts: None,
+                functions: None,
+                uncounted: Some(Unavailable {
+                    reason: "the tracing program saw none of the bytes that were moved".into(),
+                    remedy: "see `syscost doctor`: the kernel's types (/sys/kernel/btf/vmlinux) may be those of another \
+                             kernel"
+                        .into(),
+                }),
+                ..self
+            },
+            _ => self,
+        };
+        Audit { tier: audit.known_by(), ..audit }
+    }
+
     /// How the copies of this round are known: two readings are better than one where they agree.
     pub fn known_by(&self) -> Tier {
         let within = |balance: Balance| self.per_byte(balance.readings.unsigned_abs()) <= TOLERANCE;
@@ -284,6 +310,23 @@ mod tests {
         assert_eq!(apart.total_ns(), 100 + 50 + 65, "clocks that leave softirqs out");
         let none = CpuTimes { softirqs: Spent::default(), ..charged };
         assert_eq!(none.net_rx_in_sender(), None);
+    }
+
+    #[test]
+    fn zeros_are_a_count_only_where_bytes_were_seen() {
+        let blind = audit(Some(Counts { dropped: 3, ..Counts::default() })).as_seen();
+        assert_eq!((blind.counts, blind.tier), (None, Tier::Told));
+        assert!(blind.uncounted.is_some_and(|why| why.reason.contains("none of the bytes")));
+        for part in
+            [Counts { copied_in: 1, ..Counts::default() }, Counts { copied_out: 1, ..Counts::default() }]
+        {
+            assert_eq!(audit(Some(part)).as_seen().counts, Some(part));
+        }
+        let differing = Functions { sent: 100_000, ..Functions::default() };
+        let differing = Audit { functions: Some(differing), ..audit(Some(Counts::default())) };
+        assert!(differing.as_seen().counts.is_some(), "two readings that differ are an error, not a silence");
+        let nothing = Audit { delivered_bytes: 0, ..audit(Some(Counts::default())) };
+        assert!(nothing.as_seen().counts.is_some());
     }
 
     #[test]

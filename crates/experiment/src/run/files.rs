@@ -11,14 +11,14 @@ use super::errors::{read_error, write_error};
 use super::rows::{self, BadField, SampleColumns};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::slices::{self, SliceRow};
-use super::{Record, Run, SCHEMA, leftovers};
+use super::{Audit, Record, Run, SCHEMA, leftovers};
 use crate::plan::Plan;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use syscost_core::axis::{Name, Value};
@@ -50,13 +50,7 @@ pub struct RunDir {
 impl RunDir {
     /// Makes the directory (and its parents) and both files. Refuses one that holds anything.
     pub fn create(path: &Path, record: &Record) -> Result<RunDir, WriteError> {
-        fs::create_dir_all(path).map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-                WriteError::NotADirectory { path: path.into() }
-            }
-            _ => write_error(path, e),
-        })?;
-        let held = OpenDirectory::open(path)?;
+        let held = OpenDirectory::make(path)?;
         let begun = leftovers::only_a_beginning(&held.way).map_err(|e| write_error(path, e))?;
         if !begun && fs::read_dir(&held.way).map_err(|e| write_error(path, e))?.next().is_some() {
             let is_run = path.join(RECORD).exists();
@@ -71,6 +65,7 @@ impl RunDir {
         let way = held.way.join(SAMPLES);
         // A start that was killed before it wrote a record left an empty file: it is used again.
         let samples = options(true).create_new(!begun).open(&way).map_err(|e| write_error(&file, e))?;
+        held.hand_over(&samples).map_err(|e| write_error(&file, e))?;
         let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
         let locked = take_lock(&samples, path)?;
         let mut dir = RunDir {
@@ -83,7 +78,6 @@ impl RunDir {
             columns,
             probes: probes(record),
         };
-        leftovers::sweep(&dir.held.way);
         dir.write_record(record)?;
         let header = rows::header(&dir.columns);
         dir.write_rows(header.as_bytes())?;
@@ -190,20 +184,20 @@ impl RunDir {
             serde_json::to_writer_pretty(&mut *file, record)?;
             file.write_all(b"\n")
         };
-        replace_with(&self.held.way, RECORD, json).map_err(|error| self.held.named(error, &self.path))
+        self.held.replace_with(RECORD, json)
     }
 
     /// Appends the slices of a round of a block; its samples follow.
     pub fn append_slices(&mut self, rows: &[SliceRow]) -> Result<(), WriteError> {
         self.in_place()?;
-        slices::append(&self.held.way, rows).map_err(|error| self.held.named(error, &self.path))
+        slices::append(&self.held.way, rows).map_err(|error| self.held.named(error))
     }
 
     /// Appends whole rows with one write; all of them, or none.
     pub fn append(&mut self, samples: &[Sample]) -> Result<WrittenRows, WriteError> {
         self.in_place()?;
-        let histograms = super::histograms::append(&self.held.way, samples)
-            .map_err(|error| self.held.named(error, &self.path))?;
+        let histograms =
+            super::histograms::append(&self.held.way, samples).map_err(|error| self.held.named(error))?;
         let mut lines = String::new();
         let mut places = Vec::new();
         for sample in samples {
@@ -233,40 +227,6 @@ impl RunDir {
         self.length += bytes.len() as u64;
         Ok(())
     }
-}
-
-/// Replaces one file of a run directory atomically (also `results.csv` and `report.html`).
-pub fn replace(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
-    replace_with(dir, name, |out| out.write_all(bytes))
-}
-
-/// The same with what this writes, piece by piece.
-pub fn replace_with(
-    dir: &Path,
-    name: &str,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), WriteError> {
-    let path = dir.join(name);
-    let temporary = dir.join(leftovers::temporary(name));
-    let fail = |e| write_error(&path, e);
-    let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, &path));
-    if let Err(error) = written {
-        let _ = fs::remove_file(&temporary);
-        return Err(fail(error));
-    }
-    // The rename itself must survive a power cut.
-    File::open(dir).and_then(|d| d.sync_all()).map_err(fail)
-}
-
-fn write_new(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // A leftover of a killed process with our process id is ours to remove; a link is not followed.
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    let mut file = BufWriter::new(options(false).write(true).create_new(true).open(path)?);
-    content(&mut file)?;
-    file.into_inner()?.sync_all()
 }
 
 /// Never through a symbolic link, never waiting for the other end of a FIFO.
@@ -336,6 +296,7 @@ fn read_record(dir: &Path) -> Result<Record, LoadError> {
     }
     consistent(&record).map_err(damaged)?;
     younger_axes(&mut record);
+    record.audits = std::mem::take(&mut record.audits).into_iter().map(Audit::as_seen).collect();
     Ok(record)
 }
 

@@ -4,15 +4,14 @@
 //! this user, and the process that it names is no more. Nothing else is touched, whatever its name.
 
 use super::files::{RECORD, SAMPLES};
-use rustix::process::geteuid;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use syscost_sys::process;
+use syscost_sys::{place, process};
 
 /// Kinds of files that are replaced as a whole, through a temporary one beside them.
-const REPLACED: [&str; 4] = ["json", "csv", "html", "svg"];
+const REPLACED: [&str; 7] = ["json", "csv", "html", "svg", "pdf", "py", "md"];
 
 /// The temporary file through which this process replaces a file of this name.
 pub(super) fn temporary(name: &str) -> String {
@@ -30,7 +29,7 @@ fn maker(file: &str) -> Option<&str> {
 fn is_left(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let maker = name.to_str().and_then(maker);
-    let ours = entry.metadata().is_ok_and(|m| m.is_file() && m.uid() == geteuid().as_raw());
+    let ours = entry.metadata().is_ok_and(|m| m.is_file() && place::is_ours(m.uid()));
     ours && maker.and_then(process::lives) == Some(false)
 }
 
@@ -47,7 +46,7 @@ pub(super) fn only_a_beginning(dir: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
-        let empty = metadata.is_file() && metadata.len() == 0 && metadata.uid() == geteuid().as_raw();
+        let empty = metadata.is_file() && metadata.len() == 0 && place::is_ours(metadata.uid());
         if entry.file_name() == SAMPLES && empty {
             begun = true;
         } else if !is_left(&entry) || !entry.file_name().to_string_lossy().contains(RECORD) {
@@ -73,7 +72,7 @@ mod tests {
     fn only_a_temporary_file_names_its_maker() {
         assert_eq!(maker(".run.json.1-12-5.tmp"), Some("1-12-5"));
         assert_eq!(maker(".throughput.svg.7.tmp"), Some("7"));
-        for foreign in ["run.json", ".run.json.tmp", ".notes.12.tmp", "..json.1.tmp", ".a.md.1.tmp"] {
+        for foreign in ["run.json", ".run.json.tmp", ".notes.12.tmp", "..json.1.tmp", ".a.txt.1.tmp"] {
             assert_eq!(maker(foreign), None, "{foreign}");
         }
         assert_eq!(maker(temporary(RECORD).as_str()), Some(process::identity().as_str()));

@@ -7,7 +7,7 @@
 pub mod audit;
 mod errors;
 pub mod files;
-mod directory;
+pub mod directory;
 mod appended;
 pub mod histograms;
 pub mod leftovers;

@@ -314,7 +314,14 @@ fn read_frames(
     tell: &Sender<Heard>,
     answers: &Sender<(u64, Reply)>,
 ) -> io::Result<()> {
-    let Some(system) = frame::greeting(&mut output, mark)? else { return Ok(()) };
+    let system = match frame::greeting(&mut output, mark)? {
+        Ok(system) => system,
+        Err(said) => {
+            // An account that may not log in says so here (nologin(8)).
+            line.upgrade().iter().for_each(|line| lock(&line.words).extend(said.as_bytes()));
+            return Ok(());
+        }
+    };
     let _ = tell.send(Heard::System(plain(&system)));
     let Some((CONTROL, payload)) = frame::read(&mut output)? else { return Ok(()) };
     let _ = tell.send(Heard::Hello(Box::new(frame::understand(&payload)?)));

@@ -112,7 +112,8 @@ fn script(way: &AgentBinary, mark: &str) -> String {
     format!(
         "exec sh -c 'echo; echo {mark}; echo \"$(uname -s) $(uname -m)\"; \
          for p in \"${{XDG_CACHE_HOME:-$HOME/.cache}}/{FOLDER}/{sha256}\"{installed}; do \
-         if [ -x \"$p\" ]; then exec \"$p\" {SUBCOMMAND}; fi; done; echo no syscost is there >&2; exit 1'"
+         if [ -x \"$p\" ]; then exec \"$p\" {SUBCOMMAND}; fi; \
+         [ -f \"$p\" ] && echo \"$p may not be executed\" >&2 && exit 126; done; echo no syscost is there >&2; exit 1'"
     )
 }
 

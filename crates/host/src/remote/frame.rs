@@ -91,22 +91,24 @@ pub fn say<T: Serialize>(out: &mut impl Write, what: &T) -> io::Result<()> {
     write(out, CONTROL, &serde_json::to_vec(what).map_err(io::Error::other)?)
 }
 
-/// Skips what login shells print, up to the mark; the line after it. `Ok(None)`: the mark did not come.
-pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Option<String>> {
+/// Skips what login shells print, up to the mark; the line after it. `Ok(Err(said))`: the mark did not come, but this.
+pub fn greeting(input: &mut impl BufRead, mark: &str) -> io::Result<Result<String, String>> {
     let mut left = LARGEST_GREETING;
     let mut marked = false;
+    let mut said = String::new();
     loop {
         let mut words = Vec::new();
         let got = input.by_ref().take(left).read_until(b'\n', &mut words)?;
         if got == 0 {
-            return Ok(None);
+            return Ok(Err(said));
         }
         left -= got as u64;
         let words = String::from_utf8_lossy(&words);
         if marked {
-            return Ok(Some(words.trim().to_string()));
+            return Ok(Ok(words.trim().to_string()));
         }
         marked = words.trim_end() == mark;
+        said.push_str(&words);
     }
 }
 
@@ -180,10 +182,10 @@ mod tests {
     #[test]
     fn a_greeting_is_skipped_up_to_the_mark_and_is_not_waited_for_forever() {
         let after = |text: &str| greeting(&mut text.as_bytes(), "mark").unwrap();
-        assert_eq!(after("Welcome\r\nmark\r\n Linux x86_64 \nrest").as_deref(), Some("Linux x86_64"));
-        assert_eq!(after("no mark\nmarks\n"), None);
+        assert_eq!(after("Welcome\r\nmark\r\n Linux x86_64 \nrest").as_deref(), Ok("Linux x86_64"));
+        assert_eq!(after("no mark\nmarks\n"), Err("no mark\nmarks\n".into()));
         let endless = "words\n".repeat(LARGEST_GREETING as usize);
-        assert_eq!(after(&(endless + "mark\nLinux x86_64\n")), None);
+        assert!(after(&(endless + "mark\nLinux x86_64\n")).is_err());
     }
 
     proptest! {

@@ -30,6 +30,9 @@ pub fn by_ssh(target: &Target, failed: &NotOpened) -> Unavailable {
         format!(
             "syscost asks for no password: give the host your key with ssh-copy-id, or start ssh-agent; try {by_hand} -o BatchMode=yes true"
         )
+    } else if has("not available") || has("nologin") {
+        "that account has no shell there: log in as another user, or give it one (usermod -s /bin/sh NAME)"
+            .into()
     } else if has("could not resolve") || has("name or service not known") {
         "write a name that resolves, an address, or a Host of ~/.ssh/config".into()
     } else if has("connection refused") {
@@ -161,6 +164,7 @@ mod tests {
             ("ssh: Could not resolve hostname lab: Name or service not known", "~/.ssh/config"),
             ("ssh: connect to host lab port 2222: Connection refused", "start sshd"),
             ("ssh: connect to host lab port 2222: Connection timed out", "is up"),
+            ("This account is currently not available.", "usermod -s"),
             ("something new", "-o BatchMode=yes"),
             (NO_SSH, "openssh-client"),
         ] {

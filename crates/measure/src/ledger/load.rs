@@ -6,7 +6,7 @@
 
 use aya::maps::{Array, MapData};
 use aya::programs::RawTracePoint;
-use aya::{Ebpf, EbpfError, Pod};
+use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod};
 use std::error::Error;
 use std::io;
 use syscost_host::files::Root;
@@ -16,9 +16,12 @@ use syscost_sys::limit::LockedMemory;
 /// Loads an object and attaches each function of it to its tracepoint.
 pub fn attach(object: &[u8], tracepoints: &[(&str, &str)]) -> Result<Ebpf, Unavailable> {
     let _kept = LockedMemory::keep();
-    let mut programs = Ebpf::load(object).map_err(|error| refusal(&error))?;
+    // Without them the object loads all the same, reads wherever its fields lay when it was built, and counts nothing.
+    let types = Btf::from_sys_fs().map_err(|error| no_types(&error))?;
+    let loaded = EbpfLoader::new().btf(Some(&types)).load(object);
+    let mut programs = loaded.map_err(|error| refusal(&error))?;
     for pair in tracepoints {
-        attach_one(&mut programs, *pair).map_err(|error| refusal(&error))?;
+        attach_one(&mut programs, *pair).map_err(|error| unattached(&error, pair.1))?;
     }
     Ok(programs)
 }
@@ -47,14 +50,39 @@ pub fn attach_one(programs: &mut Ebpf, (function, tracepoint): (&str, &str)) -> 
     Ok(())
 }
 
+fn no_types(error: &(dyn Error + 'static)) -> Unavailable {
+    Unavailable {
+        reason: format!(
+            "the kernel does not say how its data lies in memory (BTF, /sys/kernel/btf/vmlinux): {}",
+            last_cause(error)
+        ),
+        remedy: "use Linux 5.15 or later with CONFIG_DEBUG_INFO_BTF; in a container, let it see /sys (read-only is \
+                 enough)"
+            .into(),
+    }
+}
+
+fn unattached(error: &(dyn Error + 'static), tracepoint: &str) -> Unavailable {
+    match errno(error) {
+        Some(libc::ENOENT | libc::EINVAL) => Unavailable {
+            reason: format!("this kernel has no tracepoint {tracepoint}"),
+            remedy: "use Linux 5.15 or later with CONFIG_TRACEPOINTS".into(),
+        },
+        _ => refusal(error),
+    }
+}
+
+fn errno(error: &(dyn Error + 'static)) -> Option<i32> {
+    chain(error).find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error())
+}
+
 /// Why the program cannot be used here. Told from the errors of the calls, not from versions.
 pub fn refusal(error: &(dyn Error + 'static)) -> Unavailable {
     explain(error, &Root::here())
 }
 
 fn explain(error: &(dyn Error + 'static), root: &Root) -> Unavailable {
-    let errno = chain(error).find_map(|e| e.downcast_ref::<io::Error>()?.raw_os_error());
-    let (reason, remedy) = match errno {
+    let (reason, remedy) = match errno(error) {
         // Whoever has the rights is not told to get them.
         Some(libc::EPERM | libc::EACCES) if settings::holds(root, &["CAP_BPF", "CAP_PERFMON"]) => (
             format!("a sandbox (seccomp, a security module) or a locked-down kernel refuses a tracing program: {}", last_cause(error)),
@@ -66,6 +94,10 @@ fn explain(error: &(dyn Error + 'static), root: &Root) -> Unavailable {
                 .into(),
             "run as root, or give the binary its rights: sudo setcap cap_bpf,cap_perfmon+ep syscost \
              (where the kernel is locked down, /sys/kernel/security/lockdown, even root is refused)",
+        ),
+        Some(libc::ENOMEM) => (
+            "there is no memory for the tracing program's counters".into(),
+            "allow more: the control group's memory.max, or ulimit -l before Linux 5.11",
         ),
         Some(libc::ENOSYS) => (
             format!("the kernel, or a sandbox, has no bpf(2): {}", last_cause(error)),
@@ -112,5 +144,11 @@ mod tests {
         assert!(why(libc::ENOSYS).reason.contains("bpf(2)") && why(libc::ENOSYS).remedy.contains("sandbox"));
         let other = refusal(&io::Error::other("unknown func\nR1 type=inv\n"));
         assert!(other.reason.ends_with("unknown func") && other.remedy.contains("BTF"));
+        assert!(why(libc::ENOMEM).remedy.contains("memory.max"));
+        let absent = unattached(&io::Error::from_raw_os_error(libc::ENOENT), "tcp_probe");
+        assert_eq!(absent.reason, "this kernel has no tracepoint tcp_probe");
+        assert!(
+            unattached(&io::Error::from_raw_os_error(libc::EPERM), "tcp_probe").reason.contains("refuse")
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::material::Material;
 use crate::text::recommendation::{AdviceText, RecommendationText, recommendation};
-use crate::text::trust;
+use crate::text::words::Words;
+use crate::text::{self, costs, trust};
 use crate::{AnswerCard, Statement, TrustBar};
 use syscost_analyze::compare::study::ALONG;
 use syscost_analyze::trust::TrustLevel;
@@ -54,8 +55,10 @@ pub fn cards(m: &Material) -> Vec<AnswerCard> {
         }
     }
     // Beside advice the costs of rulers are details.
-    let costs = if m.compared() { &[][..] } else { &m.analysis.costs };
-    let found: Vec<Statement> = latency.statements.iter().chain(costs).cloned().collect();
+    let confidence = m.run.record.spec.confidence;
+    let costs = if m.compared() { Vec::new() } else { costs::statements(&m.analysis.operations, confidence) };
+    let limits = text::latency::statements(latency, &Words::of(m.run));
+    let found: Vec<Statement> = limits.into_iter().chain(costs).collect();
     if !found.is_empty() {
         cards.push(folded(AnswerCard::default(), found));
     }

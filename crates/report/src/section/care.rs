@@ -3,18 +3,18 @@
 use super::{capital, grouped, plural, unless_empty};
 use crate::material::Material;
 use crate::text::problems;
+use crate::text::words::Words;
 use crate::{Block, Entry, Notice, Section, Statement, Table};
 use std::collections::BTreeSet;
 use syscost_analyze::Problem;
 use syscost_analyze::cells::metric;
-use syscost_analyze::words::Words;
 
 /// Rows of one kind on the page.
 const LISTED: usize = 24;
 
 pub fn section(m: &Material) -> Option<Section> {
     let words = Words::of(m.run);
-    let blocks = kinds(&m.analysis.problems)
+    let blocks = kinds(m.analysis.problems.iter())
         .into_iter()
         .flat_map(|(name, of)| of_kind(m, &words, &name, &of))
         .collect();
@@ -47,8 +47,9 @@ fn row(m: &Material, words: &Words, problem: &Problem) -> Vec<Entry> {
 /// One line for the list of warnings.
 pub fn notice(m: &Material) -> Option<Notice> {
     let of = |problems: &[&Problem]| problems.iter().map(|p| p.case).collect::<BTreeSet<usize>>();
-    let all = of(&m.analysis.problems.iter().collect::<Vec<_>>());
-    let kinds: Vec<String> = kinds(&m.analysis.problems)
+    let problems = || m.analysis.problems.iter().filter(|problem| !problem.kind.of_setup());
+    let all = of(&problems().collect::<Vec<_>>());
+    let kinds: Vec<String> = kinds(problems())
         .into_iter()
         .map(|(name, problems)| format!("{name} ({})", of(&problems).len()))
         .collect();
@@ -60,6 +61,6 @@ pub fn notice(m: &Material) -> Option<Notice> {
     })
 }
 
-fn kinds(all: &[Problem]) -> Vec<(String, Vec<&Problem>)> {
-    grouped(all.iter().map(|problem| (problems::name(&problem.kind), problem)))
+fn kinds<'a>(all: impl Iterator<Item = &'a Problem>) -> Vec<(String, Vec<&'a Problem>)> {
+    grouped(all.map(|problem| (problems::name(&problem.kind), problem)))
 }

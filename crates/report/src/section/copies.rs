@@ -6,10 +6,10 @@
 use super::{capital, grouped, plural, unless_empty, why};
 use crate::escape::slug;
 use crate::material::Material;
+use crate::text;
+use crate::text::words::{Words, and, percent};
 use crate::{Arrow, Block, CellRef, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
 use syscost_analyze::copies::data_path::{self, DataPath, Flow, PathLeg};
-use syscost_analyze::copies::{self, Claim};
-use syscost_analyze::words::{and, percent};
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::TOLERANCE;
@@ -43,13 +43,13 @@ pub fn errors(m: &Material) -> Vec<Notice> {
 }
 
 fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
-    let what = copies::imbalance(way.audit)?;
+    let what = text::copies::imbalance(way.audit)?;
     let cases = m.run.record.plan.cases.iter();
     let audited = cases.filter(|c| c.probe == way.audit.probe && c.point == way.audit.point);
     Some(Notice {
-        title: format!("The count of copies of {} does not add up", way.name()),
+        title: format!("The count of copies of {} does not add up", full(way)),
         text: format!(
-            "{}; more than {} % is an error. Nothing is claimed about its copies.",
+            "{}; more than {} % is an error. So its copies are unknown.",
             capital(&what),
             significant(TOLERANCE * 100.0)
         ),
@@ -59,7 +59,7 @@ fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
 }
 
 fn introduction(m: &Material, told: &[DataPath]) -> String {
-    let shared = data_path::shared(m.run, SHARED);
+    let shared = Words::of(m.run).place(&data_path::shared(m.run, SHARED), &[]);
     let at = if shared.is_empty() { String::new() } else { format!(", at {shared}") };
     let counted = told.iter().filter(|c| c.audit.counts.is_some()).count();
     let how = match counted {
@@ -182,6 +182,11 @@ fn drawings(told: &[DataPath]) -> Vec<Diagram> {
     named
 }
 
+/// `sendmsg over veth`
+fn full(told: &DataPath) -> String {
+    if told.path.is_empty() { told.way.clone() } else { format!("{} over {}", told.way, told.path) }
+}
+
 /// A way without what is usual: `send`, `send to recvmsg`.
 fn short(told: &DataPath) -> String {
     let point = &told.audit.point;
@@ -229,7 +234,7 @@ fn named(ways: &[&DataPath], mut diagram: Diagram) -> Diagram {
         link.name = format!("{}: {}", link.name, links.join(", "));
     }
     diagram.notes = notes(ways);
-    let all: Vec<String> = ways.iter().map(|told| told.name()).collect();
+    let all: Vec<String> = ways.iter().map(|told| full(told)).collect();
     // One way gives the file its name; several of the same title differ in what is usual.
     let names = if all.len() == 1 { &all[0] } else { &diagram.title };
     diagram.id = slug(&format!("data path {names}"));
@@ -278,9 +283,9 @@ fn claim(told: &DataPath) -> Option<(Option<bool>, String)> {
     let said = told.claim.as_ref();
     let hole = told.audit.unexplained().filter(|_| told.audit.balanced() == Some(false));
     match hole {
-        None => said.map(|Claim { kept, text }| (*kept, text.clone())),
+        None => said.map(|claim| (claim.kept(), text::copies::claim(claim))),
         Some(share) => {
-            let what = said.map_or("the count of its copies does not add up", |claim| &claim.text);
+            let what = said.map_or("the count of its copies does not add up".into(), text::copies::claim);
             Some((Some(false), format!("{what}: {} unexplained", difference(share))))
         }
     }
@@ -301,8 +306,12 @@ fn notes(ways: &[&DataPath]) -> Vec<String> {
         0.0 => "adds up to the byte".into(),
         _ => format!("adds up within {} %", significant(TOLERANCE * 100.0)),
     }));
-    let minded = [copies::dropped, copies::disturbed];
-    notes.extend(minded.into_iter().filter_map(|minded| ways.iter().find_map(|way| minded(way.audit))));
+    notes.extend(
+        ways.iter()
+            .map(|way| text::copies::notes(way.audit))
+            .find(|notes| !notes.is_empty())
+            .unwrap_or_default(),
+    );
     let again = |way: &&DataPath| way.audit.counts.map(|c| way.audit.per_byte(c.retransmitted));
     let again = ways.iter().filter_map(again).fold(0.0, f64::max);
     if again >= RETRANSMITTED {

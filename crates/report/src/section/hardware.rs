@@ -2,11 +2,12 @@
 
 use super::{capital, unless_empty};
 use crate::material::Material;
-use crate::{Block, Notice, Section};
+use crate::{Block, Notice, Section, text};
 use syscost_analyze::limits::counting::cost_of_counting;
 
 pub fn section(m: &Material) -> Option<Section> {
-    let cost = cost_of_counting(m.run, &m.analysis.cells).map(Block::Statement);
+    let cost =
+        cost_of_counting(&m.analysis.cells).map(|cost| Block::Statement(text::limits::counting(&cost)));
     let uncounted = m.layouts.iter().any(|layout| layout.probe.compared() && !layout.has("cycles_per_byte"));
     let blocks = cost.into_iter().chain(uncounted.then(|| why_not(m)).flatten());
     unless_empty("cycles", "Cycles and cache misses", blocks.collect())

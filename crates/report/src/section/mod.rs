@@ -9,7 +9,6 @@ pub mod crossovers;
 pub mod drawings;
 pub mod during;
 pub mod figure;
-pub mod findings;
 pub mod hardware;
 pub mod latency;
 pub mod machine;
@@ -26,7 +25,7 @@ pub mod rulers;
 
 pub mod why;
 
-pub use syscost_analyze::words::capital;
+pub use crate::text::words::capital;
 pub use syscost_core::units::count as plural;
 
 use super::{Block, Section};

@@ -2,9 +2,9 @@
 
 use crate::context::Layout;
 use crate::material::Material;
+use crate::text::words::percent;
 use crate::{Block, Entry, Table};
 use std::time::Duration;
-use syscost_analyze::words::percent;
 use syscost_core::axis::Axis;
 use syscost_core::units::{Unit, format_duration};
 use syscost_experiment::run::{Audit, CpuTimes, KernelThreadTimes, Record};

@@ -2,8 +2,8 @@
 
 use super::unless_empty;
 use crate::material::Material;
+use crate::text::words::Words;
 use crate::{Block, Entry, Section, Table, text};
-use syscost_analyze::words::Words;
 
 /// Questions in sight, and words that they have together.
 const SHOWN: usize = 6;

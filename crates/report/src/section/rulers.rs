@@ -4,11 +4,13 @@
 use super::{capital, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
+use crate::text::words::Words;
 use crate::{Block, Entry, Section, Table};
 use syscost_analyze::CellRef;
-use syscost_analyze::compare::study::HEADLINES;
-use syscost_analyze::limits::rulers::{self, Held};
-use syscost_analyze::words::Words;
+use syscost_analyze::compare::study::{HEADLINES, RIVALS};
+use syscost_analyze::limits::rulers::Held;
+use syscost_core::axis::{Name, Point};
+use syscost_experiment::plan::Case;
 
 const METHOD: &str = "The same messages between two processes of this machine, measured in the same rounds: through the \
     kernel without TCP, without the kernel, and by one copy from core to core. That copy is the bound: a transfer \
@@ -52,7 +54,7 @@ fn table(m: &Material, held: &[Held], metric: &str) -> Option<Table> {
 fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> {
     let id = held.metric.id;
     let case = held.best.and_then(|case| m.run.case(case));
-    let name = case.map_or(Entry::Missing, |case| Entry::Text(rulers::name(words, case, &held.shared)));
+    let name = case.map_or(Entry::Missing, |case| Entry::Text(name(words, case, &held.shared)));
     let best = held.best.and_then(|case| m.analysis.cells.cell(case, id));
     let mut row = vec![
         Entry::Text(words.place(&held.shared, &[])),
@@ -67,4 +69,11 @@ fn row(m: &Material, words: &Words, held: &Held, titles: &[&str]) -> Vec<Entry> 
         row.push(reading.and_then(|r| r.worse).map_or(Entry::Missing, |worse| figure(worse, None)));
     }
     row
+}
+
+/// What a case is called where these coordinates are said already: `send over veth (TCP_NODELAY on)`.
+fn name(words: &Words, case: &Case, shared: &Point) -> String {
+    let known: Vec<&str> = shared.names().map(Name::as_str).chain([RIVALS.id]).collect();
+    let own = words.place(&case.point, &known);
+    format!("{} {own}", words.name(&case.point, RIVALS.id, shared)).trim().to_string()
 }

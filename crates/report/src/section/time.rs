@@ -4,10 +4,10 @@ use super::{plural, unless_empty};
 use crate::escape::slug;
 use crate::material::Material;
 use crate::text;
+use crate::text::words::{Words, percent};
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
 use syscost_analyze::model::{self, Account, TermGroup};
-use syscost_analyze::words::{Words, percent};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
@@ -20,14 +20,16 @@ const SIZE: IntAxis = MESSAGE_BYTES;
 pub fn section(m: &Material) -> Option<Section> {
     let model = &m.analysis.model;
     let mut blocks = Vec::new();
-    match (text::rulers::left_out(m.run), &model.lacking) {
-        (Some(left_out), _) => blocks.push(Block::Text(left_out)),
-        (None, Some(why)) => {
+    match text::rulers::left_out(m.run) {
+        Some(left_out) => blocks.push(Block::Text(left_out)),
+        None if model.lacks_steps => {
+            let why = text::model::lacking();
             blocks.push(Block::Text(format!("Not measured: {}. Measure it: {}", why.reason, why.remedy)));
         }
-        (None, None) => {}
+        None => {}
     }
-    blocks.extend(summary(m).map(Block::Statement));
+    let limited = if m.compared() { text::limits::statement(&m.analysis.limiters) } else { None };
+    blocks.extend(summary(m).into_iter().chain(limited).map(Block::Statement));
     if !model.accounts.is_empty() {
         blocks.push(Block::Text(
             "Each account is a sum of counts times unit costs. The unit costs are those of the steps of the path and of \
@@ -79,7 +81,7 @@ pub fn bars(m: &Material) -> Vec<StackedBars> {
                 id: slug(&format!("time {place}")),
                 title,
                 unit: Unit::Nanoseconds,
-                parts: TermGroup::ALL.iter().map(|group| group.title().to_string()).collect(),
+                parts: TermGroup::ALL.iter().map(|group| text::model::group(*group).to_string()).collect(),
                 bars: accounts.iter().filter_map(|account| bar(&words, point, account)).collect(),
             });
         }

@@ -1,8 +1,8 @@
 //! How figures change with more threads or connections.
 
 use super::figures::{at_places, metric, times};
+use crate::text::words::capital;
 use syscost_analyze::finding::along::{AlongChanges, ChangedPlaces, MetricChange};
-use syscost_analyze::words::capital;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Metrics that are named; the data have all.

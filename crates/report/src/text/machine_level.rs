@@ -1,7 +1,7 @@
 //! How fast the machine was over the run, in words.
 
+use crate::text::words::percent;
 use syscost_analyze::level::MachineLevel;
-use syscost_analyze::words::percent;
 
 pub fn sentence(level: &MachineLevel) -> String {
     if !level.changed {

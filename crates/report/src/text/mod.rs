@@ -2,16 +2,20 @@
 //! `QUESTIONS`.
 
 use crate::Statement;
+use crate::text::words::{Words, and, count};
 use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
-use syscost_analyze::words::{Words, and, count};
 
 mod along;
 mod cache_levels;
 mod connections;
-mod copies;
+pub mod copies;
+pub mod costs;
 pub mod ending;
+pub mod latency;
+pub mod limits;
 pub mod machine_level;
+pub mod model;
 pub mod own_cost;
 pub mod problems;
 mod overtaking;
@@ -25,6 +29,7 @@ mod scatter_gather;
 mod threads;
 mod unexpected;
 mod wakeups;
+pub mod words;
 mod zero_copy;
 
 /// The words of one question.

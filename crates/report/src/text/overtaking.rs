@@ -1,10 +1,10 @@
 //! From which size does a class of mechanisms beat two-copy?
 
 use super::{QuestionText, headline_of};
+use crate::text::words::{Words, count};
 use syscost_analyze::compare::study::{ALONG, RIVALS};
 use syscost_analyze::finding::overtaking::{Overtakes, Overtaking};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::{Words, count};
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::THREADS;
 

@@ -1,7 +1,7 @@
 //! The harness's own share of CPU time, in words.
 
+use crate::text::words::{and, percent};
 use syscost_analyze::limits::own_cost::OwnShares;
-use syscost_analyze::words::{and, percent};
 
 /// `None` where nothing was priced.
 pub fn sentence(shares: &OwnShares) -> Option<String> {

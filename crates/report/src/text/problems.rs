@@ -1,9 +1,10 @@
 //! What is wrong with figures, in words: one sentence a kind, with its range.
 
+use crate::text::words::{capital, count, figure, percent};
 use syscost_analyze::problem::{Fault, Problem, ProblemKind, SampleShare};
-use syscost_analyze::words::{count, figure, percent};
 use syscost_core::sample::Metric;
 use syscost_core::units::{Unit, confidence, significant};
+use syscost_measure::receiver;
 
 /// What problems of one kind share; completes "4 cases: ".
 pub fn name(kind: &ProblemKind) -> String {
@@ -22,6 +23,10 @@ pub fn name(kind: &ProblemKind) -> String {
         ProblemKind::WarmUp { .. } => "short warm-up".into(),
         ProblemKind::SlowMachine { .. } => "slow machine".into(),
         ProblemKind::HarnessShare { .. } => "harness share".into(),
+        ProblemKind::NotDelivered => "nothing delivered".into(),
+        ProblemKind::ReceiveCopied { receiver, .. } => format!("copied by {receiver}"),
+        ProblemKind::NothingToPoll => "nothing to poll".into(),
+        ProblemKind::NoScatterGather => "no scatter-gather".into(),
     }
 }
 
@@ -101,6 +106,26 @@ pub fn summary(problems: &[&Problem]) -> String {
         ProblemKind::HarnessShare { .. } => {
             format!("{} the harness's own clocks and loops: {}.", is("contains", "contain"), span(&percent))
         }
+        ProblemKind::NotDelivered => {
+            format!("{} only a bound: the receiver drops the data.", is("is", "are"))
+        }
+        ProblemKind::ReceiveCopied { receiver, .. } => {
+            let why = receiver::find(receiver).and_then(|receiver| receiver.copies_because());
+            let why = why.map(|why| format!(" {}. What helps: {}.", capital(&why.reason), why.remedy));
+            let cases = count(n, "case");
+            format!(
+                "{receiver} copied {} of the bytes in {cases}.{}",
+                span(&percent),
+                why.unwrap_or_default()
+            )
+        }
+        ProblemKind::NothingToPoll => {
+            format!("Busy polling had no effect in {}: no queue can be polled (NAPI).", count(n, "case"))
+        }
+        ProblemKind::NoScatterGather => format!(
+            "In {} the sending device cannot gather: the kernel copies every zero-copy packet.",
+            count(n, "case")
+        ),
     }
 }
 
@@ -113,6 +138,7 @@ fn size(kind: &ProblemKind) -> f64 {
         ProblemKind::Outliers { values, .. } => values.len() as f64,
         ProblemKind::Drift { change } | ProblemKind::Shift { change, .. } => 1.0 + change,
         ProblemKind::WarmUp { first_over_later } => first_over_later.value,
+        ProblemKind::ReceiveCopied { copied, .. } => *copied,
         ProblemKind::HarnessShare { slices, windows } => slices.unwrap_or(0.0).max(windows.unwrap_or(0.0)),
         _ => 0.0,
     }
@@ -127,7 +153,12 @@ pub fn detail(kind: &ProblemKind, metric: Option<&Metric>) -> String {
             None => share(*samples),
         },
         ProblemKind::Unverified(samples) | ProblemKind::Marked { samples, .. } => share(*samples),
-        ProblemKind::LatePrediction | ProblemKind::NoSteadyState => String::new(),
+        ProblemKind::LatePrediction
+        | ProblemKind::NoSteadyState
+        | ProblemKind::NotDelivered
+        | ProblemKind::NothingToPoll
+        | ProblemKind::NoScatterGather => String::new(),
+        ProblemKind::ReceiveCopied { copied, .. } => percent(*copied),
         ProblemKind::FewRounds { rounds, confidence: level } => match level {
             0.0 => format!("{}, no interval", count(*rounds as usize, "round")),
             level => format!("{}, {}", count(*rounds as usize, "round"), confidence(*level)),

@@ -1,6 +1,7 @@
 //! What to use, in words: a headline for each situation, then a sentence a range; each under 25 words.
 
 use crate::Statement;
+use crate::text::words::{Words, and, capital, count, percent};
 use syscost_analyze::answer::CopiedBy;
 use syscost_analyze::cells::metric;
 use syscost_analyze::compare::study::RIVALS;
@@ -10,7 +11,6 @@ use syscost_analyze::recommend::batching::{BatchingAdvice, BatchingRange, Batchi
 use syscost_analyze::recommend::line::Way;
 use syscost_analyze::recommend::situation::Situation;
 use syscost_analyze::recommend::{Recommendation, SituationAdvice};
-use syscost_analyze::words::{Words, and, capital, count, percent};
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
 use syscost_core::units::significant;
@@ -182,7 +182,7 @@ impl AdviceWords<'_> {
     }
 
     fn threads(&self, counts: &[u64]) -> String {
-        syscost_analyze::words::threads(&counts.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())
+        crate::text::words::threads(&counts.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())
     }
 
     /// Of ways at one size, a metric per byte ranks as per message does.

@@ -1,9 +1,9 @@
 //! Where do short slices and steady windows differ?
 
 use super::{QuestionText, statement};
+use crate::text::words::{Words, count, percent};
 use syscost_analyze::finding::regimes::{RegimePair, RegimesDiffer};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::{Words, count, percent};
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 

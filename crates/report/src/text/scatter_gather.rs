@@ -1,9 +1,9 @@
 //! Which copy did scatter-gather remove?
 
 use super::{QuestionText, copies, statement};
+use crate::text::words::Words;
 use syscost_analyze::finding::scatter_gather::Gathering;
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::Words;
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {

@@ -2,12 +2,12 @@
 
 use super::figures::{at_places, times};
 use super::{QuestionText, headline_of};
+use crate::text::words::{Words, count};
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::along::LargestChange;
 use syscost_analyze::finding::threads::{Scaling, ScalingStop};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_analyze::limits::limiter::Limit;
-use syscost_analyze::words::{Words, count};
 
 pub const TEXT: QuestionText = QuestionText {
     id: "threads",

@@ -1,7 +1,7 @@
 //! Whether to believe a run, in words.
 
+use crate::text::words::{count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
-use syscost_analyze::words::{count, minutes, percent};
 use syscost_experiment::run::State;
 
 /// `You can rely on this: 92 % of 128 comparisons are decided, identical cases agree within 0.8 %.`

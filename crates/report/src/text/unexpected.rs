@@ -2,10 +2,10 @@
 
 use super::figures::{short_place, times, times_range};
 use super::{QuestionText, headline_of};
+use crate::text::words::{Words, and, count, figure, row_name};
 use syscost_analyze::finding::unexpected::cause::ProbableCause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::{Words, and, count, figure, row_name};
 use syscost_core::axis::Value;
 use syscost_core::units::significant;
 use syscost_measure::probe;

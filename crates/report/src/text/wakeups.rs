@@ -2,9 +2,9 @@
 
 use super::figures::{short_place, times};
 use super::{QuestionText, headline_of};
+use crate::text::words::{Words, count, figure};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
-use syscost_analyze::words::{Words, count, figure};
 use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::transfer::axes::MECHANISM;
 

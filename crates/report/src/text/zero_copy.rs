@@ -1,9 +1,9 @@
 //! What did zero-copy remove, and what did it add?
 
 use super::{QuestionText, copies, statement};
+use crate::text::words::{Words, and};
 use syscost_analyze::finding::zero_copy::{AddedCount, ZeroCopyChange};
 use syscost_analyze::finding::{Answer, Says};
-use syscost_analyze::words::{Words, and};
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {

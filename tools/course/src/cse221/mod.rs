@@ -17,6 +17,7 @@ use syscost_experiment::run::Run;
 use syscost_experiment::run::rows::{CsvColumn, column};
 use syscost_report::material::Material;
 use syscost_report::section::{drawings, machine, operations};
+use syscost_report::text::costs;
 use syscost_report::{Block, Section};
 
 /// The experiment whose run has everything.
@@ -154,9 +155,9 @@ fn report(m: &Material, drawn: &[(String, String)], figures: &[(String, String)]
         "Figures: run {} by syscost {} ({} build), `{}`. `{TABLE}` has every row with bare numbers, `{PAGE}` \
          the whole table on one page.\n",
         markdown::plain(&m.run.record.id),
-        tool.version,
-        tool.profile,
-        syscost_report::escape::visible(&m.run.record.command.join(" "))
+        markdown::plain(&tool.version),
+        markdown::plain(&tool.profile),
+        markdown::code(&m.run.record.command.join(" "))
     );
     out.push_str("## 2. Machine description\n\n");
     if let Some(Section { blocks, .. }) = machine::section(m) {
@@ -186,7 +187,7 @@ fn report(m: &Material, drawn: &[(String, String)], figures: &[(String, String)]
         }
     }
     out.push_str("## 5. Summary\n\n");
-    for statement in m.analysis.costs.iter().chain(&m.analysis.findings) {
+    for statement in &costs::statements(&m.analysis.operations, m.run.record.spec.confidence) {
         let _ = writeln!(out, "- {}", markdown::sentence(statement));
     }
     out.push_str("\n*Your conclusions:*\n");

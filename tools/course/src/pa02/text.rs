@@ -9,8 +9,8 @@ use crate::figure::CourseFigure;
 use crate::markdown::{self, plain};
 use std::fmt::Write;
 use syscost_analyze::finding::Answer;
-use syscost_analyze::words::Words;
 use syscost_report::material::Material;
+use syscost_report::text::words::Words;
 use syscost_report::text::{self, AnswerText};
 use syscost_report::{Section, section};
 

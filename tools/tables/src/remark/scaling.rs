@@ -2,7 +2,7 @@
 
 use super::{Remark, RemarkKind, TableStep, shown, steps, threads};
 use crate::{PublishedTable, TableColumn};
-use syscost_analyze::words::percent;
+use syscost_core::units::percent;
 use syscost_core::units::{Unit, significant};
 
 /// Less than this may be noise of single runs.

@@ -4,9 +4,9 @@ use super::EndTable;
 use super::figure::{RivalStanding, digits, figure, own_figure};
 use crate::context::Layout;
 use crate::material::Material;
+use crate::text::words::Words;
 use std::collections::BTreeMap;
 use syscost_analyze::compare::study::{RIVALS, Study};
-use syscost_analyze::words::Words;
 use syscost_core::axis::Point;
 use syscost_core::units::count;
 use syscost_experiment::plan::Case;
@@ -223,7 +223,7 @@ pub fn label(layout: &Layout, words: &Words, case: &Case, among: &[&Case]) -> St
         let value = case.point.get(id)?;
         let varies = among.iter().any(|other| other.point.get(id) != Some(value));
         varies.then(|| match *id {
-            id if id == THREADS.id => syscost_analyze::words::threads(std::slice::from_ref(value)),
+            id if id == THREADS.id => crate::text::words::threads(std::slice::from_ref(value)),
             id => words.value(id, value),
         })
     };
@@ -241,7 +241,7 @@ pub fn single(m: &Material) -> Vec<EndTable> {
             let shown = |metric: &&str| {
                 layout.estimate(case.index, metric).map_or("-".into(), |(estimate, _)| own_figure(&estimate))
             };
-            let name = syscost_analyze::words::operation_name(case);
+            let name = crate::text::words::operation_name(case);
             let name = name.unwrap_or_else(|| words.place(&case.point, &[]));
             let figures = metrics.iter().map(|metric| shown(&metric.id));
             std::iter::once(name).chain(figures).collect()

@@ -3,8 +3,8 @@
 use super::EndTable;
 use super::figure::own_figure;
 use crate::material::Material;
+use crate::text::words::capital;
 use syscost_analyze::operations::Operation;
-use syscost_analyze::words::capital;
 
 /// Of one probe with many rows, those that it holds to be most telling come first.
 const OF_ONE: usize = 2;

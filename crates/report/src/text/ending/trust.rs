@@ -2,8 +2,8 @@
 
 use crate::material::{Material, state};
 use crate::section::{capital, copies};
+use crate::text::words::percent;
 use syscost_analyze::trust::{TrustFact, TrustLevel};
-use syscost_analyze::words::percent;
 use syscost_core::units::count;
 
 /// Fewer rounds give no interval of a median at 95 %.

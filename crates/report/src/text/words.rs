@@ -1,16 +1,17 @@
 //! How sentences name places, figures and ratios; no figure is chosen here.
 
-use syscost_core::axis::{Axis, Name, Point, Value};
+pub use syscost_analyze::operations::operation::row_name;
+use syscost_analyze::varied;
+use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::stats::Estimate;
 use syscost_core::units::{Unit, confidence, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
-use syscost_measure::probe::row::Row;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
 use syscost_measure::probe::{self, Probe};
 
 use std::collections::BTreeSet;
-pub use syscost_core::units::count;
+pub use syscost_core::units::{and, count, percent};
 
 /// Coordinates that every sentence names, because they decide more than most others.
 const ALWAYS: &[&str] = &[MESSAGE_BYTES.id, THREADS.id, PATH.id, NODELAY.id];
@@ -34,19 +35,7 @@ impl Words {
                 axes.push(axis);
             }
         }
-        // Points mostly have the same names in the same order: the place of the one before is looked at first.
-        let mut first: Vec<(&Name, &Value, bool)> = Vec::new();
-        for case in cases {
-            for (place, (name, value)) in case.point.iter().enumerate() {
-                let here = first.get(place).is_some_and(|known| known.0 == name).then_some(place);
-                match here.or_else(|| first.iter().position(|known| known.0 == name)) {
-                    Some(known) => first[known].2 |= first[known].1 != value,
-                    None => first.push((name, value, false)),
-                }
-            }
-        }
-        let varied = first.into_iter().filter(|axis| axis.2).map(|(name, ..)| name.to_string()).collect();
-        Words { axes, varied }
+        Words { axes, varied: varied::axes(run) }
     }
 
     /// `64 KiB and 1 thread over veth (TCP_NODELAY on)`: the coordinates that are always named and
@@ -137,7 +126,6 @@ impl Words {
         }
     }
 
-    /// Does the axis have several values in the run?
     /// `The CPU per byte of sendmsg at 64 KiB and 1 thread over veth`.
     pub fn subject(&self, case: &Case, metric: &str) -> String {
         if let Some(name) = operation_name(case) {
@@ -150,6 +138,7 @@ impl Words {
         format!("The {metric}{who} {at}{place}")
     }
 
+    /// Does the axis have several values in the run?
     pub fn varies(&self, axis: &str) -> bool {
         self.varied.contains(axis)
     }
@@ -186,11 +175,6 @@ pub fn operation_name(case: &Case) -> Option<String> {
     Some(row_name(probe.about().title, &probe.row(&case.point)?))
 }
 
-/// `reading the time (rdtsc)`
-pub fn row_name(title: &str, row: &Row) -> String {
-    if row.label.is_empty() { title.to_string() } else { format!("{title} ({})", row.label) }
-}
-
 /// The first letter in upper case.
 pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
@@ -204,23 +188,6 @@ pub fn threads(values: &[Value]) -> String {
     format!("{} thread{}", and(&list), if one { "" } else { "s" })
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub fn and(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [start @ .., last] => format!("{} and {last}", start.join(", ")),
-    }
-}
-
-/// A share for people: `18 %`, `0.4 %`.
-pub fn percent(share: f64) -> String {
-    format!(
-        "{} %",
-        if share.abs() >= 0.1 { format!("{:.0}", share * 100.0) } else { significant2(share * 100.0) }
-    )
-}
-
 /// `40 s`, `5 minutes`, `3 hours`.
 pub fn minutes(minutes: f64) -> String {
     match minutes {
@@ -228,11 +195,6 @@ pub fn minutes(minutes: f64) -> String {
         m if m < 90.0 => count(m.ceil() as usize, "minute"),
         m => count((m / 60.0).ceil() as usize, "hour"),
     }
-}
-
-fn significant2(value: f64) -> String {
-    let text = format!("{value:.1}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A ratio as a difference: `18 % below`, `7 % above`, `3.2 times`.
@@ -254,34 +216,35 @@ pub fn figure(value: f64, unit: Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{Synthetic, point};
+    use std::path::Path;
+    use syscost_experiment::run::RunDir;
 
     #[test]
     fn places_name_what_decides_and_what_varies() {
-        let words = Words::of(&Synthetic::default().run());
-        let p = point("send", 65536, 1);
-        assert_eq!(words.place(&p, &["mechanism"]), "64 KiB and 1 thread over veth (TCP_NODELAY on)");
-        assert_eq!(words.place(&p, &["mechanism", "message_bytes"]), "1 thread over veth (TCP_NODELAY on)");
-        assert_eq!(words.name(&p, "mechanism", &p.without("mechanism")), "send");
-        assert_eq!(words.range("message_bytes", 64, 1 << 20), "64 B to 1 MiB");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let run = RunDir::load(&root.join("docs/runs/default")).unwrap();
+        let words = Words::of(&run);
+        let cases = run.record.plan.cases.iter();
+        let mut points = cases.map(|case| &case.point).filter(|p| p.int(THREADS) == Some(1));
+        let p = points
+            .find(|p| p.text(MECHANISM) == Some("send") && p.int(MESSAGE_BYTES) == Some(65536))
+            .unwrap();
+        let place = words.place(p, &[MECHANISM.id]);
+        assert!(place.starts_with("64 KiB and 1 thread over veth"), "{place}");
+        assert!(words.place(p, &[MECHANISM.id, MESSAGE_BYTES.id]).starts_with("1 thread over veth"));
+        assert_eq!(words.name(p, MECHANISM.id, &p.without(MECHANISM.id)), "send");
+        assert_eq!(words.range(MESSAGE_BYTES.id, 64, 1 << 20), "64 B to 1 MiB");
     }
 
     #[test]
     fn lists_shares_and_differences() {
-        let list = ["a".to_string(), "b".to_string(), "c".to_string()];
+        let list = ["a", "b", "c"].map(String::from);
+        assert_eq!([and(&list), and(&list[..2]), and(&list[..1])], ["a, b and c", "a and b", "a"]);
         assert_eq!(
-            (and(&list), and(&list[..2]), and(&list[..1])),
-            ("a, b and c".into(), "a and b".into(), "a".into())
+            [&[1][..], &[1, 8]].map(|n| threads(&n.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>())),
+            ["1 thread", "1 and 8 threads"]
         );
-        assert_eq!(threads(&[Value::Int(1)]), "1 thread");
-        assert_eq!(threads(&[Value::Int(1), Value::Int(8)]), "1 and 8 threads");
-        assert_eq!(
-            (difference(0.82), difference(1.07), difference(3.2)),
-            ("18 % below".into(), "7 % above".into(), "3.2 times".into())
-        );
-        assert_eq!(
-            (percent(0.004), percent(0.015), percent(1.0)),
-            ("0.4 %".into(), "1.5 %".into(), "100 %".into())
-        );
+        assert_eq!([0.82, 1.07, 3.2].map(difference), ["18 % below", "7 % above", "3.2 times"]);
+        assert_eq!([0.004, 0.015, 1.0].map(percent), ["0.4 %", "1.5 %", "100 %"]);
     }
 }

@@ -4,9 +4,10 @@
 //! first measured row is taken. Figures are told in groups of one magnitude, in plan order.
 
 use crate::Statement;
-use crate::operations::Operation;
-use crate::words;
+use crate::text::words::{and, count, figure};
 use std::collections::BTreeSet;
+use syscost_analyze::operations::Operation;
+use syscost_analyze::operations::accuracy::{FACTOR, Fits};
 use syscost_core::units::Unit;
 
 /// Names of the groups: times by magnitude, then what is no time.
@@ -14,7 +15,7 @@ const GROUPS: &[(&str, f64)] =
     &[("Below a microsecond", 1e3), ("Microseconds", 1e6), ("Milliseconds and more", f64::INFINITY)];
 
 /// The operations that a report opens with, in plan order.
-pub fn told(operations: &[Operation]) -> Vec<(&Operation, String)> {
+fn told(operations: &[Operation]) -> Vec<(&Operation, String)> {
     let named: BTreeSet<&str> =
         operations.iter().filter(|o| o.row.told_as.is_some()).map(|o| o.probe).collect();
     let mut first = BTreeSet::new();
@@ -33,7 +34,7 @@ pub fn told(operations: &[Operation]) -> Vec<(&Operation, String)> {
 }
 
 /// Items that belong to operations, by magnitude: the title of each group that has one, in the order of groups.
-pub fn by_magnitude<T>(items: Vec<T>, operation: impl Fn(&T) -> &Operation) -> Vec<(&'static str, Vec<T>)> {
+fn by_magnitude<T>(items: Vec<T>, operation: impl Fn(&T) -> &Operation) -> Vec<(&'static str, Vec<T>)> {
     let mut groups: Vec<(&str, Vec<T>)> = GROUPS.iter().map(|(title, _)| (*title, Vec::new())).collect();
     groups.push(("Rates and sizes", Vec::new()));
     for item in items {
@@ -45,10 +46,27 @@ pub fn by_magnitude<T>(items: Vec<T>, operation: impl Fn(&T) -> &Operation) -> V
     groups
 }
 
-/// One statement for each group that has a figure.
-pub fn verdict(operations: &[Operation]) -> Vec<Statement> {
+/// One statement for each group that has a figure, and how many predictions held.
+pub fn statements(operations: &[Operation], confidence: f64) -> Vec<Statement> {
     let groups = by_magnitude(told(operations), |(operation, _)| operation);
-    groups.iter().filter_map(|(title, group)| statement(title, group.iter())).collect()
+    let figures = groups.iter().filter_map(|(title, group)| statement(title, group.iter()));
+    figures.chain(predictions(&Fits::of(operations, confidence))).collect()
+}
+
+/// `31 of 40 predictions were within 2x. 3 are undecided.`
+fn predictions(fits: &Fits) -> Option<Statement> {
+    let Fits { held, outside, undecided, unknown } = fits;
+    let all = held.len() + outside.len() + undecided.len();
+    let mut text = format!("{} of {} were within {FACTOR}x.", held.len(), count(all, "prediction"));
+    let open = [(undecided.len(), "undecided"), (*unknown, "unknown, because an input is missing")];
+    let open: Vec<String> =
+        open.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if !open.is_empty() {
+        text += &format!(" {}.", and(&open));
+    }
+    // Those that miss, and where none does those that hold.
+    let shown = [outside, held, undecided].into_iter().find(|cells| !cells.is_empty())?;
+    Some(Statement { text, cells: shown.clone() })
 }
 
 fn statement<'a>(title: &str, group: impl Iterator<Item = &'a (&'a Operation, String)>) -> Option<Statement> {
@@ -56,37 +74,9 @@ fn statement<'a>(title: &str, group: impl Iterator<Item = &'a (&'a Operation, St
     let mut cells = Vec::new();
     for (operation, name) in group {
         let measured = operation.measured?;
-        parts.push(format!("{name} {}", words::figure(measured.value, measured.unit)));
+        parts.push(format!("{name} {}", figure(measured.value, measured.unit)));
         cells.push(operation.cell());
     }
     let text = format!("{title}: {}.", parts.join("; "));
     (!cells.is_empty()).then_some(Statement { text, cells })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cells::Cells;
-    use crate::operations::operations;
-    use crate::synthetic::clocks;
-
-    #[test]
-    fn each_sentence_names_its_cells() {
-        let run = clocks(6, None, 30.0);
-        let mut all = operations(&run, &Cells::of(&run));
-        for operation in &mut all {
-            operation.row.told_as = None;
-        }
-        let said = verdict(&all);
-        assert_eq!(said.len(), 1);
-        assert!(said[0].text.starts_with("Below a microsecond: reading the time ("), "{said:?}");
-        assert_eq!(said[0].cells, [all[0].cell()], "the first row, where a probe names none");
-        all[2].row.told_as = Some("a look at the clock");
-        all[2].measured.as_mut().unwrap().value = 5e4;
-        let said = verdict(&all);
-        assert_eq!(said.len(), 1, "only what is named, where a probe names some");
-        assert_eq!(said[0].text, "Microseconds: a look at the clock 50 us.");
-        assert_eq!(said[0].cells, [all[2].cell()]);
-        assert!(verdict(&[]).is_empty());
-    }
 }

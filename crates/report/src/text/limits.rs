@@ -1,0 +1,42 @@
+//! What limits cases, and what counting costs, in words.
+
+use crate::Statement;
+use crate::text::words::{and, count, percent};
+use syscost_analyze::limits::counting::CountingCost;
+use syscost_analyze::limits::limiter::{Limit, Limiter, SATURATED};
+
+const LIMITS: [(Limit, &str); 5] = [
+    (Limit::SenderCpu, "the sender's CPU"),
+    (Limit::ReceiverCpu, "the receiver's CPU"),
+    (Limit::BothCpus, "the CPU of both sides"),
+    (Limit::Link, "the link"),
+    (Limit::Waiting, "waiting"),
+];
+
+/// `The limit is the sender's CPU in 12 of 30 cases, and waiting in 18. ..`
+pub fn statement(limiters: &[Limiter]) -> Option<Statement> {
+    let of = |limit: Limit| limiters.iter().filter(|limiter| limiter.limit == limit).count();
+    let found: Vec<String> = LIMITS
+        .iter()
+        .filter(|(limit, _)| of(*limit) > 0)
+        .map(|(limit, what)| format!("{what} in {}", of(*limit)))
+        .collect();
+    let text = format!(
+        "Of {}, the limit is {}. A side's CPU is the limit where its threads run at least {} of the time.",
+        count(limiters.len(), "case"),
+        and(&found),
+        percent(SATURATED)
+    );
+    let cells = limiters.iter().flat_map(|limiter| limiter.cells.clone()).collect();
+    (!found.is_empty()).then_some(Statement { text, cells })
+}
+
+pub fn counting(cost: &CountingCost) -> Statement {
+    let text = format!(
+        "Open counters cost {:.2}x the CPU time per message (median of {}; at most {:.2}x). No timed round had them open.",
+        cost.median,
+        count(cost.cases, "case"),
+        cost.most
+    );
+    Statement { text, cells: cost.cells.to_vec() }
+}

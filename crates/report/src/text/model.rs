@@ -1,0 +1,86 @@
+//! The cost model in words: terms, where counts come from, what weakens an account.
+
+use syscost_analyze::model::counts::CountSource;
+use syscost_analyze::model::{AccountCaveat, TermGroup};
+use syscost_core::units::{and, count};
+use syscost_host::Unavailable;
+use syscost_measure::probe::{Probe, tcp_path};
+
+/// Measured less the sum of the terms.
+pub const NOT_EXPLAINED: &str = "not explained";
+
+pub fn group(group: TermGroup) -> &'static str {
+    match group {
+        TermGroup::UserCopy => "copy in user memory",
+        TermGroup::Calls => "send calls and segments",
+        TermGroup::CopyIn => "copy into the kernel",
+        TermGroup::Lent => "pages lent",
+        TermGroup::Completions => "completions",
+        TermGroup::Receive => "receive calls",
+        TermGroup::CopyOut => "copy out of the kernel",
+        TermGroup::Sleep => "sleeping and waking",
+    }
+}
+
+/// By its id.
+pub fn term(id: &'static str) -> &'static str {
+    match id {
+        "pack" => "copy in user memory",
+        "append" => "calls that only queue bytes",
+        "segment" => "calls that send a segment",
+        "further" => "further segments of a call",
+        "pieces" => "further pieces of a call",
+        "copy_in" => "copy into the kernel",
+        "lend" => "calls that lend pages",
+        "lent_bytes" => "pinned pages and orphan copy",
+        "completions" => "checks for completions",
+        "sender_sleep" => "the sender sleeps and wakes",
+        "wake" => "waking the receiver",
+        "receive" => "receive calls and acknowledgements",
+        "take" => "segments taken",
+        "copy_out" => "copy out of the kernel",
+        "sleep" => "the receiver sleeps and wakes",
+        "sender_wake" => "waking the sender",
+        _ => id,
+    }
+}
+
+pub fn source(from: &CountSource) -> String {
+    match from {
+        CountSource::MessageBytes => "bytes of the message".into(),
+        CountSource::Calls { calls, messages } => {
+            format!("{} for {}", count(*calls as usize, "call"), count(*messages as usize, "message"))
+        }
+        CountSource::SegmentsOf { bytes } => format!("each call's bytes over {bytes} B, rounded up"),
+        CountSource::CallsLessSegments(segments) => {
+            format!("calls less segments; segments: {}", source(segments))
+        }
+        CountSource::Counted => "counted in this case".into(),
+        CountSource::Between(cases) => {
+            let names: Vec<String> = cases.iter().map(usize::to_string).collect();
+            format!("from the counters of case {}", and(&names))
+        }
+        CountSource::Unknown => "not counted here".into(),
+    }
+}
+
+pub fn caveat(caveat: &AccountCaveat) -> String {
+    match caveat {
+        AccountCaveat::NotRun => "a prediction: this case was not run".into(),
+        AccountCaveat::BeyondSizes => {
+            "outside the sizes of the run: counters are those of the nearest size".into()
+        }
+        AccountCaveat::Crowded { threads, cpus } => {
+            format!("{threads} threads share {}: no term has the cost of taking turns", count(*cpus, "CPU"))
+        }
+    }
+}
+
+/// What a run without the steps lacks.
+pub fn lacking() -> Unavailable {
+    let probe = tcp_path::TcpPath.about();
+    Unavailable {
+        reason: format!("the run has no usable figures of \"{}\" on the path of its transfers", probe.title),
+        remedy: format!("syscost run default (its spec has id = \"{}\" beside the transfer)", probe.id),
+    }
+}
