@@ -109,7 +109,7 @@ impl RunDir {
         {
             read.whole = start;
         }
-        let slices = slices::read(&held.way, &record)?;
+        let slices = slices::read(&held.way, &mut record)?;
         let run = Run { record, samples: read.samples, slices };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
@@ -143,7 +143,7 @@ impl RunDir {
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
-        let slices = slices::read(path, &record)?;
+        let slices = slices::read(path, &mut record)?;
         Ok(Run { record, samples, slices })
     }
 

@@ -4,6 +4,7 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
+use super::Warning;
 use super::appended::{append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::open_file;
@@ -100,9 +101,9 @@ impl Histograms {
 }
 
 /// Reads every row once.
-pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
+pub(super) fn index(dir: &Path, warnings: &mut Vec<Warning>) -> Result<Histograms, LoadError> {
     let mut found = Histograms::default();
-    each_row(dir, HISTOGRAMS, COLUMNS, |row, place| {
+    each_row(dir, HISTOGRAMS, COLUMNS, warnings, |row, place| {
         let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
         let (key, text) = std::str::from_utf8(row)
             .ok()
@@ -133,7 +134,7 @@ mod tests {
 
     /// As a reader gives samples their times.
     fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
-        index(dir)?.attach(dir, samples)
+        index(dir, &mut Vec::new())?.attach(dir, samples)
     }
 
     fn bare(samples: &[Sample]) -> Vec<Sample> {
