@@ -336,6 +336,10 @@ fn consistent(record: &Record) -> Result<(), String> {
     if let Some(case) = named.into_iter().find(|case| *case >= cases) {
         return Err(format!("it speaks of case {case}, and the plan has {}", count(cases, "case")));
     }
+    let impossible = record.audits.iter().enumerate();
+    if let Some((number, count)) = impossible.filter_map(|(n, audit)| Some((n, audit.impossible()?))).next() {
+        return Err(format!("audits[{number}] counts {count}, which no round comes to"));
+    }
     for (name, share) in [("precision", record.spec.precision), ("confidence", record.spec.confidence)] {
         if !(share > 0.0 && share < 1.0) {
             return Err(format!("spec.{name} is {share}, not a share between 0 and 1"));
@@ -369,6 +373,29 @@ mod tests {
         for (id, point) in cases.chain(audits) {
             let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
             assert_eq!(point.int_at(axis), known.then_some(1), "{id} at {point}");
+        }
+    }
+
+    #[test]
+    fn counts_that_no_round_comes_to_are_refused_wherever_they_stand() {
+        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/small-run").join(RECORD);
+        let good: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let read = |record: &serde_json::Value| {
+            fs::write(directory.path().join(RECORD), record.to_string()).unwrap();
+            read_record(directory.path()).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&good), Ok(()));
+        let audits = good["audits"].as_array().unwrap();
+        let number = audits.iter().position(|audit| audit["counts"].is_object()).unwrap();
+        for field in ["delivered_bytes", "counts/copied_in", "counts/copied_out", "completions"] {
+            let mut crafted = good.clone();
+            *crafted.pointer_mut(&format!("/audits/{number}/{field}")).unwrap() = u64::MAX.into();
+            let error = read(&crafted).unwrap_err();
+            assert!(
+                error.contains(&format!("audits[{number}] counts 18446744073709551615")),
+                "{field}: {error}"
+            );
         }
     }
 
