@@ -157,6 +157,13 @@ impl RunDir {
         &self.path
     }
 
+    /// Who else than these users may decide what the record says: the directory's owner, or the file's.
+    pub fn stranger(&self, own: &[u64]) -> io::Result<Option<u64>> {
+        let owners =
+            [fs::metadata(&self.held.way)?.uid(), fs::symlink_metadata(self.held.way.join(RECORD))?.uid()];
+        Ok(owners.map(u64::from).into_iter().find(|owner| !own.contains(owner)))
+    }
+
     /// Can no other syscost write here? A file system without locks cannot tell.
     pub fn is_locked(&self) -> bool {
         self.locked
@@ -181,7 +188,8 @@ impl RunDir {
         self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
         let json = |file: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *file, record)?;
+            let mut file = Limited { out: file, left: LARGEST_RECORD };
+            serde_json::to_writer_pretty(&mut file, record)?;
             file.write_all(b"\n")
         };
         self.held.replace_with(RECORD, json)
@@ -226,6 +234,28 @@ impl RunDir {
         }
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// Writes no more than a reader takes: what was there before is better than what nobody can read.
+struct Limited<W> {
+    out: W,
+    left: u64,
+}
+
+impl<W: Write> Write for Limited<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            let most = LARGEST_RECORD >> 20;
+            io::Error::other(format!(
+                "it would be larger than the {most} MiB that are read; ask for fewer cases"
+            ))
+        })?;
+        self.out.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -397,6 +427,15 @@ mod tests {
                 "{field}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn no_more_is_written_than_is_read() {
+        let mut out = Vec::new();
+        let mut limited = Limited { out: &mut out, left: 5 };
+        assert!(limited.write_all(b"1234").is_ok() && limited.write_all(b"5").is_ok());
+        assert!(limited.write_all(b"6").unwrap_err().to_string().contains("256 MiB"));
+        assert_eq!(out, b"12345");
     }
 
     #[test]
