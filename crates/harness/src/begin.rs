@@ -102,7 +102,8 @@ fn same_machine(before: &[Fact], now: &[Fact]) -> Result<()> {
     match identity::difference(before, now) {
         None => Ok(()),
         Some(what) => bail!(
-            "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both              would be mixed; measure anew here: syscost run --out NEW_DIR"
+            "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both \
+             would be mixed; measure anew here: syscost run --out NEW_DIR"
         ),
     }
 }
