@@ -152,16 +152,62 @@ fn a_newer_format_is_said_to_be_newer() {
     assert!(matches!(error, LoadError::Newer { found: 99, .. }), "{error}");
 }
 
+/// The first line of damage must not be the last of the run.
 #[test]
-fn a_bad_row_names_file_line_and_column() {
+fn every_valid_row_of_a_damaged_file_is_kept_and_the_rest_is_said() {
+    let (_scratch, path, run) = made();
+    let file = path.join("samples.csv");
+    let text = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let damage = [
+        lines[2].replacen(",true,", ",perhaps,", 1).into_bytes(),
+        b"999999,transfer,0,0,1,1,1,true,,1".to_vec(),
+        vec![b'x'; 3 << 20],
+        vec![0xff; 40],
+        Vec::new(),
+    ];
+    let mut damaged = [lines[..3].join("\n").as_bytes(), b"\n"].concat();
+    damage.iter().for_each(|line| damaged.extend([line, &b"\n"[..]].concat()));
+    // A hole of zeros, and whole rows behind it.
+    damaged.extend(vec![0; (1 << 20) + 7]);
+    damaged.extend([lines[3..].join("\n").as_bytes(), b"\n"].concat());
+    fs::write(&file, &damaged).unwrap();
+    let loaded = RunDir::load(&path).unwrap();
+    assert_eq!(loaded.samples, run.samples, "every valid row, as it was");
+    let warned = |warnings: &[syscost_experiment::run::Warning]| -> Vec<String> {
+        warnings.iter().filter(|w| w.id == "damaged_samples").map(|w| w.observed.clone()).collect()
+    };
+    let [said] = &warned(&loaded.record.warnings)[..] else { panic!("{:?}", loaded.record.warnings) };
+    assert!(said.contains("5 rows of samples.csv") && said.contains("line 4, column verified"), "{said}");
+    for _ in 0..2 {
+        let (mut dir, resumed) = RunDir::resume(&path).unwrap();
+        assert_eq!(resumed.samples, run.samples);
+        assert_eq!(warned(&resumed.record.warnings).len(), 1, "said once, however often it is continued");
+        dir.write_record(&resumed.record).unwrap();
+    }
+    assert_eq!(fs::read(&file).unwrap(), damaged, "what could not be read is still there to look at");
+    // Cut off by a loss of power: blocks that were never written.
+    damaged.extend(vec![0; 2 << 20]);
+    fs::write(&file, &damaged).unwrap();
+    let torn = RunDir::load(&path).unwrap();
+    assert_eq!(torn.samples, run.samples);
+    assert!(torn.record.warnings.iter().any(|w| w.id == "torn_row"), "{:?}", torn.record.warnings);
+    drop(RunDir::resume(&path).unwrap());
+    assert!(
+        fs::metadata(&file).unwrap().len() < damaged.len() as u64 - (2 << 20),
+        "its round is measured again"
+    );
+}
+
+#[test]
+fn a_file_in_which_no_row_can_be_read_names_file_line_and_column() {
     let (_scratch, path, _) = made();
     let file = path.join("samples.csv");
     let text = fs::read_to_string(&file).unwrap();
-    let mut lines: Vec<String> = text.lines().map(String::from).collect();
-    lines[2] = lines[2].replacen(",true,", ",perhaps,", 1);
-    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    fs::write(&file, text.replace(",true,", ",perhaps,")).unwrap();
     let error = RunDir::load(&path).unwrap_err().to_string();
-    assert!(error.contains("samples.csv, line 3, column verified"), "{error}");
+    assert!(error.contains("samples.csv, line 2, column verified"), "{error}");
+    assert!(RunDir::resume(&path).is_err());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use std::process::ExitCode;
 use syscost_core::units;
 use syscost_host::doctor::{self, HostCheck, Status};
+use syscost_measure::probe::transfer::far;
 
 const INDENT: usize = 10;
 
@@ -13,7 +14,9 @@ pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
     let path = args.path.as_deref().map(doctor::path).transpose();
     let path = path.map_err(|reason| anyhow!("--path: {reason}"))?;
     let mut checks = doctor::checks();
+    let reached = path.as_ref().is_some_and(|check| check.status == Status::Good);
     checks.extend(path);
+    checks.extend(args.path.as_deref().filter(|_| reached).and_then(far_side));
     if global.json {
         output::print_json(&checks)?;
     } else {
@@ -21,6 +24,20 @@ pub fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode> {
     }
     let unfit = checks.iter().any(|check| check.status == Status::Bad);
     Ok(if args.strict && unfit { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What the host on the far side cannot do of a usual transfer; it is asked.
+fn far_side(path: &str) -> Option<HostCheck> {
+    let why = far::asked(&far::usual(path)).err()?;
+    Some(HostCheck {
+        id: "far_side".into(),
+        title: "the far side of the path".into(),
+        status: Status::Caution,
+        observed: why.reason,
+        consequence: "what is measured instead is recorded with the cases; those that name it are skipped"
+            .into(),
+        remedy: why.remedy,
+    })
 }
 
 fn text(checks: &[HostCheck], paint: Paint) -> String {

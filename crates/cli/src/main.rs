@@ -32,6 +32,7 @@ use syscost_harness::worker::launch;
 use syscost_host::remote::agent;
 use syscost_host::{cleaner, namespaces};
 use syscost_lab::guest;
+use syscost_measure::probe::transfer::far;
 use syscost_measure::worker::child;
 use syscost_sys::limit;
 
@@ -40,7 +41,7 @@ type Role = (&'static str, fn() -> i32);
 const ROLES: &[Role] = &[
     (launch::WORKER_SUBCOMMAND, child::main),
     (namespaces::HOLDER_SUBCOMMAND, namespaces::holder_main),
-    (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND)),
+    (agent::SUBCOMMAND, || agent::main(launch::WORKER_SUBCOMMAND, far::allows)),
     (cleaner::SUBCOMMAND, cleaner::main),
     (guest::SUBCOMMAND, guest::main),
 ];

@@ -17,7 +17,7 @@ const SHORTEST: Duration = Duration::from_secs(2);
 pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result<Run> {
     match options.spec.refine.clone() {
         Some(refine) => RefinementStages {
-            end: Instant::now() + options.spec.time_limit(),
+            end: Instant::now() + options.part.map_or(options.spec.time_limit(), |part| part.limit),
             refine,
             shown: Vec::new(),
             started: false,

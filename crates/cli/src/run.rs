@@ -6,29 +6,37 @@ use crate::{asked, axes, output, plan as plan_command, refine, report};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use syscost_core::units::{count, utc};
 use syscost_experiment::plan::{Case, Plan};
 use syscost_experiment::run::directory::OpenDirectory;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, State};
 use syscost_experiment::spec::Spec;
-use syscost_harness::RunOptions;
+use syscost_harness::worker::path::another_host;
+use syscost_harness::{Part, RunOptions};
+use syscost_host::remote::patience;
 
 /// Where runs go when no directory is named.
 pub const RUNS: &str = "syscost-runs";
 
 /// From argv to a spec, its plan, workers that fill the run directory, cells and answers, and what renders them.
 pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<String>) -> Result<ExitCode> {
+    let begun = Instant::now();
     let (out, spec, plan) = match &args.resume {
         Some(dir) => recorded(dir, args, matches)?,
         None => planned(args, matches)?,
     };
+    warn_of_unreached(&plan);
+    // Other hosts may have been waited for: the limit is of the whole command.
+    let limit = spec.time_limit().saturating_sub(begun.elapsed());
+    let part = Some(Part { first_case: 0, limit });
     let mut progress = Progress::measuring(&plan, global);
     let resume = args.resume.is_some();
-    let options = RunOptions { out: out.clone(), resume, spec, plan, command, part: None };
+    let options = RunOptions { out: out.clone(), resume, spec, plan, command, part };
     let measured = refine::measure(options, &mut |event| progress.show(event));
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     report::written(&run, &out, global, json!({}))?;
@@ -38,6 +46,8 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
 
 fn planned(args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf, Spec, Plan)> {
     let spec = asked::spec(&args.asked, matches)?;
+    // A host that keeps silent leaves time for the cases that need none.
+    patience::end_by(Instant::now() + spec.time_limit() / 2);
     let plan = Plan::make(&spec)?;
     refuse_nothing(&plan)?;
     Ok((args.out.clone().map_or_else(|| default_dir(&spec.name), Ok)?, spec, plan))
@@ -54,6 +64,14 @@ fn recorded(dir: &Path, args: &RunArgs, matches: &ArgMatches) -> Result<(PathBuf
         spec.validate()?;
     }
     Ok((dir.to_path_buf(), spec, plan))
+}
+
+/// Each host that was asked for and is not in the plan, once.
+fn warn_of_unreached(plan: &Plan) {
+    let skips = plan.skips.iter().filter(|skip| another_host(&skip.point).is_some());
+    let said: BTreeSet<String> =
+        skips.map(|skip| format!("warning: {}; {}", skip.why.reason, skip.why.remedy)).collect();
+    said.iter().for_each(|warning| output::complain(warning));
 }
 
 fn warn_of_unmeasured(run: &Run, out: &Path) {

@@ -3,13 +3,15 @@
 //! It says what made the run and what weakens it before anything is measured.
 
 use super::RunOptions;
-use anyhow::{Context, Result};
+use crate::worker::path::another_host;
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::path::Path;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
-use syscost_host::{cleaner, fingerprint, remote};
+use syscost_host::files::Root;
+use syscost_host::{Fact, cleaner, fingerprint, identity, remote, settings};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::planted;
 use syscost_sys::clock::unix_ns;
@@ -60,6 +62,8 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
 
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
+    same_machine(&run.record.host, &fingerprint::facts())?;
+    own_hosts(&dir, &run.record.plan, &own_users())?;
     sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {
@@ -88,6 +92,43 @@ pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
         run.record.sessions += 1;
     }
     Ok((dir, run))
+}
+
+/// Samples of two machines are no one run: nothing in the file would tell them apart.
+fn same_machine(before: &[Fact], now: &[Fact]) -> Result<()> {
+    let of =
+        |facts: &'_ [Fact], id: &str| facts.iter().find(|fact| fact.id == id).and_then(|f| f.value.clone());
+    let (before, now) = (|id: &str| of(before, id), |id: &str| of(now, id));
+    match identity::difference(before, now) {
+        None => Ok(()),
+        Some(what) => bail!(
+            "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both \
+             would be mixed; measure anew here: syscost run --out NEW_DIR"
+        ),
+    }
+}
+
+/// Under sudo the run is the caller's.
+fn own_users() -> Vec<u64> {
+    let caller = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
+    caller.into_iter().chain(settings::effective_uid(&Root::here())).collect()
+}
+
+/// A directory of somebody else's does not decide which host we log in to, with our keys.
+fn own_hosts(dir: &RunDir, plan: &Plan, own: &[u64]) -> Result<()> {
+    let hosts: BTreeSet<&str> = plan.cases.iter().filter_map(|case| another_host(&case.point)).collect();
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    match dir.stranger(own).context("cannot see whose the run's directory is")? {
+        None => Ok(()),
+        Some(owner) => bail!(
+            "the run's directory belongs to another user (id {owner}), and to continue it would log in to {}; if that \
+             is what you want, make it yours: cp -r {} OWN_DIR; syscost run --resume OWN_DIR",
+            hosts.into_iter().collect::<Vec<_>>().join(", "),
+            dir.path().display()
+        ),
+    }
 }
 
 /// Without locks two runs could write into one directory; says whether this is news.
@@ -190,4 +231,59 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
         });
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::{Point, Value};
+    use syscost_experiment::plan::Case;
+    use syscost_experiment::spec::Spec;
+
+    fn options(out: &Path, path: &str) -> RunOptions {
+        let mut point = Point::default();
+        point.set("path", Value::text(path));
+        let case = Case { index: 0, probe: "transfer".into(), point, twin_of: None };
+        let plan = Plan { cases: vec![case], ..Plan::default() };
+        let spec = Spec::named("timer").expect("a probe is a spec");
+        RunOptions { out: out.into(), resume: false, spec, plan, command: Vec::new(), part: None }
+    }
+
+    #[test]
+    fn a_run_is_continued_on_the_machine_that_it_was_measured_on_or_not_at_all() {
+        let scratch = tempfile::tempdir().unwrap();
+        let out = scratch.path().join("run");
+        let options = options(&out, "loopback");
+        let (mut dir, Run { mut record, .. }) = create(&options).unwrap();
+        dir.write_record(&record).unwrap();
+        drop(dir);
+        let (mut dir, run) = resume(&options).expect("the same machine goes on");
+        assert_eq!(run.record.sessions, 2);
+        let kernel =
+            record.host.iter_mut().find(|fact| fact.id == "kernel_release").expect("every kernel says");
+        kernel.value = Some("2.6.0-another".into());
+        dir.write_record(&record).unwrap();
+        drop(dir);
+        let refused = resume(&options).map(drop).unwrap_err().to_string();
+        assert!(
+            refused.contains("kernel_release was 2.6.0-another, is ") && refused.contains("--out"),
+            "{refused}"
+        );
+        assert_eq!(RunDir::record(&out).unwrap().sessions, 1, "nothing was changed");
+    }
+
+    #[test]
+    fn a_strangers_directory_logs_in_nowhere() {
+        let scratch = tempfile::tempdir().unwrap();
+        let check = |name: &str, path: &str, own: &[u64]| {
+            let options = options(&scratch.path().join(name), path);
+            let (dir, run) = create(&options).unwrap();
+            own_hosts(&dir, &run.record.plan, own).map_err(|error| error.to_string())
+        };
+        let me = settings::effective_uid(&Root::here()).expect("/proc is mounted");
+        let refused = check("theirs", "ssh://lab", &[me + 1]).unwrap_err();
+        assert!(refused.contains("ssh://lab") && refused.contains(&format!("(id {me})")), "{refused}");
+        assert_eq!(check("mine", "ssh://lab", &[me]), Ok(()));
+        assert_eq!(check("local", "loopback", &[me + 1]), Ok(()), "nobody is logged in to");
+    }
 }

@@ -27,6 +27,7 @@ use syscost_experiment::plan::Plan;
 use syscost_experiment::run::{Run, State};
 use syscost_experiment::spec::Spec;
 use syscost_host::conditions::ConditionsWatch;
+use syscost_host::remote;
 use syscost_sys::signals;
 
 /// A round that takes this much longer than its windows is given up.
@@ -77,8 +78,10 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     for warning in &run.record.warnings {
         watch(&Event::Warning { warning });
     }
-    let paths = Paths::new(&plan_id(&options));
-    let mut session = Session::new(schedule, (dir, run), paths, started + part.limit, watch);
+    let paths = Paths::new(&plan_id(&options)).recalling(&run);
+    let end = started + part.limit;
+    remote::patience::end_by(end + session::GRACE);
+    let mut session = Session::new(schedule, (dir, run), paths, end, watch);
     session.watched(before, watched);
     let state = if session.audits()? { session.rounds()? } else { State::Interrupted };
     let run = session.close(state)?;

@@ -28,7 +28,7 @@ use syscost_sys::signals;
 use syscost_sys::sleep::sleep;
 
 /// How far past the time limit a last round may run before it is cut off.
-const GRACE: Duration = Duration::from_secs(2);
+pub const GRACE: Duration = Duration::from_secs(2);
 /// How long a run waits after a round in which nothing worked.
 const PAUSE: Duration = Duration::from_millis(500);
 /// The share of the time limit that counting copies may take before the first round.

@@ -8,6 +8,7 @@ pub mod acceptor;
 pub mod files;
 pub mod fingerprint;
 pub mod huge_pages;
+pub mod identity;
 pub mod cleaner;
 pub mod kernel_threads;
 pub mod link;

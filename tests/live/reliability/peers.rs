@@ -50,6 +50,18 @@ fn odd_workers(folder: &Path) -> Vec<Odd> {
     let done = format!(
         r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{}},"missing":[]}}}}"#
     );
+    let lie = |window: &str, facts: &str| {
+        format!(
+            r#"{{"say":"done","report":{{"windows":[{window}],"totals":{{}},"facts":{{{facts}}},"missing":[]}}}}"#
+        )
+    };
+    let good = r#""ops":1.0,"bytes":0.0,"quantities":{}"#;
+    let told = |elapsed: &str, mark: &str| format!(r#"{{{good},"elapsed_ns":{elapsed},"marks":["{mark}"]}}"#);
+    let marked = frame(folder, "marked", &lie(&told("5.0", &"m".repeat(1_500_000)), ""));
+    let factual = format!(r#""cpus":"{}""#, "0".repeat(12 << 20));
+    let factual = frame(folder, "factual", &lie(&told("5.0", "stopped"), &factual));
+    let instant = frame(folder, "instant", &lie(&told("0.0", "stopped"), ""));
+    let eternal = frame(folder, "eternal", &lie(&told("1e308", "stopped"), ""));
     let ready = frame(folder, "ready", r#"{"say":"ready"}"#);
     let done = frame(folder, "done", &done);
     let long = format!(r#"{{"say":"failed","causes":["{}"]}}"#, "long ".repeat(1 << 18));
@@ -69,6 +81,18 @@ fn odd_workers(folder: &Path) -> Vec<Odd> {
         odd("killed", "kill -9 $$", "signal: 9"),
         Odd { name: "early", script: format!("{done}; sleep 60"), reason: "out of turn" },
         Odd { name: "liar", script: format!("{ready}; sleep 0.1; {done}"), reason: "less than nothing" },
+        Odd { name: "marker", script: format!("{ready}; sleep 0.1; {marked}"), reason: "name of a mark" },
+        Odd { name: "factual", script: format!("{ready}; sleep 0.1; {factual}"), reason: "bytes in cpus" },
+        Odd {
+            name: "instant",
+            script: format!("{ready}; sleep 0.1; {instant}"),
+            reason: "0e0 as elapsed_ns",
+        },
+        Odd {
+            name: "eternal",
+            script: format!("{ready}; sleep 0.1; {eternal}"),
+            reason: "1e308 as elapsed_ns",
+        },
         Odd { name: "chatter", script: long, reason: "long long" },
     ]
 }

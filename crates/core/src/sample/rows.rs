@@ -111,7 +111,7 @@ pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
 }
 
 /// Appends one row, newline included. Refuses what could not be read back: a number that is not
-/// finite, a quantity without a column.
+/// finite, a quantity without a column, a row that is longer than a reader takes.
 pub fn write_row(
     line: &mut String,
     sample: &Sample,
@@ -126,6 +126,7 @@ pub fn write_row(
     if let Some((id, _)) = stray {
         return Err(BadField { column: id.into(), reason: "the file has no column for it".into() });
     }
+    let from = line.len();
     // `{}` of an f64 is the shortest text that reads back as the same number.
     let _ = write!(
         line,
@@ -152,6 +153,11 @@ pub fn write_row(
         }
     }
     line.push('\n');
+    if line.len() - from > LONGEST_LINE {
+        let reason = format!("a row of {} bytes, of at most {LONGEST_LINE}", line.len() - from);
+        line.truncate(from);
+        return Err(BadField { column: "marks".into(), reason });
+    }
     Ok(())
 }
 
@@ -319,6 +325,18 @@ mod tests {
         assert_eq!(row("0,transfer,0,0,1,2,3,yes,,1").column, "verified");
         assert_eq!(row("0,transfer,0,-1,1,2,3,true,,1").column, "sample");
         assert!(row("0,transfer,0").reason.contains("3 fields"));
+    }
+
+    #[test]
+    fn a_row_longer_than_a_reader_takes_is_not_written() {
+        let marked = |bytes: usize| Sample { marks: vec!["m".repeat(bytes)], ..Sample::default() };
+        let mut line = "before\n".to_string();
+        let refused = write_row(&mut line, &marked(LONGEST_LINE), "transfer", &SampleColumns::default());
+        assert_eq!((refused.unwrap_err().column.as_str(), line.as_str()), ("marks", "before\n"));
+        assert_eq!(
+            write_row(&mut line, &marked(LONGEST_LINE / 2), "transfer", &SampleColumns::default()),
+            Ok(())
+        );
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Files that grow by whole rows beside `samples.csv`: half a row that a crash left is cut off before the next.
 
+use super::Warning;
 use super::directory::one_name;
 use super::errors::{LoadError, read_error};
 use super::files::{open_file, options};
+use super::lines::{FoundLine, LeftOut, Lines};
 use super::rows::{BadField, CsvColumn};
 use super::samples::RowPlace;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use syscost_sys::place;
@@ -21,12 +23,13 @@ pub fn header_of(columns: &[CsvColumn]) -> String {
     line
 }
 
-/// Shows every row of a file once, without its newline, with its place; what is wrong in one is told with its line. No file
-/// has no rows, and half a row at the end is a crash's.
+/// Shows every row of a file once, without its newline, with its place; one in which something is wrong is left out, and
+/// said with its line. No file has no rows, and half a row at the end is a crash's.
 pub fn each_row(
     dir: &Path,
     name: &'static str,
     columns: &[CsvColumn],
+    warnings: &mut Vec<Warning>,
     mut row: impl FnMut(&[u8], RowPlace) -> Result<(), BadField>,
 ) -> Result<(), LoadError> {
     let path = dir.join(name);
@@ -34,30 +37,31 @@ pub fn each_row(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         _ => {}
     }
-    let mut reader = BufReader::with_capacity(1 << 18, open_file(dir, name)?);
-    let (mut bytes, mut offset) = (Vec::new(), 0);
+    let file = BufReader::with_capacity(1 << 18, open_file(dir, name)?);
+    let mut lines = Lines::new(file, LONGEST_APPENDED);
     let (first, last) = (columns[0].id, columns[columns.len() - 1].id);
-    for line in 1u64.. {
-        bytes.clear();
-        let mut limited = (&mut reader).take(LONGEST_APPENDED);
-        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, name, e))? as u64;
-        let bad =
-            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
-        if bytes.pop_if(|b| *b == b'\n').is_none() {
-            if length == LONGEST_APPENDED {
+    let (mut kept, mut left_out) = (0, LeftOut::none_of(name));
+    while let Some(found) = lines.find().map_err(|e| read_error(dir, name, e))? {
+        let read = match found {
+            FoundLine::Torn => break,
+            FoundLine::TooLong => {
                 let reason = format!("the line is longer than {LONGEST_APPENDED} bytes");
-                return Err(bad(BadField { column: last.into(), reason }));
+                Err(BadField { column: last.into(), reason })
             }
-            break;
+            FoundLine::Whole if lines.number > 1 => row(lines.text(), lines.place),
+            FoundLine::Whole if lines.text() == header_of(columns).trim_end().as_bytes() => continue,
+            FoundLine::Whole => {
+                let reason = "the file does not begin with the names of its columns".into();
+                return Err(LoadError::Row { path, line: 1, column: first.into(), reason });
+            }
+        };
+        match read {
+            Ok(()) => kept += 1,
+            Err(why) => left_out.saw(lines.number, why),
         }
-        if line > 1 {
-            row(&bytes, RowPlace { offset, bytes: length }).map_err(bad)?;
-        } else if bytes != header_of(columns).trim_end().as_bytes() {
-            let reason = "the file does not begin with the names of its columns".into();
-            return Err(bad(BadField { column: first.into(), reason }));
-        }
-        offset += length;
     }
+    left_out.refuse_if_all(path, kept)?;
+    left_out.warn(warnings);
     Ok(())
 }
 

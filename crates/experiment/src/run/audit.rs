@@ -176,9 +176,30 @@ impl Audit {
         self.delivered_bytes.saturating_sub(self.decrypted_out())
     }
 
-    /// What TCP was given: payload and framing.
-    fn sent_bytes(&self) -> u64 {
-        self.delivered_bytes + self.framing_bytes
+    /// Is there a count that no round can have come to? Sums of others neither wrap nor lose a byte as a float.
+    pub fn impossible(&self) -> Option<u64> {
+        const MOST: u64 = 1 << f64::MANTISSA_DIGITS;
+        let own = [self.delivered_bytes, self.user_copied, self.framing_bytes, self.uncopied_out];
+        let told = [self.completions, self.completions_copied];
+        let counts = self.counts.iter().flat_map(|c| {
+            let left = [c.copied_in, c.uncopied_in, c.orphan_copied, c.retransmitted, c.device_fetched];
+            left.into_iter().chain([c.copied_out, c.decrypted_out, c.dropped, c.dropped_segments])
+        });
+        let functions = self
+            .functions
+            .iter()
+            .flat_map(|f| [f.sent, f.sent_uncopied, f.copied_leaving, f.orphan_copied, f.received]);
+        let cpu = self.cpu.iter().flat_map(|cpu| {
+            let s = &cpu.softirqs;
+            let sender = [cpu.bytes, cpu.sender_cpu_ns, s.sender_net_rx_ns, s.sender_other_ns];
+            let receiver = [cpu.receiver_cpu_ns, s.receiver_net_rx_ns, s.receiver_other_ns];
+            sender.into_iter().chain(receiver).chain([s.elsewhere_net_rx_ns, s.elsewhere_other_ns])
+        });
+        let threads = self.kernel_threads.iter().flat_map(|threads| {
+            [threads.bytes, threads.data_threads_ns].into_iter().chain(threads.spent_ns.values().copied())
+        });
+        let all = own.into_iter().chain(told).chain(counts).chain(functions).chain(cpu).chain(threads);
+        all.max().filter(|largest| *largest > MOST)
     }
 
     /// The share of completions that the kernel flagged as copied.
@@ -188,20 +209,17 @@ impl Audit {
 
     pub fn balance(&self) -> Option<Balance> {
         let counts = self.counts?;
-        let left = |whole: u64, parts: u64| whole as i64 - parts as i64;
+        let seen = [counts.copied_out, self.decrypted_out(), self.uncopied_out];
         Some(Balance {
-            sent: self.not_seen_leaving(&counts) - self.left_only_again() as i64,
-            delivered: left(
-                self.delivered_bytes,
-                counts.copied_out + self.decrypted_out() + self.uncopied_out,
-            ),
+            sent: self.not_seen_leaving(&counts).saturating_sub_unsigned(self.left_only_again()),
+            delivered: difference(&[self.delivered_bytes], &seen),
             readings: self.functions.map_or(0, |functions| self.difference(&counts, &functions)),
         })
     }
 
     /// Sent, and not seen to leave a first time.
     fn not_seen_leaving(&self, counts: &Counts) -> i64 {
-        self.sent_bytes() as i64 - (counts.copied_in + counts.uncopied_in) as i64
+        difference(&[self.delivered_bytes, self.framing_bytes], &[counts.copied_in, counts.uncopied_in])
     }
 
     /// Bytes that were dropped before a device took them, while later ones passed: they left when they were sent
@@ -214,23 +232,23 @@ impl Audit {
 
     /// Where the functions and the tracepoints differ most about this round.
     fn difference(&self, counts: &Counts, functions: &Functions) -> i64 {
-        let differ = |returned: u64, seen: u64| returned as i64 - seen as i64;
+        let differ = |returned: u64, seen: u64| difference(&[returned], &[seen]);
         // A segment that is sent again, or lost between two readings, is copied again too.
         let again = |difference: i64| {
-            let explained = counts.retransmitted as i64;
+            let explained = i64::try_from(counts.retransmitted).unwrap_or(i64::MAX);
             difference - difference.clamp(-explained, explained)
         };
         let copied_in = differ(functions.copied_in(), counts.copied_in);
         let received = differ(functions.received, counts.copied_out);
         let differences = [
-            differ(functions.sent, self.sent_bytes()),
-            if functions.copied_leaving + counts.dropped > 0 { again(copied_in) } else { copied_in },
+            difference(&[functions.sent], &[self.delivered_bytes, self.framing_bytes]),
+            if functions.copied_leaving > 0 || counts.dropped > 0 { again(copied_in) } else { copied_in },
             again(differ(functions.orphan_copied, counts.orphan_copied)),
             // Who takes bytes uncopied may have the odd ones copied by another function than this, and who
             // has them decrypted gets them all from another.
             if self.uncopied_out > 0 || self.framing_bytes > 0 { received.max(0) } else { received },
         ];
-        differences.into_iter().max_by_key(|difference| difference.abs()).unwrap_or(0)
+        differences.into_iter().max_by_key(|difference| difference.unsigned_abs()).unwrap_or(0)
     }
 
     /// The same, known to what it is known: a ledger that saw no byte of a round that moved some counted nothing.
@@ -272,7 +290,7 @@ impl Audit {
     /// The largest of the differences per byte delivered: 0 where every byte is accounted for.
     pub fn unexplained(&self) -> Option<f64> {
         let Balance { sent, delivered, readings } = self.balance()?;
-        let largest = [sent, delivered, readings].into_iter().max_by_key(|bytes| bytes.abs())?;
+        let largest = [sent, delivered, readings].into_iter().max_by_key(|bytes| bytes.unsigned_abs())?;
         Some(largest as f64 / self.delivered_bytes.max(1) as f64)
     }
 
@@ -280,6 +298,12 @@ impl Audit {
     pub fn balanced(&self) -> Option<bool> {
         self.unexplained().map(|share| share.abs() <= TOLERANCE)
     }
+}
+
+/// Of sums that are a file's: no crafted count may wrap and come out as 0.
+fn difference(whole: &[u64], parts: &[u64]) -> i64 {
+    let sum = |counts: &[u64]| counts.iter().map(|count| i128::from(*count)).sum::<i128>();
+    (sum(whole) - sum(parts)).clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 #[cfg(test)]
@@ -422,5 +446,29 @@ mod tests {
         assert_eq!(too_much.unexplained(), Some(-0.00102));
         assert_eq!(audit(None).balanced(), None, "nothing counted is neither right nor wrong");
         assert_eq!(almost.flagged(), Some(0.25));
+    }
+
+    #[test]
+    fn no_crafted_count_wraps_into_a_balance() {
+        let half = 1 << 63;
+        let honest = Counts { copied_in: 100_000, copied_out: 100_000, ..Counts::default() };
+        let sent = Counts { copied_in: half, uncopied_in: half + 100_000, ..honest };
+        assert_eq!(audit(Some(sent)).balanced(), Some(false), "{:?}", audit(Some(sent)).balance());
+        let taken =
+            Audit { uncopied_out: half, ..audit(Some(Counts { copied_out: half + 100_000, ..honest })) };
+        assert_eq!(taken.balanced(), Some(false), "{:?}", taken.balance());
+        let framed = Counts { copied_in: 99_999, decrypted_out: 0, ..honest };
+        let framed = Audit { framing_bytes: u64::MAX, ..audit(Some(framed)) };
+        assert_eq!(framed.balanced(), Some(false), "{:?}", framed.balance());
+        let functions = Functions {
+            sent: 100_000,
+            copied_leaving: u64::MAX,
+            sent_uncopied: 0,
+            received: 100_000,
+            orphan_copied: 0,
+        };
+        let read =
+            Audit { functions: Some(functions), ..audit(Some(Counts { dropped: u64::MAX, ..honest })) };
+        assert_ne!(read.known_by(), Tier::Agreed, "{:?}", read.balance());
     }
 }

@@ -109,7 +109,7 @@ impl RunDir {
         {
             read.whole = start;
         }
-        let slices = slices::read(&held.way, &record)?;
+        let slices = slices::read(&held.way, &mut record)?;
         let run = Run { record, samples: read.samples, slices };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
@@ -143,7 +143,7 @@ impl RunDir {
     pub fn load(path: &Path) -> Result<Run, LoadError> {
         let mut record = read_record(path)?;
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
-        let slices = slices::read(path, &record)?;
+        let slices = slices::read(path, &mut record)?;
         Ok(Run { record, samples, slices })
     }
 
@@ -155,6 +155,13 @@ impl RunDir {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who else than these users may decide what the record says: the directory's owner, or the file's.
+    pub fn stranger(&self, own: &[u64]) -> io::Result<Option<u64>> {
+        let owners =
+            [fs::metadata(&self.held.way)?.uid(), fs::symlink_metadata(self.held.way.join(RECORD))?.uid()];
+        Ok(owners.map(u64::from).into_iter().find(|owner| !own.contains(owner)))
     }
 
     /// Can no other syscost write here? A file system without locks cannot tell.
@@ -181,7 +188,8 @@ impl RunDir {
         self.in_place()?;
         self.samples.sync_data().map_err(|e| write_error(&self.path.join(SAMPLES), e))?;
         let json = |file: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *file, record)?;
+            let mut file = Limited { out: file, left: LARGEST_RECORD };
+            serde_json::to_writer_pretty(&mut file, record)?;
             file.write_all(b"\n")
         };
         self.held.replace_with(RECORD, json)
@@ -226,6 +234,28 @@ impl RunDir {
         }
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// Writes no more than a reader takes: what was there before is better than what nobody can read.
+struct Limited<W> {
+    out: W,
+    left: u64,
+}
+
+impl<W: Write> Write for Limited<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
+            let most = LARGEST_RECORD >> 20;
+            io::Error::other(format!(
+                "it would be larger than the {most} MiB that are read; ask for fewer cases"
+            ))
+        })?;
+        self.out.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -336,6 +366,10 @@ fn consistent(record: &Record) -> Result<(), String> {
     if let Some(case) = named.into_iter().find(|case| *case >= cases) {
         return Err(format!("it speaks of case {case}, and the plan has {}", count(cases, "case")));
     }
+    let impossible = record.audits.iter().enumerate();
+    if let Some((number, count)) = impossible.filter_map(|(n, audit)| Some((n, audit.impossible()?))).next() {
+        return Err(format!("audits[{number}] counts {count}, which no round comes to"));
+    }
     for (name, share) in [("precision", record.spec.precision), ("confidence", record.spec.confidence)] {
         if !(share > 0.0 && share < 1.0) {
             return Err(format!("spec.{name} is {share}, not a share between 0 and 1"));
@@ -370,6 +404,38 @@ mod tests {
             let known = probe::find(id).unwrap().axes().iter().any(|known| known.id == axis);
             assert_eq!(point.int_at(axis), known.then_some(1), "{id} at {point}");
         }
+    }
+
+    #[test]
+    fn counts_that_no_round_comes_to_are_refused_wherever_they_stand() {
+        let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/small-run").join(RECORD);
+        let good: serde_json::Value = serde_json::from_slice(&fs::read(written).unwrap()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let read = |record: &serde_json::Value| {
+            fs::write(directory.path().join(RECORD), record.to_string()).unwrap();
+            read_record(directory.path()).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&good), Ok(()));
+        let audits = good["audits"].as_array().unwrap();
+        let number = audits.iter().position(|audit| audit["counts"].is_object()).unwrap();
+        for field in ["delivered_bytes", "counts/copied_in", "counts/copied_out", "completions"] {
+            let mut crafted = good.clone();
+            *crafted.pointer_mut(&format!("/audits/{number}/{field}")).unwrap() = u64::MAX.into();
+            let error = read(&crafted).unwrap_err();
+            assert!(
+                error.contains(&format!("audits[{number}] counts 18446744073709551615")),
+                "{field}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_more_is_written_than_is_read() {
+        let mut out = Vec::new();
+        let mut limited = Limited { out: &mut out, left: 5 };
+        assert!(limited.write_all(b"1234").is_ok() && limited.write_all(b"5").is_ok());
+        assert!(limited.write_all(b"6").unwrap_err().to_string().contains("256 MiB"));
+        assert_eq!(out, b"12345");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! histogram; a row whose sample was lost in a crash belongs to nothing and is ignored, and of two rows
 //! of one sample (its round was measured again) the later counts. Nothing here parses a sample.
 
-use super::appended::{append_rows, each_row, header_of};
+use super::Warning;
+use super::appended::{LONGEST_APPENDED, append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, read_error, write_error};
 use super::files::open_file;
 use super::rows::{BadField, CsvColumn, column};
@@ -36,7 +37,12 @@ pub fn append(dir: &Path, samples: &[Sample]) -> Result<Histograms, WriteError> 
         if let Some(histogram) = &sample.histogram {
             let (key, offset) = ((sample.case, sample.round, sample.index), rows.len() as u64);
             rows.push_str(&format!("{},{},{},{histogram}\n", sample.case, sample.round, sample.index));
-            places.push((key, RowPlace { offset, bytes: rows.len() as u64 - offset }));
+            let bytes = rows.len() as u64 - offset;
+            if bytes > LONGEST_APPENDED {
+                let reason = format!("a row of {bytes} bytes, of at most {LONGEST_APPENDED}");
+                return Err(WriteError::Sample { column: "histogram".into(), reason });
+            }
+            places.push((key, RowPlace { offset, bytes }));
         }
     }
     let mut written = Histograms::default();
@@ -100,9 +106,9 @@ impl Histograms {
 }
 
 /// Reads every row once.
-pub(super) fn index(dir: &Path) -> Result<Histograms, LoadError> {
+pub(super) fn index(dir: &Path, warnings: &mut Vec<Warning>) -> Result<Histograms, LoadError> {
     let mut found = Histograms::default();
-    each_row(dir, HISTOGRAMS, COLUMNS, |row, place| {
+    each_row(dir, HISTOGRAMS, COLUMNS, warnings, |row, place| {
         let bad = |column: &str, reason: String| BadField { column: column.into(), reason };
         let (key, text) = std::str::from_utf8(row)
             .ok()
@@ -133,7 +139,7 @@ mod tests {
 
     /// As a reader gives samples their times.
     fn attach(dir: &Path, samples: &mut [Sample]) -> Result<(), LoadError> {
-        index(dir)?.attach(dir, samples)
+        index(dir, &mut Vec::new())?.attach(dir, samples)
     }
 
     fn bare(samples: &[Sample]) -> Vec<Sample> {
@@ -166,6 +172,14 @@ mod tests {
         assert_eq!(read, [sample(0, 0, Some("10:4")), sample(0, 1, Some("12:4"))]);
         let text = std::fs::read_to_string(dir.path().join(HISTOGRAMS)).unwrap();
         assert_eq!(text.lines().count(), 5, "half a row is cut off: {text}");
+    }
+
+    #[test]
+    fn a_histogram_that_no_reader_takes_is_not_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let buckets: String = (1..300_000).map(|ns| format!("{ns}:1 ")).collect();
+        assert!(append(dir.path(), &[sample(0, 0, Some(buckets.trim()))]).is_err());
+        assert!(!dir.path().join(HISTOGRAMS).exists());
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod directory;
 mod appended;
 pub mod histograms;
 pub mod leftovers;
+mod lines;
 pub mod own_cost;
 pub mod rows;
 pub mod samples;

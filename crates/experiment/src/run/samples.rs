@@ -8,10 +8,11 @@
 use super::errors::read_error;
 use super::files::{self, LoadError, SAMPLES};
 use super::histograms::{self, Histograms};
+use super::lines::{FoundLine, LeftOut, Lines};
 use super::rows::{self, BadField, Columns, SampleColumns};
 use super::{Record, Warning};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{BufReader, Seek};
 use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -275,50 +276,64 @@ impl Stored {
     }
 }
 
-/// Reads every row once: what is wrong in one is told with its place.
+/// Reads every row once, in pieces: what is wrong in one is told with its place, and the others are kept.
 pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<ReadSamples, LoadError> {
     let path = dir.join(SAMPLES);
-    file.rewind().map_err(|e| read_error(dir, SAMPLES, e))?;
-    let again = file.try_clone().map_err(|e| read_error(dir, SAMPLES, e))?;
-    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let unread = |e| read_error(dir, SAMPLES, e);
+    file.rewind().map_err(unread)?;
+    let again = file.try_clone().map_err(unread)?;
+    let mut lines = Lines::new(BufReader::with_capacity(1 << 18, file), rows::LONGEST_LINE as u64);
     let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
     let samples = Samples::none_of(dir, again, columns.clone());
     let mut found = ReadSamples { samples, whole: 0, torn: false, columns };
-    let mut bytes = Vec::new();
-    for line in 1u64.. {
-        bytes.clear();
-        let mut limited = (&mut reader).take(rows::LONGEST_LINE as u64);
-        let length = limited.read_until(b'\n', &mut bytes).map_err(|e| read_error(dir, SAMPLES, e))?;
-        if bytes.pop_if(|b| *b == b'\n').is_none() {
-            if length == rows::LONGEST_LINE {
-                let reason = format!("the line is longer than {} bytes", rows::LONGEST_LINE);
-                return Err(LoadError::Row { path, line, column: "case".into(), reason });
-            }
-            if length > 0 {
-                record.warnings.push(torn_row(line));
-                // Half a header leaves nothing to keep.
-                found.torn = line > 1;
-            }
+    let (mut kept, mut left_out) = (0, LeftOut::none_of(SAMPLES));
+    while let Some(line) = lines.find().map_err(unread)? {
+        let number = lines.number;
+        let Some(stored) = &mut found.samples.stored else { break };
+        // A header that was cut off is short; a file of something else is not.
+        let endless = number == 1 && lines.place.bytes >= rows::LONGEST_LINE as u64;
+        let line = if endless { FoundLine::TooLong } else { line };
+        if matches!(line, FoundLine::Torn) {
+            record.warnings.push(torn_row(number));
+            // Half a header leaves nothing to keep.
+            found.torn = number > 1;
             break;
         }
-        let bad =
-            |e: BadField| LoadError::Row { path: path.clone(), line, column: e.column, reason: e.reason };
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|_| bad(BadField { column: "case".into(), reason: "the line is not text".into() }))?;
-        let Some(stored) = &mut found.samples.stored else { break };
-        if line == 1 {
-            found.columns = rows::parse_header(text).map_err(bad)?;
+        let text = text_of(&line, lines.text());
+        if number == 1 {
+            let bad = |e: BadField| LoadError::Row {
+                path: path.clone(),
+                line: 1,
+                column: e.column,
+                reason: e.reason,
+            };
+            found.columns = text.and_then(rows::parse_header).map_err(bad)?;
             stored.columns = Columns::new(found.columns.clone());
         } else {
-            let sample = rows::check_row(text, &record.plan, &stored.columns).map_err(bad)?;
-            stored.saw(&sample, RowPlace { offset: found.whole, bytes: length as u64 });
+            match text.and_then(|text| rows::check_row(text, &record.plan, &stored.columns)) {
+                Ok(sample) => {
+                    stored.saw(&sample, lines.place);
+                    kept += 1;
+                }
+                Err(why) => left_out.saw(number, why),
+            }
         }
-        found.whole += length as u64;
+        found.whole = lines.place.offset + lines.place.bytes;
     }
+    left_out.refuse_if_all(path, kept)?;
+    left_out.warn(&mut record.warnings);
     if let Some(stored) = &mut found.samples.stored {
-        stored.histograms = histograms::index(dir)?;
+        stored.histograms = histograms::index(dir, &mut record.warnings)?;
     }
     Ok(found)
+}
+
+fn text_of<'l>(line: &FoundLine, bytes: &'l [u8]) -> Result<&'l str, BadField> {
+    let bad = |reason: String| BadField { column: "case".into(), reason };
+    if matches!(line, FoundLine::TooLong) {
+        return Err(bad(format!("the line is longer than {} bytes", rows::LONGEST_LINE)));
+    }
+    std::str::from_utf8(bytes).map_err(|_| bad("the line is not text".into()))
 }
 
 fn torn_row(line: u64) -> Warning {

@@ -7,7 +7,7 @@
 use super::appended::{append_rows, each_row, header_of};
 use super::errors::{LoadError, WriteError, write_error};
 use super::rows::{BadField, CsvColumn, column};
-use super::{Pilot, Record};
+use super::{Pilot, Record, Warning};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use syscost_core::decide::Contrast;
@@ -225,16 +225,16 @@ pub(super) fn append(dir: &Path, rows: &[SliceRow]) -> Result<(), WriteError> {
     append_rows(&path, &header_of(COLUMNS), text).map(drop).map_err(|error| write_error(&path, error))
 }
 
-pub(super) fn read(dir: &Path, record: &Record) -> Result<Slices, LoadError> {
-    let mut slices = read_rows(dir, record.plan.cases.len())?;
+pub(super) fn read(dir: &Path, record: &mut Record) -> Result<Slices, LoadError> {
+    let mut slices = read_rows(dir, record.plan.cases.len(), &mut record.warnings)?;
     record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
     Ok(slices)
 }
 
-fn read_rows(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
+fn read_rows(dir: &Path, cases: usize, warnings: &mut Vec<Warning>) -> Result<Slices, LoadError> {
     let mut slices = Slices::default();
     let mut round: Vec<SliceRow> = Vec::new();
-    each_row(dir, SLICES, COLUMNS, |row, _| {
+    each_row(dir, SLICES, COLUMNS, warnings, |row, _| {
         let bad = |(column, reason): (&str, String)| BadField { column: column.into(), reason };
         let text = std::str::from_utf8(row).map_err(|_| bad(("block", "the line is not text".into())))?;
         let row = SliceRow::parse(text, cases).map_err(bad)?;
@@ -256,6 +256,10 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    fn read(dir: &Path, cases: usize) -> Result<Slices, LoadError> {
+        read_rows(dir, cases, &mut Vec::new())
+    }
+
     fn row(round: u32, case: usize, pass: u32, cost: u64) -> SliceRow {
         let slice = Slice {
             pass,
@@ -273,14 +277,14 @@ mod tests {
     #[test]
     fn rows_come_back_and_a_round_measured_again_replaces_itself() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(read_rows(dir.path(), 4).unwrap().is_empty());
+        assert!(read(dir.path(), 4).unwrap().is_empty());
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 200)]).unwrap();
         let mut file = options(true).open(dir.path().join(SLICES)).unwrap();
         file.write_all(b"1,1,0,0,0").unwrap();
-        assert_eq!(read_rows(dir.path(), 4).unwrap().iter().count(), 2, "half a row is nobody's");
+        assert_eq!(read(dir.path(), 4).unwrap().iter().count(), 2, "half a row is nobody's");
         append(dir.path(), &[row(1, 0, 0, 100), row(1, 1, 0, 300)]).unwrap();
         append(dir.path(), &[row(0, 0, 0, 100), row(0, 1, 0, 400)]).unwrap();
-        let slices = read_rows(dir.path(), 4).unwrap();
+        let slices = read(dir.path(), 4).unwrap();
         let ratios = slices.log_ratios(&[1], &[0]);
         let logs: Vec<(u32, f64)> = ratios.iter().map(|ratio| (ratio.round, ratio.log)).collect();
         let near = |log: f64, ratio: f64| (log - ratio.ln()).abs() < 1e-9;
@@ -299,11 +303,11 @@ mod tests {
     fn a_strange_row_is_refused_by_line_and_column() {
         let dir = tempfile::tempdir().unwrap();
         append(dir.path(), &[row(0, 3, 0, 100)]).unwrap();
-        let error = read_rows(dir.path(), 3).unwrap_err().to_string();
+        let error = read(dir.path(), 3).unwrap_err().to_string();
         assert!(error.contains("line 2, column case: the plan has no case 3"), "{error}");
         append(dir.path(), &[row(0, 2, 0, 100)]).unwrap();
         std::fs::write(dir.path().join(SLICES), "nothing\n").unwrap();
-        assert!(read_rows(dir.path(), 4).is_err());
+        assert!(read(dir.path(), 4).is_err());
     }
 
     #[test]

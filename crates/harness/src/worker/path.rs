@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use syscost_core::axis::Point;
+use syscost_experiment::run::Run;
 use syscost_host::Unavailable;
 use syscost_host::namespaces::{NamespacePair, NamespaceSide, VethSettings, named};
 use syscost_host::remote::{self, Host, target};
@@ -54,6 +55,8 @@ pub struct Paths {
     run_id: String,
     pairs: BTreeMap<PathLink, NamespacePair>,
     hosts: BTreeMap<String, Arc<Host>>,
+    /// What an earlier session recorded of the host at each path.
+    before: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// What tells the links of a run apart.
@@ -67,7 +70,25 @@ enum PathLink {
 
 impl Paths {
     pub fn new(run_id: &str) -> Paths {
-        Paths { run_id: run_id.to_string(), pairs: BTreeMap::new(), hosts: BTreeMap::new() }
+        Paths {
+            run_id: run_id.to_string(),
+            pairs: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            before: BTreeMap::new(),
+        }
+    }
+
+    /// For a run that goes on: the machines behind its paths have to be those that it was measured with.
+    pub fn recalling(mut self, run: &Run) -> Paths {
+        for (case, settings) in &run.record.settings {
+            let path = run.case(*case).and_then(|case| another_host(&case.point));
+            if let Some(path) = path {
+                self.before.entry(path.to_string()).or_insert_with(|| {
+                    settings.iter().map(|(id, value)| (id.to_string(), value.to_string())).collect()
+                });
+            }
+        }
+        self
     }
 
     /// Uses a link that was made elsewhere for points with these settings.
@@ -96,7 +117,14 @@ impl Paths {
     /// The near role runs here, with the address that leads to the other host.
     fn seat_at(&mut self, path: &str, far: bool) -> Result<RoleAddress<'_>, Unavailable> {
         if !self.hosts.contains_key(path) {
-            self.hosts.insert(path.to_string(), remote::open(path)?);
+            let host = remote::open(path)?;
+            if let Some(facts) = self.before.get(path) {
+                host.is_still(facts).map_err(|reason| Unavailable {
+                    reason,
+                    remedy: "measure anew: syscost run --out NEW_DIR".into(),
+                })?;
+            }
+            self.hosts.insert(path.to_string(), host);
         }
         let host = &self.hosts[path];
         let (near_address, far_address) = host.addresses();

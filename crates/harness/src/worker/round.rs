@@ -1,5 +1,6 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
+use super::gate::{self, Gate};
 use super::launch::Worker;
 use super::moments::{RoundMoments, forget_other_clocks, stamp};
 use super::path::Paths;
@@ -171,23 +172,6 @@ fn blame(error: RoundError, roles: &[&str], workers: &[Worker], oom_kills_before
     })
 }
 
-/// What no clock and no counter shows ends the round, not the run: the file of samples would refuse it.
-fn possible(samples: &[Sample]) -> Result<(), RoundError> {
-    for sample in samples {
-        let measured = [("elapsed_ns", sample.elapsed_ns), ("ops", sample.ops), ("bytes", sample.bytes)];
-        let mut all = sample.quantities.iter().chain(measured);
-        if let Some((id, n)) = all.find(|(_, n)| !n.is_finite()) {
-            return Err(RoundError::Failed(format!("a worker recorded {n} as {id}, which is no number")));
-        }
-        if let Some((id, n)) = measured.into_iter().find(|(_, n)| *n < 0.0) {
-            return Err(RoundError::Failed(format!(
-                "a worker recorded {n} as {id}, which is less than nothing"
-            )));
-        }
-    }
-    Ok(())
-}
-
 struct RoundDriver<'a> {
     case: &'a Case,
     terms: &'a RoundOptions<'a>,
@@ -241,7 +225,8 @@ impl<'a> RoundDriver<'a> {
             reports.iter().flat_map(|r| r.marks.iter().cloned()).chain(stood_still).collect();
         samples.iter_mut().for_each(|sample| sample.marks.extend(marks.iter().cloned()));
         declared(probe, &samples)?;
-        possible(&samples)?;
+        gate::samples(&samples)
+            .map_err(|what| RoundError::Failed(format!("the workers' reports come to {what}")))?;
         let mut missing = Vec::new();
         let mut totals = BTreeMap::new();
         for (role, report) in probe.roles().iter().zip(reports) {
@@ -292,7 +277,7 @@ impl<'a> RoundDriver<'a> {
             }
             observe(&ReadyRound { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
         }
-        self.perform(probe, workers)
+        self.perform(probe, timing, workers)
     }
 
     /// Gives each role its task, with the offer of the one before, until all are ready. Returns the
@@ -311,6 +296,7 @@ impl<'a> RoundDriver<'a> {
         let last = workers.len() - 1;
         for (i, (role, worker)) in probe.roles().iter().zip(workers.iter_mut()).enumerate() {
             let seat = paths.seat(&self.case.point, probe.far(role))?;
+            let (address, ports) = (seat.address.clone(), seat.ports);
             let task = Task {
                 probe: self.case.probe.to_string(),
                 role: role.to_string(),
@@ -330,7 +316,10 @@ impl<'a> RoundDriver<'a> {
             self.tell(role, worker, &task)?;
             if i < last {
                 match self.hear(role, worker)? {
-                    FromWorker::Offer { offer } => offers.push(offer),
+                    FromWorker::Offer { offer } => {
+                        gate::offer(&offer, &address, ports).map_err(|what| self.lied(role, &what))?;
+                        offers.push(offer);
+                    }
                     other => return Err(self.unexpected(role, &other)),
                 }
             }
@@ -345,16 +334,29 @@ impl<'a> RoundDriver<'a> {
     }
 
     /// Starts all roles and collects their reports, in role order.
-    fn perform(&mut self, probe: &dyn Probe, workers: &mut [Worker]) -> Result<Vec<RoleReport>, RoundError> {
+    fn perform(
+        &mut self,
+        probe: &dyn Probe,
+        timing: Timing,
+        workers: &mut [Worker],
+    ) -> Result<Vec<RoleReport>, RoundError> {
         let roles = probe.roles();
         self.moments.ready_ns = monotonic_ns();
         for (role, worker) in roles.iter().zip(workers.iter_mut()) {
             self.tell(role, worker, &ToWorker::Go)?;
         }
         let mut reports = Vec::new();
-        for (place, frame) in self.hear_all(roles, workers)?.into_iter().enumerate() {
+        let frames = self.hear_all(roles, workers)?;
+        let took = Duration::from_nanos(monotonic_ns().saturating_sub(self.moments.began_ns));
+        let gate = Gate::of(timing, self.block, took);
+        for (place, frame) in frames.into_iter().enumerate() {
             match frame {
-                FromWorker::Done { report } => reports.push(*report),
+                FromWorker::Done { report } => {
+                    // Slices are the sender's, whose clock is this machine's.
+                    gate.admits(&report, !probe.far(roles[place]))
+                        .map_err(|what| self.lied(roles[place], &what))?;
+                    reports.push(*report);
+                }
                 other => return Err(self.unexpected(roles[place], &other)),
             }
         }
@@ -434,7 +436,7 @@ impl<'a> RoundDriver<'a> {
     /// What it says, where that is not the end of the round.
     fn told(&self, role: &str, frame: FromWorker) -> Result<FromWorker, RoundError> {
         match frame {
-            FromWorker::Unavailable { why } => Err(RoundError::Unavailable(why)),
+            FromWorker::Unavailable { why } => Err(RoundError::Unavailable(gate::reason(why))),
             FromWorker::Failed { causes, .. } => {
                 Err(RoundError::Failed(short(format!("the {role} says: {}", causes.join(": ")))))
             }
@@ -455,6 +457,11 @@ impl<'a> RoundDriver<'a> {
         RoundError::Failed(short(format!("lost the {role}: {error}")))
     }
 
+    /// What cannot be costs the round.
+    fn lied(&self, role: &str, what: &str) -> RoundError {
+        RoundError::Failed(short(format!("the {role} reported {what}")))
+    }
+
     fn unexpected(&self, role: &str, frame: &FromWorker) -> RoundError {
         RoundError::Failed(short(format!("the {role} said something out of turn: {frame:?}")))
     }
@@ -462,7 +469,7 @@ impl<'a> RoundDriver<'a> {
 
 /// What a record keeps of a message that a worker may have had a hand in.
 fn short(mut message: String) -> String {
-    const LONGEST: usize = 4096;
+    const LONGEST: usize = 2048;
     if let Some((end, _)) = message.char_indices().nth(LONGEST) {
         message.truncate(end);
         message.push_str(" ...");

@@ -6,7 +6,7 @@
 
 use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, PIECE, PROTOCOL, Reply};
 use super::{SILENCE, reach};
-use crate::{clock, fingerprint, link, namespaces};
+use crate::{Unavailable, clock, fingerprint, link, namespaces};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,20 +25,23 @@ pub const SUBCOMMAND: &str = "agent";
 const ORPHANED: i32 = 3;
 const LAST_WORDS_BYTES: u64 = 4096;
 
+/// Can this machine do what these values of axes ask of it?
+pub type Allows = fn(&serde_json::Value) -> Result<(), Unavailable>;
+
 /// Runs the agent; `worker` is the subcommand that makes this binary a worker.
-pub fn main(worker: &'static str) -> i32 {
+pub fn main(worker: &'static str, allows: Allows) -> i32 {
     // Its parent is a shell of sshd's, whose end says nothing that the end of the input does not.
-    let ended = serve(worker);
+    let ended = serve(worker, allows);
     // Threads that carry output may hang in a write that nobody takes: the process ends without them.
     process::exit_now(if ended.is_ok() { 0 } else { ORPHANED })
 }
 
-fn serve(worker: &'static str) -> io::Result<()> {
+fn serve(worker: &'static str, allows: Allows) -> io::Result<()> {
     let mut input =
         AgentInput { input: File::from(io::stdin().as_fd().try_clone_to_owned()?), heard: Instant::now() };
     let output = AgentOutput(Arc::new(Mutex::new(File::from(io::stdout().as_fd().try_clone_to_owned()?))));
     output.say(&hello()?)?;
-    let mut agent = Agent { worker, output, workers: BTreeMap::new() };
+    let mut agent = Agent { worker, allows, output, workers: BTreeMap::new() };
     while let Some((channel, payload)) = frame::read(&mut input)? {
         match channel {
             // The harness lives.
@@ -113,6 +116,7 @@ impl Drop for AgentWorker {
 
 struct Agent {
     worker: &'static str,
+    allows: Allows,
     output: AgentOutput,
     workers: BTreeMap<u32, AgentWorker>,
 }
@@ -121,6 +125,10 @@ impl Agent {
     fn answer(&mut self, Ask { number, what }: Ask) -> io::Result<()> {
         let answer = match what {
             AgentQuestion::Start { channel } => self.start(channel).map(|()| Reply::Started),
+            AgentQuestion::Allows { wanted } => Ok(match (self.allows)(&wanted) {
+                Ok(()) => Reply::Allowed,
+                Err(Unavailable { reason, remedy }) => Reply::Unable { reason, remedy },
+            }),
             AgentQuestion::Time => Ok(Reply::Time { unix_ns: unix_ns() }),
             AgentQuestion::End { address, toward } => end(address, toward).map(|facts| Reply::End { facts }),
             AgentQuestion::Listen { address, ports, token } => {

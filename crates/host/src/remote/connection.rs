@@ -7,7 +7,7 @@
 
 use super::frame::{self, AgentMessage, AgentQuestion, Ask, CONTROL, Hello, Reply};
 use super::target::Target;
-use super::{HEARTBEAT, plain};
+use super::{HEARTBEAT, patience, plain};
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use syscost_sys::sleep::sleep;
@@ -72,6 +72,8 @@ pub struct Connection {
     input: Mutex<Option<ChildStdin>>,
     channels: Mutex<Channels>,
     answers: Mutex<Receiver<(u64, Reply)>>,
+    /// The question that is waited for; 0: none is. An answer to another is nobody's, and is not kept.
+    asked: AtomicU64,
     numbers: AtomicU64,
     next_channel: AtomicU32,
     words: Arc<Mutex<Vec<u8>>>,
@@ -100,12 +102,13 @@ impl Connection {
         let errors = child.stderr.take().expect("piped above");
         let words = Arc::new(Mutex::new(Vec::new()));
         let listening = listen_to_errors(errors, words.clone());
-        let (tell_answer, answers) = mpsc::channel();
+        let (tell_answer, answers) = mpsc::sync_channel(1);
         let line = Arc::new(Connection {
             ssh: Mutex::new(child),
             input: Mutex::new(input),
             channels: Mutex::default(),
             answers: Mutex::new(answers),
+            asked: AtomicU64::new(0),
             numbers: AtomicU64::new(1),
             next_channel: AtomicU32::new(CONTROL + 1),
             words,
@@ -117,7 +120,8 @@ impl Connection {
         if let Err(error) = listening.and(reading.map(drop)) {
             return Err(failed(format!("cannot start a thread: {error}")));
         }
-        let end = Instant::now() + HELLO_LIMIT;
+        let limit = patience::left(HELLO_LIMIT);
+        let end = Instant::now() + limit;
         let mut system = None;
         loop {
             let left = end.saturating_duration_since(Instant::now());
@@ -129,7 +133,7 @@ impl Connection {
                 }
                 Err(RecvTimeoutError::Timeout) if !left.is_zero() && !signals::caught() => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    let words = format!("no answer within {} s", HELLO_LIMIT.as_secs());
+                    let words = format!("no answer within {} s", limit.as_secs_f64().ceil());
                     return Err(NotOpened { system, status: None, words });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -148,9 +152,23 @@ impl Connection {
     pub fn ask(&self, what: AgentQuestion) -> io::Result<Reply> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let answers = lock(&self.answers);
+        // What came behind the last answer.
+        while answers.try_recv().is_ok() {}
+        self.asked.store(number, Ordering::Relaxed);
+        let answer = self.answer_to(number, what, &answers);
+        self.asked.store(0, Ordering::Relaxed);
+        answer
+    }
+
+    fn answer_to(
+        &self,
+        number: u64,
+        what: AgentQuestion,
+        answers: &Receiver<(u64, Reply)>,
+    ) -> io::Result<Reply> {
         let question = serde_json::to_vec(&Ask { number, what }).map_err(io::Error::other)?;
         self.send(CONTROL, &question)?;
-        let end = Instant::now() + ANSWER_LIMIT;
+        let end = Instant::now() + patience::left(ANSWER_LIMIT);
         loop {
             match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok((to, Reply::Refused { why })) if to == number => {
@@ -295,7 +313,7 @@ fn read_all(
     mark: &str,
     line: &Weak<Connection>,
     tell: &Sender<Heard>,
-    answers: &Sender<(u64, Reply)>,
+    answers: &SyncSender<(u64, Reply)>,
 ) {
     // What ends it is told by ssh's own words, or by those of the agent.
     let _ = read_frames(BufReader::new(output), mark, line, tell, answers);
@@ -312,7 +330,7 @@ fn read_frames(
     mark: &str,
     line: &Weak<Connection>,
     tell: &Sender<Heard>,
-    answers: &Sender<(u64, Reply)>,
+    answers: &SyncSender<(u64, Reply)>,
 ) -> io::Result<()> {
     let system = match frame::greeting(&mut output, mark)? {
         Ok(system) => system,
@@ -339,7 +357,11 @@ fn read_frames(
             continue;
         }
         match frame::understand(&payload)? {
-            AgentMessage::Reply { number, answer } => drop(answers.send((number, answer))),
+            // One that nobody waits for, or one more, is dropped.
+            AgentMessage::Reply { number, answer } if number == line.asked.load(Ordering::Relaxed) => {
+                drop(answers.try_send((number, answer)));
+            }
+            AgentMessage::Reply { .. } => {}
             AgentMessage::Ended { channel, words } => {
                 let mut channels = line.channels();
                 if channels.streams.contains_key(&channel) {

@@ -8,7 +8,7 @@ use super::agent::SUBCOMMAND;
 use super::connection::{Connection, NotOpened, ssh};
 use super::frame::{Hello, PROTOCOL};
 use super::target::Target;
-use super::{COPIES, InstalledCopy, plain, refusal};
+use super::{COPIES, InstalledCopy, patience, plain, refusal};
 use crate::Unavailable;
 use std::fs::File;
 use std::io::{self, Read};
@@ -87,9 +87,9 @@ fn same_version(hello: &Hello) -> bool {
 }
 
 /// A line to the agent that was found before.
-pub fn again(target: &Target, way: &AgentBinary) -> Result<Arc<Connection>, Unavailable> {
+pub fn again(target: &Target, way: &AgentBinary) -> Result<(Arc<Connection>, Hello), Unavailable> {
     match open(target, way) {
-        Ok((line, _, _)) => Ok(line),
+        Ok((line, _, hello)) => Ok((line, hello)),
         Err(failed) if failed.system.is_none() => Err(refusal::by_ssh(target, &failed)),
         Err(failed) => Err(refusal::by_agent(target, &failed)),
     }
@@ -164,7 +164,8 @@ fn copy(target: &Target, sha256: &str) -> Result<(), String> {
 
 /// The end of the copying ssh, or of our patience: then it is killed, and its pipes close.
 fn wait(child: &mut Child) -> io::Result<bool> {
-    let end = Instant::now() + COPY_LIMIT;
+    let limit = patience::left(COPY_LIMIT);
+    let end = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status.success());
@@ -172,7 +173,7 @@ fn wait(child: &mut Child) -> io::Result<bool> {
         if Instant::now() > end {
             process::kill_group(child.id());
             let _ = child.wait();
-            return Err(io::Error::other(format!("it took more than {} s", COPY_LIMIT.as_secs())));
+            return Err(io::Error::other(format!("it took more than {} s", limit.as_secs_f64().ceil())));
         }
         sleep(LOOK);
     }

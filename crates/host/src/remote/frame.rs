@@ -12,7 +12,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::net::IpAddr;
 
 /// Both sides speak the same one, or nothing is measured.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// What the two say to each other.
 pub const CONTROL: u32 = 0;
 /// No honest frame is larger: workers' output comes in pieces.
@@ -51,6 +51,8 @@ pub enum AgentQuestion {
     Time,
     /// The device that has this address, and the route from there to the other end.
     End { address: IpAddr, toward: Option<IpAddr> },
+    /// Can that machine do what these values of axes ask of its side?
+    Allows { wanted: serde_json::Value },
     /// Wait a moment for one connection that presents the token.
     Listen { address: IpAddr, ports: Option<super::target::Ports>, token: String },
 }
@@ -71,10 +73,24 @@ pub enum AgentMessage {
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     Started,
-    Time { unix_ns: u64 },
-    End { facts: BTreeMap<String, String> },
-    Listening { port: u16 },
-    Refused { why: String },
+    Allowed,
+    /// It cannot: why, and what helps there.
+    Unable {
+        reason: String,
+        remedy: String,
+    },
+    Time {
+        unix_ns: u64,
+    },
+    End {
+        facts: BTreeMap<String, String>,
+    },
+    Listening {
+        port: u16,
+    },
+    Refused {
+        why: String,
+    },
 }
 
 pub fn write(out: &mut impl Write, channel: u32, payload: &[u8]) -> io::Result<()> {

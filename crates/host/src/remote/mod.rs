@@ -10,11 +10,12 @@ mod contact;
 pub mod frame;
 mod connection;
 pub mod agent;
+pub mod patience;
 pub mod reach;
 mod refusal;
 pub mod target;
 
-use super::{Fact, Unavailable, link};
+use super::{Fact, Unavailable, identity, link};
 use connection::Connection;
 use frame::{AgentQuestion, Reply};
 use std::collections::BTreeMap;
@@ -61,6 +62,8 @@ pub struct Host {
     tsc_hz: Option<f64>,
     /// Both ends and what is between, as the settings of a case.
     facts: BTreeMap<String, String>,
+    /// What it was asked whether it can, and its answers.
+    allowed: Mutex<BTreeMap<String, Result<(), Unavailable>>>,
 }
 
 /// Where one place's answer is kept for the life of the process.
@@ -121,6 +124,7 @@ impl Host {
             far,
             tsc_hz: contact.hello.tsc_hz,
             facts,
+            allowed: Mutex::default(),
         })
     }
 
@@ -129,13 +133,35 @@ impl Host {
         self.line()?.start()
     }
 
+    /// Can that machine do its side of these values of axes? Each is asked once; its answer is kept.
+    pub fn allows(&self, wanted: &serde_json::Value) -> Result<(), Unavailable> {
+        let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = allowed.get(&wanted.to_string()) {
+            return known.clone();
+        }
+        let asked = self.line().and_then(|line| line.ask(AgentQuestion::Allows { wanted: wanted.clone() }));
+        let answer = told(&self.target, asked)?;
+        allowed.insert(wanted.to_string(), answer.clone());
+        answer
+    }
+
     fn line(&self) -> io::Result<Arc<Connection>> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if line.is_gone() {
-            *line = contact::again(&self.target, &self.way)
+            let (again, hello) = contact::again(&self.target, &self.way)
                 .map_err(|why| io::Error::other(format!("{}; {}", why.reason, why.remedy)))?;
+            self.is_still(&chosen(&hello.facts)).map_err(io::Error::other)?;
+            *line = again;
         }
         Ok(line.clone())
+    }
+
+    /// Is it the machine that these facts of a receiver's side were taken of?
+    pub fn is_still(&self, facts: &BTreeMap<String, String>) -> Result<(), String> {
+        match far_difference(facts, &self.facts) {
+            None => Ok(()),
+            Some(what) => Err(format!("another machine answers as {} than before: {what}", self.target)),
+        }
     }
 
     /// This side's address toward it, and its own.
@@ -235,11 +261,33 @@ fn try_data(
     reach::connect(near, to, &token).map_err(|error| refusal::no_data(target, near, to, ports, &error))
 }
 
+/// What an answer to "can you" means; an error is no answer.
+fn told(target: &Target, answer: io::Result<Reply>) -> Result<Result<(), Unavailable>, Unavailable> {
+    match answer {
+        Ok(Reply::Allowed) => Ok(Ok(())),
+        Ok(Reply::Unable { reason, remedy }) => Ok(Err(Unavailable {
+            reason: format!("on {target}: {}", plain(&reason)),
+            remedy: format!("on {target}: {}", plain(&remedy)),
+        })),
+        Ok(other) => Err(wrong_answer(target, &other)),
+        Err(error) => Err(Unavailable {
+            reason: format!("{target} does not say what it can do: {error}"),
+            remedy: format!("see that the host is up: {}", target.ssh_command()),
+        }),
+    }
+}
+
 fn wrong_answer(target: &Target, answer: &Reply) -> Unavailable {
     Unavailable {
         reason: format!("{target} answered out of turn: {}", plain(&format!("{answer:?}"))),
         remedy: "use the same syscost on both hosts".into(),
     }
+}
+
+/// What tells the machines of two receivers apart.
+fn far_difference(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Option<String> {
+    let of = |facts: &BTreeMap<String, String>, id: &str| facts.get(&format!("receiver_{id}")).cloned();
+    identity::difference(|id| of(one, id), |id| of(other, id))
 }
 
 fn chosen(facts: &[Fact]) -> BTreeMap<String, String> {
@@ -274,6 +322,24 @@ mod tests {
         }
         let named = Target::parse("ssh://lab?data=10.9.9.9").unwrap();
         assert_eq!(address(&named, "10.0.0.1 5000 10.0.0.2 22"), Ok("10.9.9.9".into()));
+    }
+
+    #[test]
+    fn another_machine_at_the_same_address_is_told_apart() {
+        let facts = |model: &str, governor: &str| {
+            let told = [("cpu_model", model), ("cpu_governor", governor)];
+            let fact = |(id, value): (&str, &str)| Fact {
+                id: id.into(),
+                title: String::new(),
+                value: Some(value.into()),
+                source: String::new(),
+            };
+            chosen(&told.map(fact))
+        };
+        let before = facts("one", "performance");
+        assert_eq!(far_difference(&before, &facts("one", "powersave")), None);
+        let said = far_difference(&before, &facts("two", "performance"));
+        assert_eq!(said.as_deref(), Some("cpu_model was one, is two"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Functions {
 impl Functions {
     /// Came to lie in the kernel's memory before or when it left.
     pub fn copied_in(&self) -> u64 {
-        self.sent.saturating_sub(self.sent_uncopied) + self.copied_leaving
+        self.sent.saturating_sub(self.sent_uncopied).saturating_add(self.copied_leaving)
     }
 
     fn between(before: [u64; 5], now: [u64; 5]) -> Functions {

@@ -47,9 +47,22 @@ pub fn agreed(reports: &[RoleReport]) -> Result<(&[Window], &[Window]), String> 
     Ok((&received.windows, &sent.windows))
 }
 
+/// Windows hold a part of what the whole round moved.
+pub fn within_totals(reports: &[RoleReport]) -> Result<(), String> {
+    for (role, report) in ROLES.iter().zip(reports) {
+        let windows: f64 = report.windows.iter().map(|window| window.bytes).sum();
+        let whole = report.totals.get("bytes").copied().unwrap_or(0.0);
+        if windows > whole {
+            return Err(format!("the {role}'s windows hold {windows} bytes, its whole round {whole}"));
+        }
+    }
+    Ok(())
+}
+
 /// Joins both sides' windows.
 pub fn merge(reports: &[RoleReport]) -> Result<Vec<Sample>, String> {
     let (received, sent) = agreed(reports)?;
+    within_totals(reports)?;
     Ok(received.iter().zip(sent).enumerate().map(sample).collect())
 }
 
@@ -110,5 +123,17 @@ mod tests {
         assert_eq!(merge(report(8.0, 2), report(8.0, 3)).map(|samples| samples.len()), Ok(2));
         assert_eq!(merge(report(8.0, 0), report(8.0, 3)).map(|samples| samples.len()), Ok(0));
         assert!(merge(report(8.0, 2), report(16.0, 2)).unwrap_err().contains("16"));
+    }
+
+    #[test]
+    fn windows_that_hold_more_than_the_round_moved_are_no_measurement() {
+        let windows = |bytes: f64| {
+            let mut report = report(1000.0, 2);
+            report.windows.iter_mut().for_each(|window| window.bytes = bytes);
+            report
+        };
+        assert_eq!(merge(&[windows(500.0), windows(400.0)]).map(|samples| samples.len()), Ok(2));
+        assert!(merge(&[windows(501.0), windows(400.0)]).unwrap_err().contains("receiver"));
+        assert!(merge(&[windows(400.0), windows(1e9)]).unwrap_err().contains("sender"));
     }
 }

@@ -98,6 +98,7 @@ impl Probe for TcpLatency {
                 return Err(format!("{total}: the sender says {gave:?} and the receiver {got:?}"));
             }
         }
+        streaming::within_totals(reports)?;
         let pairs = received.windows.iter().zip(&sent.windows).enumerate();
         pairs.map(|(index, windows)| sample(point, index, windows)).collect()
     }

@@ -138,6 +138,10 @@ impl AxisRules for TcpPath {
     fn substitute(&self, axis: &str, value: &Value) -> Option<(Value, Unavailable)> {
         Transfer.substitute(axis, value)
     }
+
+    fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        Transfer.wants(axis, point)
+    }
 }
 
 #[cfg(test)]

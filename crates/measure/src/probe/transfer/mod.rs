@@ -5,6 +5,7 @@ mod block;
 pub mod available;
 pub mod axes;
 pub mod connection;
+pub mod far;
 pub mod metrics;
 pub mod planted;
 mod queues;
@@ -67,7 +68,10 @@ impl Probe for Transfer {
             m.fits(point)?;
         }
         if let Some(r) = receiver {
-            r.available()?;
+            // Where the receiver is on another host, that host says.
+            if far::host(point).is_none() {
+                r.available()?;
+            }
             if connections(point) > 1 {
                 r.one_of_many(point)?;
             }
@@ -78,7 +82,7 @@ impl Probe for Transfer {
         for (axis, check) in MACHINE_DECIDES {
             point.text(axis).map_or(Ok(()), check)?;
         }
-        Ok(())
+        far::asked(point)
     }
 
     fn needs(&self, point: &Point) -> Needs {
@@ -159,6 +163,12 @@ impl AxisRules for Transfer {
     }
 
     fn wants(&self, axis: &str, point: &Point) -> Option<Value> {
+        if axis == CONGESTION_CONTROL.id {
+            // An ordinary login may use its kernel's default and this one.
+            let own = axes::find(axis).default().pop()?;
+            let instead = || available::instead_of(axis).map(Value::text);
+            return if far::refuses(point, own.as_text()?) { instead() } else { None };
+        }
         point.text(RECEIVER).and_then(receivers::find)?.wants(axis, point)
     }
 }

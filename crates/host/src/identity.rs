@@ -1,0 +1,93 @@
+//! Is this the machine that an earlier part of a run was measured on? By what the fingerprint says of it that decides
+//! figures, and that does not change while a machine is up. What either side does not know decides nothing.
+
+/// Any other value of one of these is another machine, or the same one after a change that no figure outlasts.
+const DECIDES: [&str; 9] = [
+    "architecture",
+    "cpu_model",
+    "cpu_cores",
+    "cpu_sockets",
+    "kernel_release",
+    "hypervisor",
+    "clocksource",
+    "page_bytes",
+    "memory_bytes",
+];
+/// Of the memory: a kernel keeps some for itself, a hypervisor lends some.
+const MEMORY: &str = "memory_bytes";
+const MEMORY_WITHIN: f64 = 1.0 / 16.0;
+const LONGEST_VALUE: usize = 60;
+
+/// What tells the machines of two fingerprints apart; `None`: nothing does.
+pub fn difference(
+    before: impl Fn(&str) -> Option<String>,
+    now: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let both = DECIDES.iter().filter_map(|id| Some((id, before(id)?, now(id)?)));
+    let differ = both.filter(|(id, then, now)| !alike(id, then, now));
+    let all: Vec<String> =
+        differ.map(|(id, then, now)| format!("{id} was {}, is {}", shown(&then), shown(&now))).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn alike(id: &str, then: &str, now: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok().filter(|n| *n > 0.0);
+    match (number(then), number(now)) {
+        (Some(then), Some(now)) if id == MEMORY => (then / now).ln().abs() < MEMORY_WITHIN,
+        _ => then == now,
+    }
+}
+
+/// It may be a stranger's text.
+fn shown(value: &str) -> String {
+    let text: String = value.chars().take(LONGEST_VALUE).collect();
+    text.escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn machine() -> BTreeMap<&'static str, &'static str> {
+        let facts = [
+            ("architecture", "x86_64"),
+            ("cpu_model", "AMD EPYC 9R14"),
+            ("cpu_cores", "2"),
+            ("cpu_sockets", "1"),
+            ("kernel_release", "6.18.5"),
+            ("hypervisor", "KVM"),
+            ("clocksource", "tsc"),
+            ("page_bytes", "4096"),
+            ("memory_bytes", "8000000000"),
+        ];
+        facts.into_iter().chain([("cpu_governor", "performance")]).collect()
+    }
+
+    fn apart(change: (&'static str, &'static str)) -> Option<String> {
+        let (before, mut now) = (machine(), machine());
+        now.insert(change.0, change.1);
+        difference(|id| before.get(id).map(ToString::to_string), |id| now.get(id).map(ToString::to_string))
+    }
+
+    #[test]
+    fn each_thing_that_decides_figures_tells_machines_apart() {
+        assert_eq!(apart(("cpu_model", "AMD EPYC 9R14")), None);
+        for id in DECIDES {
+            let said = apart((id, "77")).unwrap_or_else(|| panic!("{id}"));
+            assert!(said.starts_with(&format!("{id} was {}, is 77", machine()[id])), "{said}");
+        }
+        assert_eq!(apart(("cpu_governor", "powersave")), None, "a setting is no machine");
+        assert_eq!(apart(("memory_bytes", "8100000000")), None);
+        assert!(apart(("memory_bytes", "16000000000")).is_some());
+        let ugly = apart(("cpu_model", "\u{1b}[2J\n")).unwrap();
+        assert!(!ugly.contains(char::is_control), "{ugly:?}");
+    }
+
+    #[test]
+    fn what_one_side_does_not_know_decides_nothing() {
+        let now = machine();
+        assert_eq!(difference(|_| None, |id| now.get(id).map(ToString::to_string)), None);
+        assert_eq!(difference(|id| now.get(id).map(ToString::to_string), |_| None), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! The receiver's side of a transfer on another host: what it needs is asked there, before anything is planned.
+
+use super::axes::{self, CONGESTION_CONTROL, PATH, PLACEMENT, RECEIVER};
+use super::available;
+use crate::receiver as receivers;
+use syscost_core::axis::{Point, Value};
+use syscost_host::Unavailable;
+use syscost_host::remote::{self, target};
+
+/// What of a point its receiver has to be able to do.
+const OF_RECEIVERS: [&str; 3] = [RECEIVER.id, CONGESTION_CONTROL.id, PLACEMENT.id];
+
+/// The host on the far side of this point's path.
+pub fn host(point: &Point) -> Option<&str> {
+    point.text(PATH).filter(|path| target::is_meant(path))
+}
+
+/// Over this path, with what is usual of the rest.
+pub fn usual(path: &str) -> Point {
+    let mut point = Point::default();
+    for id in [RECEIVER.id, CONGESTION_CONTROL.id] {
+        axes::find(id).default().into_iter().take(1).for_each(|value| point.set(id, value));
+    }
+    point.set(PATH.id, Value::text(path));
+    point
+}
+
+/// Asks that host; a point whose path leads to none needs nobody's leave.
+pub fn asked(point: &Point) -> Result<(), Unavailable> {
+    let Some(path) = host(point) else { return Ok(()) };
+    let wanted: Vec<_> =
+        OF_RECEIVERS.iter().filter_map(|id| Some(((*id).into(), point.get(id)?.clone()))).collect();
+    let wanted: Point = wanted.into_iter().collect();
+    let wanted = serde_json::to_value(&wanted).expect("a point is text and numbers");
+    remote::open(path)?.allows(&wanted)
+}
+
+/// Is a congestion control refused on that host, which answers?
+pub fn refuses(point: &Point, congestion_control: &str) -> bool {
+    let Some(Ok(host)) = host(point).map(remote::open) else { return false };
+    let refused = host.allows(&serde_json::json!({ CONGESTION_CONTROL.id: congestion_control }));
+    refused.is_err_and(|why| why.reason.contains(congestion_control))
+}
+
+/// The answer, on the host that is asked.
+pub fn allows(wanted: &serde_json::Value) -> Result<(), Unavailable> {
+    let wanted: Point = serde_json::from_value(wanted.clone()).map_err(|error| Unavailable {
+        reason: format!("the question is not understood ({error})"),
+        remedy: "use the same syscost on both hosts".into(),
+    })?;
+    if let Some(name) = wanted.text(RECEIVER) {
+        let receiver = receivers::find(name).ok_or_else(|| Unavailable {
+            reason: format!("this syscost has no receiver {name}"),
+            remedy: "use the same syscost on both hosts".into(),
+        })?;
+        receiver.available()?;
+    }
+    wanted.text(CONGESTION_CONTROL).map_or(Ok(()), available::congestion_control)?;
+    wanted.text(PLACEMENT).map_or(Ok(()), available::placement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_this_machine_cannot_is_refused_with_a_reason_and_a_remedy() {
+        assert_eq!(allows(&json!({})), Ok(()));
+        // Every kernel has it, and every user may use it.
+        assert_eq!(allows(&json!({ "congestion_control": "reno", "receiver": "recv" })), Ok(()));
+        let refused = |wanted: serde_json::Value| allows(&wanted).unwrap_err();
+        let why = refused(json!({ "congestion_control": "nonesuch" }));
+        assert!(why.reason.contains("nonesuch") && why.remedy.contains("tcp_allowed_congestion_control"), "{why:?}");
+        assert!(refused(json!({ "receiver": "nonesuch" })).reason.contains("no receiver nonesuch"));
+        assert!(refused(json!({ "placement": "nonesuch" })).reason.contains("nonesuch"));
+        assert!(refused(json!([1])).reason.contains("not understood"));
+    }
+
+    #[test]
+    fn only_a_path_to_another_host_is_asked() {
+        let point = |path: &str| {
+            let mut point = Point::default();
+            point.set(PATH.id, syscost_core::axis::Value::text(path));
+            point
+        };
+        assert_eq!(asked(&point("loopback")), Ok(()));
+        assert!(!refuses(&point("loopback"), "nonesuch"));
+        // No such host: what is not there refuses nothing, and is a reason of its own.
+        assert!(asked(&point("ssh://-")).is_err() && !refuses(&point("ssh://-"), "cubic"));
+    }
+}
