@@ -82,6 +82,9 @@ pub fn header(columns: &SampleColumns) -> String {
     line
 }
 
+/// All probes together have fewer; a sample holds each of them by its name.
+const MOST_QUANTITIES: usize = 1000;
+
 /// Reads the first line (without its newline).
 pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
     let mut fields = line.split(',').peekable();
@@ -104,6 +107,10 @@ pub fn parse_header(line: &str) -> Result<SampleColumns, BadField> {
                 column: shorten(field),
                 reason: "a quantity is a name of its own in lower case".into(),
             });
+        }
+        if quantities.len() == MOST_QUANTITIES {
+            let reason = format!("the header has more than {MOST_QUANTITIES} quantities");
+            return Err(BadField { column: shorten(field), reason });
         }
         quantities.push(field.to_string());
     }
@@ -281,6 +288,17 @@ mod tests {
 
     fn finite() -> impl Strategy<Value = f64> {
         any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |n| n.is_finite())
+    }
+
+    #[test]
+    fn a_header_of_more_quantities_than_there_are_is_refused() {
+        let fixed: Vec<&str> = FIXED.iter().map(|column| column.id).collect();
+        let header = |n: usize| {
+            let quantities = (0..n).map(|i| format!("q{i}"));
+            fixed.iter().map(ToString::to_string).chain(quantities).collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(parse_header(&header(MOST_QUANTITIES)).unwrap().quantities.len(), MOST_QUANTITIES);
+        assert!(parse_header(&header(MOST_QUANTITIES + 1)).unwrap_err().reason.contains("more than 1000"));
     }
 
     proptest! {
