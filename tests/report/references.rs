@@ -29,8 +29,9 @@ fn walk(run: &Run) -> usize {
     let report = build::report(run, &analysis);
     let page = html::page(&report);
     let words = Words::of(run);
-    let shown = analysis.answers.iter().flat_map(|answer| &answer.shown);
-    let answers: Vec<Statement> = shown.map(|shown| text::statement(shown, &words)).collect();
+    let answers = analysis.answers.iter();
+    let answers: Vec<Statement> =
+        answers.flat_map(|answer| text::answer(answer, &words).statements).collect();
     let all = statements(&report, &answers);
     for statement in &all {
         let text = &statement.text;

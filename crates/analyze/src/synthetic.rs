@@ -3,6 +3,7 @@
 //! Samples carry the quantities that a transfer records, made from a model of CPU time per message
 //! with seeded noise between rounds (shared by all cases of a round, and own) and within them.
 
+use crate::cells::turn_costs::TurnCosts;
 use crate::cells::{Cell, Cells};
 use std::collections::BTreeMap;
 use syscost_core::axis::{Point, Value};
@@ -303,7 +304,7 @@ pub fn drawn_cells(
         };
         metrics.iter().map(cell).collect()
     };
-    Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect())
+    Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect(), TurnCosts::default())
 }
 
 /// An audit of 1000 bytes at 64 KiB over veth with 1 thread; completions, and those flagged copied.

@@ -6,9 +6,11 @@ use crate::compare::study::Study;
 use crate::level::MachineLevel;
 use serde::Serialize;
 use syscost_core::decide::{Decision, MARGIN, Verdict};
+use syscost_experiment::plan::Case;
 use syscost_experiment::run::{Run, State};
 use syscost_host::conditions::{Conditions, load_status, steal_status};
 use syscost_host::doctor::Status;
+use syscost_measure::probe;
 
 /// What the hardware counts, if it does.
 const CYCLES: &str = "cycles_per_byte";
@@ -18,6 +20,8 @@ const DECIDED: (f64, f64) = (0.75, 0.4);
 const FAIR_MARGINS: f64 = 3.0;
 /// Share of the samples that a slow machine may spoil.
 const MOSTLY_SLOW: f64 = 0.25;
+/// A smaller share of slow samples moves no median.
+const WORTH_TELLING: f64 = 0.01;
 /// With fewer rounds hardly anything is known of the scatter.
 const FEWEST_ROUNDS: u32 = 3;
 
@@ -96,7 +100,14 @@ pub enum TrustFact {
     Ended {
         state: State,
     },
-    /// Behind the median comparison, and what was asked.
+    /// Cases whose bytes of copies do not add up.
+    Contradictions {
+        cases: usize,
+    },
+    FailedRounds {
+        rounds: usize,
+    },
+    /// Behind the median comparison, or where nothing is compared behind nine of ten cases; and what was asked.
     FewRounds {
         rounds: u32,
         asked: u32,
@@ -114,10 +125,16 @@ impl Trust {
             level: TrustLevel::Poor,
             fact: TrustFact::Emulated { by: by.to_string() },
         });
-        let of_studies = first.into_iter().flat_map(|study| [decided(run, study), few_rounds(run, study)]);
+        let rounds = match first {
+            Some(study) => few_rounds(run, study),
+            None => fewest_rounds(run, cells),
+        };
+        let of_studies = first.and_then(|study| decided(run, study)).into_iter().chain(rounds);
         let reasons = emulated
             .into_iter()
-            .chain(of_studies.flatten())
+            .chain(contradictions(run))
+            .chain(failed(run))
+            .chain(of_studies)
             .chain(first.map(twins))
             .chain(machine(run))
             .chain(level.and_then(changed))
@@ -170,6 +187,29 @@ fn few_rounds(run: &Run, study: &Study) -> Option<TrustReason> {
     (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
 }
 
+/// Where nothing is compared, each case has to stand by itself.
+fn fewest_rounds(run: &Run, cells: &Cells) -> Option<TrustReason> {
+    let asked = run.record.spec.min_rounds;
+    let decisive = |case: &Case| Some(*probe::find(&case.probe)?.decisive().first()?);
+    let cases = run.record.plan.cases.iter();
+    let measured = cases.filter_map(|case| Some(cells.cell(case.index, decisive(case)?)?.estimate.n));
+    let mut all: Vec<u32> = measured.collect();
+    all.sort_unstable();
+    let rounds = *all.get(all.len() / 10)?;
+    let level = if rounds < FEWEST_ROUNDS { TrustLevel::Poor } else { TrustLevel::Fair };
+    (rounds < asked).then_some(TrustReason { level, fact: TrustFact::FewRounds { rounds, asked } })
+}
+
+fn contradictions(run: &Run) -> Option<TrustReason> {
+    let cases = run.record.audits.iter().filter(|audit| audit.balanced() == Some(false)).count();
+    (cases > 0).then_some(TrustReason { level: TrustLevel::Poor, fact: TrustFact::Contradictions { cases } })
+}
+
+fn failed(run: &Run) -> Option<TrustReason> {
+    let rounds = run.record.failures.len();
+    (rounds > 0).then_some(TrustReason { level: TrustLevel::Fair, fact: TrustFact::FailedRounds { rounds } })
+}
+
 fn twins(study: &Study) -> TrustReason {
     let Some(Identical { ratio, low, high, farthest, twins }) = study.comparisons.identical else {
         return TrustReason { level: TrustLevel::Good, fact: TrustFact::NoTwins };
@@ -208,7 +248,7 @@ fn changed(level: &MachineLevel) -> Option<TrustReason> {
     let slow_share = slow as f64 / all.max(1) as f64;
     let fact = TrustFact::Level { lowest, highest, slow_share };
     let trust = if slow_share > MOSTLY_SLOW { TrustLevel::Fair } else { TrustLevel::Good };
-    level.changed.then_some(TrustReason { level: trust, fact })
+    (level.changed && slow_share >= WORTH_TELLING).then_some(TrustReason { level: trust, fact })
 }
 
 fn ended(run: &Run) -> Option<TrustReason> {

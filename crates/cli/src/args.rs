@@ -201,7 +201,7 @@ pub struct ExperimentArgs {
     /// the median [default: 5%]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<String>,
-    /// Measuring ends here, at any precision [default: 280s]
+    /// Measuring ends here, at any precision [default: 60s; `ways`, `os` and others name their own]
     #[arg(long, value_name = "TIME")]
     pub time_limit: Option<String>,
     /// Order of the cases in each round [default: from the clock; always recorded]

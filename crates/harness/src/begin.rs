@@ -203,10 +203,12 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
     // Probes that share an axis share what becomes of it.
     let mut said = std::collections::BTreeSet::new();
     warnings.retain(|warning| said.insert((warning.id.clone(), warning.observed.clone())));
-    warnings.extend(plan.thinned.iter().map(|thinned| Warning {
+    let mut left_out: Vec<String> = plan.thinned.iter().map(|thinned| thinned.what()).collect();
+    left_out.dedup();
+    warnings.extend((!left_out.is_empty()).then(|| Warning {
         id: "quick_thinned".into(),
-        observed: format!("a quick run has no time for so many cases of {}", thinned.probe),
-        consequence: format!("left out: {}", thinned.what()),
+        observed: "a quick run has no time for so many cases".into(),
+        consequence: format!("left out: {}", left_out.join("; ")),
         remedy: "name the values to keep, or run without --quick".into(),
         cases: Vec::new(),
     }));

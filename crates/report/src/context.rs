@@ -80,7 +80,6 @@ impl<'a> Layout<'a> {
         let drawn = [
             ("message sizes", layout.sizes.len(), sizes.len()),
             ("thread counts", layout.threads.len(), threads.len()),
-            ("lines", layout.series.len().min(LINES), layout.series.len()),
         ];
         layout.series.truncate(LINES);
         let fewer: Vec<String> = drawn
@@ -177,6 +176,11 @@ impl<'a> Layout<'a> {
     pub fn estimate(&self, case: usize, metric: &str) -> Option<(Estimate, CellRef)> {
         let cell = self.cells.cell(case, metric)?;
         Some((cell.estimate, CellRef { case, metric: cell.metric }))
+    }
+
+    /// The figure to show beside a verdict.
+    pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
+        self.cells.judged(case, metric)
     }
 
     /// A case's headline in cycles of the time-stamp counter, where its probe gives it so.

@@ -162,11 +162,8 @@ impl<'a> RivalField<'a> {
 
     /// A figure of a way in a row; over thread counts the geometric mean.
     pub fn middle(&self, way: usize, metric: &str, row: FieldRow) -> Option<Estimate> {
-        let found: Vec<Estimate> = self
-            .cases_of(way, row)
-            .iter()
-            .filter_map(|case| Some(self.layout.estimate(*case, metric)?.0))
-            .collect();
+        let found: Vec<Estimate> =
+            self.cases_of(way, row).iter().filter_map(|case| self.layout.judged(*case, metric)).collect();
         mean(&found)
     }
 }

@@ -8,6 +8,7 @@
 //! no cell. Source: Kalibera and Jones, "Rigorous benchmarking in reasonable time".
 
 use crate::cells::rounds::Rounds;
+use crate::cells::turn_costs::TurnCosts;
 use syscost_core::axis::Name;
 use syscost_core::sample::{Metric, Sample, round_value};
 use syscost_core::stats::histogram::Histogram;
@@ -44,12 +45,22 @@ pub struct Behind {
 pub struct Cells {
     /// Those of each case of the plan, by its index.
     of_case: Vec<Box<[Cell]>>,
+    turns: TurnCosts,
 }
+
+/// What slices in turns are the record of.
+const OF_TURNS: &str = "total_cpu_ns_per_message";
 
 impl Cells {
     /// Those of each case, by its index.
-    pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>) -> Cells {
-        Cells { of_case }
+    pub(crate) fn from_cases(of_case: Vec<Box<[Cell]>>, turns: TurnCosts) -> Cells {
+        Cells { of_case, turns }
+    }
+
+    /// The figure to show beside a verdict: of the data that the verdict stands on.
+    pub fn judged(&self, case: usize, metric: &str) -> Option<Estimate> {
+        let of_turns = self.turns.of_case(case).filter(|_| metric == OF_TURNS);
+        of_turns.or_else(|| Some(self.cell(case, metric)?.estimate))
     }
 
     pub fn cell(&self, case: usize, metric: &str) -> Option<&Cell> {

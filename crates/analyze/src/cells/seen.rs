@@ -7,6 +7,7 @@
 use crate::cells::estimates::{Cell, Cells, cells_of_case};
 use crate::cells::quality::{self, Judged, WarmUps};
 use crate::cells::sanity::{Limits, Look};
+use crate::cells::turn_costs::TurnCosts;
 use crate::level::{self, TimedVisit};
 use crate::parallel::in_parallel;
 use syscost_core::sample::Sample;
@@ -47,7 +48,7 @@ impl Seen {
             let ratios = of_case.warm_ups.into_iter();
             warm_ups.extend(ratios.map(|(metric, ratio)| ((case.index, metric), ratio)));
         }
-        Seen { cells: Cells::from_cases(per_case), looks, warm_ups, visits }
+        Seen { cells: Cells::from_cases(per_case, TurnCosts::of(run)), looks, warm_ups, visits }
     }
 }
 

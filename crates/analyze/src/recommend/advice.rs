@@ -257,7 +257,7 @@ impl RangeTeller<'_> {
     fn place(&self, step: &SizePlace) -> PlaceAdvice {
         let costs = step.good.iter().take(1).flat_map(|way| step.cases(way));
         let us: Vec<f64> =
-            costs.filter_map(|case| Some(self.cells.cell(case, PER_MESSAGE)?.estimate.value / 1e3)).collect();
+            costs.filter_map(|case| Some(self.cells.judged(case, PER_MESSAGE)?.value / 1e3)).collect();
         let ends = (us.iter().copied().fold(f64::INFINITY, f64::min), us.iter().copied().fold(0.0, f64::max));
         let us_per_message = (!us.is_empty()).then_some(ends);
         PlaceAdvice { at: step.at, sure: step.sure, best: step.good.clone(), us_per_message }

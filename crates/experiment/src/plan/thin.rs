@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use syscost_core::axis::{Axis, Kind, Point, Value};
+use syscost_measure::probe::transfer::axes::MECHANISM;
 use syscost_measure::probe::{self, Probe};
 
 /// Of eight rounds in blocks, a difference of 10 % is found at 85 of 100 points (docs/deciding.md).
@@ -90,16 +91,19 @@ enum LeastMissed {
 }
 
 /// What the comparison loses least by: of the longest axis of numbers down to its ends, then rulers, then names, then
-/// ends.
+/// ends. Then rows that nobody compares, never the ends of their curves.
 fn choose(spec: &Spec) -> Option<LeastMissed> {
-    let numbers = |_: &dyn Probe, axis: &Axis| numeric(axis);
-    let names = |probe: &dyn Probe, axis: &Axis| !numeric(axis) && probe.chosen(axis.id);
+    let numbers = |probe: &dyn Probe, axis: &Axis| probe.compared() && numeric(axis);
+    let rivals = |probe: &dyn Probe, axis: &Axis| probe.chosen(axis.id) || axis.id == MECHANISM.id;
+    let names = |probe: &dyn Probe, axis: &Axis| probe.compared() && !numeric(axis) && rivals(probe, axis);
+    let rows = |probe: &dyn Probe, axis: &Axis| !probe.compared() && numeric(axis);
     let ruler =
         || spec.probes.iter().rposition(|asked| asked.ruler).map(|entry| LeastMissed::Ruler { entry });
     value_of_longest(spec, &numbers, ENDS)
         .or_else(ruler)
         .or_else(|| value_of_longest(spec, &names, ENDS))
         .or_else(|| value_of_longest(spec, &numbers, 1))
+        .or_else(|| value_of_longest(spec, &rows, ENDS))
 }
 
 /// A value of the longest axis of a kind that was not named and has more values than are to stay.
@@ -110,7 +114,7 @@ fn value_of_longest(
 ) -> Option<LeastMissed> {
     let mut longest: Option<(usize, Axis, Vec<Value>)> = None;
     for (entry, asked) in spec.probes.iter().enumerate().filter(|(_, asked)| !asked.ruler) {
-        let Some(probe) = probe::find(&asked.probe).filter(|probe| probe.compared()) else { continue };
+        let Some(probe) = probe::find(&asked.probe) else { continue };
         let axes = probe.axes().into_iter().filter(|axis| !asked.kept.contains(axis.id));
         for axis in axes.filter(|axis| wanted(probe, axis)) {
             let values = asked.values(&axis, true);
@@ -184,6 +188,8 @@ mod tests {
             ("default", &[("path", "loopback"), ("threads", "1,2,4,8")]),
             ("ways", &[("path", "loopback")]),
             ("crossover", &[("path", "loopback")]),
+            ("latency", &[("path", "loopback")]),
+            ("os", &[]),
         ] {
             let spec = spec(experiment, named);
             let (plan, whole) = (plan(&spec), Plan::whole(&spec, None).unwrap());
@@ -207,6 +213,14 @@ mod tests {
         assert!(sizes.contains(&Value::Int(1024)), "{sizes:?}");
         let shrunk = |axis: &str| left.thinned.iter().any(|thinned| thinned.axis == axis);
         assert!(shrunk("message_bytes") && shrunk("mechanism"), "{:?}", left.thinned);
+    }
+
+    #[test]
+    fn a_quick_look_at_latency_keeps_its_ladder_of_rates() {
+        let left = plan(&spec("latency", &[("path", "loopback")]));
+        assert!(values(&left, "rate").len() >= 3, "{:?}", left.thinned);
+        assert!(values(&left, "mechanism").len() >= ENDS, "{:?}", left.thinned);
+        assert!(left.cases.iter().any(|case| case.point.text_at("loop") == Some("closed")));
     }
 
     #[test]

@@ -187,6 +187,21 @@ impl Slices {
         passes.into_values().collect()
     }
 
+    /// Of every round in which these cases took turns their mean cost a message, pass by pass.
+    pub fn costs(&self, cases: &[usize]) -> Vec<Vec<f64>> {
+        let rounds = cases.first().and_then(|case| self.of_case.get(case)).map_or(&[][..], |rounds| rounds);
+        let mut found: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for key in rounds {
+            let passes = self.by_pass(&self.rounds[key]);
+            let costs: Vec<f64> =
+                passes.iter().filter_map(|pass| Some(mean_log(pass, cases)?.exp())).collect();
+            if !costs.is_empty() {
+                found.insert(key.1, costs);
+            }
+        }
+        found.into_values().collect()
+    }
+
     /// The ratio of every round in which both took turns. Where one of them is there twice (the control has a twin), it
     /// stands for the mean of both.
     pub fn log_ratios(&self, a: &[usize], b: &[usize]) -> Vec<RoundRatio> {

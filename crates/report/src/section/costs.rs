@@ -55,13 +55,17 @@ pub fn section(m: &Material) -> Option<Section> {
     }
     let mut blocks = Block::tabs("table-places", places);
     if !blocks.is_empty() {
-        blocks.push(Block::Note(LEGEND.into()));
+        let turns = if m.run.slices.is_empty() { "" } else { TURNS };
+        blocks.push(Block::Note(format!("{LEGEND}{turns}")));
         blocks.extend(fields.iter().find_map(|field| field.layout.left_out.clone()).map(Block::Note));
     }
     unless_empty("table", "What a message costs", blocks)
 }
 
 const LEGEND: &str = "Green: not significantly dearer than the best. Ratio: to the first way; same: within 3 %. Hatched: undecided.";
+
+/// Steady windows cost less: results.csv has those.
+const TURNS: &str = " CPU: of the short turns that verdicts compare.";
 
 /// A table for each number of threads.
 fn of_metric(m: &Material, field: &RivalField, tab: &CostTab, at: usize) -> Vec<Block> {

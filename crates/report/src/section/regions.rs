@@ -16,6 +16,7 @@ use syscost_analyze::recommend::situation::Situation;
 use syscost_core::axis::Point;
 use syscost_core::sample::Better;
 use syscost_core::units;
+use syscost_core::units::count;
 use syscost_measure::probe;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -127,10 +128,18 @@ fn map(words: &Words, situation: Situation, lines: &[SizeLine<'_>], styles: &mut
         let label = line.threads.first().map_or_else(|| "all".into(), u64::to_string);
         RegionRow { label, places, borders }
     });
-    let rows = rows.collect();
+    let mut rows: Vec<RegionRow> = rows.collect();
+    // One row needs no axis: its title says at how many threads.
+    let alone = match (&mut rows[..], &lines[0].threads[..]) {
+        ([row], [only]) => {
+            row.label.clear();
+            format!(", {}", count(*only as usize, "thread"))
+        }
+        _ => String::new(),
+    };
     let place = words.place(&lines[0].held, &words.constant());
     let space = if place.is_empty() { "" } else { " " };
-    let title = format!("Lowest {}{space}{place}", metric.title);
+    let title = format!("Lowest {}{space}{place}{alone}", metric.title);
     let title = if metric.better == Better::Higher { title.replacen("Lowest", "Highest", 1) } else { title };
     RegionMap {
         id: slug(&format!("regions {} {} {place}", metric.id, condition(situation))),

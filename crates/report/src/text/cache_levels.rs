@@ -1,7 +1,7 @@
 //! Which cache level's misses fall most, and between which mechanisms?
 
 use super::figures::{interval, short_place, times};
-use super::{QuestionText, headline_of};
+use super::{QuestionText, each, headline_of};
 use syscost_analyze::answer::CacheLevel;
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::cache_levels::LevelMisses;
@@ -11,7 +11,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "cache_levels",
     question: "Which cache level's misses fall most, and between which mechanisms?",
     headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    sentence: |says, _| known(says).map(sentence),
+    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
 };
 
 fn known(says: &Says) -> Option<&LevelMisses> {

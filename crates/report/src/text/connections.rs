@@ -1,7 +1,7 @@
 //! What does it cost when a thread serves more connections?
 
 use super::figures::{at_places, times};
-use super::{QuestionText, along, headline_of};
+use super::{QuestionText, along, each, headline_of};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::along::AlongChanges;
 
@@ -9,7 +9,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "connections",
     question: "What does it cost when a thread serves more connections?",
     headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    sentence: |says, _| known(says).map(along::sentence),
+    told: |answer, words| each(answer, words, |says, _| known(says).map(along::sentence)),
 };
 
 fn known(says: &Says) -> Option<&AlongChanges> {

@@ -1,12 +1,18 @@
 //! Copies of a way, and of one beside another, in words.
 
+use crate::Statement;
 use crate::text::words::{and, count, percent};
+use syscost_analyze::answer::CellRef;
 use syscost_analyze::copies::{self, Claim, ClaimCount, CopyPlace};
+use syscost_analyze::finding::Shown;
 use syscost_analyze::finding::beside::{CopiesBeside, CopyChange};
 use syscost_core::units::significant;
 use syscost_experiment::run::Audit;
 use syscost_experiment::run::audit::Balance;
 use syscost_measure::mechanism::Class;
+
+/// Ways that are named of many.
+const NAMES: usize = 3;
 
 fn place(place: CopyPlace) -> &'static str {
     match place {
@@ -27,28 +33,106 @@ fn over(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!(" over {path}") }
 }
 
-/// `sendmsg over veth saves the copy in user space. It makes 2 copies a byte instead of 3 with pack_send.`
-pub fn sentence(copies: &CopiesBeside) -> String {
-    let CopiesBeside { ours, theirs, path, .. } = copies;
+/// What ways have in common that change the same copies.
+struct CopyGroup<'a> {
+    first: &'a CopiesBeside,
+    ours: Vec<&'a str>,
+    cells: Vec<CellRef>,
+}
+
+/// A sentence for all ways that change the same copies.
+pub fn statements<'a>(found: impl Iterator<Item = (&'a CopiesBeside, &'a Shown)>) -> Vec<Statement> {
+    let mut groups: Vec<CopyGroup> = Vec::new();
+    for (copies, shown) in found {
+        match groups.iter_mut().find(|group| alike(group.first, copies)) {
+            Some(group) => {
+                group.ours.push(&copies.ours);
+                group.cells.extend(shown.cells.iter().cloned());
+            }
+            None => {
+                groups.push(CopyGroup { first: copies, ours: vec![&copies.ours], cells: shown.cells.clone() })
+            }
+        }
+    }
+    let statement = |group: &CopyGroup| {
+        // Settings of a way are named where the same mechanism copies otherwise with others.
+        let elsewhere = |name: &str| {
+            let others = groups.iter().filter(|other| !std::ptr::eq(*other, group));
+            others.flat_map(|other| &other.ours).any(|other| plain(other) == plain(name))
+        };
+        let names = group.ours.iter().map(|name| if elsewhere(name) { name } else { plain(name) });
+        let mut known: Vec<String> = Vec::new();
+        names.for_each(|name| {
+            if !known.iter().any(|one| one == name) {
+                known.push(name.into())
+            }
+        });
+        Statement { text: sentence(group.first, &known), cells: group.cells.clone() }
+    };
+    groups.iter().map(statement).collect()
+}
+
+/// Without what stands in brackets: `sendmsg (receiver recv)`.
+fn plain(name: &str) -> &str {
+    name.split(" (").next().unwrap_or(name)
+}
+
+fn alike(a: &CopiesBeside, b: &CopiesBeside) -> bool {
+    let key = |copies: &CopiesBeside| {
+        let changed = copies.changed.iter().map(|c| (c.place, figure(c.ours), figure(c.theirs)));
+        let totals = [copies.ours_in_all, copies.theirs_in_all].map(figure);
+        (plain(&copies.theirs).to_string(), copies.path.clone(), totals, changed.collect::<Vec<_>>())
+    };
+    key(a) == key(b)
+}
+
+/// `Scatter-gather saves the copy in user space over veth: 2 copies a byte instead of 3.`
+pub fn headline(subject: &str, copies: &CopiesBeside) -> String {
+    let (our, their) = (figure(copies.ours_in_all), figure(copies.theirs_in_all));
+    let instead = if our == their { "as before".into() } else { format!("instead of {their}") };
+    let copy = if our == "1" { "copy" } else { "copies" };
+    format!("{subject} {}{}: {our} {copy} a byte {instead}.", change(copies, true), over(&copies.path))
+}
+
+/// `saves the copy in user space`, of one; `save ..`, of several.
+fn change(copies: &CopiesBeside, one: bool) -> String {
     let names = |which: fn(&CopyChange) -> bool| {
         let those = copies.changed.iter().filter(|change| which(change));
         those.map(|change| place(change.place).to_string()).collect::<Vec<_>>()
     };
     let (saved, added) = (names(|c| c.ours < c.theirs), names(|c| c.ours > c.theirs));
-    let change = match (saved.as_slice(), added.as_slice()) {
-        ([], []) => "copies as often".to_string(),
-        (saved, []) => format!("saves {}", and(saved)),
-        ([], added) => format!("adds {}", and(added)),
-        (saved, added) => format!("saves {} and adds {}", and(saved), and(added)),
-    };
+    let s = if one { "s" } else { "" };
+    match (saved.as_slice(), added.as_slice()) {
+        ([], []) if one => "copies as often".to_string(),
+        ([], []) => "copy as often".to_string(),
+        (saved, []) => format!("save{s} {}", and(saved)),
+        ([], added) => format!("add{s} {}", and(added)),
+        (saved, added) => format!("save{s} {} and add{s} {}", and(saved), and(added)),
+    }
+}
+
+/// `sendmsg over veth saves the copy in user space. It makes 2 copies a byte instead of 3 with pack_send.`
+fn sentence(copies: &CopiesBeside, ours: &[String]) -> String {
+    let one = ours.len() == 1;
     let (our, their) = (figure(copies.ours_in_all), figure(copies.theirs_in_all));
+    let theirs = plain(&copies.theirs);
+    let copy = if our == "1" { "copy" } else { "copies" };
     let totals = if our == their {
-        format!("It makes {our} copies a byte, as does {theirs}")
+        format!("{our} {copy} a byte, as with {theirs}")
     } else {
-        let copies = if our == "1" { "copy" } else { "copies" };
-        format!("It makes {our} {copies} a byte instead of {their} with {theirs}")
+        format!("{our} {copy} a byte instead of {their} with {theirs}")
     };
-    format!("{ours}{} {change}. {totals}.", over(path))
+    let makes = if one { "It makes" } else { "They make" };
+    format!("{}{} {}. {makes} {totals}.", several(ours), over(&copies.path), change(copies, one))
+}
+
+/// `sendmsg, writev and 3 more`
+pub fn several(names: &[String]) -> String {
+    let mut told: Vec<String> = names.iter().take(NAMES).cloned().collect();
+    if names.len() > NAMES {
+        told.push(format!("{} more", names.len() - NAMES));
+    }
+    and(&told)
 }
 
 /// `zero-copy requested; copied once by the orphan copy`

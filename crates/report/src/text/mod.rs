@@ -39,8 +39,8 @@ pub struct QuestionText {
     pub question: &'static str,
     /// The answer in one sentence, under 25 words.
     headline: fn(&Answer, &Words) -> String,
-    /// `None`: it is shown by another question.
-    sentence: fn(&Says, &Words) -> Option<String>,
+    /// What shows it, each thing once: near-equal ones are one sentence with their range.
+    told: fn(&Answer, &Words) -> Vec<Statement>,
 }
 
 /// In the order of reports.
@@ -83,16 +83,16 @@ pub fn answer(answer: &Answer, words: &Words) -> AnswerText {
         question: of_question.map_or(answer.question, |text| text.question),
         verdict: answer.verdict,
         headline: of_question.map_or_else(String::new, |text| (text.headline)(answer, words)),
-        statements: answer.shown.iter().map(|shown| statement(shown, words)).collect(),
+        statements: of_question.map_or_else(Vec::new, |text| (text.told)(answer, words)),
         caveats: answer.caveats.iter().map(caveat).collect(),
         lacks,
     }
 }
 
-/// One thing shown, in words, with the cells it stands on.
-pub fn statement(shown: &Shown, words: &Words) -> Statement {
-    let text = QUESTIONS.iter().find_map(|text| (text.sentence)(&shown.says, words)).unwrap_or_default();
-    Statement { text, cells: shown.cells.clone() }
+/// A sentence for each thing shown, with the cells it stands on.
+fn each(answer: &Answer, words: &Words, says: fn(&Says, &Words) -> Option<String>) -> Vec<Statement> {
+    let of = |shown: &Shown| Some(Statement { text: says(&shown.says, words)?, cells: shown.cells.clone() });
+    answer.shown.iter().filter_map(of).collect()
 }
 
 fn caveat(caveat: &Caveat) -> String {

@@ -1,7 +1,7 @@
 //! Why is zero-copy not always fastest?
 
 use super::figures::{at_places, extremes, low_to_high};
-use super::{QuestionText, headline_of};
+use super::{QuestionText, each, headline_of};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::not_fastest::{PriceTrend, ZeroCopyPrice, ZeroCopyPrices};
 use syscost_core::units::Unit;
@@ -10,7 +10,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "not_fastest",
     question: "Why is zero-copy not always fastest?",
     headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    sentence: |says, _| known(says).map(sentence),
+    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
 };
 
 fn known(says: &Says) -> Option<&ZeroCopyPrices> {

@@ -2,6 +2,7 @@
 
 use crate::Statement;
 use crate::text::words::{Words, and, capital, count, percent};
+use std::collections::BTreeSet;
 use syscost_analyze::answer::CopiedBy;
 use syscost_analyze::cells::metric;
 use syscost_analyze::compare::study::RIVALS;
@@ -17,6 +18,7 @@ use syscost_core::units::significant;
 use syscost_experiment::run::Run;
 use syscost_measure::mechanism;
 use syscost_measure::probe;
+use syscost_measure::probe::tcp_latency::axes::RATE;
 use syscost_measure::probe::transfer::axes::THREADS;
 
 /// Words of a sentence that is read at once.
@@ -58,9 +60,11 @@ pub fn recommendation(run: &Run, found: &Recommendation, along: &'static str) ->
     let advice = found.situations.iter().flat_map(|of| namer.situation(of)).collect();
     let told = || found.situations.iter().flat_map(|of| &of.advice);
     let cells = told().next().map(|advice| advice.cells.clone()).unwrap_or_default();
-    let unmeasured = told().find_map(|advice| match &advice.batching {
-        Some(BatchingAdvice::NotMeasured { command }) => Some(command),
-        _ => None,
+    let batching = || told().filter_map(|advice| advice.batching.as_ref());
+    let measured = batching().any(|known| matches!(known, BatchingAdvice::Measured(_)));
+    let unmeasured = batching().filter(|_| !measured).find_map(|known| match known {
+        BatchingAdvice::NotMeasured { command } => Some(command),
+        BatchingAdvice::Measured(_) => None,
     });
     let batching = unmeasured.map(|command| format!("Batching was not measured: `{command}`."));
     let notes = batching.into_iter().chain(found.caveats.iter().map(super::caveat));
@@ -203,21 +207,23 @@ impl AdviceWords<'_> {
 
     /// The ranges, so many of them with their gain.
     fn parts(&self, advice: &Advice, gains: usize) -> String {
-        let open = |range: &AdviceRange| range.sure == Sure::Undecided && range.over_next.is_none();
-        if advice.ranges.iter().all(open) {
-            return "undecided at every size; give the run more time".into();
+        if let Some(open) = self.all_open(advice) {
+            return open;
         }
         let part = |(i, range): (usize, &AdviceRange)| {
             let gain = range.over_next.as_ref().filter(|_| i < gains);
             let gain = gain.map(|gain| format!(" ({})", self.gain(advice, gain)));
             let span = self.span(advice, i);
             match range.sure {
-                Sure::Undecided if range.over_next.is_none() => format!("undecided {span}"),
                 Sure::Undecided => {
-                    let others = range.undecided.len();
-                    format!("{} or {others} more {span}, undecided", self.name(advice, &range.lead))
+                    let lead = self.name(advice, &range.lead);
+                    let others = match &range.undecided[..] {
+                        [other] => self.name(advice, &other.way),
+                        others => count(others.len(), "other"),
+                    };
+                    format!("{lead} or {others} {span} (undecided)")
                 }
-                Sure::Alone => format!("only {} was measured", self.name(advice, &range.lead)),
+                Sure::Alone => format!("only {} was measured {span}", self.name(advice, &range.lead)),
                 _ => format!("{} {span}{}", self.name(advice, &range.lead), gain.unwrap_or_default()),
             }
         };
@@ -228,10 +234,30 @@ impl AdviceWords<'_> {
         parts.join(", ")
     }
 
+    /// Where nothing is decided: `no difference between sendfile and splice is significant`.
+    fn all_open(&self, advice: &Advice) -> Option<String> {
+        let open = |range: &AdviceRange| range.sure == Sure::Undecided && range.over_next.is_none();
+        if !advice.ranges.iter().all(open) {
+            return None;
+        }
+        let of_range = |range: &AdviceRange| {
+            let rivals = range.undecided.iter().map(|rival| self.name(advice, &rival.way));
+            std::iter::once(self.name(advice, &range.lead)).chain(rivals).collect::<Vec<String>>()
+        };
+        let names: BTreeSet<String> = advice.ranges.iter().flat_map(of_range).collect();
+        Some(match names.iter().collect::<Vec<_>>()[..] {
+            [one, other] => format!("no difference between {one} and {other} is significant"),
+            _ => format!("no difference among the best {} is significant", count(names.len(), "way")),
+        })
+    }
+
     /// `up to 4 KiB`, `from 64 KiB`, `at 16 KiB`, `from 1 KiB to 4 KiB`, `at every size`
     fn span(&self, advice: &Advice, i: usize) -> String {
         let AdviceRange { from, to, .. } = advice.ranges[i];
-        let show = |value: u64| self.words.range(self.along, value, value);
+        let show = |value: u64| {
+            let rated = if self.along == RATE.id { " messages/s" } else { "" };
+            format!("{}{rated}", self.words.range(self.along, value, value))
+        };
         let last = i + 1 == advice.ranges.len();
         match (i, last) {
             (0, true) if from == to => format!("at {}", show(from)),
@@ -297,21 +323,24 @@ impl AdviceWords<'_> {
         let rivals = |list: &[WayAt]| self.names(advice, list.iter().map(|rival| &rival.way));
         let cost = us(range).map_or("leads".to_string(), |us| format!("costs {us} a message"));
         if range.sure == Sure::Undecided {
-            return format!("{place} it is undecided. {name} {cost}. Rivals: {}.", rivals(&range.undecided));
+            return format!("{place} {name} {cost}. Undecided against {}.", rivals(&range.undecided));
         }
-        let gain =
-            range.over_next.as_ref().or(range.over_control.as_ref().filter(|gain| gain.significant > 0));
-        let gain = gain.map(|gain| format!(" It is {}.", self.gain(advice, gain))).unwrap_or_default();
-        let same = if range.same.is_empty() {
-            String::new()
-        } else {
-            format!(" The same within 3 % at some: {}.", rivals(&range.same))
+        let over_control = range.over_control.as_ref().filter(|gain| gain.significant > 0);
+        let gain = range.over_next.as_ref().or(over_control);
+        let places = if self.along == RATE.id { "rates" } else { "sizes" };
+        let other = |rival: &&WayAt| gain.is_none_or(|gain| gain.over != rival.way);
+        let others = |list: &[WayAt]| list.iter().filter(other).cloned().collect::<Vec<WayAt>>();
+        let at_some = |what: &str, list: &[WayAt]| match list {
+            [] => String::new(),
+            list => format!(" {what} at some {places}: {}.", rivals(list)),
         };
-        let open = if range.undecided.is_empty() {
-            String::new()
-        } else {
-            format!(" Undecided at some: {}.", rivals(&range.undecided))
-        };
+        let same = at_some("The same within 3 %", &others(&range.same));
+        let open = at_some("Undecided", &others(&range.undecided));
+        let gain = gain.map_or(String::new(), |gain| {
+            let (some, all) = (gain.significant, gain.places);
+            let at = if some == all { String::new() } else { format!(", at {some} of {all} {places}") };
+            format!(" It is {}{at}.", self.gain(advice, gain))
+        });
         format!("{place} {name} {cost}.{gain}{same}{open}")
     }
 

@@ -1,25 +1,25 @@
 //! Where do short slices and steady windows differ?
 
-use super::{QuestionText, statement};
+use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count, percent};
+use syscost_analyze::finding::Says;
 use syscost_analyze::finding::regimes::{RegimePair, RegimesDiffer};
-use syscost_analyze::finding::{Answer, Says};
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
 pub const TEXT: QuestionText = QuestionText {
     id: "regimes",
     question: "Where do short slices and steady windows differ?",
-    headline: |answer: &Answer, words: &Words| {
-        answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
-    },
-    sentence: |says, words| match says {
-        Says::Regimes(differ) => Some(sentence(differ, words)),
-        _ => None,
-    },
+    headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
+    told: |answer, words| each(answer, words, |says, words| Some(sentence(known(says)?, words))),
 };
 
-fn sentence(differ: &RegimesDiffer, words: &Words) -> String {
+fn known(says: &Says) -> Option<&RegimesDiffer> {
+    if let Says::Regimes(differ) = says { Some(differ) } else { None }
+}
+
+/// `At 12 of 128 pairs, by 4 % to 20 %.`
+fn headline(differ: &RegimesDiffer) -> String {
     let apart = |pair: &RegimePair| percent(pair.windows_over_slices.value.ln().abs().exp_m1());
     let (Some(largest), Some(smallest)) = (differ.pairs.first(), differ.pairs.last()) else {
         return String::new();
@@ -28,11 +28,13 @@ fn sentence(differ: &RegimesDiffer, words: &Words) -> String {
         (low, high) if low == high => low,
         (low, high) => format!("{low} to {high}"),
     };
+    format!("At {} of {}, by {range}.", differ.pairs.len(), count(differ.looked_at, "pair"))
+}
+
+fn sentence(differ: &RegimesDiffer, words: &Words) -> String {
+    let Some(largest) = differ.pairs.first() else { return String::new() };
     format!(
-        "The ratio of CPU per message differs between short slices and steady windows at {} of {}, by {range}. Largest: \
-         {}, {}x by slices and {}x by windows. A slice begins with empty queues.",
-        differ.pairs.len(),
-        count(differ.looked_at, "pair"),
+        "The largest ratio of CPU per message apart: {}, {}x by slices and {}x by windows. A slice begins with empty queues.",
         named(largest, words),
         significant(largest.by_slices),
         significant(largest.by_windows()),

@@ -1,31 +1,64 @@
 //! Which copy did scatter-gather remove?
 
-use super::{QuestionText, copies, statement};
+use super::{QuestionText, copies};
+use crate::Statement;
 use crate::text::words::Words;
 use syscost_analyze::finding::scatter_gather::Gathering;
-use syscost_analyze::finding::{Answer, Says};
+use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {
     id: "scatter_gather",
     question: "Which copy did scatter-gather remove?",
-    headline: |answer: &Answer, words: &Words| {
-        answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
+    headline: |answer: &Answer, _: &Words| {
+        answer.shown.iter().find_map(known).map(headline).unwrap_or_default()
     },
-    sentence: |says, _| match says {
-        Says::ScatterGather(gathering) => Some(sentence(gathering)),
-        _ => None,
-    },
+    told: |answer, _| statements(&answer.shown),
 };
 
-fn sentence(gathering: &Gathering) -> String {
+fn known(shown: &Shown) -> Option<&Gathering> {
+    if let Says::ScatterGather(gathering) = &shown.says { Some(gathering) } else { None }
+}
+
+fn headline(gathering: &Gathering) -> String {
     match gathering {
-        Gathering::Copies(copies) => copies::sentence(copies),
-        Gathering::Calls { gathering, other, gathering_calls, other_calls } => format!(
-            "Against {other}, which packs nothing either, {gathering} saves system calls and no copy: {} a message \
-             instead of {}.",
-            significant(*gathering_calls),
-            significant(*other_calls)
-        ),
+        Gathering::Copies(copies) => copies::headline("Scatter-gather", copies),
+        Gathering::Calls { other, .. } => {
+            format!("Scatter-gather saves system calls and no copy, against {other}.")
+        }
     }
+}
+
+/// Ways that save the same are one sentence.
+fn statements(all: &[Shown]) -> Vec<Statement> {
+    let copying = all.iter().filter_map(|shown| match known(shown)? {
+        Gathering::Copies(copies) => Some((copies, shown)),
+        Gathering::Calls { .. } => None,
+    });
+    let mut told = copies::statements(copying);
+    let mut calls: Vec<(&str, [String; 2], Vec<String>, Statement)> = Vec::new();
+    for shown in all {
+        let Some(Gathering::Calls { gathering, other, gathering_calls, other_calls }) = known(shown) else {
+            continue;
+        };
+        let counts = [*gathering_calls, *other_calls].map(significant);
+        let own = Statement { text: String::new(), cells: shown.cells.clone() };
+        match calls.iter_mut().find(|(known, known_counts, ..)| known == other && *known_counts == counts) {
+            Some((_, _, names, statement)) => {
+                names.push(gathering.clone());
+                statement.cells.extend(own.cells);
+            }
+            None => calls.push((other, counts, vec![gathering.clone()], own)),
+        }
+    }
+    told.extend(calls.into_iter().map(|(other, [ours, theirs], names, statement)| {
+        let save = if names.len() == 1 { "saves" } else { "save" };
+        let names = copies::several(&names);
+        let text = format!(
+            "Against {other}, which packs nothing either, {names} {save} system calls and no copy: {ours} a message instead \
+             of {theirs}."
+        );
+        Statement { text, ..statement }
+    }));
+    told
 }

@@ -9,6 +9,8 @@ use syscost_experiment::run::RunDir;
 
 /// Words of a sentence, at most.
 const WORDS: usize = 24;
+/// Statements that somebody reads.
+const LISTED: usize = 20;
 
 #[test]
 fn every_question_of_the_analysis_has_words_in_its_order() {
@@ -45,6 +47,20 @@ fn every_sentence_about_the_committed_runs_has_under_25_words() {
         }
     }
     assert!(long.is_empty(), "{long:#?}");
+}
+
+/// What shows an answer says more than the answer, and each thing once.
+#[test]
+fn statements_repeat_neither_the_headline_nor_each_other() {
+    for run in ["default", "ways", "zerocopy-cliff", "os", "crossover"] {
+        for (data, told) in answers(&format!("docs/runs/{run}")) {
+            let texts: BTreeSet<&str> = told.statements.iter().map(|s| s.text.as_str()).collect();
+            assert_eq!(texts.len(), told.statements.len(), "{run}: {:#?}", told.statements);
+            let first = told.statements.first().map_or("", |statement| &statement.text);
+            assert!(data.lacks.is_some() || first != told.headline, "{run}: {first}");
+            assert!(told.statements.len() <= LISTED, "{run}: {:#?}", told.statements);
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Where does scaling with threads stop, and why?
 
 use super::figures::{at_places, times};
-use super::{QuestionText, headline_of};
+use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count};
 use syscost_analyze::answer::AnswerVerdict;
 use syscost_analyze::finding::along::LargestChange;
@@ -13,7 +13,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "threads",
     question: "Where does scaling with threads stop, and why?",
     headline,
-    sentence: |says, _| known(says).map(sentence),
+    told: |answer, words| each(answer, words, |says, _| known(says).map(sentence)),
 };
 
 fn known(says: &Says) -> Option<&Scaling> {

@@ -4,6 +4,9 @@ use crate::text::words::{count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
 use syscost_experiment::run::State;
 
+/// Other work that takes less does not show in a figure.
+const QUIET: f64 = 0.01;
+
 /// `You can rely on this: 92 % of 128 comparisons are decided, identical cases agree within 0.8 %.`
 pub fn headline(trust: &Trust) -> String {
     let start = match trust.level {
@@ -43,6 +46,9 @@ fn phrase(fact: &TrustFact) -> String {
         }
         TrustFact::NoTwins => "no case was measured twice".into(),
         TrustFact::Machine { others_share, steal_share, .. } => match (others_share, steal_share) {
+            (others, stolen) if others.unwrap_or(0.0).max(stolen.unwrap_or(0.0)) < QUIET => {
+                "the machine was quiet".into()
+            }
             (_, Some(stolen)) if *stolen >= others_share.unwrap_or(0.0) => {
                 format!("the hypervisor took {} of the CPU time", percent(*stolen))
             }
@@ -64,6 +70,12 @@ fn phrase(fact: &TrustFact) -> String {
         },
         TrustFact::FewRounds { rounds, asked } => {
             format!("{} instead of {asked}", count(*rounds as usize, "round"))
+        }
+        TrustFact::Contradictions { cases } => {
+            format!("the copies of {} do not add up", count(*cases, "case"))
+        }
+        TrustFact::FailedRounds { rounds } => {
+            format!("{} failed", count(*rounds, "round"))
         }
     }
 }

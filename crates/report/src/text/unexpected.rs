@@ -1,7 +1,7 @@
 //! What is unexpected?
 
 use super::figures::{short_place, times, times_range};
-use super::{QuestionText, headline_of};
+use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
 use syscost_analyze::finding::unexpected::cause::ProbableCause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
@@ -15,7 +15,9 @@ pub const TEXT: QuestionText = QuestionText {
     id: "unexpected",
     question: "What is unexpected?",
     headline,
-    sentence: |says, words| known(says).map(|unforeseen| sentence(unforeseen, words)),
+    told: |answer, words| {
+        each(answer, words, |says, words| known(says).map(|unforeseen| sentence(unforeseen, words)))
+    },
 };
 
 fn known(says: &Says) -> Option<&Unforeseen> {

@@ -1,7 +1,7 @@
 //! Do wakeups decide?
 
 use super::figures::{short_place, times};
-use super::{QuestionText, headline_of};
+use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count, figure};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
@@ -12,7 +12,7 @@ pub const TEXT: QuestionText = QuestionText {
     id: "wake_ups",
     question: "Do wakeups decide?",
     headline: |answer, words| headline_of(answer, words, |says, _| known(says).map(headline)),
-    sentence: |says, words| known(says).map(|pairs| sentence(pairs, words)),
+    told: |answer, words| each(answer, words, |says, words| known(says).map(|pairs| sentence(pairs, words))),
 };
 
 fn known(says: &Says) -> Option<&WakeupPairs> {

@@ -1,43 +1,105 @@
 //! What did zero-copy remove, and what did it add?
 
-use super::{QuestionText, copies, statement};
+use super::{QuestionText, copies};
+use crate::Statement;
 use crate::text::words::{Words, and};
+use syscost_analyze::answer::CellRef;
 use syscost_analyze::finding::zero_copy::{AddedCount, ZeroCopyChange};
-use syscost_analyze::finding::{Answer, Says};
+use syscost_analyze::finding::{Answer, Says, Shown};
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {
     id: "zero_copy",
     question: "What did zero-copy remove, and what did it add?",
-    headline: |answer: &Answer, words: &Words| {
-        answer.shown.first().map_or(String::new(), |shown| statement(shown, words).text)
+    headline: |answer: &Answer, _: &Words| {
+        answer.shown.iter().find_map(known).map(headline).unwrap_or_default()
     },
-    sentence: |says, _| match says {
-        Says::ZeroCopy(change) => Some(sentence(change)),
-        _ => None,
-    },
+    told: |answer, _| statements(&answer.shown),
 };
 
-fn sentence(change: &ZeroCopyChange) -> String {
+fn known(shown: &Shown) -> Option<&ZeroCopyChange> {
+    if let Says::ZeroCopy(change) = &shown.says { Some(change) } else { None }
+}
+
+fn headline(change: &ZeroCopyChange) -> String {
     match change {
-        ZeroCopyChange::Copies(copies) => copies::sentence(copies),
-        ZeroCopyChange::PerMessage { ours, theirs, added } => {
-            let counts: Vec<String> = added.iter().map(count).collect();
-            format!("{ours} adds to each message, against {theirs}: {}.", and(&counts))
+        ZeroCopyChange::Copies(copies) => copies::headline("Zero-copy", copies),
+        ZeroCopyChange::PerMessage { theirs, added, .. } => {
+            let added: Vec<String> = added.iter().map(|added| noun(added, true).to_string()).collect();
+            format!("Zero-copy adds {} to each message, against {theirs}.", and(&added))
         }
     }
 }
 
+/// What ways of the same control add to each message.
+struct AddedGroup<'a> {
+    theirs: &'a str,
+    names: Vec<String>,
+    added: Vec<AddedCount>,
+    cells: Vec<CellRef>,
+}
+
+/// Ways that save or add the same are one sentence.
+fn statements(all: &[Shown]) -> Vec<Statement> {
+    let copying = all.iter().filter_map(|shown| match known(shown)? {
+        ZeroCopyChange::Copies(copies) => Some((copies, shown)),
+        ZeroCopyChange::PerMessage { .. } => None,
+    });
+    let mut told = copies::statements(copying);
+    let mut groups: Vec<AddedGroup> = Vec::new();
+    for shown in all {
+        let Some(ZeroCopyChange::PerMessage { ours, theirs, added }) = known(shown) else { continue };
+        let same =
+            |group: &&mut AddedGroup| group.theirs == theirs && metrics(&group.added).eq(metrics(added));
+        match groups.iter_mut().find(same) {
+            Some(group) => {
+                group.names.push(ours.clone());
+                group.cells.extend(shown.cells.iter().cloned());
+                for (known, new) in group.added.iter_mut().zip(added) {
+                    known.ours = joined(known.ours, new.ours);
+                    known.theirs = joined(known.theirs, new.theirs);
+                }
+            }
+            None => groups.push(AddedGroup {
+                theirs,
+                names: vec![ours.clone()],
+                added: added.clone(),
+                cells: shown.cells.clone(),
+            }),
+        }
+    }
+    told.extend(groups.into_iter().map(|group| {
+        let counts: Vec<String> = group.added.iter().map(count).collect();
+        let add = if group.names.len() == 1 { "adds" } else { "add" };
+        let names = copies::several(&group.names);
+        let text = format!("{names} {add} to each message, against {}: {}.", group.theirs, and(&counts));
+        Statement { text, cells: group.cells }
+    }));
+    told
+}
+
+fn metrics(added: &[AddedCount]) -> impl Iterator<Item = &'static str> {
+    added.iter().map(|added| added.metric)
+}
+
+fn joined(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
 /// `1.24 to 1.35 system calls instead of 1`
 fn count(added: &AddedCount) -> String {
+    let ours = range(added.ours);
+    format!("{ours} {} instead of {}", noun(added, ours != "1"), range(added.theirs))
+}
+
+fn noun(added: &AddedCount, several: bool) -> &'static str {
     let (one, more) = match added.metric {
         "completions_per_message" => ("completion", "completions"),
         "sender_system_calls_per_message" => ("system call", "system calls"),
         "sender_voluntary_switches_per_message" => ("sleep of the sender", "sleeps of the sender"),
         _ => ("ENOBUFS refusal", "ENOBUFS refusals"),
     };
-    let ours = range(added.ours);
-    format!("{ours} {} instead of {}", if ours == "1" { one } else { more }, range(added.theirs))
+    if several { more } else { one }
 }
 
 /// `1`, `1.24 to 1.35`, `none`

@@ -97,11 +97,11 @@ impl View<'_> {
     }
 
     fn cost(&self, case: &Case) -> f64 {
-        self.layout.estimate(case.index, COST).map_or(f64::INFINITY, |(estimate, _)| estimate.value)
+        self.layout.judged(case.index, COST).map_or(f64::INFINITY, |estimate| estimate.value)
     }
 
     fn shown(&self, case: &Case, metric: &str, unit: (f64, &str)) -> String {
-        self.layout.estimate(case.index, metric).map_or("-".into(), |(estimate, _)| figure(&estimate, unit))
+        self.layout.judged(case.index, metric).map_or("-".into(), |estimate| figure(&estimate, unit))
     }
 
     /// A row a way; of many the cheapest first.
@@ -175,7 +175,7 @@ impl View<'_> {
         names.sort_by_key(|name| *name != control);
         let entry = |rivals: &Rivals, name: &String| {
             let case = rivals.cases.iter().find(|case| self.name(case) == *name)?;
-            let (estimate, _) = self.layout.estimate(case.index, metric)?;
+            let estimate = self.layout.judged(case.index, metric)?;
             if case.index == rivals.control.index {
                 return Some(figure(&estimate, (unit.0, "")));
             }

@@ -4,7 +4,6 @@ mod cases;
 pub mod figure;
 mod latency;
 mod operations;
-mod trust;
 
 use crate::Statement;
 use crate::material::Material;
@@ -43,5 +42,10 @@ pub fn ending(m: &Material, verdict: &[Statement]) -> Ending {
     let compared = analysis.studies.iter().any(|study| !study.comparisons.pairs.is_empty());
     let answers = compared || !analysis.latency.cases.is_empty() || !analysis.operations.is_empty();
     let answer = verdict.first().filter(|_| answers).map(|statement| statement.text.clone());
-    Ending { trust: trust::line(m), answer, tables, left_out: super::rulers::left_out(m.run) }
+    Ending {
+        trust: super::trust::headline(&analysis.trust),
+        answer,
+        tables,
+        left_out: super::rulers::left_out(m.run),
+    }
 }
