@@ -184,7 +184,7 @@ mod tests {
     fn the_interval_covers_the_mean_share_although_samples_of_a_round_are_correlated() {
         let mut random = Random::new(7);
         let (mut covered, mut narrow) = (0, 0);
-        const TRIALS: u32 = 2000;
+        const TRIALS: u32 = 600;
         for _ in 0..TRIALS {
             let mut round = || {
                 let p = 0.4 + 0.05 * random.normal();

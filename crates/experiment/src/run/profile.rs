@@ -7,7 +7,7 @@ use super::directory::OpenDirectory;
 use super::errors::{LoadError, WriteError, read_error};
 use super::files::open_file;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use syscost_core::axis::{Name, Point};
 use syscost_host::sampling::{SampledEvent, SampledScope};
@@ -108,9 +108,7 @@ impl ProfileFile {
     /// Nothing where no profile was made.
     pub fn load(dir: &Path) -> Result<ProfileFile, LoadError> {
         let file = match open_file(dir, PROFILE) {
-            Err(LoadError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                return Ok(ProfileFile::default());
-            }
+            Err(LoadError::NotARun { .. }) => return Ok(ProfileFile::default()),
             file => file?,
         };
         let mut json = Vec::new();
