@@ -125,7 +125,7 @@ pub fn run(shape: &Shape) -> Run {
     let record = record(shape, plan);
     let mut slices = Slices::default();
     record.pilot.iter().for_each(|pilot| slices.use_lengths(pilot));
-    Run { record, samples: samples.into(), slices }
+    Run { record, samples: samples.into(), slices, profiles: Vec::new() }
 }
 
 fn plan(shape: &Shape) -> Plan {

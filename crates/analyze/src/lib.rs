@@ -13,6 +13,7 @@ pub mod compare;
 pub mod copies;
 pub mod limits;
 pub mod operations;
+pub mod profile;
 pub mod model;
 pub mod recommend;
 pub mod trust;

@@ -198,7 +198,7 @@ pub fn record(plan: Plan, samples: Vec<Sample>) -> Run {
         thread_clock: None,
         own_cost: Vec::new(),
     };
-    Run { record, samples: samples.into(), slices: Default::default() }
+    Run { record, samples: samples.into(), slices: Default::default(), profiles: Vec::new() }
 }
 
 /// A run of the rows of the clocks: every reading costs about `cost_ns`; predicted from a frequency

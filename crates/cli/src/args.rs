@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
 use syscost_experiment::spec::Spec;
+use syscost_harness::profile;
 use syscost_lab::{Arch, Nic};
 use syscost_measure::probe;
 
@@ -69,6 +70,9 @@ pub enum CliCommand {
     /// Count how often each way to move data copies it, untimed
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
+    /// Sample where the CPU time of a case goes inside the kernel
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(ProfileArgs),
     /// Measure an experiment into a new directory and report on it
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_DETAILS)]
     Run(RunArgs),
@@ -111,6 +115,21 @@ Examples:
 Copies are bytes per byte of payload, counted in the kernel. That needs root, or
 a binary with CAP_BPF and CAP_PERFMON. Without them only completions are known,
 and the rest is \"not verified\".";
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  syscost profile                           every mechanism, 64 KiB on loopback
+  syscost profile '4K sendmsg'              one transfer, by its words
+  syscost profile --mechanism send,zero-copy --size 1M --path veth
+  syscost profile system_call               an operation of the system
+
+Shares of CPU time by class of work, with 95 % confidence intervals over rounds.
+The directory has profile.json, profile.csv, flame graphs and folded stacks.
+Needs root, or CAP_PERFMON and CAP_SYSLOG, or kernel.perf_event_paranoid <= 1
+with kernel.kptr_restrict = 0.
+
+Exit status: 0 every case was profiled; 1 a case failed or had no sample;
+2 this machine does not allow it, with the reason and the remedy.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -259,12 +278,32 @@ pub struct AuditArgs {
 }
 
 #[derive(Args, Debug)]
+pub struct ProfileArgs {
+    /// The name of a case ("4K sendmsg"), a TOML file, or a built-in experiment or probe [default:
+    /// every mechanism of the default study at 64 KiB with 1 thread, on loopback]
+    #[arg(value_name = "CASE", value_parser = OpenNames(Spec::names()), hide_possible_values = true)]
+    pub case: Option<String>,
+    /// Sampled rounds of each case; as many without sampling alternate with them
+    #[arg(long, value_name = "N", default_value_t = profile::ROUNDS, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub rounds: u32,
+    /// Directory to write [default: syscost-runs/<UTC time>-profile]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A skipped case is a failure
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Args, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
     pub asked: ExperimentArgs,
     /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
+    /// Sample where CPU time goes inside the kernel, before the rounds: a quarter of the time at most
+    #[arg(long)]
+    pub profile: bool,
     /// Continue a stopped run: same cases, same seed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["experiment", "quick", "precision", "seed"])]
     pub resume: Option<PathBuf>,
@@ -408,7 +447,7 @@ pub struct CourseRun {
 
 /// The whole command line, axis flags included: what is parsed, completed and documented.
 pub fn command() -> clap::Command {
-    ["plan", "check", "audit", "run", "lab"]
+    ["plan", "check", "audit", "profile", "run", "lab"]
         .into_iter()
         .fold(Cli::command(), |command, name| command.mut_subcommand(name, axes::add))
         .mut_subcommand("run", |run| run.mut_args(rarely))

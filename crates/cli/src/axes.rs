@@ -41,8 +41,8 @@ pub fn add(command: Command) -> Command {
 }
 
 const AXES: &str = "\
-Each axis is an option of run, plan, check, audit and lab. It takes one value,
-or several separated by commas: the run measures every combination.
+Each axis is an option of run, plan, check, audit, profile and lab. It takes
+one value, or several separated by commas: the run measures every combination.
 ";
 
 /// `help axes`: every axis, what it takes, and its default.

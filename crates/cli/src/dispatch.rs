@@ -6,7 +6,7 @@ use crate::args::{Cli, CliCommand};
 use crate::output::Paint;
 use crate::{
     analyse, args, audit, axes, check, completions, course, doctor, explain, lab, list, man, output, plan,
-    report, run,
+    profile, report, run,
 };
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -80,6 +80,7 @@ fn dispatch(cli: &Cli, matches: &clap::ArgMatches, command: Vec<String>) -> anyh
         CliCommand::Doctor(args) => return doctor::run(args, global),
         CliCommand::Check(args) => return check::run(args, matches, global),
         CliCommand::Audit(args) => return audit::run(args, matches, global),
+        CliCommand::Profile(args) => return profile::run(args, matches, global),
         CliCommand::Run(args) => return run::run(args, matches, global, command),
         CliCommand::Lab(args) => return lab::run(args, matches, global, command),
         CliCommand::Report(args) => report::run(args, global)?,

@@ -20,6 +20,7 @@ mod list;
 mod man;
 mod output;
 mod plan;
+mod profile;
 mod progress;
 mod refine;
 mod report;

@@ -46,6 +46,7 @@ impl RefinementStages<'_> {
         };
         let again = |run: &Run, first_case, limit| RunOptions {
             resume: true,
+            profile: false,
             plan: run.record.plan.clone(),
             part: Some(Part { first_case, limit }),
             ..options.clone()

@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs, matches: &ArgMatches, global: &Global, command: Vec<S
     let part = Some(Part { first_case: 0, limit });
     let mut progress = Progress::measuring(&plan, global);
     let resume = args.resume.is_some();
-    let options = RunOptions { out: out.clone(), resume, spec, plan, command, part };
+    let options = RunOptions { out: out.clone(), resume, spec, plan, command, profile: args.profile, part };
     let measured = refine::measure(options, &mut |event| progress.show(event));
     let run = measured.inspect_err(|_| leave_nothing(args.out.as_deref(), &out))?;
     report::written(&run, &out, global, json!({}))?;

@@ -14,6 +14,11 @@ const SHOWN: usize = 4;
 /// Words of printed names that tell nothing.
 const FILLERS: &[&str] = &["and", "at", "over", "with"];
 
+/// The option of an axis of a transfer.
+pub fn flag(axis: &str) -> Option<&'static str> {
+    Transfer.axes().iter().find(|a| a.id == axis).map(|a| a.flag)
+}
+
 pub fn transfers(run: &Run) -> impl Iterator<Item = &Case> {
     let cases = run.record.plan.cases.iter();
     cases.filter(|case| case.probe == Transfer.about().id && case.twin_of.is_none())
@@ -107,7 +112,7 @@ fn shown(run: &Run, cases: &[&Case]) -> String {
 }
 
 /// `sendmsg 64K 2 threads nodelay=on`, `send (messages per call 64), 4 KiB and 1 thread over veth`
-fn wanted(text: &str) -> Result<Point> {
+pub fn wanted(text: &str) -> Result<Point> {
     let axes = Transfer.axes();
     let words = words(text);
     let mut words = words.iter().map(String::as_str).collect::<Vec<_>>();

@@ -57,7 +57,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
         dir.write_record(&record)?;
     }
     let samples = dir.no_samples()?;
-    Ok((dir, Run { record, samples, slices: Default::default() }))
+    Ok((dir, Run { record, samples, slices: Default::default(), profiles: Vec::new() }))
 }
 
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {

@@ -10,6 +10,7 @@ mod check;
 mod counting;
 mod event;
 mod forecast;
+pub mod profile;
 mod schedule;
 mod session;
 pub mod worker;
@@ -47,6 +48,8 @@ pub struct RunOptions {
     pub plan: Plan,
     /// The command line, for the record.
     pub command: Vec<String>,
+    /// Sample where CPU time goes, in a pass of its own before the rounds.
+    pub profile: bool,
     /// `None`: the whole plan, for the whole time limit of the spec.
     pub part: Option<Part>,
 }
@@ -83,7 +86,8 @@ pub fn measure(options: RunOptions, watch: &mut dyn FnMut(&Event<'_>)) -> Result
     remote::patience::end_by(end + session::GRACE);
     let mut session = Session::new(schedule, (dir, run), paths, end, watch);
     session.watched(before, watched);
-    let state = if session.audits()? { session.rounds()? } else { State::Interrupted };
+    let prepared = session.audits()? && (!options.profile || session.profiles()?);
+    let state = if prepared { session.rounds()? } else { State::Interrupted };
     let run = session.close(state)?;
     begin::sweep(&plan);
     watch(&Event::Finished { state: run.record.state });

@@ -1,6 +1,7 @@
 //! One session of a run: audits, then rounds over the pending cases, each kept before the next.
 
 mod pilot;
+mod profiles;
 mod turns;
 
 use super::audit::{self, Auditor};

@@ -213,7 +213,7 @@ fn builder(event: CounterEvent, kernel: bool) -> Builder<'static> {
 }
 
 /// Reason and remedy of a refused counter.
-fn explain(error: &io::Error, kernel: bool, root: &Root) -> Unavailable {
+pub(crate) fn explain(error: &io::Error, kernel: bool, root: &Root) -> Unavailable {
     let paranoid = root.number_or_negative(PARANOID);
     let level = paranoid.map_or("unknown".into(), |n| n.to_string());
     let virtual_machine = root.text("proc/cpuinfo").is_some_and(|t| t.contains(" hypervisor"));

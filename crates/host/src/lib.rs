@@ -17,6 +17,7 @@ pub mod memory_limit;
 pub mod namespaces;
 pub mod noise;
 pub mod remote;
+pub mod sampling;
 pub mod scarce;
 pub mod scratch;
 pub mod settings;

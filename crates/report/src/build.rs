@@ -38,6 +38,7 @@ pub fn report_beside(run: &Run, analysis: &Analysis, beside: &[Beside]) -> Repor
             section::crossovers::section(&material),
             section::copies::section(&material),
             section::time::section(&material),
+            section::profile::section(&material),
             section::latency::details(&material),
             section::rulers::section(&material),
             section::operations::section(&material),

@@ -155,6 +155,21 @@ impl Canvas {
         self.0.push_str("</svg>");
     }
 
+    /// What is cut off at the edges of its room (x and width in per mille of the area).
+    pub fn clipped(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        content: impl FnOnce(&mut Canvas),
+    ) {
+        let (x, width) = (x / 10.0, width / 10.0);
+        self.put(format_args!(
+            "<svg x=\"{x:.2}%\" y=\"{y:.0}\" width=\"{width:.2}%\" height=\"{height:.0}\">"
+        ));
+        content(self);
+        self.0.push_str("</svg>");
+    }
+
     /// What is drawn around a place of an area (x in per mille).
     pub fn at(&mut self, x: f64, content: impl FnOnce(&mut Canvas)) {
         self.put(format_args!("<svg x=\"{:.1}%\" overflow=\"visible\">", x / 10.0));

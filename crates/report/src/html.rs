@@ -126,7 +126,7 @@ fn grid(block: &Block) -> Option<&'static str> {
     match block {
         Block::Diagram(_) => Some("flows"),
         Block::Bars(_) => Some("grid bars"),
-        Block::Regions(_) => None,
+        Block::Regions(_) | Block::Flame(_) => None,
         _ => block.drawing().map(|_| "grid"),
     }
 }
@@ -164,6 +164,7 @@ fn block(block: &Block, targets: &Targets) -> Markup {
         Block::Diagram(diagram) => flow(diagram),
         Block::Regions(map) => figure(map, &legend(&map.names), &html! {}),
         Block::Bars(bars) => figure(bars, &html! {}, &html! {}),
+        Block::Flame(graph) => figure(graph, &html! {}, &note(&graph.notes.join(" "))),
         Block::Level(line) => figure(line, &html! {}, &note(LEVEL)),
         Block::Tabs { id, tabs } => self::tabs(id, tabs, targets),
         Block::Folded { title, blocks } => html! {

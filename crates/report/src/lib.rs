@@ -24,6 +24,8 @@ pub mod diagram;
 pub mod escape;
 pub mod findings;
 mod canvas;
+pub mod flame;
+pub mod profile_files;
 mod heat;
 pub mod html;
 mod level_line;
@@ -91,6 +93,7 @@ pub enum Block {
     Diagram(Diagram),
     Regions(RegionMap),
     Bars(StackedBars),
+    Flame(flame::FlameGraph),
     Level(LevelLine),
     /// Plots beside each other, read against each other.
     Panels(Vec<Plot>),
@@ -147,6 +150,7 @@ impl Block {
             Block::Heat(map) => map,
             Block::Regions(map) => map,
             Block::Bars(bars) => bars,
+            Block::Flame(graph) => graph,
             Block::Level(line) => line,
             _ => return None,
         })

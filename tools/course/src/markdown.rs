@@ -55,6 +55,7 @@ fn write_block(out: &mut String, block: &Block, level: usize) {
         | Block::Heat(_)
         | Block::Regions(_)
         | Block::Bars(_)
+        | Block::Flame(_)
         | Block::Level(_) => Ok(()),
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "{}:\n", plain(title));

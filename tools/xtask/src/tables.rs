@@ -6,7 +6,7 @@ use syscost_course::{cse221, pa02};
 use syscost_experiment::run::rows::{CsvColumn, FIXED};
 use syscost_experiment::run::{histograms, slices};
 use syscost_measure::probe::{self, Probe};
-use syscost_report::{comparisons, csv};
+use syscost_report::{comparisons, csv, profile_files};
 
 /// The table of a name; `None`: there is no such table.
 pub fn of(name: &str) -> Option<String> {
@@ -17,6 +17,7 @@ pub fn of(name: &str) -> Option<String> {
         "results columns before" => columns(csv::BEFORE),
         "results columns after" => columns(csv::AFTER),
         "comparisons columns" => columns(comparisons::COLUMNS),
+        "profile columns" => columns(profile_files::COLUMNS),
         "axes" => axes(),
         "quantities" => quantities(),
         "metrics" => metrics(),

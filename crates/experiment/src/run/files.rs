@@ -8,6 +8,7 @@
 use super::directory::{OpenDirectory, one_name};
 pub use super::errors::{LoadError, ResumeError, WriteError};
 use super::errors::{read_error, write_error};
+use super::profile::ProfileFile;
 use super::rows::{self, BadField, SampleColumns};
 use super::samples::{self, RowPlace, Samples, WrittenRows};
 use super::slices::{self, SliceRow};
@@ -110,7 +111,8 @@ impl RunDir {
             read.whole = start;
         }
         let slices = slices::read(&held.way, &mut record)?;
-        let run = Run { record, samples: read.samples, slices };
+        let profiles = ProfileFile::load(&held.way)?.profiles;
+        let run = Run { record, samples: read.samples, slices, profiles };
         let wanted = rows::quantity_columns(&run.record.plan);
         if let Some(column) = wanted.into_iter().find(|c| !read.columns.quantities.contains(c)) {
             return Err(WriteError::Columns { path: file, column }.into());
@@ -144,7 +146,8 @@ impl RunDir {
         let mut record = read_record(path)?;
         let samples = samples::read(path, open_file(path, SAMPLES)?, &mut record)?.samples;
         let slices = slices::read(path, &mut record)?;
-        Ok(Run { record, samples, slices })
+        let profiles = ProfileFile::load(path)?.profiles;
+        Ok(Run { record, samples, slices, profiles })
     }
 
     /// The samples of a run that has none yet; [`Samples::written`] takes in what is appended.
@@ -193,6 +196,11 @@ impl RunDir {
             file.write_all(b"\n")
         };
         self.held.replace_with(RECORD, json)
+    }
+
+    /// Replaces what was sampled.
+    pub fn write_profile(&self, file: &ProfileFile) -> Result<(), WriteError> {
+        file.write(&self.held)
     }
 
     /// Appends the slices of a round of a block; its samples follow.

@@ -13,6 +13,7 @@ pub mod histograms;
 pub mod leftovers;
 mod lines;
 pub mod own_cost;
+pub mod profile;
 pub mod rows;
 pub mod samples;
 pub mod settings;
@@ -30,6 +31,7 @@ use syscost_measure::probe::prediction::Prediction;
 pub use audit::{Audit, CpuTimes, KernelThreadTimes};
 pub use files::{LoadError, ResumeError, RunDir, WriteError};
 pub use own_cost::OwnShare;
+pub use profile::{Profile, ProfiledRound, SampledStack};
 pub use samples::{SampleTally, Samples};
 pub use slices::{RoundRatio, SliceRow, Slices};
 pub use time_spent::{RoundSpan, TimeSpent};
@@ -196,6 +198,8 @@ pub struct Run {
     pub samples: Samples,
     /// What rivals cost that took turns; none of probes that do not, and in runs of before.
     pub slices: Slices,
+    /// Where CPU time went, of the cases that were sampled.
+    pub profiles: Vec<Profile>,
 }
 
 impl Run {

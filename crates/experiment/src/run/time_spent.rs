@@ -20,6 +20,9 @@ pub struct TimeSpent {
     pub counting_ns: u64,
     /// Counting copies, before the first round.
     pub audits_ns: u64,
+    /// Sampling where CPU time goes, before the first round.
+    #[serde(default)]
+    pub profiles_ns: u64,
     /// Rounds that failed, and the pauses after them.
     pub failed_ns: u64,
     /// Looking at the machine before the first round.
@@ -50,13 +53,14 @@ impl TimeSpent {
         self.ending_ns += over_ns.saturating_sub(ready_ns + warm_up_ns + timed_ns);
     }
 
-    fn parts(&self) -> [(&'static str, u64); 7] {
+    fn parts(&self) -> [(&'static str, u64); 8] {
         [
             ("warm-up", self.warm_up_ns),
             ("starting workers", self.starting_ns),
             ("ending rounds", self.ending_ns),
             ("counting", self.counting_ns),
             ("copy audits", self.audits_ns),
+            ("profiles", self.profiles_ns),
             ("failed rounds", self.failed_ns),
             ("watching", self.watching_ns),
         ]

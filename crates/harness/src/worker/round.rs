@@ -41,6 +41,8 @@ pub struct ReadyRound<'a> {
     /// Process ids of the last role on each side; 0 for one that is on another host.
     pub near_pid: u32,
     pub far_pid: u32,
+    /// Every process of this host, and its role.
+    pub pids: BTreeMap<u32, String>,
 }
 
 /// What is the same for every round of a run.
@@ -271,11 +273,12 @@ impl<'a> RoundDriver<'a> {
                     .map_err(|error| RoundError::Failed(format!("a network namespace: {error}")))
             };
             let (near_namespace, far_namespace) = (namespace(false)?.unwrap_or(0), namespace(true)?);
-            let (mut near_pid, mut far_pid) = (0, 0);
+            let (mut near_pid, mut far_pid, mut pids) = (0, 0, BTreeMap::new());
             for (role, worker) in probe.roles().iter().zip(workers.iter()) {
                 *(if probe.far(role) { &mut far_pid } else { &mut near_pid }) = worker.pid().unwrap_or(0);
+                pids.extend(worker.pid().map(|pid| (pid, role.to_string())));
             }
-            observe(&ReadyRound { offers: &offers, near_namespace, far_namespace, near_pid, far_pid })?;
+            observe(&ReadyRound { offers: &offers, near_namespace, far_namespace, near_pid, far_pid, pids })?;
         }
         self.perform(probe, timing, workers)
     }

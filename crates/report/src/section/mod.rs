@@ -17,6 +17,7 @@ pub mod missing;
 pub mod operations;
 pub mod payers;
 pub mod problems;
+pub mod profile;
 pub mod regions;
 pub mod questions;
 pub mod reproduce;

@@ -18,6 +18,7 @@ pub mod machine_level;
 pub mod model;
 pub mod own_cost;
 pub mod problems;
+pub mod profile;
 mod overtaking;
 pub mod recommendation;
 mod regimes;

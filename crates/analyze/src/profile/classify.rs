@@ -1,0 +1,108 @@
+//! From a stack to the class of its work.
+
+use super::functions::{CodeClass, TABLE};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use syscost_host::sampling::USER;
+
+/// Names that the table has whole, and beginnings, each in two parts around the `*`.
+struct KnownFunctions {
+    whole: HashMap<&'static str, CodeClass>,
+    beginnings: HashMap<&'static str, Vec<(&'static str, CodeClass)>>,
+    longest: usize,
+}
+
+static KNOWN: LazyLock<KnownFunctions> = LazyLock::new(|| {
+    let mut known = KnownFunctions { whole: HashMap::new(), beginnings: HashMap::new(), longest: 0 };
+    for (class, names) in TABLE {
+        for name in names.split_whitespace() {
+            match name.split_once('*') {
+                None => drop(known.whole.insert(name, *class)),
+                Some((begin, end)) => {
+                    known.beginnings.entry(begin).or_default().push((end, *class));
+                    known.longest = known.longest.max(begin.len());
+                }
+            }
+        }
+    }
+    known
+});
+
+/// The class of a function; `None` where the table does not know it.
+pub fn function(name: &str) -> Option<CodeClass> {
+    if name == USER {
+        return Some(CodeClass::User);
+    }
+    if let Some(class) = KNOWN.whole.get(name) {
+        return Some(*class);
+    }
+    let fits = |length: usize| {
+        let begin = name.get(..length)?;
+        let ends = KNOWN.beginnings.get(begin)?;
+        ends.iter().find(|(end, _)| name[length..].ends_with(end)).map(|(_, class)| *class)
+    };
+    (1..=name.len().min(KNOWN.longest)).rev().find_map(fits)
+}
+
+/// The class of a stack, from the outermost function to the innermost. The innermost that the table knows decides. The entry
+/// of a system call is all that is known of a stack whose inner functions are not: that is no answer.
+pub fn stack<'f>(functions: impl DoubleEndedIterator<Item = &'f str>) -> CodeClass {
+    for (depth, name) in functions.rev().enumerate() {
+        match function(name) {
+            Some(CodeClass::Entry) if depth > 0 => return CodeClass::Other,
+            Some(class) => return class,
+            None => {}
+        }
+    }
+    CodeClass::Other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_host::sampling::KernelSymbols;
+
+    #[test]
+    fn the_longest_name_that_fits_decides() {
+        assert_eq!(function("tcp_sendmsg"), Some(CodeClass::Protocol));
+        assert_eq!(function("tcp_stream_alloc_skb"), Some(CodeClass::Skb));
+        assert_eq!(function("skb_release_data"), Some(CodeClass::Skb));
+        assert_eq!(function("skb_copy_datagram_iter"), Some(CodeClass::Copy));
+        assert_eq!(function("__mod_node_page_state"), Some(CodeClass::Memory));
+        assert_eq!(function("__mod_timer"), Some(CodeClass::Scheduling));
+        assert_eq!(function("memcpy"), None);
+    }
+
+    #[test]
+    fn an_unknown_function_counts_for_its_caller_but_not_for_the_entry() {
+        let class = |functions: &[&str]| stack(functions.iter().copied());
+        assert_eq!(class(&["do_syscall_64", "tcp_sendmsg", "memcpy"]), CodeClass::Protocol);
+        assert_eq!(class(&["do_syscall_64", "frobnicate"]), CodeClass::Other);
+        assert_eq!(class(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]), CodeClass::Entry);
+        assert_eq!(class(&["user mode"]), CodeClass::User);
+        assert_eq!(class(&[]), CodeClass::Other);
+        let interrupted = ["tcp_sendmsg", "asm_sysvec_apic_timer_interrupt", "frobnicate"];
+        assert_eq!(class(&interrupted), CodeClass::Other, "an interrupt is not what it interrupts");
+    }
+
+    #[test]
+    fn no_name_is_in_two_classes() {
+        let mut seen: HashMap<&str, CodeClass> = HashMap::new();
+        for (class, names) in TABLE {
+            for name in names.split_whitespace() {
+                let before = seen.insert(name, *class);
+                assert!(before.is_none() || before == Some(*class), "{name}: {before:?} and {class:?}");
+            }
+        }
+    }
+
+    /// A table for another kernel would show here, and where a name is no longer one.
+    #[test]
+    fn every_class_has_functions_of_the_kernel_that_runs() {
+        let Ok(symbols) = KernelSymbols::read() else { return };
+        for (class, _) in TABLE {
+            let found = symbols.names().filter(|name| function(name) == Some(*class)).count();
+            assert!(found >= 5, "{}: {found} functions of this kernel", class.id());
+        }
+    }
+}

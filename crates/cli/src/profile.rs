@@ -1,0 +1,233 @@
+//! `profile`: where the CPU time of cases goes inside the kernel, by sampling.
+
+use crate::args::{ExperimentArgs, Global, ProfileArgs};
+use crate::label::Labels;
+use crate::output::{self, Paint, entry};
+use crate::progress::Progress;
+use crate::{asked, plan as plan_command, run as run_command, sought};
+use anyhow::{Context, Result, bail};
+use clap::ArgMatches;
+use serde_json::json;
+use std::path::Path;
+use std::process::ExitCode;
+use syscost_analyze::profile::functions::CodeClass;
+use syscost_analyze::profile::{ClassTime, ProfileBreakdown};
+use syscost_core::units::count;
+use syscost_core::units::percent;
+use syscost_experiment::plan::{Case, Plan};
+use syscost_experiment::run::Profile;
+use syscost_experiment::run::directory::OpenDirectory;
+use syscost_experiment::run::profile::{PROFILE, ProfileFile};
+use syscost_experiment::spec::Spec;
+use syscost_harness::audit::audited;
+use syscost_harness::profile::{self as pass, Profiled, Profiler};
+use syscost_host::files::Root;
+use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
+use syscost_report::profile_files;
+use syscost_report::text::profile::title;
+
+/// What is profiled where neither an experiment nor the axis is named.
+const DEFAULTS: [(&str, &str); 3] = [("size", "64K"), ("threads", "1"), ("path", "loopback")];
+
+pub fn run(args: &ProfileArgs, matches: &ArgMatches, global: &Global) -> Result<ExitCode> {
+    let plan = plan(args, matches)?;
+    run_command::refuse_nothing(&plan)?;
+    let profiler = match Profiler::attach() {
+        Ok(profiler) => profiler,
+        Err(why) => bail!("no profile can be made here: {}. To allow it: {}", why.reason, why.remedy),
+    };
+    let out = args.out.clone().map_or_else(|| run_command::default_dir("profile"), Ok)?;
+    let mut progress = Progress::checking(&plan, global);
+    let mut found = pass::profile(&plan, &profiler, args.rounds, &mut |event| progress.show(event))?;
+    found.skips.splice(0..0, plan.skips.iter().cloned());
+    let files = write(&plan, &found, &out)?;
+    if global.json {
+        let Profiled { failures, skips, .. } = &found;
+        let profiles: Vec<_> = found.profiles.iter().map(document).collect();
+        let line = json!({ "event": "profiled", "dir": out, "files": files, "profiles": profiles,
+            "failures": failures, "skips": skips });
+        output::print_json_line(&line)?;
+    } else {
+        output::print(&text(&plan, &found, &out, Paint::stdout(global.color)))?;
+    }
+    let missed = found.profiles.len() + found.skips.len() < plan.cases.len() + plan.skips.len();
+    let empty = found.profiles.iter().any(|profile| profile.samples() == 0);
+    let skipped = args.strict && !found.skips.is_empty();
+    Ok(if missed || empty || skipped { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The cases asked for: an experiment's, or the transfer that the words name.
+fn plan(args: &ProfileArgs, matches: &ArgMatches) -> Result<Plan> {
+    let words = args.case.as_deref().filter(|text| !names_an_experiment(text));
+    let experiment = args.case.clone().filter(|_| words.is_none());
+    let chosen = experiment.is_some();
+    let asked = ExperimentArgs { experiment, ..ExperimentArgs::default() };
+    let mut spec = asked::spec(&asked, matches)?;
+    if !chosen {
+        let point = words.map(sought::wanted).transpose()?.unwrap_or_default();
+        let said = |flag: &str| point.iter().any(|(axis, _)| sought::flag(axis) == Some(flag));
+        for (axis, value) in point.iter() {
+            let flag = sought::flag(axis).context("a transfer has this axis")?;
+            spec.set_axis(flag, &[&value.to_string()])?;
+        }
+        for (flag, values) in DEFAULTS.iter().filter(|(flag, _)| !matches.contains_id(flag) && !said(flag)) {
+            spec.set_axis(flag, &[values])?;
+        }
+    }
+    let mut plan = Plan::make(&spec)?;
+    plan.cases.retain(|case| case.twin_of.is_none() && (chosen || audited(case)));
+    for (index, case) in plan.cases.iter_mut().enumerate() {
+        case.index = index;
+    }
+    Ok(plan)
+}
+
+fn names_an_experiment(text: &str) -> bool {
+    Spec::names().contains(&text) || text.contains('/') || Path::new(text).extension().is_some()
+}
+
+fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {
+    let place = OpenDirectory::make(out)?;
+    let kernel = Root::here().text("proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
+    let tool = env!("CARGO_PKG_VERSION").to_string();
+    let file = ProfileFile { tool, kernel, profiles: found.profiles.clone() };
+    file.write(&place)?;
+    let labels = Labels::of(plan);
+    let label = |profile: &Profile| name(&labels, plan, profile);
+    let files = profile_files::files(&file.profiles, &label);
+    for (name, content) in &files {
+        place.replace(name, content.as_bytes())?;
+    }
+    let names = files.into_iter().map(|(name, _)| name);
+    Ok(std::iter::once(PROFILE.to_string()).chain(names).collect())
+}
+
+/// What tells a case from the others of its plan.
+fn name(labels: &Labels, plan: &Plan, profile: &Profile) -> String {
+    let same = |case: &&Case| case.probe == profile.probe && case.point == profile.point;
+    plan.cases.iter().find(same).map_or(profile.probe.to_string(), |case| labels.case(case))
+}
+
+/// A profile without its stacks, which the files have.
+fn document(profile: &Profile) -> serde_json::Value {
+    let breakdown = ProfileBreakdown::of(profile);
+    let classes = breakdown.iter().flat_map(|b| &b.classes).map(|class| {
+        json!({ "class": class.class.id(), "share": class.share.share, "ci_low": class.share.low,
+            "ci_high": class.share.high, "by": class.by_owner, "functions": class.top })
+    });
+    json!({ "probe": profile.probe, "point": profile.point, "event": profile.event, "period": profile.period,
+        "scope": profile.scope, "samples": profile.samples(), "rounds": profile.rounds,
+        "per_op": breakdown.as_ref().and_then(|b| b.per_op),
+        "overhead": breakdown.as_ref().and_then(|b| b.overhead),
+        "classes": classes.collect::<Vec<_>>() })
+}
+
+fn text(plan: &Plan, found: &Profiled, out: &Path, paint: Paint) -> String {
+    const INDENT: usize = 10;
+    let labels = Labels::of(plan);
+    let mut text = String::new();
+    for profile in &found.profiles {
+        let name = name(&labels, plan, profile);
+        match ProfileBreakdown::of(profile) {
+            Some(breakdown) => text += &(table(&name, profile, &breakdown, paint) + "\n"),
+            None => {
+                text += &entry(&paint.red("error"), INDENT, &format!("{name}: no sample of it was taken"))
+            }
+        }
+    }
+    for failure in &found.failures {
+        let label = plan.cases.get(failure.case).map(|case| labels.case(case)).unwrap_or_default();
+        text += &entry(&paint.red("failed"), INDENT, &format!("{label}: {}", failure.message));
+    }
+    for what in plan_command::skipped(&found.skips) {
+        text += &entry(&paint.yellow("skipped"), INDENT, &what);
+    }
+    text + &entry("files", INDENT, &format!("flame graphs and stacks are in {}", out.display()))
+}
+
+/// One case: a line a class of work.
+fn table(name: &str, profile: &Profile, breakdown: &ProfileBreakdown, paint: Paint) -> String {
+    let mut text = format!("{}\n", paint.bold(name));
+    for line in output::wrap(&about(profile, breakdown), output::WIDTH) {
+        text += &format!("{line}\n");
+    }
+    let owners = owners(breakdown);
+    let head: String = owners.iter().map(|owner| format!(" {:>8}", column(owner))).collect();
+    text += &paint
+        .bold(format!("{:21} {:>6} {:>10} {:>9}{head}", "class", "share", "95 % CI", "per op").trim_end());
+    text.push('\n');
+    for class in breakdown.classes.iter().filter(|class| class.share.share > 0.0) {
+        let own: String =
+            owners.iter().map(|owner| format!(" {:>8}", part(class.by_owner.get(*owner)))).collect();
+        let per_op =
+            breakdown.per_op.map_or("?".into(), |whole| amount(profile.event, class.share.share * whole));
+        let line = format!(
+            "{:21} {:>6} {:>10} {:>9}{own}",
+            title(class.class),
+            part(Some(&class.share.share)),
+            format!("{:.1}-{:.1}", class.share.low * 100.0, class.share.high * 100.0),
+            per_op
+        );
+        text += &format!("{}\n", line.trim_end());
+    }
+    text
+}
+
+/// How it was sampled, and what that cost.
+fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
+    let mut text = format!(
+        "{} of {} in {}",
+        count(breakdown.samples as usize, "sample"),
+        profile.event.name(),
+        count(profile.rounds.len(), "round"),
+    );
+    if let Some(per_op) = breakdown.per_op {
+        text += &format!("; {} of CPU an operation", amount(profile.event, per_op));
+    }
+    let lost: u64 = profile.rounds.iter().map(|round| round.lost).sum();
+    if lost > 0 {
+        text += &format!("; {} found no room, so times are unknown", count(lost as usize, "sample"));
+    }
+    text += &match breakdown.overhead {
+        Some(of) => format!(
+            ". Sampled rounds took {:.2}x as long (95 % CI {:.2}-{:.2})",
+            of.estimate.value, of.estimate.low, of.estimate.high
+        ),
+        None => ". What sampling costs is unknown: every pair of rounds was disturbed".into(),
+    };
+    if profile.scope == SampledScope::Threads {
+        text += ". Only the workers' own threads were sampled: softirqs elsewhere are missing";
+    }
+    let busy = 0.05;
+    if breakdown.others > busy {
+        text += &format!(". Note: other processes had {} as many samples", percent(breakdown.others));
+    }
+    let other = breakdown.share(CodeClass::Other).share;
+    text + &format!(". Not classified: {}.", percent(other))
+}
+
+/// Roles before softirqs that ran elsewhere.
+fn owners(breakdown: &ProfileBreakdown) -> Vec<&str> {
+    let of = |class: &ClassTime| class.by_owner.keys().cloned().collect::<Vec<_>>();
+    let all: std::collections::BTreeSet<String> = breakdown.classes.iter().flat_map(of).collect();
+    let known = |name: &String| {
+        breakdown.classes.iter().find_map(|c| c.by_owner.get_key_value(name)).map(|(k, _)| k.as_str())
+    };
+    let mut owners: Vec<&str> = all.iter().filter_map(known).collect();
+    owners.sort_by_key(|owner| *owner == SOFTIRQ);
+    owners
+}
+
+fn column(owner: &str) -> &str {
+    if owner == SOFTIRQ { "softirq" } else { owner }
+}
+
+fn part(share: Option<&f64>) -> String {
+    share.map_or("-".into(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// Time, or cycles.
+fn amount(event: SampledEvent, value: f64) -> String {
+    let figure = event.unit().format(value);
+    if event == SampledEvent::Cycles { figure + " cy" } else { figure }
+}

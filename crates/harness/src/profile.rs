@@ -1,0 +1,278 @@
+//! A profile: rounds of a case that are sampled, alternating with rounds that are not.
+//!
+//! Samples of one round are correlated, so rounds are the replicates of shares. Rounds in pairs also show what sampling
+//! itself costs.
+
+use super::audit;
+use super::check::each_case;
+use super::{Event, PATIENCE};
+use crate::worker::path::Paths;
+use crate::worker::{self, RoundError, RoundOptions, RoundResult};
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use syscost_core::units::count;
+use syscost_experiment::plan::{Case, Plan, Skip};
+use syscost_experiment::run::{Failure, Profile, ProfiledRound, SampledStack, Warning};
+use syscost_host::Unavailable;
+use syscost_host::sampling::{Collected, IDLE, KernelSymbols, OTHERS, SampledRound, SamplingRight};
+use syscost_host::scratch::Scratch;
+use syscost_host::settings;
+use syscost_measure::probe::Timing;
+use syscost_sys::signals;
+
+/// As long as a ring buffer has room for.
+const TIMING: Timing = Timing { warmup_ns: 20_000_000, window_ns: 200_000_000, windows: 1 };
+/// Pairs of rounds of a case, unless asked otherwise.
+pub const ROUNDS: u32 = 10;
+/// Of a case of a run that has much else to do.
+const ROUNDS_IN_RUN: u32 = 6;
+
+/// Samples case after case; the kernel's symbols are read once.
+pub struct Profiler {
+    right: SamplingRight,
+    symbols: KernelSymbols,
+}
+
+/// Stacks of a case with their counts by round.
+type StackCounts = BTreeMap<String, Vec<u32>>;
+
+impl Profiler {
+    /// Where this user may sample the kernel and see its functions' names.
+    pub fn attach() -> Result<Profiler, Unavailable> {
+        if let Some(emulator) = settings::emulator_here() {
+            return Err(Unavailable {
+                reason: format!("this machine is emulated in software ({emulator}): its time means nothing"),
+                remedy: "profile on the machine itself".into(),
+            });
+        }
+        Ok(Profiler { right: SamplingRight::find()?, symbols: KernelSymbols::read()? })
+    }
+
+    /// Plays so many pairs of rounds of the case. Of each pair the sampled round is once the first, once the second.
+    pub fn profile(
+        &self,
+        case: &Case,
+        pairs: u32,
+        paths: &mut Paths,
+        scratch: &mut Scratch,
+        patience: Duration,
+    ) -> Result<Profile, RoundError> {
+        let (mut rounds, mut stacks) = (Vec::new(), StackCounts::new());
+        for pair in 0..pairs {
+            let options = RoundOptions::of(TIMING, patience, &signals::caught);
+            let mut plain = |paths: &mut Paths| worker::round(case, &options, paths, scratch);
+            let early = if pair % 2 == 1 { Some(plain(paths)?) } else { None };
+            let mut sampling = None;
+            let mut begin = |ready: &worker::ReadyRound<'_>| {
+                sampling = Some(SampledRound::begin(self.right, ready.pids.clone()).map_err(unsampled)?);
+                Ok(())
+            };
+            let sampled = worker::observed_round(case, &options, paths, scratch, Some(&mut begin))?;
+            let collected = sampling
+                .ok_or_else(|| RoundError::Failed("no worker was sampled".into()))?
+                .end()
+                .map_err(unsampled)?;
+            let plain = match early {
+                Some(plain) => plain,
+                None => worker::round(case, &options, paths, scratch)?,
+            };
+            rounds.push(self.round(&sampled, &plain, &collected, &mut stacks, pair as usize));
+        }
+        let stacks = stacks.into_iter().map(|(stack, mut samples)| {
+            samples.resize(rounds.len(), 0);
+            SampledStack { stack, samples }
+        });
+        Ok(Profile {
+            probe: case.probe.clone(),
+            point: case.point.clone(),
+            event: self.right.event,
+            period: self.right.event.period(),
+            scope: self.right.scope,
+            stacks: stacks.collect(),
+            rounds,
+        })
+    }
+
+    /// Counts the samples that lie in the round's windows.
+    fn round(
+        &self,
+        sampled: &RoundResult,
+        plain: &RoundResult,
+        collected: &Collected,
+        stacks: &mut StackCounts,
+        place: usize,
+    ) -> ProfiledRound {
+        let (elapsed_ns, ops) = work(sampled);
+        let (unsampled_elapsed_ns, unsampled_ops) = work(plain);
+        let marks = [sampled, plain]
+            .into_iter()
+            .flat_map(|round| &round.samples)
+            .flat_map(|s| s.marks.iter().cloned());
+        let mut round = ProfiledRound {
+            elapsed_ns,
+            ops,
+            lost: collected.lost,
+            per_sample: collected.per_sample,
+            marks: marks.collect(),
+            unsampled_elapsed_ns,
+            unsampled_ops,
+            ..ProfiledRound::default()
+        };
+        round.marks.sort();
+        round.marks.dedup();
+        for sample in collected.samples(&self.symbols).into_iter().filter(|s| in_window(sampled, s.time_ns)) {
+            match sample.owner.as_str() {
+                IDLE => round.idle_samples += 1,
+                OTHERS => round.other_samples += 1,
+                owner => {
+                    round.samples += 1;
+                    let counts = stacks.entry(format!("{owner};{}", sample.functions.join(";"))).or_default();
+                    counts.resize(place + 1, 0);
+                    counts[place] += 1;
+                }
+            }
+        }
+        round
+    }
+}
+
+/// How long the windows were, and what was done in them.
+fn work(round: &RoundResult) -> (f64, f64) {
+    round.samples.iter().fold((0.0, 0.0), |(ns, ops), sample| (ns + sample.elapsed_ns, ops + sample.ops))
+}
+
+fn in_window(round: &RoundResult, time_ns: u64) -> bool {
+    round.samples.iter().any(|sample| {
+        let start = sample.start_ns.unwrap_or(u64::MAX);
+        time_ns >= start && time_ns - start < sample.elapsed_ns as u64
+    })
+}
+
+fn unsampled(error: std::io::Error) -> RoundError {
+    RoundError::Failed(format!("cannot sample: {error}"))
+}
+
+/// The cases of a run that get a profile: what is audited, and every operation that moves no data.
+pub(crate) fn due<'p>(plan: &'p Plan, done: &[Profile]) -> Vec<&'p Case> {
+    let given_up = plan.given_up();
+    let alone = plan
+        .cases
+        .iter()
+        .filter(|case| case.twin_of.is_none() && !audit::audited(case) && !given_up.contains(&case.index));
+    let known = |case: &&Case| done.iter().any(|p| p.probe == case.probe && p.point == case.point);
+    audit::due(plan, &[]).into_iter().chain(alone).filter(|case| !known(case)).collect()
+}
+
+/// One case of a run.
+pub(crate) fn in_run(
+    profiler: &Profiler,
+    case: &Case,
+    paths: &mut Paths,
+    scratch: &mut Scratch,
+) -> Result<Profile, RoundError> {
+    profiler.profile(case, ROUNDS_IN_RUN, paths, scratch, PATIENCE)
+}
+
+/// The right is missing.
+pub(crate) fn refused(why: &Unavailable) -> Warning {
+    Warning {
+        id: "profile_refused".into(),
+        observed: format!("no profile was made: {}", why.reason),
+        consequence: "where CPU time goes inside the kernel is not known; no figure is touched by it".into(),
+        remedy: why.remedy.clone(),
+        cases: Vec::new(),
+    }
+}
+
+/// The time for profiles was over.
+pub(crate) fn cut_short(left: usize) -> Warning {
+    Warning {
+        id: "profiles_cut_short".into(),
+        observed: format!("{} not profiled", count(left, "case")),
+        consequence: "a quarter of the time limit was over before them; no figure is touched by it".into(),
+        remedy: "syscost profile, or a longer --time-limit".into(),
+        cases: Vec::new(),
+    }
+}
+
+/// A profile that did not come to its end.
+pub(crate) fn broken(case: &Case, message: &str) -> Warning {
+    Warning {
+        id: "profile_failed".into(),
+        observed: format!("a case could not be profiled: {message}"),
+        consequence: "where its CPU time goes is not known; no figure is touched by it".into(),
+        remedy: "syscost profile".into(),
+        cases: vec![case.index],
+    }
+}
+
+/// What the profiles of a plan brought.
+#[derive(Debug, Default)]
+pub struct Profiled {
+    pub profiles: Vec<Profile>,
+    pub failures: Vec<Failure>,
+    /// Cases that turned out to be impossible here.
+    pub skips: Vec<Skip>,
+}
+
+/// Profiles every case of a plan; writes nothing.
+pub fn profile(
+    plan: &Plan,
+    profiler: &Profiler,
+    pairs: u32,
+    watch: &mut dyn FnMut(&Event<'_>),
+) -> Result<Profiled> {
+    let mut profiles = Vec::new();
+    let (failures, skips) = each_case(plan, |_| true, watch, &mut |case, paths, scratch, watch| {
+        profiles.push(profiler.profile(case, pairs, paths, scratch, PATIENCE)?);
+        watch(&Event::CaseDone { case, rounds: pairs as usize, metric: "", estimate: None });
+        Ok(())
+    })?;
+    Ok(Profiled { profiles, failures, skips })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worker::RoundMoments;
+    use syscost_core::sample::Sample;
+    use syscost_experiment::spec::Spec;
+
+    #[test]
+    fn samples_count_inside_windows_only() {
+        let sample = Sample { start_ns: Some(1000), elapsed_ns: 100.0, ops: 5.0, ..Sample::default() };
+        let round = RoundResult {
+            samples: vec![sample],
+            settings: BTreeMap::new(),
+            missing: Vec::new(),
+            totals: BTreeMap::new(),
+            moments: RoundMoments::default(),
+        };
+        let inside: Vec<bool> = [999, 1000, 1099, 1100].map(|at| in_window(&round, at)).into();
+        assert_eq!(inside, [false, true, true, false]);
+        assert_eq!(work(&round), (100.0, 5.0));
+    }
+
+    #[test]
+    fn a_run_profiles_each_way_once_and_a_resumed_one_goes_on() {
+        let mut spec = Spec::named(syscost_experiment::spec::DEFAULT).expect("built in");
+        for (flag, values) in [("size", "64,64K"), ("threads", "1"), ("path", "loopback")] {
+            spec.set_axis(flag, &[values]).expect("values of these axes");
+        }
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let all = due(&plan, &[]);
+        let ways = all.iter().filter(|case| audit::audited(case)).count();
+        assert!(ways > 0 && ways < plan.cases.iter().filter(|case| audit::audited(case)).count());
+        let done = Profile {
+            probe: all[0].probe.clone(),
+            point: all[0].point.clone(),
+            event: syscost_host::sampling::SampledEvent::CpuClock,
+            period: 1,
+            scope: syscost_host::sampling::SampledScope::Machine,
+            rounds: Vec::new(),
+            stacks: Vec::new(),
+        };
+        assert_eq!(due(&plan, &[done]).len(), all.len() - 1);
+    }
+}

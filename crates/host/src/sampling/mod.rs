@@ -1,0 +1,230 @@
+//! Samples of what CPUs execute: a stack of kernel functions at every tick of the event, of some processes and the softirqs
+//! that run for them.
+//!
+//! The event is the processor's cycles, else the kernel's cpu-clock (a timer: it cannot interrupt code that has interrupts
+//! disabled, so that code's time shows where they are enabled again). Source: perf_event_open(2).
+
+mod owners;
+mod records;
+mod symbols;
+
+pub use owners::{IDLE, OTHERS, SOFTIRQ};
+pub use records::{Collected, USER};
+pub use symbols::KernelSymbols;
+
+use crate::Unavailable;
+use crate::counters;
+use crate::files::Root;
+use perf_event::events::{Hardware, Software};
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use syscost_core::units::Unit;
+use syscost_sys::affinity;
+
+/// What is counted between two samples. Neither period is a multiple of a timer's: sampling in step with one would
+/// see one phase of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampledEvent {
+    Cycles,
+    CpuClock,
+}
+
+impl SampledEvent {
+    pub fn name(self) -> &'static str {
+        match self {
+            SampledEvent::Cycles => "cycles",
+            SampledEvent::CpuClock => "cpu-clock",
+        }
+    }
+
+    /// Of what one sample stands for.
+    pub fn unit(self) -> Unit {
+        match self {
+            SampledEvent::Cycles => Unit::Count,
+            SampledEvent::CpuClock => Unit::Nanoseconds,
+        }
+    }
+
+    /// Cycles, or nanoseconds.
+    pub fn period(self) -> u64 {
+        match self {
+            SampledEvent::Cycles => 700_001,
+            SampledEvent::CpuClock => 211_007,
+        }
+    }
+}
+
+/// What is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SampledScope {
+    /// Every CPU: softirqs on top of other processes, and kernel threads, are seen.
+    Machine,
+    /// The threads of the workers: what runs for them elsewhere is missing.
+    Threads,
+}
+
+/// What this machine lets this user sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplingRight {
+    pub event: SampledEvent,
+    pub scope: SampledScope,
+}
+
+impl SamplingRight {
+    /// The most that is allowed here, found by trying.
+    pub fn find() -> Result<SamplingRight, Unavailable> {
+        let machine = |event| {
+            let cpu = affinity::allowed()?.first().copied().unwrap_or(0);
+            builder(event).any_pid().one_cpu(cpu).build()?.sampled(1).map(drop)
+        };
+        let threads = |event| builder(event).observe_self().any_cpu().build()?.sampled(1).map(drop);
+        let mut refused = None;
+        for event in [SampledEvent::Cycles, SampledEvent::CpuClock] {
+            match machine(event) {
+                Ok(()) => return Ok(SamplingRight { event, scope: SampledScope::Machine }),
+                Err(error) => refused = Some(error),
+            }
+        }
+        for event in [SampledEvent::Cycles, SampledEvent::CpuClock] {
+            if threads(event).is_ok() {
+                return Ok(SamplingRight { event, scope: SampledScope::Threads });
+            }
+        }
+        let error = refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into());
+        Err(counters::explain(&error, true, &Root::here()))
+    }
+}
+
+fn builder(event: SampledEvent) -> Builder<'static> {
+    let mut builder = match event {
+        SampledEvent::Cycles => Builder::new(Hardware::CPU_CYCLES),
+        SampledEvent::CpuClock => Builder::new(Software::CPU_CLOCK),
+    };
+    let fields = [SampleFlag::IP, SampleFlag::TID, SampleFlag::TIME, SampleFlag::CALLCHAIN];
+    for field in fields {
+        builder.sample(field);
+    }
+    builder.include_kernel().exclude_user(false).exclude_hv(true).exclude_callchain_user(true).task(true);
+    builder.sample_period(event.period()).clockid(Clock::MONOTONIC);
+    builder
+}
+
+/// An unprivileged user may lock 516 KiB a CPU (kernel.perf_event_mlock_kb): this many pages, and one for the kernel.
+const RING_PAGES: usize = 128;
+const LEAST_RING_PAGES: usize = 8;
+const PAGE_BYTES: usize = 4096;
+
+/// Running samplers of one round.
+pub struct SampledRound {
+    samplers: Vec<Sampler>,
+    /// The sampled processes: their names as roles.
+    roles: BTreeMap<u32, String>,
+}
+
+impl SampledRound {
+    /// Samples these processes, their threads and what they will start.
+    pub fn begin(right: SamplingRight, roles: BTreeMap<u32, String>) -> io::Result<SampledRound> {
+        let known = owners::with_children(&Root::here(), roles);
+        let mut samplers = match right.scope {
+            SampledScope::Machine => machine(right.event)?,
+            SampledScope::Threads => threads(right.event, &known)?,
+        };
+        for sampler in &mut samplers {
+            sampler.enable()?;
+        }
+        Ok(SampledRound { samplers, roles: known })
+    }
+
+    /// Stops, and reads what was sampled.
+    pub fn end(mut self) -> io::Result<Collected> {
+        let mut counted = 0;
+        for sampler in &mut self.samplers {
+            sampler.disable()?;
+            counted += sampler.read()?;
+        }
+        Ok(records::collect(&mut self.samplers, counted, self.roles))
+    }
+}
+
+fn machine(event: SampledEvent) -> io::Result<Vec<Sampler>> {
+    let cpus = online(&Root::here())?;
+    cpus.into_iter()
+        .map(|cpu| builder(event).any_pid().one_cpu(cpu).build()?.sampled(RING_PAGES * PAGE_BYTES))
+        .collect()
+}
+
+/// A ring that follows new threads has to belong to one CPU.
+fn threads(event: SampledEvent, roles: &BTreeMap<u32, String>) -> io::Result<Vec<Sampler>> {
+    let root = Root::here();
+    let threads: Vec<i32> = roles
+        .keys()
+        .flat_map(|pid| root.names(&format!("proc/{pid}/task")))
+        .filter_map(|thread| thread.parse().ok())
+        .collect();
+    let pages = (RING_PAGES / threads.len().max(1)).max(LEAST_RING_PAGES);
+    let pages = 1 << pages.ilog2();
+    let mut samplers = Vec::new();
+    for cpu in affinity::allowed()? {
+        for thread in &threads {
+            let counter = builder(event).observe_pid(*thread).one_cpu(cpu).inherit(true).build();
+            match counter {
+                Ok(counter) => samplers.push(counter.sampled(pages * PAGE_BYTES)?),
+                // It has ended.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(samplers)
+}
+
+/// The CPUs that run, also those that this process may not use: what arrives may be handled there.
+fn online(root: &Root) -> io::Result<Vec<usize>> {
+    let list = root.text("sys/devices/system/cpu/online").unwrap_or_default();
+    let range = |part: &str| {
+        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
+        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
+    };
+    let cpus: Vec<usize> = list.split(',').filter_map(range).flatten().collect();
+    if cpus.is_empty() { affinity::allowed() } else { Ok(cpus) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::fixture::Machine;
+    use std::time::{Duration, Instant};
+    use syscost_sys::clock::thread_cpu_ns;
+
+    #[test]
+    fn cpus_that_run_are_read_as_the_kernel_writes_them() {
+        let machine = Machine::empty();
+        machine.write("sys/devices/system/cpu/online", "0-2,5,7-8\n");
+        assert_eq!(online(&machine.root()).unwrap(), [0, 1, 2, 5, 7, 8]);
+    }
+
+    /// Own work is found among the samples, under its role, or the reason is one that helps.
+    #[test]
+    fn a_busy_process_is_sampled_or_the_refusal_says_why() {
+        let right = match SamplingRight::find() {
+            Ok(right) => right,
+            Err(why) => return assert!(!why.reason.is_empty() && !why.remedy.is_empty()),
+        };
+        let roles = BTreeMap::from([(std::process::id(), "worker".to_string())]);
+        let began = thread_cpu_ns();
+        let round = SampledRound::begin(right, roles).expect("what may be tried may be done");
+        let until = Instant::now() + Duration::from_secs(10);
+        let mut entries = 0;
+        // CPU time, not wall time: a busy machine gives little.
+        while thread_cpu_ns() < began + 150_000_000 && Instant::now() < until {
+            entries += std::fs::read_dir("/proc/self").map_or(0, |directory| directory.count());
+        }
+        let collected = round.end().expect("stops");
+        let own = collected.raw.iter().filter(|sample| sample.pid == std::process::id()).count();
+        assert!(own > 0 && entries > 0, "{} samples, none of this process", collected.raw.len());
+    }
+}

@@ -1,0 +1,116 @@
+//! From the kernel's ring buffers to samples.
+
+use super::owners;
+use super::symbols::KernelSymbols;
+use perf_event::Sampler;
+use perf_event::data::Record;
+use std::collections::BTreeMap;
+
+/// Addresses this high in a call chain tell what follows; they are no addresses (PERF_CONTEXT_MAX).
+const FIRST_MARK: u64 = u64::MAX - 4095;
+/// The CPU's mode in the record's header (PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_USER).
+const MODE_BITS: u16 = 7;
+const USER_MODE: u16 = 2;
+/// The frame of code outside the kernel.
+pub const USER: &str = "user mode";
+
+/// One sample as the kernel wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawSample {
+    pub pid: u32,
+    time_ns: u64,
+    user: bool,
+    /// The innermost function first.
+    addresses: Vec<u64>,
+}
+
+/// One sample: whose, when, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedSample {
+    /// A role, or one of the words for what is nobody's.
+    pub owner: String,
+    /// Of CLOCK_MONOTONIC.
+    pub time_ns: u64,
+    /// The outermost function first.
+    pub functions: Vec<String>,
+}
+
+/// What was sampled in a round.
+#[derive(Clone, Debug, Default)]
+pub struct Collected {
+    pub(super) raw: Vec<RawSample>,
+    roles: BTreeMap<u32, String>,
+    /// Samples that found no room.
+    pub lost: u64,
+    /// Nanoseconds or cycles for each sample: a timer that is coarser than the period gives fewer samples than asked.
+    pub per_sample: f64,
+}
+
+impl Collected {
+    /// The samples with the names of functions.
+    pub fn samples(&self, symbols: &KernelSymbols) -> Vec<OwnedSample> {
+        self.raw.iter().map(|raw| self.named(raw, symbols)).collect()
+    }
+
+    fn named(&self, raw: &RawSample, symbols: &KernelSymbols) -> OwnedSample {
+        let mut functions: Vec<&str> =
+            raw.addresses.iter().rev().map(|address| symbols.name(*address)).collect();
+        if raw.user || functions.is_empty() {
+            functions.push(USER);
+        }
+        OwnedSample {
+            owner: owners::owner(&self.roles, raw.pid, &functions).to_string(),
+            time_ns: raw.time_ns,
+            functions: functions.into_iter().map(str::to_string).collect(),
+        }
+    }
+}
+
+/// Empties the rings. A process may be sampled on one CPU before another's ring tells who started it.
+pub(super) fn collect(samplers: &mut [Sampler], counted: u64, mut roles: BTreeMap<u32, String>) -> Collected {
+    let (mut raw, mut parents, mut lost) = (Vec::new(), Vec::new(), 0);
+    for sampler in samplers {
+        while let Some(record) = sampler.next_record() {
+            let user = record.misc() & MODE_BITS == USER_MODE;
+            match record.parse_record() {
+                Ok(Record::Sample(sample)) => {
+                    let chain = sample.callchain().unwrap_or_default();
+                    let addresses = chain.iter().copied().filter(|address| *address < FIRST_MARK).collect();
+                    let (pid, time_ns) = (sample.pid().unwrap_or(0), sample.time().unwrap_or(0));
+                    raw.push(RawSample { pid, time_ns, user, addresses });
+                }
+                Ok(Record::Fork(fork)) if fork.pid != fork.ppid => parents.push((fork.pid, fork.ppid)),
+                Ok(Record::Lost(missed)) => lost += missed.lost,
+                Ok(Record::LostSamples(missed)) => lost += missed.lost,
+                _ => {}
+            }
+        }
+    }
+    owners::adopt(&mut roles, &parents);
+    let per_sample = counted as f64 / (raw.len() as u64 + lost).max(1) as f64;
+    Collected { raw, roles, lost, per_sample }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_named_from_the_outside_in() {
+        let symbols =
+            KernelSymbols::parse("1000 T entry\n2000 T tcp_sendmsg\n3000 t inner.isra.0\n").unwrap();
+        let raw =
+            |user, addresses: &[u64]| RawSample { pid: 7, time_ns: 1, user, addresses: addresses.to_vec() };
+        let collected = Collected {
+            raw: vec![raw(false, &[0x3004, 0x2010, 0x1001]), raw(true, &[])],
+            roles: BTreeMap::from([(7, "sender".to_string())]),
+            ..Collected::default()
+        };
+        let named = collected.samples(&symbols);
+        assert_eq!(named[0].functions, ["entry", "tcp_sendmsg", "inner"]);
+        assert_eq!(
+            (named[1].functions.as_slice(), named[1].owner.as_str()),
+            (&[USER.to_string()][..], "sender")
+        );
+    }
+}

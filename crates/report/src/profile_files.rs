@@ -1,0 +1,131 @@
+//! The files of profiles: flame graphs, stacks as other programs read them, and a table.
+
+use super::canvas::SvgDrawing;
+use super::escape::slug;
+use super::flame::{FlameGraph, NARROWEST_IN_FILE};
+use syscost_analyze::profile::ProfileBreakdown;
+use syscost_experiment::run::Profile;
+use syscost_experiment::run::rows::{CsvColumn, column};
+use syscost_measure::probe::transfer::axes::MECHANISM;
+
+/// The table of all profiles: a row a case and class of work.
+pub const TABLE: &str = "profile.csv";
+/// Its columns, and what they hold.
+pub const COLUMNS: &[CsvColumn] = &[
+    column("case", "what tells the case from the others"),
+    column("class", "class of work, by the innermost function that syscost knows"),
+    column("share", "of the case's CPU time"),
+    column("ci_low", "the 95 % confidence interval of the share, over rounds"),
+    column("ci_high", "see `ci_low`"),
+    column(
+        "per_op",
+        "share of the CPU time an operation, in the event's unit; empty where samples were lost",
+    ),
+    column("event", "`cpu-clock`: `per_op` is in nanoseconds; `cycles`: in cycles"),
+    column("samples", "samples of the case, all classes"),
+];
+
+/// Each as its name and content; `name` says what a case is called.
+pub fn files(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> Vec<(String, String)> {
+    let mut contents = vec![(TABLE.to_string(), table(profiles, name))];
+    for profile in profiles.iter().filter(|profile| profile.samples() > 0) {
+        let name = name(profile);
+        let id = format!("flame-{}", slug(&name));
+        let graph = FlameGraph::of(profile, &format!("CPU time of {name}"), &id, NARROWEST_IN_FILE);
+        contents.push((format!("{id}.folded"), folded(profile)));
+        contents.push((format!("{id}.svg"), graph.standalone()));
+    }
+    for (base, profile) in rivals(profiles) {
+        let (before, after) = (name(base), name(profile));
+        let id = format!("flame-{}-less-{}", slug(&after), slug(&before));
+        let title = format!("CPU time an operation: {after} beside {before}");
+        let graph = FlameGraph::difference(base, profile, &title, &id, NARROWEST_IN_FILE);
+        contents.extend(graph.map(|graph| (format!("{id}.svg"), graph.standalone())));
+    }
+    contents
+}
+
+/// Every rival with the first of its point, which is the base.
+pub fn rivals(profiles: &[Profile]) -> Vec<(&Profile, &Profile)> {
+    let rivals = |a: &Profile, b: &Profile| {
+        a.probe == b.probe
+            && a.point != b.point
+            && a.point.without(MECHANISM.id) == b.point.without(MECHANISM.id)
+    };
+    let base = |(place, profile): (usize, &Profile)| {
+        profiles[..place].iter().position(|first| rivals(first, profile))
+    };
+    let places =
+        profiles.iter().enumerate().filter_map(|(place, profile)| Some((base((place, profile))?, profile)));
+    places.map(|(base, profile)| (&profiles[base], profile)).collect()
+}
+
+/// A line a stack with its count: what flame graph programs read.
+fn folded(profile: &Profile) -> String {
+    profile.stacks.iter().map(|stack| format!("{} {}\n", stack.stack, stack.total())).collect()
+}
+
+fn table(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> String {
+    let head: Vec<&str> = COLUMNS.iter().map(|column| column.id).collect();
+    let mut text = head.join(",") + "\n";
+    for profile in profiles {
+        let Some(breakdown) = ProfileBreakdown::of(profile) else { continue };
+        let case = name(profile).replace('"', "\"\"");
+        for class in &breakdown.classes {
+            let share = class.share;
+            let per_op =
+                breakdown.per_op.map_or(String::new(), |whole| format!("{:.3}", whole * share.share));
+            let figures = format!("{:.6},{:.6},{:.6}", share.share, share.low, share.high);
+            let event = profile.event.name();
+            text += &format!(
+                "\"{case}\",{},{figures},{per_op},{event},{}\n",
+                class.class.id(),
+                breakdown.samples
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syscost_core::axis::{Point, Value};
+    use syscost_experiment::run::{ProfiledRound, SampledStack};
+    use syscost_host::sampling::{SampledEvent, SampledScope};
+
+    fn profile(mechanism: &str, bytes: u64) -> Profile {
+        let mut point = Point::default();
+        point.set(MECHANISM.id, Value::Text(mechanism.into()));
+        point.set("message_bytes", Value::Int(bytes));
+        Profile {
+            probe: "transfer".into(),
+            point,
+            event: SampledEvent::CpuClock,
+            period: 100,
+            scope: SampledScope::Machine,
+            rounds: vec![ProfiledRound {
+                samples: 4,
+                ops: 1.0,
+                per_sample: 100.0,
+                ..ProfiledRound::default()
+            }],
+            stacks: vec![SampledStack { stack: "sender;tcp_sendmsg".into(), samples: vec![4] }],
+        }
+    }
+
+    #[test]
+    fn every_case_has_its_files_and_every_rival_a_difference() {
+        let profiles = [profile("a", 64), profile("b", 64), profile("a", 4096), profile("c", 64)];
+        let called = |p: &Profile| {
+            format!("{} {}", p.point.text(MECHANISM).unwrap(), p.point.int_at("message_bytes").unwrap())
+        };
+        let files = files(&profiles, &called);
+        assert_eq!(files.iter().filter(|(name, _)| name.contains("-less-")).count(), 2);
+        let content = |wanted: &str| &files.iter().find(|(name, _)| name == wanted).expect(wanted).1;
+        assert!(content("flame-b-64-less-a-64.svg").contains("tcp_sendmsg"));
+        assert_eq!(content("flame-a-64.folded"), "sender;tcp_sendmsg 4\n");
+        let table = content(TABLE);
+        assert!(table.contains("\"c 64\",tcp_ip,1.000000,"), "{table}");
+    }
+}
