@@ -4,9 +4,9 @@
 //! and a sentence for each thing that the analysis shows.
 
 use super::{QuestionText, each, headline_of};
+use crate::text::words::count;
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::repeats::Retransmitted;
-use crate::text::words::count;
 use syscost_core::units::significant;
 
 pub const TEXT: QuestionText = QuestionText {

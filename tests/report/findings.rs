@@ -38,11 +38,13 @@ fn findings_of_every_recorded_run_are_what_the_schema_says() {
     }
 }
 
+type Change = fn(&mut Value);
+
 #[test]
 fn what_the_schema_does_not_allow_is_found() {
     let right = findings(&crate::common::small_run());
     assert_eq!(schema().errors(&right), Vec::<String>::new());
-    let wrong: [(&str, fn(&mut Value)); 4] = [
+    let wrong: [(&str, Change); 4] = [
         ("no run", |all| drop(all.as_object_mut().expect("a map").remove("run"))),
         ("does not name more", |all| all["trust"]["more"] = 1.into()),
         ("enum", |all| all["answers"][0]["verdict"] = "maybe".into()),

@@ -248,7 +248,15 @@ mod tests {
         let case = Case { index: 0, probe: "transfer".into(), point, twin_of: None };
         let plan = Plan { cases: vec![case], ..Plan::default() };
         let spec = Spec::named("timer").expect("a probe is a spec");
-        RunOptions { out: out.into(), resume: false, spec, plan, command: Vec::new(), part: None }
+        RunOptions {
+            out: out.into(),
+            resume: false,
+            spec,
+            plan,
+            command: Vec::new(),
+            profile: false,
+            part: None,
+        }
     }
 
     #[test]

@@ -25,8 +25,7 @@ use syscost_host::conditions::{Conditions, ConditionsWatch};
 use syscost_host::scratch::Scratch;
 use syscost_host::{clock, noise};
 use syscost_measure::probe::Missing;
-use syscost_sys::signals;
-use syscost_sys::sleep::sleep;
+use syscost_sys::{signals, sleep::sleep};
 
 /// How far past the time limit a last round may run before it is cut off.
 pub const GRACE: Duration = Duration::from_secs(2);

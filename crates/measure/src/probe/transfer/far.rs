@@ -1,7 +1,7 @@
 //! The receiver's side of a transfer on another host: what it needs is asked there, before anything is planned.
 
-use super::axes::{self, CONGESTION_CONTROL, PATH, PLACEMENT, RECEIVER};
 use super::available;
+use super::axes::{self, CONGESTION_CONTROL, PATH, PLACEMENT, RECEIVER};
 use crate::receiver as receivers;
 use syscost_core::axis::{Point, Value};
 use syscost_host::Unavailable;
@@ -71,7 +71,10 @@ mod tests {
         assert_eq!(allows(&json!({ "congestion_control": "reno", "receiver": "recv" })), Ok(()));
         let refused = |wanted: serde_json::Value| allows(&wanted).unwrap_err();
         let why = refused(json!({ "congestion_control": "nonesuch" }));
-        assert!(why.reason.contains("nonesuch") && why.remedy.contains("tcp_allowed_congestion_control"), "{why:?}");
+        assert!(
+            why.reason.contains("nonesuch") && why.remedy.contains("tcp_allowed_congestion_control"),
+            "{why:?}"
+        );
         assert!(refused(json!({ "receiver": "nonesuch" })).reason.contains("no receiver nonesuch"));
         assert!(refused(json!({ "placement": "nonesuch" })).reason.contains("nonesuch"));
         assert!(refused(json!([1])).reason.contains("not understood"));
