@@ -230,7 +230,10 @@ fn what_analyses_says_no_sentence() {
     for file in files {
         let place = file.strip_prefix(&root).expect("below").display().to_string();
         // Reads other people's tables: its sentences are errors.
-        if place.ends_with("operations/beside.rs") || place.ends_with("synthetic.rs") {
+        if place.ends_with("operations/beside.rs")
+            || place.ends_with("profile/functions.rs")
+            || place.ends_with("synthetic.rs")
+        {
             continue;
         }
         let source = fs::read_to_string(&file).expect("a source");

@@ -72,7 +72,7 @@ fn what_a_queue_drops_before_the_device_is_named_and_adds_up() {
         let output = Command::new(SYSCOST).arg("audit").args(arguments).output().expect("the binary starts");
         let table = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && !table.contains("does not balance"), "{}", said(&output));
-        table.contains("segments were dropped")
+        table.contains("a queue or packet filter dropped")
     });
     assert!(told, "no try named what the queue dropped");
 }

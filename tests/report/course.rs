@@ -250,7 +250,7 @@ fn a_recorded_text_is_no_markup_of_a_report() {
     let files = cse221::artefacts(&run, &Analysis::of(&run)).unwrap();
     let report = text(named(&files, ".md"));
     // Between backticks a tag is text; a backtick of a stranger's would end them.
-    let outside: String = report.split('`').step_by(2).collect();
+    let outside: String = report.replace("\\`", "'").split('`').step_by(2).collect();
     assert!(report.contains("stranger.example"), "it is shown");
     assert!(!outside.contains("<img"), "{}", outside.split("<img").next().unwrap_or_default());
 }

@@ -30,7 +30,7 @@ pub fn read(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<S
 pub fn bytes(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<Vec<u8>> {
     let about = || format!("cannot read {}", path.display());
     let mut bytes = Vec::new();
-    Patient::open(path)
+    PatientFile::open(path)
         .and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes))
         .with_context(about)?;
     if bytes.len() as u64 > most_bytes {
@@ -40,20 +40,20 @@ pub fn bytes(path: &Path, most_bytes: u64, what: &str, instead: &str) -> Result<
 }
 
 /// A file that is read, or a pipe that is waited for: never for good. Source: fifo(7).
-struct Patient {
+struct PatientFile {
     file: File,
     is_pipe: bool,
 }
 
-impl Patient {
-    fn open(path: &Path) -> io::Result<Patient> {
+impl PatientFile {
+    fn open(path: &Path) -> io::Result<PatientFile> {
         let is_pipe = path.metadata()?.file_type().is_fifo();
         let flags = if is_pipe { rustix::fs::OFlags::NONBLOCK.bits() as i32 } else { 0 };
-        Ok(Patient { file: OpenOptions::new().read(true).custom_flags(flags).open(path)?, is_pipe })
+        Ok(PatientFile { file: OpenOptions::new().read(true).custom_flags(flags).open(path)?, is_pipe })
     }
 }
 
-impl Read for Patient {
+impl Read for PatientFile {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if self.is_pipe && !process::wait_readable(&self.file, PATIENCE)? {
             let seconds = PATIENCE.as_secs();

@@ -103,7 +103,7 @@ fn same_machine(before: &[Fact], now: &[Fact]) -> Result<()> {
         None => Ok(()),
         Some(what) => bail!(
             "this is not the machine that the run was measured on, or it was changed since ({what}); figures of both \
-             would be mixed; measure anew here: syscost run --out NEW_DIR"
+             would be mixed; measure again here: syscost run --out NEW_DIR"
         ),
     }
 }

@@ -102,8 +102,8 @@ fn walk(path: &Path, make: bool) -> io::Result<File> {
     let mut links = 0;
     while let Some(name) = left.pop() {
         match step(at.as_fd(), &name, make)? {
-            Step::Into(directory) => at = directory,
-            Step::Link { target, owner } => {
+            Walked::Into(directory) => at = directory,
+            Walked::Link { target, owner } => {
                 links += 1;
                 if links > MOST_LINKS {
                     return Err(Errno::LOOP.into());
@@ -149,7 +149,7 @@ fn named(path: &Path, left: &[OsString], name: &OsStr) -> PathBuf {
     shown.map_or_else(|| name.into(), Path::to_path_buf)
 }
 
-enum Step {
+enum Walked {
     Into(OwnedFd),
     /// The owner, where that is somebody whose word does not count.
     Link {
@@ -158,22 +158,22 @@ enum Step {
     },
 }
 
-fn step(at: BorrowedFd<'_>, name: &OsStr, make: bool) -> io::Result<Step> {
+fn step(at: BorrowedFd<'_>, name: &OsStr, make: bool) -> io::Result<Walked> {
     loop {
         match openat(at, name, NAMED | OFlags::DIRECTORY, Mode::empty()) {
-            Ok(directory) => return Ok(Step::Into(directory)),
+            Ok(directory) => return Ok(Walked::Into(directory)),
             // That is what a link is for these flags.
             Err(Errno::NOTDIR | Errno::LOOP) => return link(at, name),
             Err(Errno::NOENT) if make => match make_new(at, name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return made.map(Step::Into),
+                made => return made.map(Walked::Into),
             },
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-fn link(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<Step> {
+fn link(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<Walked> {
     let link = openat(at, name, NAMED, Mode::empty())?;
     let about = fstat(&link)?;
     if FileType::from_raw_mode(about.st_mode) != FileType::Symlink {
@@ -181,7 +181,7 @@ fn link(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<Step> {
     }
     let target = OsString::from_vec(readlinkat(&link, "", Vec::new())?.into_bytes());
     let trusted = about.st_uid == 0 || is_ours(about.st_uid) || nobody_could(&about, &fstat(at)?);
-    Ok(Step::Link { target: target.into(), owner: (!trusted).then_some(about.st_uid) })
+    Ok(Walked::Link { target: target.into(), owner: (!trusted).then_some(about.st_uid) })
 }
 
 /// In a user namespace that root is not mapped into, what root owns looks like anybody's. There a link is followed

@@ -109,7 +109,7 @@ pub fn plain(text: &str) -> String {
     for c in visible(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
-            '|' | '*' | '_' | '[' | ']' => out.extend(['\\', c]),
+            '|' | '*' | '_' | '[' | ']' | '`' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }

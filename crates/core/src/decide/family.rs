@@ -13,11 +13,12 @@ use std::collections::HashMap;
 pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec<Decision> {
     let error = looks.now / families;
     let weights: Vec<f64> = evidence.iter().map(|e| e.weight).collect();
-    let step = |p: Vec<f64>| HolmStep::last(&p, &weights, error);
-    let differ = step(evidence.iter().map(RoundsEvidence::p_differs).collect());
-    let same = step(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect());
+    let step = |p: Vec<f64>, error: f64| HolmStep::last(&p, &weights, error);
+    let differ = step(evidence.iter().map(RoundsEvidence::p_differs).collect(), error);
+    // Twice this is outside of the interval, which is never narrower than the confidence that was asked for.
+    let least = error.min(looks.whole / 2.0);
+    let same = step(evidence.iter().map(|e| e.p_outside(MARGIN.ln_1p())).collect(), least);
     let mut critical = Critical::default();
-    let scale = looks.whole / error;
     evidence
         .iter()
         .enumerate()
@@ -42,7 +43,7 @@ pub fn answers(evidence: &[RoundsEvidence], looks: &Looks, families: f64) -> Vec
                 high: (e.mean + half).exp(),
                 level: if e.error.is_finite() { 1.0 - outside } else { 0.0 },
                 rounds: e.rounds,
-                p_adjusted: (scale * step.adjusted[i]).min(1.0),
+                p_adjusted: (looks.whole / step.family * step.adjusted[i]).min(1.0),
                 verdict,
                 rounds_needed,
             }

@@ -4,7 +4,7 @@ use super::Warning;
 use super::directory::one_name;
 use super::errors::{LoadError, read_error};
 use super::files::{open_file, options};
-use super::lines::{FoundLine, LeftOut, Lines};
+use super::lines::{FoundLine, KeptLines, LeftOut};
 use super::rows::{BadField, CsvColumn};
 use super::samples::RowPlace;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub fn each_row(
         _ => {}
     }
     let file = BufReader::with_capacity(1 << 18, open_file(dir, name)?);
-    let mut lines = Lines::new(file, LONGEST_APPENDED);
+    let mut lines = KeptLines::new(file, LONGEST_APPENDED);
     let (first, last) = (columns[0].id, columns[columns.len() - 1].id);
     let (mut kept, mut left_out) = (0, LeftOut::none_of(name));
     while let Some(found) = lines.find().map_err(|e| read_error(dir, name, e))? {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// A line as it was found, at the reader's latest place.
 pub enum FoundLine {
-    /// Without its newline: see [`Lines::text`].
+    /// Without its newline: see [`KeptLines::text`].
     Whole,
     /// Longer than any row: passed over.
     TooLong,
@@ -19,7 +19,7 @@ pub enum FoundLine {
     Torn,
 }
 
-pub struct Lines<R> {
+pub struct KeptLines<R> {
     reader: R,
     longest: u64,
     bytes: Vec<u8>,
@@ -29,11 +29,11 @@ pub struct Lines<R> {
     next: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> KeptLines<R> {
     /// From the file's beginning; `longest` with its newline.
-    pub fn new(reader: R, longest: u64) -> Lines<R> {
+    pub fn new(reader: R, longest: u64) -> KeptLines<R> {
         let place = RowPlace { offset: 0, bytes: 0 };
-        Lines { reader, longest, bytes: Vec::new(), number: 0, place, next: 0 }
+        KeptLines { reader, longest, bytes: Vec::new(), number: 0, place, next: 0 }
     }
 
     /// The next line; `None` at the end.
@@ -148,7 +148,7 @@ mod tests {
     use std::io::BufReader;
 
     fn found(file: &[u8], buffer: usize) -> Vec<(String, u64, u64)> {
-        let mut lines = Lines::new(BufReader::with_capacity(buffer, file), 8);
+        let mut lines = KeptLines::new(BufReader::with_capacity(buffer, file), 8);
         let mut all = Vec::new();
         while let Some(line) = lines.find().unwrap() {
             let text = match line {

@@ -8,7 +8,7 @@
 use super::errors::read_error;
 use super::files::{self, LoadError, SAMPLES};
 use super::histograms::{self, Histograms};
-use super::lines::{FoundLine, LeftOut, Lines};
+use super::lines::{FoundLine, KeptLines, LeftOut};
 use super::rows::{self, BadField, Columns, SampleColumns};
 use super::{Record, Warning};
 use std::fs::File;
@@ -282,7 +282,7 @@ pub(super) fn read(dir: &Path, mut file: File, record: &mut Record) -> Result<Re
     let unread = |e| read_error(dir, SAMPLES, e);
     file.rewind().map_err(unread)?;
     let again = file.try_clone().map_err(unread)?;
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 18, file), rows::LONGEST_LINE as u64);
+    let mut lines = KeptLines::new(BufReader::with_capacity(1 << 18, file), rows::LONGEST_LINE as u64);
     let columns = SampleColumns::of(rows::quantity_columns(&record.plan));
     let samples = Samples::none_of(dir, again, columns.clone());
     let mut found = ReadSamples { samples, whole: 0, torn: false, columns };

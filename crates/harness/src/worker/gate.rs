@@ -34,7 +34,7 @@ const MOST_CPUS: u64 = 1 << 14;
 
 /// What a round's reports may hold.
 #[derive(Clone, Copy)]
-pub struct Gate {
+pub struct ReportGate {
     windows: usize,
     rivals: usize,
     slices: usize,
@@ -42,11 +42,11 @@ pub struct Gate {
     took: Duration,
 }
 
-impl Gate {
-    pub fn of(timing: Timing, block: Option<&BlockTask>, took: Duration) -> Gate {
+impl ReportGate {
+    pub fn of(timing: Timing, block: Option<&BlockTask>, took: Duration) -> ReportGate {
         let rivals = block.map_or(0, |block| block.rivals.len());
         let slices = block.map_or(0, |block| rivals * block.passes as usize * block.slice_ns.len().max(1));
-        Gate { windows: timing.windows.max(1) as usize, rivals, slices, took }
+        ReportGate { windows: timing.windows.max(1) as usize, rivals, slices, took }
     }
 
     /// `keeps_slices`: only the role that leads a block has any.
@@ -203,7 +203,7 @@ mod tests {
 
     fn admitted(report: &Value) -> Result<(), String> {
         let report: RoleReport = serde_json::from_value(report.clone()).expect("a report by its form");
-        Gate::of(timing(2), None, TOOK).admits(&report, true)
+        ReportGate::of(timing(2), None, TOOK).admits(&report, true)
     }
 
     /// As a far host would write it into its report: where, what, and what is said of it.
@@ -262,7 +262,7 @@ mod tests {
     fn slices_are_those_that_were_asked_for_of_rivals_that_are_there_by_the_role_that_leads() {
         let rivals = vec![Point::default(); 2];
         let block = BlockTask { rivals, passes: 3, slice_ns: vec![1000], ..BlockTask::default() };
-        let gate = Gate::of(timing(1), Some(&block), TOOK);
+        let gate = ReportGate::of(timing(1), Some(&block), TOOK);
         let slice =
             Slice { wall_ns: 1000, messages: 1, sender_cpu_ns: 5, receiver_cpu_ns: 5, ..Slice::default() };
         let report = |slices: Vec<(usize, Slice)>, rivals: usize| RoleReport {

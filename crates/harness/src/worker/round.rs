@@ -1,6 +1,6 @@
 //! One round of one case: a fresh worker per role, started together, joined into samples.
 
-use super::gate::{self, Gate};
+use super::gate::{self, ReportGate};
 use super::launch::Worker;
 use super::moments::{RoundMoments, forget_other_clocks, stamp};
 use super::path::Paths;
@@ -351,7 +351,7 @@ impl<'a> RoundDriver<'a> {
         let mut reports = Vec::new();
         let frames = self.hear_all(roles, workers)?;
         let took = Duration::from_nanos(monotonic_ns().saturating_sub(self.moments.began_ns));
-        let gate = Gate::of(timing, self.block, took);
+        let gate = ReportGate::of(timing, self.block, took);
         for (place, frame) in frames.into_iter().enumerate() {
             match frame {
                 FromWorker::Done { report } => {

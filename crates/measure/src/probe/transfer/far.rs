@@ -76,7 +76,7 @@ mod tests {
             "{why:?}"
         );
         assert!(refused(json!({ "receiver": "nonesuch" })).reason.contains("no receiver nonesuch"));
-        assert!(refused(json!({ "placement": "nonesuch" })).reason.contains("nonesuch"));
+        assert!(refused(json!({ "placement": "nonesuch" })).reason.contains("different, same, none"));
         assert!(refused(json!([1])).reason.contains("not understood"));
     }
 
