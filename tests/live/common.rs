@@ -131,7 +131,7 @@ pub fn sound(status: i32, run: &Run, text: &str) {
     let starved = failures.iter().all(|failure| failure.message.contains("stood still"));
     let late = run.record.state == State::TimeLimit && seen.len() < cases;
     let wanted = i32::from(!failures.is_empty() || late);
-    assert!(starved && status == wanted && !seen.is_empty(), "{text}");
+    assert!(starved && status == wanted && !seen.is_empty(), "{failures:?}\n{text}");
     assert!(seen.len() == cases || late || !failures.is_empty(), "each case has samples: {text}");
 }
 

@@ -36,7 +36,8 @@ struct Odd {
 
 /// One frame, as the shell prints it from a file.
 fn frame(folder: &Path, name: &str, json: &str) -> String {
-    let path = folder.join(name);
+    // Scripts have the names of what they do.
+    let path = folder.join(format!("{name}.frame"));
     let mut bytes = Vec::new();
     let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
     protocol::write(&mut bytes, &value).expect("in memory");

@@ -148,7 +148,7 @@ fn a_host_that_refuses_us_is_an_answer_with_a_remedy() {
     std::fs::remove_file(hosts.file("far-bin/sh")).expect("removed");
     // What is copied may not be executed, as in a home directory that is mounted noexec.
     hosts.far_program("chmod", "exit 0");
-    refused(&path, "may not be executed", "noexec");
+    refused(&path, "does not start on", "noexec");
     std::fs::remove_file(hosts.file("far-bin/chmod")).expect("removed");
     refused(&format!("{path}?data=198.51.100.7"), "no device there has the address", "?data=ADDRESS");
     assert_eq!(hosts.copies().len(), 1, "copied before the address was asked for");
@@ -171,7 +171,7 @@ fn the_router_on_the_way_is_recorded() {
     hosts.far_ip(&["address", "add", "198.51.100.2/32", "dev", &hosts.pair.receiver.interface]);
     hosts.near_ip(&["route", "add", "198.51.100.2/32", "via", FAR]);
     let (path, dir) = (format!("{}?data=198.51.100.2", hosts.path()), place(&hosts, "routed"));
-    let output = hosts.run(&["run", "tcp_round_trip", "--path", &path, "--time-limit", "2s", "--out", &dir]);
+    let output = hosts.run(&["run", "tcp_round_trip", "--path", &path, "--time-limit", "10s", "--out", &dir]);
     assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
     let run = load(&hosts, "routed");
     let settings = run.record.settings.values().find(|s| s.contains_key("receiver_host")).expect("recorded");
