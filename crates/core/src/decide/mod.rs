@@ -42,7 +42,7 @@ pub struct Contrast {
 
 /// The weight of a comparison with the control, which is what a study is for. Those of its rivals with each other are more
 /// in number and get the rest.
-pub const AGAINST_CONTROL: f64 = 4.0;
+pub const AGAINST_CONTROL: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
