@@ -16,24 +16,14 @@ const WORDS: usize = 40;
 
 pub fn trust(m: &Material) -> TrustBar {
     let found = &m.analysis.trust;
-    let headline = trust::headline(found);
-    // What the headline says is not said again; what follows it in the same sentence is.
-    let lower = headline.to_lowercase();
-    let rest = |text: String| {
-        let said = |part: &&str| !lower.contains(part.trim_end_matches('.').to_lowercase().as_str());
-        let kept: Vec<&str> = text.split(". ").filter(said).collect();
-        kept.join(". ").trim_end_matches('.').to_string()
-    };
-    let facts = trust::reasons(found).into_iter().map(|(_, text)| rest(text)).filter(|text| !text.is_empty());
-    let facts = facts.collect();
     TrustBar {
         colour: match found.level {
             TrustLevel::Good => "green",
             TrustLevel::Fair => "amber",
             TrustLevel::Poor => "red",
         },
-        headline,
-        facts,
+        headline: trust::headline(found),
+        facts: trust::facts(found),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether to believe a run, in words.
 
-use crate::text::words::{count, minutes, percent};
+use crate::text::words::{capital, count, minutes, percent};
 use syscost_analyze::trust::{Trust, TrustFact, TrustLevel, TrustReason};
 use syscost_experiment::run::State;
 
@@ -14,21 +14,39 @@ pub fn headline(trust: &Trust) -> String {
         TrustLevel::Fair => "Rely on this with care",
         TrustLevel::Poor => "Do not rely on this",
     };
-    let worst = trust.reasons.iter().filter(|r| r.level == trust.level && r.level > TrustLevel::Good);
-    let usual = || {
-        trust.reasons.iter().filter(|r| matches!(r.fact, TrustFact::Decided { .. } | TrustFact::Twins { .. }))
-    };
-    let mut told: Vec<&TrustReason> = worst.chain(usual()).collect();
-    told.truncate(2);
-    let told: Vec<String> = told.iter().map(|reason| phrase(&reason.fact)).collect();
+    let told: Vec<String> = in_headline(trust).iter().map(|reason| phrase(&reason.fact)).collect();
     if told.is_empty() { format!("{start}.") } else { format!("{start}: {}.", told.join(", ")) }
+}
+
+/// The worst reasons, then what every run is judged by.
+fn in_headline(trust: &Trust) -> Vec<&TrustReason> {
+    let worst = |r: &&TrustReason| r.level == trust.level && r.level > TrustLevel::Good;
+    let usual = |r: &&TrustReason| matches!(r.fact, TrustFact::Decided { .. } | TrustFact::Twins { .. });
+    let others = trust.reasons.iter().filter(|r| usual(r) && !worst(r));
+    trust.reasons.iter().filter(worst).chain(others).take(2).collect()
 }
 
 /// Every reason, the worst first.
 pub fn reasons(trust: &Trust) -> Vec<(TrustLevel, String)> {
+    sorted(trust).into_iter().map(|reason| (reason.level, sentence(&reason.fact))).collect()
+}
+
+/// What stands beside the headline: of what it says only what follows.
+pub fn facts(trust: &Trust) -> Vec<String> {
+    let told = in_headline(trust);
+    let fact = |reason: &TrustReason| match reason.fact {
+        // Its sentence goes on behind the phrase.
+        TrustFact::Twins { .. } => Some(sentence(&reason.fact)),
+        _ if told.contains(&reason) => then(&reason.fact),
+        _ => Some(sentence(&reason.fact)),
+    };
+    sorted(trust).into_iter().filter_map(fact).map(|text| text.trim_end_matches('.').into()).collect()
+}
+
+fn sorted(trust: &Trust) -> Vec<&TrustReason> {
     let mut sorted: Vec<&TrustReason> = trust.reasons.iter().collect();
     sorted.sort_by_key(|reason| std::cmp::Reverse(reason.level));
-    sorted.into_iter().map(|reason| (reason.level, sentence(&reason.fact))).collect()
+    sorted
 }
 
 /// A part of the headline.
@@ -80,15 +98,22 @@ fn phrase(fact: &TrustFact) -> String {
     }
 }
 
-fn sentence(fact: &TrustFact) -> String {
-    let mut phrase = phrase(fact);
-    if let Some(first) = phrase.get_mut(0..1) {
-        first.make_ascii_uppercase();
-    }
+/// What is said of it in a sentence of its own.
+fn then(fact: &TrustFact) -> Option<String> {
     match fact {
         TrustFact::Decided { minutes_needed: Some(more), .. } => {
-            format!("{phrase}. About {} more would decide half of the others.", minutes(*more))
+            Some(format!("About {} more would decide half of the others.", minutes(*more)))
         }
+        TrustFact::Ended { state: State::Running | State::Interrupted } => {
+            Some("Continue it: `syscost run --resume DIR`.".into())
+        }
+        _ => None,
+    }
+}
+
+fn sentence(fact: &TrustFact) -> String {
+    let phrase = capital(&phrase(fact));
+    match fact {
         TrustFact::Twins { farthest, pairs, .. } => {
             format!(
                 "{phrase}; the farthest of {} is {} apart.",
@@ -96,10 +121,7 @@ fn sentence(fact: &TrustFact) -> String {
                 percent(*farthest)
             )
         }
-        TrustFact::Ended { state: State::Running | State::Interrupted } => {
-            format!("{phrase}. Continue it: `syscost run --resume DIR`.")
-        }
-        _ => format!("{phrase}."),
+        _ => [Some(format!("{phrase}.")), then(fact)].into_iter().flatten().collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -136,6 +158,15 @@ mod tests {
             headline(&trust),
             "Rely on this with care: the run was interrupted, 92 % of 50 comparisons decided."
         );
+        assert!(!facts(&trust).concat().contains("50 comparisons"), "the headline says so");
+        trust.reasons.pop();
+        trust.reasons[0].level = TrustLevel::Fair;
+        assert_eq!(
+            headline(&trust),
+            "Rely on this with care: 92 % of 50 comparisons decided, identical cases within 0.7 %."
+        );
+        let fact = TrustFact::Ended { state: State::Interrupted };
+        trust.reasons.insert(0, TrustReason { level: TrustLevel::Fair, fact });
         let told = reasons(&trust);
         assert!(told[0].1.contains("--resume"), "{told:?}");
         assert!(told.iter().all(|(_, text)| text.ends_with('.') && text.split_whitespace().count() < 25));
