@@ -307,6 +307,19 @@ pub fn drawn_cells(
     Cells::from_cases(run.record.plan.cases.iter().map(&mut cells).collect(), TurnCosts::default())
 }
 
+/// 1000 bytes, copied in once and out once.
+pub const PLAIN: Counts = Counts {
+    copied_in: 1000,
+    uncopied_in: 0,
+    orphan_copied: 0,
+    copied_out: 1000,
+    decrypted_out: 0,
+    retransmitted: 0,
+    device_fetched: 0,
+    dropped: 0,
+    dropped_segments: 0,
+};
+
 /// An audit of 1000 bytes at 64 KiB over veth with 1 thread; completions, and those flagged copied.
 pub fn audit(mechanism: &str, counts: Option<Counts>, completions: (u64, u64)) -> Audit {
     let counted = Audit::of("transfer", point(mechanism, 65536, 1), 1000, counts);

@@ -8,10 +8,11 @@ use crate::{asked, plan as plan_command, run as run_command, sought};
 use anyhow::{Context, Result, bail};
 use clap::ArgMatches;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
+use syscost_analyze::profile::ProfileBreakdown;
 use syscost_analyze::profile::functions::CodeClass;
-use syscost_analyze::profile::{ClassTime, ProfileBreakdown};
 use syscost_core::units::count;
 use syscost_core::units::percent;
 use syscost_experiment::plan::{Case, Plan};
@@ -21,7 +22,6 @@ use syscost_experiment::run::profile::{PROFILE, ProfileFile};
 use syscost_experiment::spec::Spec;
 use syscost_harness::audit::audited;
 use syscost_harness::profile::{self as pass, Profiled, Profiler};
-use syscost_host::files::Root;
 use syscost_host::sampling::{SOFTIRQ, SampledEvent, SampledScope};
 use syscost_report::profile_files;
 use syscost_report::text::profile::title;
@@ -88,9 +88,7 @@ fn names_an_experiment(text: &str) -> bool {
 
 fn write(plan: &Plan, found: &Profiled, out: &Path) -> Result<Vec<String>> {
     let place = OpenDirectory::make(out)?;
-    let kernel = Root::here().text("proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string();
-    let tool = env!("CARGO_PKG_VERSION").to_string();
-    let file = ProfileFile { tool, kernel, profiles: found.profiles.clone() };
+    let file = ProfileFile::of_this_kernel(env!("CARGO_PKG_VERSION"), found.profiles.clone());
     file.write(&place)?;
     let labels = Labels::of(plan);
     let label = |profile: &Profile| name(&labels, plan, profile);
@@ -208,14 +206,10 @@ fn about(profile: &Profile, breakdown: &ProfileBreakdown) -> String {
 
 /// Roles before softirqs that ran elsewhere.
 fn owners(breakdown: &ProfileBreakdown) -> Vec<&str> {
-    let of = |class: &ClassTime| class.by_owner.keys().cloned().collect::<Vec<_>>();
-    let all: std::collections::BTreeSet<String> = breakdown.classes.iter().flat_map(of).collect();
-    let known = |name: &String| {
-        breakdown.classes.iter().find_map(|c| c.by_owner.get_key_value(name)).map(|(k, _)| k.as_str())
-    };
-    let mut owners: Vec<&str> = all.iter().filter_map(known).collect();
-    owners.sort_by_key(|owner| *owner == SOFTIRQ);
-    owners
+    let all: BTreeSet<&str> =
+        breakdown.classes.iter().flat_map(|c| c.by_owner.keys()).map(String::as_str).collect();
+    let (elsewhere, roles): (Vec<&str>, Vec<&str>) = all.into_iter().partition(|owner| *owner == SOFTIRQ);
+    [roles, elsewhere].concat()
 }
 
 fn column(owner: &str) -> &str {

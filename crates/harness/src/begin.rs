@@ -10,12 +10,11 @@ use std::path::Path;
 use syscost_experiment::plan::Plan;
 use syscost_experiment::run::files::RunDir;
 use syscost_experiment::run::{Record, Run, SCHEMA, State, TimeSpent, Tool, Warning};
-use syscost_host::files::Root;
-use syscost_host::{Fact, cleaner, fingerprint, identity, remote, settings};
+use syscost_host::{Fact, cleaner, fingerprint, identity, remote};
 use syscost_measure::probe::directory;
 use syscost_measure::probe::transfer::planted;
 use syscost_sys::clock::unix_ns;
-use syscost_sys::{program, random};
+use syscost_sys::{place, program, random};
 
 /// Removes what killed runs left where this one writes; or killed workers of this run, at its end.
 pub fn sweep(plan: &Plan) {
@@ -63,7 +62,7 @@ pub fn create(options: &RunOptions) -> Result<(RunDir, Run)> {
 pub fn resume(options: &RunOptions) -> Result<(RunDir, Run)> {
     let (mut dir, mut run) = RunDir::resume(&options.out)?;
     same_machine(&run.record.host, &fingerprint::facts())?;
-    own_hosts(&dir, &run.record.plan, &own_users())?;
+    own_hosts(&dir, &run.record.plan, place::is_ours)?;
     sweep(&run.record.plan);
     let tool = tool()?;
     if run.record.tool != tool {
@@ -108,19 +107,13 @@ fn same_machine(before: &[Fact], now: &[Fact]) -> Result<()> {
     }
 }
 
-/// Under sudo the run is the caller's.
-fn own_users() -> Vec<u64> {
-    let caller = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    caller.into_iter().chain(settings::effective_uid(&Root::here())).collect()
-}
-
 /// A directory of somebody else's does not decide which host we log in to, with our keys.
-fn own_hosts(dir: &RunDir, plan: &Plan, own: &[u64]) -> Result<()> {
+fn own_hosts(dir: &RunDir, plan: &Plan, is_own: impl Fn(u32) -> bool) -> Result<()> {
     let hosts: BTreeSet<&str> = plan.cases.iter().filter_map(|case| another_host(&case.point)).collect();
     if hosts.is_empty() {
         return Ok(());
     }
-    match dir.stranger(own).context("cannot see whose the run's directory is")? {
+    match dir.stranger(is_own).context("cannot see whose the run's directory is")? {
         None => Ok(()),
         Some(owner) => bail!(
             "the run's directory belongs to another user (id {owner}), and to continue it would log in to {}; if that \
@@ -238,6 +231,7 @@ fn first_warnings(plan: &Plan) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
     use syscost_core::axis::{Point, Value};
     use syscost_experiment::plan::Case;
     use syscost_experiment::spec::Spec;
@@ -285,15 +279,15 @@ mod tests {
     #[test]
     fn a_strangers_directory_logs_in_nowhere() {
         let scratch = tempfile::tempdir().unwrap();
-        let check = |name: &str, path: &str, own: &[u64]| {
+        let check = |name: &str, path: &str, own: u32| {
             let options = options(&scratch.path().join(name), path);
             let (dir, run) = create(&options).unwrap();
-            own_hosts(&dir, &run.record.plan, own).map_err(|error| error.to_string())
+            own_hosts(&dir, &run.record.plan, |user| user == own).map_err(|error| error.to_string())
         };
-        let me = settings::effective_uid(&Root::here()).expect("/proc is mounted");
-        let refused = check("theirs", "ssh://lab", &[me + 1]).unwrap_err();
+        let me = scratch.path().metadata().unwrap().uid();
+        let refused = check("theirs", "ssh://lab", me + 1).unwrap_err();
         assert!(refused.contains("ssh://lab") && refused.contains(&format!("(id {me})")), "{refused}");
-        assert_eq!(check("mine", "ssh://lab", &[me]), Ok(()));
-        assert_eq!(check("local", "loopback", &[me + 1]), Ok(()), "nobody is logged in to");
+        assert_eq!(check("mine", "ssh://lab", me), Ok(()));
+        assert_eq!(check("local", "loopback", me + 1), Ok(()), "nobody is logged in to");
     }
 }

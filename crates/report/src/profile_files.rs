@@ -28,25 +28,39 @@ pub const COLUMNS: &[CsvColumn] = &[
 /// Each as its name and content; `name` says what a case is called.
 pub fn files(profiles: &[Profile], name: &dyn Fn(&Profile) -> String) -> Vec<(String, String)> {
     let mut contents = vec![(TABLE.to_string(), table(profiles, name))];
-    for profile in profiles.iter().filter(|profile| profile.samples() > 0) {
-        let name = name(profile);
-        let id = format!("flame-{}", slug(&name));
-        let graph = FlameGraph::of(profile, &format!("CPU time of {name}"), &id, NARROWEST_IN_FILE);
-        contents.push((format!("{id}.folded"), folded(profile)));
-        contents.push((format!("{id}.svg"), graph.standalone()));
+    for profile in sampled(profiles) {
+        contents.push((format!("{}.folded", flame_id(&name(profile))), folded(profile)));
     }
-    for (base, profile) in rivals(profiles) {
-        let (before, after) = (name(base), name(profile));
-        let id = format!("flame-{}-less-{}", slug(&after), slug(&before));
-        let title = format!("CPU time an operation: {after} beside {before}");
-        let graph = FlameGraph::difference(base, profile, &title, &id, NARROWEST_IN_FILE);
-        contents.extend(graph.map(|graph| (format!("{id}.svg"), graph.standalone())));
-    }
+    let graphs = graphs(profiles, name, NARROWEST_IN_FILE);
+    contents.extend(graphs.into_iter().map(|graph| (format!("{}.svg", graph.id), graph.standalone())));
     contents
 }
 
+/// A flame graph of each case, then one of each rival beside its base.
+pub fn graphs(profiles: &[Profile], name: &dyn Fn(&Profile) -> String, narrowest: f64) -> Vec<FlameGraph> {
+    let alone = sampled(profiles).map(|profile| {
+        let name = name(profile);
+        FlameGraph::of(profile, &format!("CPU time of {name}"), &flame_id(&name), narrowest)
+    });
+    let beside = rivals(profiles).into_iter().filter_map(|(base, profile)| {
+        let (before, after) = (name(base), name(profile));
+        let id = format!("{}-less-{}", flame_id(&after), slug(&before));
+        let title = format!("CPU time an operation: {after} beside {before}");
+        FlameGraph::difference(base, profile, &title, &id, narrowest)
+    });
+    alone.chain(beside).collect()
+}
+
+fn sampled(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
+    profiles.iter().filter(|profile| profile.samples() > 0)
+}
+
+fn flame_id(name: &str) -> String {
+    format!("flame-{}", slug(name))
+}
+
 /// Every rival with the first of its point, which is the base.
-pub fn rivals(profiles: &[Profile]) -> Vec<(&Profile, &Profile)> {
+fn rivals(profiles: &[Profile]) -> Vec<(&Profile, &Profile)> {
     let rivals = |a: &Profile, b: &Profile| {
         a.probe == b.probe
             && a.point != b.point

@@ -88,22 +88,9 @@ fn calls_of(evidence: &Evidence<'_>, pair: &Pair<'_>) -> Option<Shown> {
 mod tests {
     use super::*;
     use crate::copies::CopyPlace;
-    use crate::synthetic::{Synthetic, audit};
+    use crate::synthetic::{PLAIN, Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::{Audit, Run};
-    use syscost_measure::ledger::Counts;
-
-    const PLAIN: Counts = Counts {
-        copied_in: 1000,
-        uncopied_in: 0,
-        orphan_copied: 0,
-        copied_out: 1000,
-        decrypted_out: 0,
-        retransmitted: 0,
-        device_fetched: 0,
-        dropped: 0,
-        dropped_segments: 0,
-    };
 
     /// Packing costs 0.1 ns a byte; eight calls cost 3 us.
     fn run() -> Run {

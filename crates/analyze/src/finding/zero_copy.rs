@@ -168,22 +168,10 @@ fn caveats(ways: &[DataPath], uncounted: Vec<String>) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::copies::CopyPlace;
-    use crate::synthetic::{Synthetic, audit};
+    use crate::synthetic::{PLAIN, Synthetic, audit};
     use crate::whole::Analysis;
     use syscost_experiment::run::Run;
     use syscost_measure::ledger::Counts;
-
-    const PLAIN: Counts = Counts {
-        copied_in: 1000,
-        uncopied_in: 0,
-        orphan_copied: 0,
-        copied_out: 1000,
-        decrypted_out: 0,
-        retransmitted: 0,
-        device_fetched: 0,
-        dropped: 0,
-        dropped_segments: 0,
-    };
 
     /// Two ways; the one that asks has a completion and a quarter of a call more per message.
     fn run() -> Run {

@@ -6,7 +6,7 @@
 //! nothing. Cases with coordinates that the rulers lack (a path) are candidates alike.
 
 use crate::cells::Cells;
-use crate::compare::study::{ALONG, HEADLINES};
+use crate::compare::study::HEADLINES;
 use std::collections::BTreeMap;
 use syscost_core::axis::Point;
 use syscost_core::sample::{Better, Metric};
@@ -103,38 +103,10 @@ fn best(run: &Run, cells: &Cells, of: &dyn Probe, metric: &Metric, shared: &Poin
     figures.min_by(order).map(|(case, _)| case)
 }
 
-/// The rulers' figures of a metric along sizes, where everything else is at these coordinates: for
-/// lines in a plot.
-pub fn lines(held: &[Held], metric: &str, at: &Point) -> Vec<RulerLine> {
-    let agrees = |h: &&Held| {
-        let rest = h.shared.without(ALONG.id);
-        h.metric.id == metric && rest.iter().all(|(id, value)| at.get(id).is_none_or(|v| v == value))
-    };
-    let mut lines: Vec<RulerLine> = Vec::new();
-    for held in held.iter().filter(agrees) {
-        let Some(size) = held.shared.int(ALONG) else { continue };
-        for reading in &held.readings {
-            let point = (size as f64, reading.figure);
-            match lines.iter_mut().find(|line| line.name == reading.name) {
-                Some(line) => line.points.push(point),
-                None => lines.push(RulerLine { name: reading.name.clone(), points: vec![point] }),
-            }
-        }
-    }
-    lines
-}
-
-/// One ruler along sizes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RulerLine {
-    pub name: String,
-    pub points: Vec<(f64, Estimate)>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::study::RIVALS;
+    use crate::compare::study::{ALONG, RIVALS};
     use crate::synthetic::{Synthetic, sample};
     use syscost_core::axis::Value;
     use syscost_experiment::plan::Case;
@@ -176,31 +148,5 @@ mod tests {
             assert!((3.5..4.6).contains(&worse.value), "{} {worse:?}", place.metric.id);
             assert_eq!(run.case(reading.case).unwrap().point.int(ALONG), place.shared.int(ALONG));
         }
-    }
-
-    #[test]
-    fn a_line_is_for_plots_at_its_own_coordinates_only() {
-        let run = ruled();
-        let held = held(&run, &Cells::of(&run));
-        let mut at = Point::default();
-        at.set("threads", Value::Int(1));
-        at.set("path", Value::text("veth"));
-        let drawn = lines(&held, HEADLINES[0], &at);
-        assert_eq!(drawn.len(), 1);
-        assert_eq!(drawn[0].points.iter().map(|p| p.0).collect::<Vec<_>>(), [1024.0, 65536.0]);
-        at.set("threads", Value::Int(2));
-        assert!(lines(&held, HEADLINES[0], &at).is_empty());
-    }
-
-    #[test]
-    fn rulers_win_nothing_and_a_run_without_them_says_nothing() {
-        let run = ruled();
-        let cells = Cells::of(&run);
-        let rulers: Vec<usize> =
-            held(&run, &cells).iter().flat_map(|h| &h.readings).map(|r| r.case).collect();
-        let groups = crate::compare::groups::Groups::of(&run, RIVALS.id);
-        assert!(groups.groups.iter().all(|group| !group.members.iter().any(|m| rulers.contains(m))));
-        let alone = Synthetic::default().run();
-        assert!(held(&alone, &Cells::of(&alone)).is_empty());
     }
 }

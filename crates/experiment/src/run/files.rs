@@ -160,11 +160,11 @@ impl RunDir {
         &self.path
     }
 
-    /// Who else than these users may decide what the record says: the directory's owner, or the file's.
-    pub fn stranger(&self, own: &[u64]) -> io::Result<Option<u64>> {
+    /// Whoever else may decide what the record says: the directory's owner, or the file's.
+    pub fn stranger(&self, is_own: impl Fn(u32) -> bool) -> io::Result<Option<u32>> {
         let owners =
             [fs::metadata(&self.held.way)?.uid(), fs::symlink_metadata(self.held.way.join(RECORD))?.uid()];
-        Ok(owners.map(u64::from).into_iter().find(|owner| !own.contains(owner)))
+        Ok(owners.into_iter().find(|owner| !is_own(*owner)))
     }
 
     /// Can no other syscost write here? A file system without locks cannot tell.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
 use syscost_core::axis::{Name, Point};
+use syscost_host::files::Root;
 use syscost_host::sampling::{SampledEvent, SampledScope};
 
 pub const PROFILE: &str = "profile.json";
@@ -98,6 +99,12 @@ impl Profile {
 }
 
 impl ProfileFile {
+    /// Sampled on this machine by this version of the tool.
+    pub fn of_this_kernel(tool: &str, profiles: Vec<Profile>) -> ProfileFile {
+        let kernel = Root::here().text("proc/sys/kernel/osrelease").unwrap_or_default();
+        ProfileFile { tool: tool.into(), kernel: kernel.trim().into(), profiles }
+    }
+
     pub fn write(&self, dir: &OpenDirectory) -> Result<(), WriteError> {
         dir.replace_with(PROFILE, |file| {
             serde_json::to_writer(&mut *file, self)?;

@@ -6,7 +6,6 @@ use crate::worker::RoundError;
 use anyhow::Result;
 use std::time::Instant;
 use syscost_experiment::run::profile::ProfileFile;
-use syscost_host::files::Root;
 
 /// The share of what is left of the time limit that it may take.
 const SHARE: u32 = 4;
@@ -42,11 +41,7 @@ impl Session<'_> {
             }
         }
         self.spend(|spent| &mut spent.profiles_ns, began.elapsed());
-        let file = ProfileFile {
-            tool: self.run.record.tool.version.clone(),
-            kernel: Root::here().text("proc/sys/kernel/osrelease").unwrap_or_default().trim().into(),
-            profiles: self.run.profiles.clone(),
-        };
+        let file = ProfileFile::of_this_kernel(&self.run.record.tool.version, self.run.profiles.clone());
         self.dir.write_profile(&file)?;
         self.keep_record()?;
         Ok(true)

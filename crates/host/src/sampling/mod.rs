@@ -184,13 +184,8 @@ fn threads(event: SampledEvent, roles: &BTreeMap<u32, String>) -> io::Result<Vec
 
 /// The CPUs that run, also those that this process may not use: what arrives may be handled there.
 fn online(root: &Root) -> io::Result<Vec<usize>> {
-    let list = root.text("sys/devices/system/cpu/online").unwrap_or_default();
-    let range = |part: &str| {
-        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
-        Some(first.parse::<usize>().ok()?..=last.parse::<usize>().ok()?)
-    };
-    let cpus: Vec<usize> = list.split(',').filter_map(range).flatten().collect();
-    if cpus.is_empty() { affinity::allowed() } else { Ok(cpus) }
+    let listed = root.list("sys/devices/system/cpu/online").filter(|cpus| !cpus.is_empty());
+    listed.map_or_else(affinity::allowed, Ok)
 }
 
 #[cfg(test)]

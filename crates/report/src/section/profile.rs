@@ -1,10 +1,9 @@
 //! Where CPU time goes inside the kernel, by sampling: shares by class of work, and flame graphs folded away.
 
 use super::unless_empty;
-use crate::escape::slug;
-use crate::flame::{FlameGraph, NARROWEST_ON_PAGE};
+use crate::flame::NARROWEST_ON_PAGE;
 use crate::material::Material;
-use crate::profile_files::rivals;
+use crate::profile_files::graphs;
 use crate::text::profile::title;
 use crate::text::words::{Words, percent};
 use crate::{Block, Entry, Section, Table};
@@ -23,20 +22,8 @@ pub fn section(m: &Material) -> Option<Section> {
         m.run.profiles.iter().filter_map(|profile| Some((profile, ProfileBreakdown::of(profile)?))).collect();
     let (first, _) = made.first()?;
     let mut blocks = vec![Block::Text(method(first, &made)), Block::Table(table(m, &made))];
-    let graph = |profile: &Profile, title: &str| {
-        let id = format!("flame-{}", slug(title));
-        FlameGraph::of(profile, &format!("CPU time of {title}"), &id, NARROWEST_ON_PAGE)
-    };
-    let mut graphs: Vec<FlameGraph> =
-        made.iter().map(|(profile, _)| graph(profile, &name(m, profile))).collect();
-    graphs.extend(rivals(&m.run.profiles).into_iter().filter_map(|(base, profile)| {
-        let (before, after) = (name(m, base), name(m, profile));
-        let title = format!("CPU time an operation: {after} beside {before}");
-        let id = format!("flame-{}-less-{}", slug(&after), slug(&before));
-        FlameGraph::difference(base, profile, &title, &id, NARROWEST_ON_PAGE)
-    }));
-    graphs.truncate(GRAPHS);
-    blocks.extend(graphs.into_iter().map(|graph| Block::Folded {
+    let graphs = graphs(&m.run.profiles, &|profile| name(m, profile), NARROWEST_ON_PAGE);
+    blocks.extend(graphs.into_iter().take(GRAPHS).map(|graph| Block::Folded {
         title: format!("Flame graph: {}", graph.title),
         blocks: vec![Block::Flame(graph)],
     }));

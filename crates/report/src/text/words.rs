@@ -3,8 +3,7 @@
 pub use syscost_analyze::operations::operation::row_name;
 use syscost_analyze::varied;
 use syscost_core::axis::{Axis, Point, Value};
-use syscost_core::stats::Estimate;
-use syscost_core::units::{Unit, confidence, significant};
+use syscost_core::units::{Unit, significant};
 use syscost_experiment::plan::Case;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, THREADS};
@@ -141,25 +140,6 @@ impl Words {
     /// Does the axis have several values in the run?
     pub fn varies(&self, axis: &str) -> bool {
         self.varied.contains(axis)
-    }
-
-    /// `1.3x [1.2, 1.4]`
-    pub fn factor(&self, ratio: &Estimate) -> String {
-        format!("{}x [{}, {}]", significant(ratio.value), significant(ratio.low), significant(ratio.high))
-    }
-
-    /// `99.97 % interval of the ratio 0.79 to 0.85, 12 rounds`: the level that it has after correction.
-    pub fn interval(&self, ratio: &Estimate) -> String {
-        if ratio.level == 0.0 {
-            return format!("no interval, {}", count(ratio.n as usize, "round"));
-        }
-        format!(
-            "{} interval of the ratio {} to {}, {}",
-            confidence(ratio.level),
-            significant(ratio.low),
-            significant(ratio.high),
-            count(ratio.n as usize, "round")
-        )
     }
 
     /// Values of an axis in a row: `64 KiB to 1 MiB`, or one of them.
