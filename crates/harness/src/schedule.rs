@@ -55,6 +55,8 @@ pub struct RoundSchedule<'a> {
     decisive: Vec<Vec<Metric>>,
     cases: Vec<CaseProgress>,
     blocks: Vec<RivalBlock>,
+    /// By block, see [`Plan::neighbours`].
+    neighbours: Vec<usize>,
     times: Vec<VisitTimes>,
     /// Cases that need more rounds: kept with every visit, since looking at all of them takes as long as the
     /// plan is large.
@@ -85,6 +87,7 @@ impl<'a> RoundSchedule<'a> {
             spec,
             decisive,
             cases,
+            neighbours: plan.neighbours(&blocks),
             blocks,
             times,
             open: BTreeSet::new(),
@@ -258,6 +261,19 @@ impl<'a> RoundSchedule<'a> {
         (0..self.blocks.len()).filter(|number| is_due(&self.blocks[*number])).collect()
     }
 
+    /// These blocks in a random order, but neighbours one after the other: what is compared is measured close in time.
+    pub fn order(&self, round: u32, due: &[usize]) -> Vec<usize> {
+        let shuffled = self.plan.order(self.spec.seed, round, due);
+        let mut turn: BTreeMap<usize, usize> = BTreeMap::new();
+        for block in &shuffled {
+            let next = turn.len();
+            turn.entry(self.neighbours[*block]).or_insert(next);
+        }
+        let mut order = shuffled;
+        order.sort_by_key(|block| turn[&self.neighbours[*block]]);
+        order
+    }
+
     /// Is any decision open?
     fn racing(&self) -> bool {
         self.pending().any(|case| self.is_open(case))
@@ -344,6 +360,7 @@ fn decisive_metrics(case: &Case) -> Vec<Metric> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_core::axis::Point;
 
     /// One case of three rounds at most, and two at least.
     fn spec() -> (Spec, Plan) {
@@ -370,6 +387,29 @@ mod tests {
         assert!(schedule.due(2).contains(&0), "one usable round of two");
         schedule.measured(0, 2, &[&clean, &clean]);
         assert!(!schedule.due(3).contains(&0), "as many as asked for, and nothing in them varies");
+    }
+
+    #[test]
+    fn rows_that_are_compared_are_visited_one_after_the_other_in_random_order() {
+        let spec = Spec::named("os").expect("built in");
+        let plan = Plan::make_within(&spec, None).expect("a plan");
+        let schedule = RoundSchedule::new(&plan, &spec);
+        let due: Vec<usize> = (0..schedule.blocks.len()).collect();
+        let orders: Vec<Vec<usize>> = (0..20).map(|round| schedule.order(round, &due)).collect();
+        for order in &orders {
+            let mut groups: Vec<usize> = order.iter().map(|block| schedule.neighbours[*block]).collect();
+            groups.dedup();
+            assert_eq!(groups.len(), groups.iter().collect::<BTreeSet<_>>().len(), "a group in two places");
+        }
+        let named = |point: &Point| point.text_at("between").map(str::to_string);
+        let between = |which: &str| {
+            let is = |block: &usize| named(&plan.cases[schedule.blocks[*block].cases[0]].point);
+            let place = |order: &Vec<usize>| order.iter().position(|b| is(b).as_deref() == Some(which));
+            orders.iter().map(place).collect::<Vec<_>>()
+        };
+        let pairs = between("thread").into_iter().zip(between("process"));
+        let thread_first = pairs.filter(|(thread, process)| thread < process).count();
+        assert!((3..=17).contains(&thread_first), "one of two comes first in {thread_first} of 20 rounds");
     }
 
     #[test]

@@ -244,9 +244,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The seeded order of blocks; in the first round rows come after those that their predictions need.
+    /// The order of blocks; in the first round rows come after those that their predictions need.
     fn order(&self, round: u32, due: &[usize]) -> Vec<usize> {
-        let mut order = self.plan.order(self.spec.seed, round, due);
+        let mut order = self.schedule.order(round, due);
         if round == 0 {
             let stage =
                 |block: &usize| self.schedule.block(*block).own.iter().map(|case| self.stages[*case]).max();

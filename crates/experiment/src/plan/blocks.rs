@@ -93,6 +93,22 @@ impl Plan {
             self.cases.iter().filter_map(|case| Some((case.twin_of?, case.index))).collect();
         groups(&self.cases).iter().flat_map(|group| blocks_of(group, &twins)).collect()
     }
+
+    /// For each of these blocks a number that it shares with those whose rows it is compared with: rows of one
+    /// operation that differ in words alone (threads and processes, placements).
+    pub fn neighbours(&self, blocks: &[RivalBlock]) -> Vec<usize> {
+        let mut numbers: BTreeMap<(&Name, Point), usize> = BTreeMap::new();
+        let of = |block: &RivalBlock| {
+            let case = &self.cases[block.cases[0]];
+            let mut place = case.point.clone();
+            if probe::find(&case.probe).is_some_and(|probe| !probe.compared()) {
+                place.retain(|axis| case.point.get(axis).is_some_and(|value| value.as_text().is_none()));
+            }
+            let next = numbers.len();
+            *numbers.entry((&case.probe, place)).or_insert(next)
+        };
+        blocks.iter().map(of).collect()
+    }
 }
 
 /// Cases of one probe that differ only in what their user chooses, in plan order. Twins stand in none.
