@@ -183,6 +183,8 @@ struct Unanswered {
     b: usize,
     metric: &'static str,
     contrast: Contrast,
+    /// See [`RoundRatio::by_way`].
+    by_way: bool,
 }
 
 /// The rounds of a metric and two cases.
@@ -194,7 +196,8 @@ fn ask(
     (a, b): (usize, usize),
     pool: usize,
 ) -> Option<Unanswered> {
-    (!rounds.is_empty()).then(|| Unanswered { a, b, metric, contrast: RoundRatio::contrast(&rounds, pool) })
+    let by_way = rounds.first()?.by_way;
+    Some(Unanswered { a, b, metric, contrast: RoundRatio::contrast(&rounds, pool), by_way })
 }
 
 /// The pairs of a group that have a ratio.
@@ -257,9 +260,9 @@ fn number(run: &Run, groups: &Groups, asked: &mut [Unanswered]) {
         }
     }
     let (mut pools, mut over) = (Numbers(HashMap::new()), Numbers(HashMap::new()));
-    for Unanswered { a, b, contrast, .. } in asked {
+    for Unanswered { a, b, contrast, by_way, .. } in asked {
         let Some((a, b)) = of_case.get(a).zip(of_case.get(b)) else { continue };
-        contrast.pool = pools.of((a.own, b.own));
+        contrast.pool = pools.of((a.own, b.own, *by_way));
         contrast.place = a.shared;
         contrast.weight = if a.control != b.control { AGAINST_CONTROL } else { 1.0 };
         if a.threads.is_some() && a.threads == b.threads {

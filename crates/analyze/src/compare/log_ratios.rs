@@ -17,6 +17,8 @@ pub struct LogRatios<'a> {
     cells: &'a Cells,
     /// Of cases that were planned twice: both, which stand for their mean.
     twice: HashMap<usize, Vec<usize>>,
+    /// Of cases that take turns: the control of their block, and its twin.
+    controls: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> LogRatios<'a> {
@@ -27,12 +29,18 @@ impl<'a> LogRatios<'a> {
                 twice.entry(of).or_insert_with(|| vec![of]).push(case.index);
             }
         }
-        LogRatios { run, cells, twice }
+        let mut controls = HashMap::new();
+        for block in run.record.plan.blocks().into_iter().filter(|block| block.in_turns) {
+            let (control, rivals) = block.cases.split_at(block.controls);
+            controls.extend(rivals.iter().map(|rival| (*rival, control.to_vec())));
+        }
+        LogRatios { run, cells, twice, controls }
     }
 
     /// ln(a / b) of the rounds that both have; empty where a round has no ratio.
     pub fn of(&self, metric: &str, (a, b): (usize, usize)) -> Vec<RoundRatio> {
-        self.in_turns(metric, a, b).unwrap_or_else(|| self.in_rounds(metric, a, b))
+        let in_turns = self.in_turns(metric, a, b).or_else(|| self.by_way_of_control(metric, a, b));
+        in_turns.unwrap_or_else(|| self.in_rounds(metric, a, b))
     }
 
     /// ln(a / b by windows over a / b by slices) of the rounds that have both; empty where the two never took turns.
@@ -50,6 +58,13 @@ impl<'a> LogRatios<'a> {
     fn in_turns(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
         let sides = [a, b].map(|case| self.twice.get(&case).cloned().unwrap_or_else(|| vec![case]));
         self.in_slices(metric, &sides[0], &sides[1])
+    }
+
+    /// By slices in two blocks that have the control in common: the machine's drift between the blocks cancels.
+    fn by_way_of_control(&self, metric: &str, a: usize, b: usize) -> Option<Vec<RoundRatio>> {
+        let (control, other) = self.controls.get(&a).zip(self.controls.get(&b))?;
+        let logs = || self.run.slices.log_ratios_by_way(&[a], &[b], control);
+        (OF_SLICES.contains(&metric) && control == other).then(logs).filter(|logs| !logs.is_empty())
     }
 
     /// The same of a twin and its original.
@@ -70,7 +85,7 @@ impl<'a> LogRatios<'a> {
     fn in_rounds(&self, metric: &str, a: usize, b: usize) -> Vec<RoundRatio> {
         let cells = self.cells.cell(a, metric).zip(self.cells.cell(b, metric));
         let logs = cells.and_then(|(a, b)| stats::log_ratios(&a.rounds.pairs(), &b.rounds.pairs()));
-        let of = |(round, log)| RoundRatio { round, log, error: None };
+        let of = |(round, log)| RoundRatio { round, log, error: None, by_way: false };
         logs.unwrap_or_default().into_iter().map(of).collect()
     }
 }

@@ -102,6 +102,8 @@ pub struct RoundRatio {
     pub log: f64,
     /// Its standard error by the scatter of passes; `None` where they are too few to say.
     pub error: Option<f64>,
+    /// The two took turns in different blocks: each was held against the control of both.
+    pub by_way: bool,
 }
 
 impl RoundRatio {
@@ -122,7 +124,13 @@ impl RoundRatio {
         let scatter = 1.4826 * stats::median(&off)?;
         let error = 1.2533 * scatter / (logs.len() as f64).sqrt();
         let known = logs.len() >= RoundRatio::LEAST_PASSES && error > 0.0;
-        Some(RoundRatio { round, log, error: known.then_some(error) })
+        Some(RoundRatio { round, log, error: known.then_some(error), by_way: false })
+    }
+
+    /// a / b, of a / c and b / c in different blocks of one round.
+    fn by_way_of(a: RoundRatio, b: RoundRatio) -> RoundRatio {
+        let error = a.error.zip(b.error).map(|(a, b)| a.hypot(b));
+        RoundRatio { round: a.round, log: a.log - b.log, error, by_way: true }
     }
 }
 
@@ -215,6 +223,16 @@ impl Slices {
             found.extend(ratio.map(|ratio| (key.1, ratio)));
         }
         found.into_values().collect()
+    }
+
+    /// The same of two that took turns with this control in different blocks.
+    pub fn log_ratios_by_way(&self, a: &[usize], b: &[usize], control: &[usize]) -> Vec<RoundRatio> {
+        let of_b = self.log_ratios(b, control);
+        let both = |a: RoundRatio| {
+            let b = of_b.iter().find(|b| b.round == a.round)?;
+            Some(RoundRatio::by_way_of(a, *b))
+        };
+        self.log_ratios(a, control).into_iter().filter_map(both).collect()
     }
 }
 
@@ -323,6 +341,26 @@ mod tests {
         append(dir.path(), &[row(0, 2, 0, 100)]).unwrap();
         std::fs::write(dir.path().join(SLICES), "nothing\n").unwrap();
         assert!(read(dir.path(), 4).is_err());
+    }
+
+    #[test]
+    fn rivals_of_two_blocks_are_compared_by_way_of_their_control() {
+        let mut slices = Slices::default();
+        // The machine is half as fast again in the second block; each round has one more pass than it needs to know its error.
+        let block = |block, rival, cost: u64, level: u64| {
+            let pass = |pass: u32| {
+                let costs = [(0, 100 * level), (rival, (cost + u64::from(pass % 3)) * level)];
+                costs.map(|(case, cost)| SliceRow { block, ..row(0, case, pass, cost) })
+            };
+            (0..7).flat_map(pass).collect::<Vec<_>>()
+        };
+        slices.saw(&block(1, 1, 110, 2));
+        slices.saw(&block(2, 2, 220, 3));
+        assert_eq!(slices.log_ratios(&[1], &[2]), [], "they never met");
+        let [ratio] = slices.log_ratios_by_way(&[1], &[2], &[0])[..] else { panic!("{slices:?}") };
+        assert!(ratio.by_way && (ratio.log.exp() - 111.0 / 221.0).abs() < 1e-3, "{ratio:?}");
+        let each = [1, 2].map(|rival| slices.log_ratios(&[rival], &[0])[0].error.expect("seven passes"));
+        assert!(ratio.error.is_some_and(|error| (error - each[0].hypot(each[1])).abs() < 1e-12));
     }
 
     #[test]
