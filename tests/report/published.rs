@@ -2,6 +2,7 @@
 
 use assert_cmd::Command;
 use serde_json::Value;
+use syscost_measure::mechanism::Class;
 
 /// Table 1 of a course report: 4 threads, loopback, 5 s a cell, one run a cell.
 const FOUR_THREADS: &str = include_str!("../data/published/pa02-mt25057.csv");
@@ -29,14 +30,14 @@ fn answers(table: &Value) -> Vec<&str> {
 #[test]
 fn zero_copy_beats_two_copy_at_no_size_and_its_latency_was_divided() {
     let table = analysed("pa02-mt25057.csv");
-    let zero: Vec<&str> = answers(&table).into_iter().filter(|a| a.contains("zero-copy")).collect();
+    let zero: Vec<&str> = answers(&table).into_iter().filter(|a| a.contains("msg_zerocopy")).collect();
     assert_eq!(zero.len(), 2, "by throughput and by cycles: {zero:?}");
     assert!(
         zero.iter().all(|a| a.contains("at no size with 4 threads (compared at 5 sizes, 256 B to 64 KiB)")),
         "{zero:?}"
     );
-    assert!(remarks(&table, "derived_latency")[0].contains("in 15 of 15 rows"));
-    assert!(remarks(&table, "no_replicates")[0].contains("One run a cell"));
+    assert!(remarks(&table, "derived_latency")[0].contains("In 15 of 15 rows"));
+    assert!(remarks(&table, "no_replicates")[0].contains("One row a cell"));
     let [cliff] = &remarks(&table, "cliff")[..] else { panic!("one cliff") };
     assert!(cliff.contains("256 B to 1 KiB, 50x"), "{cliff}");
 }
@@ -81,7 +82,17 @@ fn the_same_table_in_other_peoples_headings_says_the_same() {
     let output =
         Command::cargo_bin("syscost").unwrap().args(["analyse", "--json"]).arg(&path).output().unwrap();
     let documents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(answers(&documents[0]), answers(&analysed("pa02-mt25057.csv")));
+    let mut told: Vec<String> = answers(&documents[0])
+        .iter()
+        .map(|a| {
+            a.replace("Zero Copy", "msg_zerocopy").replace("OneCopy", "sendmsg").replace("A1", "pack_send")
+        })
+        .collect();
+    let table = analysed("pa02-mt25057.csv");
+    let mut ours = answers(&table);
+    told.sort();
+    ours.sort_unstable();
+    assert_eq!(told, ours, "their names, and what they are taken for");
 }
 
 /// The table and the mapping file that FORMAT.md shows, read as it says.
@@ -102,13 +113,15 @@ fn the_mapping_file_of_the_format_is_read() {
         let mut command = Command::cargo_bin("syscost").unwrap();
         command.args(["analyse", "--json"]).arg(&table).args(more).output().unwrap()
     };
-    assert_eq!(analyse(&[]).status.code(), Some(2), "without the mapping it is ambiguous");
+    let alone = analyse(&[]);
+    let documents: Vec<Value> = serde_json::from_slice(&alone.stdout).expect("JSON");
+    assert_eq!(remarks(&documents[0], "no_unit").len(), 1, "without the mapping it is a question");
     let output = analyse(&["--mapping".as_ref(), mapping.as_os_str()]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let documents: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     let told = answers(&documents[0]);
     assert!(
-        told.iter().any(|a| a.starts_with("zero-copy") && a.contains("from 64 KiB up with 4 threads")),
+        told.iter().any(|a| a.starts_with("variant B") && a.contains("from 64 KiB up with 4 threads")),
         "{told:?}"
     );
 }
@@ -117,14 +130,12 @@ fn the_mapping_file_of_the_format_is_read() {
 fn what_is_ambiguous_is_refused_with_its_place_and_status_two() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("t.csv");
-    std::fs::write(&path, "mechanism,size,throughput\nA1,64,2.5\n").expect("written");
+    std::fs::write(&path, "mechanism,size,throughput_gbps\nA1,large,2.5\nA1,64,2.5\nA2,64,2.5\n")
+        .expect("written");
     let output = Command::cargo_bin("syscost").unwrap().arg("analyse").arg(&path).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        told.contains("t.csv:2") && told.contains("has no unit") && told.contains("mapping file"),
-        "{told}"
-    );
+    assert!(told.contains("t.csv:2") && told.contains("\"large\" is no number"), "{told}");
 }
 
 fn hand_ins(more: &[&str]) -> std::process::Output {
@@ -158,7 +169,7 @@ fn a_table_in_any_layout_has_the_figures_that_were_written_into_it() {
         for (mechanism, bytes, threads, rate) in figures {
             use syscost_tables::TableColumn::{Mechanism, MessageBytes, Threads, Throughput};
             let at = |row: &&syscost_tables::PublishedRow| {
-                row.text(Mechanism) == Some(mechanism)
+                row.text(Mechanism).and_then(|name| table.role(name)) == Class::of(mechanism)
                     && (row.count(MessageBytes), row.count(Threads)) == (Some(bytes), Some(threads))
             };
             let found = table.rows.iter().find(at).and_then(|row| row.value(Throughput));
@@ -175,10 +186,7 @@ fn a_bad_file_is_named_and_the_others_are_analysed() {
     let output = hand_ins(&["--csv"]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        told.contains("no-unit.csv:2:") && told.contains("--unit Gbit/s") && told.contains("doubtful.csv"),
-        "{told}"
-    );
+    assert!(told.contains("doubtful.csv") && !told.contains("no-unit.csv"), "{told}");
     let mut reader = csv::Reader::from_reader(&output.stdout[..]);
     let rows: Vec<std::collections::BTreeMap<String, String>> =
         reader.deserialize().map(|row| row.expect("a row")).collect();
@@ -188,7 +196,7 @@ fn a_bad_file_is_named_and_the_others_are_analysed() {
         (row("five-runs.csv")["cells"].as_str(), row("five-runs.csv")["runs_min"].as_str()),
         ("18", "5")
     );
-    assert_eq!(row("instant.csv")["found"], "derived_latency; not_its_totals");
+    assert_eq!(row("instant.csv")["found"], "not_its_totals");
     assert!(row("doubtful.csv")["error"].contains("decimal") && row("doubtful.csv")["cells"].is_empty());
     assert!(!row("with-spread.csv")["cannot_say"].contains("significant"));
 }
@@ -208,7 +216,7 @@ fn threads_seconds_and_units_are_given_once_for_all_files() {
     let given = of(&["--threads", "4", "--seconds", "5", "--unit", "Gbit/s,us"]);
     assert!(remarks(&alone("two-sections.csv"), "derived_latency").is_empty());
     assert_eq!(remarks(&given("two-sections.csv"), "derived_latency").len(), 1);
-    assert!(alone("no-unit.csv")["error"].is_string());
+    assert_eq!(remarks(&alone("no-unit.csv"), "no_unit").len(), 2, "a question for each quantity");
     assert_eq!(remarks(&given("no-unit.csv"), "derived_latency").len(), 1);
     assert!(
         remarks(&given("perf-counters.csv"), "not_its_totals").is_empty(),

@@ -384,7 +384,8 @@ pub struct ExplainArgs {
 
 #[derive(Args, Debug)]
 pub struct AnalyseArgs {
-    /// Tables: CSV, iperf3 or netperf JSON
+    /// Tables (CSV, Markdown, JSON) or what iperf3, netperf, sockperf, neper,
+    /// perf stat and fio wrote
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// One row a file, as CSV
@@ -399,6 +400,9 @@ pub struct AnalyseArgs {
     /// Unit of figures that have none: Gbit/s, MB/s, us ...
     #[arg(long, value_name = "UNIT", value_delimiter = ',')]
     pub unit: Vec<String>,
+    /// What a name of the tables stands for: two_copy=send_fields
+    #[arg(long, value_name = "NAME=MECHANISM", value_delimiter = ',')]
+    pub means: Vec<String>,
     /// What headings and names mean that syscost does not know (TOML)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,

@@ -1,7 +1,8 @@
 //! One cell of a table: from its text to a figure in the base unit of its column.
 
+use super::mapping::NameMeaning;
+use super::naming;
 use super::unit::{self, DecimalMark, Dimension, UnitScale};
-use super::vocabulary;
 use super::{ColumnMapping, PublishedFigure, PublishedRow, TableColumn};
 
 /// Cells that say "nothing here"; those in brackets are perf's, `#` begins what spreadsheets write.
@@ -13,17 +14,8 @@ const EMPTY: &[&str] = &[
 
 pub fn is_empty(text: impl AsRef<str>) -> bool {
     let text = text.as_ref().trim();
-    text.chars().all(|c| matches!(c, '-' | ':' | '\u{2013}' | '\u{2014}'))
+    text.chars().all(|c| matches!(c, '-' | ':' | '+' | '=' | '\u{2013}' | '\u{2014}'))
         || EMPTY.contains(&text.to_ascii_lowercase().as_str())
-}
-
-/// What figures of a unit are, where nothing else says it.
-pub fn measured_in(unit: UnitScale) -> Option<TableColumn> {
-    match unit.dimension {
-        Dimension::Rate => Some(TableColumn::Throughput),
-        Dimension::Time => Some(TableColumn::Latency),
-        _ => None,
-    }
 }
 
 /// How the cells of one file are read.
@@ -34,7 +26,7 @@ pub struct CellReading<'m> {
 
 impl CellReading<'_> {
     pub fn is_number(&self, text: &str) -> bool {
-        unit::number(estimate(text).0, self.decimal).is_some()
+        unit::number(plain(text), self.decimal).is_some()
     }
 
     /// Puts a cell into its row; `heading` is the unit that the heading names.
@@ -46,12 +38,15 @@ impl CellReading<'_> {
         heading: Option<UnitScale>,
     ) -> Result<(), String> {
         if column == TableColumn::Mechanism {
-            row.texts.insert(column, mechanism(text, self.mapping).unwrap_or(text).to_string());
+            row.texts.insert(column, mechanism(text, self.mapping));
+        } else if column == TableColumn::Variant {
+            let variant = row.texts.entry(column).or_default();
+            *variant += &format!("{}{text}", if variant.is_empty() { "" } else { ", " });
         } else if column.is_text() {
             row.texts.insert(column, text.to_string());
         } else {
-            let (value, spread) = estimate(text);
-            row.figures.insert(column, self.figure(column, value, heading)?);
+            row.figures.insert(column, self.figure(column, plain(text), heading)?);
+            let spread = estimate(text).1;
             if let Some((spread, ..)) = spread.and_then(|text| unit::number(text, self.decimal)) {
                 row.figures.insert(TableColumn::Spread, PublishedFigure::exact(spread));
             }
@@ -81,13 +76,23 @@ fn estimate(text: &str) -> (&str, Option<&str>) {
     cut.map_or((text, None), |(value, spread)| (value.trim(), Some(spread.trim())))
 }
 
+/// The value of a cell: `~3.2`, `2.46 ± 0.05`, `2.46 (0.05)`.
+pub fn plain(text: &str) -> &str {
+    let value = estimate(text).0.trim_start_matches(['~', '≈', ' ']);
+    match value.split_once('(') {
+        Some((value, rest)) if rest.ends_with(')') && !value.trim().is_empty() => value.trim(),
+        _ => value,
+    }
+}
+
 /// What the numbers of a column measure, and may they stand without a unit? Sizes are bytes then. `None`: nothing
 /// that has a unit of its own.
 fn dimension(column: TableColumn) -> Option<(Dimension, bool)> {
     match column {
         TableColumn::Throughput => Some((Dimension::Rate, false)),
         TableColumn::Latency | TableColumn::Elapsed => Some((Dimension::Time, false)),
-        TableColumn::MessageBytes => Some((Dimension::Size, true)),
+        TableColumn::MessageBytes | TableColumn::Bytes => Some((Dimension::Size, true)),
+        TableColumn::Jitter => Some((Dimension::Time, false)),
         TableColumn::CpuPercent => Some((Dimension::Percent, true)),
         _ => None,
     }
@@ -102,7 +107,7 @@ fn figure(
 ) -> Result<PublishedFigure, String> {
     let (value, rounding, own) = unit::number(text, decimal)
         .ok_or_else(|| format!("{:?} is no number ({})", text.trim(), column.title()))?;
-    let known = |u| unit::parse(u).map_err(|why| format!("{u:?} of {:?} {why}", text.trim()));
+    let known = |u| naming::unit_for(column, u).map_err(|why| format!("{u:?} of {:?} {why}", text.trim()));
     let own = own.map(known).transpose()?;
     let wanted = dimension(column);
     let Some(scale) = own.or(told) else {
@@ -121,13 +126,17 @@ fn figure(
     if wanted.is_some_and(|(wanted, _)| wanted != scale.dimension) {
         return Err(format!("the unit of {:?} does not measure a {}", text.trim(), column.title()));
     }
-    let factor = if wanted.is_some() { scale.factor } else { 1.0 };
+    let scaled = wanted.is_some() || matches!(scale.dimension, Dimension::Count | Dimension::Time);
+    let factor = if scaled { scale.factor } else { 1.0 };
     Ok(PublishedFigure { value: value * factor, rounding: rounding * factor })
 }
 
-/// The mechanism that a table means, by the mapping's word first.
-pub fn mechanism(text: &str, mapping: &ColumnMapping) -> Option<&'static str> {
-    mapping.mechanism(text).or_else(|| vocabulary::mechanism(text))
+/// A way to send as the table calls it, or as its reader says.
+pub fn mechanism(text: &str, mapping: &ColumnMapping) -> String {
+    match mapping.mechanism(text) {
+        Some(NameMeaning::Mechanism(id)) => id.into(),
+        _ => text.trim().to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +152,7 @@ mod tests {
         assert_eq!(value("2.5", Some(gbps)), Ok(2.5e9));
         assert_eq!(value("2.5 Mbit/s", Some(gbps)), Ok(2.5e6));
         assert!(value("2.5", None).unwrap_err().contains("has no unit"));
-        assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("does not measure"));
+        assert!(value("2.5 us", Some(gbps)).unwrap_err().contains("no unit known"));
         assert!(value("fast", Some(gbps)).unwrap_err().contains("no number"));
         assert_eq!(
             figure(TableColumn::MessageBytes, "64KB", None, DecimalMark::Point).map(|f| f.value),
@@ -151,6 +160,8 @@ mod tests {
         );
         assert_eq!(figure(TableColumn::Threads, "4", None, DecimalMark::Point).map(|f| f.value), Ok(4.0));
         assert!(is_empty(" N/A ") && is_empty("<not supported>") && is_empty("---") && !is_empty("0"));
+        assert_eq!(figure(TableColumn::Cycles, "1.2M", None, DecimalMark::Point).map(|f| f.value), Ok(1.2e6));
+        assert_eq!((plain("~3.2"), plain("2.46 (0.05)"), plain("2.46 ± 0.05")), ("3.2", "2.46", "2.46"));
         assert_eq!(estimate("2.46 ± 0.05"), ("2.46", Some("0.05")));
     }
 }

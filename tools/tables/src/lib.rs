@@ -6,12 +6,18 @@
 
 mod cells;
 mod derive;
+mod fio;
 mod iperf3;
+mod lmbench;
 mod mapping;
+mod naming;
+mod neper;
 mod netperf;
 pub mod overtakes;
+mod perf;
 mod read;
 pub mod remark;
+mod sockperf;
 pub mod summary;
 mod unit;
 mod vocabulary;
@@ -20,6 +26,7 @@ pub use mapping::ColumnMapping;
 pub use read::{decode, read};
 
 use std::collections::BTreeMap;
+use syscost_measure::mechanism::Class;
 
 /// What a column of a table may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize)]
@@ -32,14 +39,20 @@ pub enum TableColumn {
     Throughput,
     /// ns
     Latency,
+    /// Throughput and latency in a unit that nobody says.
+    BareThroughput,
+    BareLatency,
     CyclesPerByte,
     /// Of the processor, over the whole run.
     Cycles,
+    Instructions,
     CacheMisses,
     LlcMisses,
     L1Misses,
     ContextSwitches,
     Messages,
+    /// A second.
+    MessageRate,
     /// Payload over the whole run.
     Bytes,
     /// ns
@@ -51,6 +64,10 @@ pub enum TableColumn {
     /// Which repetition a row is.
     Repetition,
     Retransmits,
+    /// ns, of datagrams
+    Jitter,
+    /// Per cent of datagrams.
+    Loss,
     /// Per cent of one CPU.
     CpuPercent,
     /// A row of an operating-system table, and the unit of its figures.
@@ -76,6 +93,8 @@ impl TableColumn {
             TableColumn::LlcMisses => "LLC misses".into(),
             TableColumn::L1Misses => "L1 misses".into(),
             TableColumn::Bytes => "total bytes".into(),
+            TableColumn::BareThroughput => "throughput (no unit)".into(),
+            TableColumn::BareLatency => "latency (no unit)".into(),
             other => other.id().replace('_', " "),
         }
     }
@@ -138,10 +157,17 @@ pub struct PublishedRow {
 
 impl PublishedRow {
     /// The figures that another tool gives of one run.
-    fn of_one(tool: &str, figures: impl IntoIterator<Item = (TableColumn, Option<f64>)>) -> PublishedRow {
+    fn of_one(
+        tool: &str,
+        variant: &str,
+        figures: impl IntoIterator<Item = (TableColumn, Option<f64>)>,
+    ) -> PublishedRow {
         let known =
             figures.into_iter().filter_map(|(column, value)| Some((column, PublishedFigure::exact(value?))));
-        let texts = [(TableColumn::Mechanism, tool.to_string())].into();
+        let mut texts = BTreeMap::from([(TableColumn::Mechanism, tool.to_string())]);
+        if !variant.is_empty() {
+            texts.insert(TableColumn::Variant, variant.to_string());
+        }
         PublishedRow { line: 1, texts, figures: known.collect() }
     }
 
@@ -185,8 +211,13 @@ pub struct PublishedTable {
     pub understood: Vec<String>,
     /// Headings that mean nothing here.
     pub left_out: Vec<String>,
-    /// Names that are no mechanism known here.
+    /// Names whose role nothing says.
     pub unknown: Vec<String>,
+    /// Roles of names, as their reader says.
+    pub roles: BTreeMap<String, Class>,
+    /// Its sizes are called those of messages, or of their fields.
+    pub messages: bool,
+    pub fields: bool,
     /// Lines that are no rows: remarks, sums and averages of others.
     pub notes: usize,
     /// Figures that the table leaves empty.
@@ -199,18 +230,44 @@ impl PublishedTable {
     /// What another tool says of one run.
     fn of_one(
         name: &str,
-        row: Result<PublishedRow, String>,
+        rows: Result<Vec<PublishedRow>, String>,
         understood: Vec<String>,
     ) -> Result<PublishedTable, BadTable> {
-        let row = row.map_err(|message| BadTable::Whole { name: name.into(), message })?;
-        let columns = row.figures.keys().chain(row.texts.keys()).copied().collect();
-        let table =
-            PublishedTable { columns, rows: vec![row], understood, single: true, ..Default::default() };
+        let rows = rows.map_err(|message| BadTable::Whole { name: name.into(), message })?;
+        let mut columns: Vec<TableColumn> =
+            rows.iter().flat_map(|row| row.figures.keys().chain(row.texts.keys())).copied().collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let table = PublishedTable { columns, rows, understood, single: true, ..Default::default() };
         Ok(PublishedTable { name: name.into(), ..table })
     }
 
     pub fn has(&self, column: TableColumn) -> bool {
         self.columns.contains(&column)
+    }
+
+    /// What a column is called in it.
+    pub fn title(&self, column: TableColumn) -> String {
+        match column {
+            TableColumn::MessageBytes if self.fields => "field size".into(),
+            TableColumn::MessageBytes if !self.is_transfer() => "size".into(),
+            other => other.title(),
+        }
+    }
+
+    /// Whom a name of this table competes with.
+    pub fn role(&self, name: &str) -> Option<Class> {
+        self.roles.get(name).copied().or_else(|| vocabulary::role(name))
+    }
+
+    /// Are its rows transfers of messages? Tables of memory, disks and operations have sizes and latencies, too.
+    pub fn is_transfer(&self) -> bool {
+        use TableColumn::{ContextSwitches, Mechanism, MessageBytes, Messages, Threads, Throughput};
+        let counted = self.has(ContextSwitches) && (self.has(Throughput) || self.has(Threads));
+        self.messages
+            || counted && self.has(MessageBytes)
+            || self.has(Messages) && self.has(MessageBytes)
+            || self.rows.iter().any(|row| row.text(Mechanism).is_some_and(|name| self.role(name).is_some()))
     }
 }
 

@@ -18,6 +18,7 @@ use super::vocabulary::{self, bare};
 use super::{BadTable, TableColumn};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use syscost_measure::mechanism::{self, Class};
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +40,15 @@ pub struct ColumnMapping {
     units: Vec<UnitScale>,
 }
 
+/// What a name of the table stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NameMeaning {
+    /// This way of sending.
+    Mechanism(&'static str),
+    /// The table's own way, in this role.
+    Role(Class),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meaning {
@@ -56,9 +66,7 @@ impl ColumnMapping {
                 scale(unit).map_err(|why| wrong(format!("{heading:?}: {unit:?} {why}")))?;
             }
         }
-        if let Some((name, means)) =
-            mapping.mechanisms.iter().find(|(_, means)| vocabulary::mechanism(means).is_none())
-        {
+        if let Some((name, means)) = mapping.mechanisms.iter().find(|(_, means)| meant(means).is_none()) {
             return Err(wrong(format!(
                 "{name:?}: there is no mechanism {means:?} (syscost list names them)"
             )));
@@ -71,9 +79,20 @@ impl ColumnMapping {
         Some((meaning.is, meaning.unit.as_deref().and_then(|u| scale(u).ok())))
     }
 
-    pub(super) fn mechanism(&self, name: &str) -> Option<&'static str> {
+    pub(super) fn mechanism(&self, name: &str) -> Option<NameMeaning> {
         let means = self.mechanisms.iter().find(|(known, _)| bare(known) == bare(name))?.1;
-        vocabulary::mechanism(means)
+        meant(means)
+    }
+
+    /// `two_copy=send_fields`: what a name of the tables stands for.
+    pub fn give_meaning(&mut self, text: &str) -> Result<(), String> {
+        let (name, means) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=MECHANISM"))?;
+        if bare(name).is_empty() {
+            return Err(format!("{text:?} names nothing"));
+        }
+        meant(means).ok_or_else(|| format!("{means:?} is no mechanism (syscost list names them)"))?;
+        self.mechanisms.insert(name.trim().into(), means.trim().into());
+        Ok(())
     }
 
     /// A value for every table that lacks the column.
@@ -108,6 +127,11 @@ impl ColumnMapping {
     }
 }
 
+fn meant(text: &str) -> Option<NameMeaning> {
+    let id = mechanism::ALL.iter().map(|m| m.about().id).find(|id| bare(id) == bare(text));
+    id.map(NameMeaning::Mechanism).or_else(|| vocabulary::role(text).map(NameMeaning::Role))
+}
+
 /// A unit, or so many of one: `8 B` where a column counts fields of eight bytes.
 fn scale(text: &str) -> Result<UnitScale, NoUnit> {
     match unit::number(text, DecimalMark::Point) {
@@ -129,8 +153,17 @@ mod tests {
         let mapping = ColumnMapping::from_toml(text, "m.toml").unwrap();
         let (column, unit) = mapping.column("SPEED").unwrap();
         assert_eq!((column, unit.unwrap().factor), (TableColumn::Throughput, 1e6));
-        assert_eq!(mapping.mechanism("b"), vocabulary::mechanism("zero-copy"));
+        assert_eq!(mapping.mechanism("b"), Some(NameMeaning::Role(Class::ZeroCopy)));
         assert_eq!(mapping.fixed().collect::<Vec<_>>(), [(TableColumn::Threads, "4", true)]);
+    }
+
+    #[test]
+    fn a_name_is_given_a_mechanism_by_its_user() {
+        let mut mapping = ColumnMapping::default();
+        mapping.give_meaning("two_copy=send_fields").unwrap();
+        assert_eq!(mapping.mechanism("Two-Copy"), Some(NameMeaning::Mechanism("send_fields")));
+        assert!(mapping.give_meaning("two_copy").unwrap_err().contains("NAME=MECHANISM"));
+        assert!(mapping.give_meaning("x=pigeon").unwrap_err().contains("syscost list"));
     }
 
     #[test]

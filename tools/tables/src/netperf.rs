@@ -27,7 +27,45 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
 
 fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
     keys.get("THROUGHPUT")?;
-    Some(PublishedTable::of_one(name, row(keys), Vec::new()))
+    Some(PublishedTable::of_one(name, row(keys).map(|row| vec![row]), Vec::new()))
+}
+
+/// The classic output, which is figures under headings of three lines. `None`: not of netperf.
+pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    let title = text.lines().find(|line| line.contains(" TEST from ") || line.contains("TEST to "))?;
+    let test = title.split(" TEST").next()?.trim_start_matches("MIGRATED ").trim().to_string();
+    let numbers = |line: &str| {
+        let all: Option<Vec<f64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+        all.filter(|all| all.len() > 3)
+    };
+    let figures = text.lines().find_map(numbers);
+    Some(PublishedTable::of_one(name, classic(&test, figures, text).map(|row| vec![row]), Vec::new()))
+}
+
+fn classic(test: &str, figures: Option<Vec<f64>>, text: &str) -> Result<PublishedRow, String> {
+    let figures = figures.ok_or_else(|| format!("netperf {test}: it has no line of figures"))?;
+    let row = |figures: Vec<(TableColumn, f64)>| {
+        PublishedRow::of_one(
+            "netperf",
+            test,
+            figures.into_iter().map(|(column, value)| (column, Some(value))),
+        )
+    };
+    match figures[..] {
+        [_, _, bytes, seconds, rate] if text.contains("10^6bits/s") => Ok(row(vec![
+            (TableColumn::MessageBytes, bytes),
+            (TableColumn::Elapsed, seconds * 1e9),
+            (TableColumn::Throughput, rate * 1e6),
+        ])),
+        [_, _, bytes, _, seconds, rate] if test.contains("REQUEST/RESPONSE") => Ok(row(vec![
+            (TableColumn::MessageBytes, bytes),
+            (TableColumn::Elapsed, seconds * 1e9),
+            (TableColumn::MessageRate, rate),
+        ])),
+        _ => Err(format!(
+            "netperf {test}: this form is not read. Select keys: netperf ... -- -k THROUGHPUT,THROUGHPUT_UNITS"
+        )),
+    }
 }
 
 fn row(keys: &Keys) -> Result<PublishedRow, String> {
@@ -38,7 +76,7 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
     )?;
     let value = number("THROUGHPUT").ok_or("THROUGHPUT is no number")?;
     let rate = if units.starts_with("Trans") {
-        (TableColumn::Messages, Some(value * number("ELAPSED_TIME").unwrap_or(1.0)))
+        (TableColumn::MessageRate, Some(value))
     } else {
         let scale = unit::parse(units).ok().filter(|s| s.dimension == Dimension::Rate);
         let scale = scale.ok_or_else(|| format!("THROUGHPUT_UNITS {units:?} is no rate known here"))?;
@@ -48,6 +86,7 @@ fn row(keys: &Keys) -> Result<PublishedRow, String> {
     let direction = keys.get("DIRECTION").map_or(String::new(), |direction| format!(" {direction}"));
     Ok(PublishedRow::of_one(
         &format!("netperf{direction}"),
+        "",
         [
             rate,
             (TableColumn::Elapsed, known("ELAPSED_TIME", 1e9)),
@@ -78,6 +117,18 @@ mod tests {
         );
         assert!(
             from_lines("n", "THROUGHPUT=1\n").unwrap().unwrap_err().to_string().contains("THROUGHPUT_UNITS")
+        );
+        let stream = "MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to localhost () port 0 AF_INET\nRecv   Send    Send\n\
+                      bytes  bytes   bytes    secs.    10^6bits/sec\n\n131072  16384  16384    10.00    23456.78\n";
+        let classic = from_classic("n", stream).unwrap().unwrap();
+        assert_eq!(classic.rows[0].value(TableColumn::Throughput), Some(23456.78e6));
+        let udp = "UDP UNIDIRECTIONAL SEND TEST from 0.0.0.0\n1 2 3 4 5 6 7\n";
+        assert!(
+            from_classic("n", udp)
+                .unwrap()
+                .unwrap_err()
+                .to_string()
+                .contains("netperf UDP UNIDIRECTIONAL SEND")
         );
         assert!(from_lines("n", "a,b\n1,2\n").is_none());
     }

@@ -1,5 +1,5 @@
 //! From which size does one-copy, and zero-copy, beat two-copy? The answer of somebody's table, by its own
-//! figures: per thread count, by throughput and by cycles per byte.
+//! figures and names: per thread count, by throughput and by cycles per byte.
 //!
 //! Nothing is claimed: a table of single runs says which of two figures is larger, not which way is better.
 
@@ -53,7 +53,7 @@ impl Overtake {
     fn along(mut self, olds: &TableLine, news: &TableLine) -> Option<Overtake> {
         for (at, (_, old, old_figure)) in olds {
             let Some((_, new, new_figure)) = news.get(at) else { continue };
-            let more_is_better = self.metric == TableColumn::Throughput;
+            let more_is_better = matches!(self.metric, TableColumn::Throughput | TableColumn::BareThroughput);
             let (worse, better) =
                 if more_is_better { (old_figure, new_figure) } else { (new_figure, old_figure) };
             self.compared.push(*at);
@@ -84,8 +84,8 @@ pub fn sentences(overtakes: &[Overtake]) -> Vec<String> {
 fn sentence(group: &[Overtake]) -> String {
     let first = &group[0];
     let more = match first.metric {
-        TableColumn::Throughput => "more",
-        TableColumn::Latency => "lower",
+        TableColumn::Throughput | TableColumn::BareThroughput => "more",
+        TableColumn::Latency | TableColumn::BareLatency => "lower",
         _ => "fewer",
     };
     let mut ranges: Vec<(String, Vec<&Overtake>)> = Vec::new();
@@ -99,8 +99,9 @@ fn sentence(group: &[Overtake]) -> String {
     let told: Vec<String> = ranges.into_iter().map(|(range, of)| format!("{range}{}", with(&of))).collect();
     let compared: BTreeSet<u64> = group.iter().flat_map(|o| o.compared.iter().copied()).collect();
     format!(
-        "{} has {more} {} than {} {} (compared at {}).",
+        "{}{} has {more} {} than {} {} (compared at {}).",
         first.challenger,
+        if first.variant.is_empty() { String::new() } else { format!(" ({})", first.variant) },
         first.metric.title(),
         first.incumbent,
         told.join("; "),
@@ -135,39 +136,61 @@ fn sizes(list: &[u64]) -> String {
     syscost_core::units::and(&list.iter().map(|n| size(*n)).collect::<Vec<_>>())
 }
 
-const INCUMBENT: Class = Class::TwoCopy;
-const CHALLENGERS: [Class; 2] = [Class::OneCopy, Class::ZeroCopy];
+/// Names that are compared with the first; a table of more is one of kinds, not of rivals.
+const MOST_RIVALS: usize = 8;
+
+/// Who competes with whom, by the names of the table: one-copy and zero-copy with two-copy; without roles, the others
+/// with the first.
+fn rivals(table: &PublishedTable) -> Vec<(&str, &str)> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in table.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let of = |class: Class| names.iter().copied().filter(move |name| table.role(name) == Some(class));
+    let incumbents: Vec<&str> = of(Class::TwoCopy).collect();
+    let challengers: Vec<&str> = of(Class::OneCopy).chain(of(Class::ZeroCopy)).collect();
+    if names.len() > MOST_RIVALS && incumbents.is_empty() {
+        return Vec::new();
+    }
+    match names.split_first() {
+        Some((first, others)) if incumbents.is_empty() || challengers.is_empty() => {
+            others.iter().map(|other| (*first, *other)).collect()
+        }
+        _ => incumbents.iter().flat_map(|old| challengers.iter().map(move |new| (*old, *new))).collect(),
+    }
+}
 
 /// Every answer that the table has figures for; empty where it lacks the columns or the ways.
 pub fn overtakes(table: &PublishedTable) -> Vec<Overtake> {
     let mut found = Vec::new();
     // In a stream, latency repeats the throughput.
-    let speed =
-        if table.has(TableColumn::Throughput) { TableColumn::Throughput } else { TableColumn::Latency };
-    for metric in [speed, TableColumn::CyclesPerByte] {
+    let speeds = [
+        TableColumn::Throughput,
+        TableColumn::BareThroughput,
+        TableColumn::Latency,
+        TableColumn::BareLatency,
+    ];
+    let speed = speeds.into_iter().find(|column| table.has(*column));
+    let rivals = if table.is_transfer() { rivals(table) } else { Vec::new() };
+    for metric in speed.into_iter().chain([TableColumn::CyclesPerByte]) {
         let lines = lines(table, TableColumn::MessageBytes, metric);
-        let names: BTreeSet<&str> = lines.keys().map(|key| key.mechanism).collect();
-        let of = |class: Class| names.iter().filter(move |name| class.holds(name));
-        for class in CHALLENGERS {
-            for (incumbent, challenger) in of(INCUMBENT).flat_map(|i| of(class).map(move |c| (i, c))) {
-                for (key, olds) in lines.iter().filter(|(key, _)| key.mechanism == *incumbent) {
-                    let overtake = Overtake {
-                        challenger: format!("{} ({challenger})", class.word()),
-                        incumbent: format!("{} ({incumbent})", INCUMBENT.word()),
-                        metric,
-                        variant: key.variant.into(),
-                        threads: key.fixed,
-                        compared: Vec::new(),
-                        better_at: Vec::new(),
-                        equal_at: Vec::new(),
-                        lines: Vec::new(),
-                    };
-                    found.extend(
-                        lines
-                            .get(&LineKey { mechanism: challenger, ..*key })
-                            .and_then(|news| overtake.along(olds, news)),
-                    );
-                }
+        for (incumbent, challenger) in &rivals {
+            for (key, olds) in lines.iter().filter(|(key, _)| key.mechanism == *incumbent) {
+                let overtake = Overtake {
+                    challenger: challenger.to_string(),
+                    incumbent: incumbent.to_string(),
+                    metric,
+                    variant: key.variant.into(),
+                    threads: key.fixed,
+                    compared: Vec::new(),
+                    better_at: Vec::new(),
+                    equal_at: Vec::new(),
+                    lines: Vec::new(),
+                };
+                let news = lines.get(&LineKey { mechanism: challenger, ..*key });
+                found.extend(news.and_then(|news| overtake.along(olds, news)));
             }
         }
     }

@@ -41,11 +41,13 @@ impl TableGap {
     /// What is missing, for one table.
     pub fn reason(self) -> &'static str {
         match self {
-            TableGap::Significance => "significance: fewer than 5 runs a cell and no spread",
-            TableGap::Rivals => "who is faster: no two-copy and no rival at the same size and thread count",
+            TableGap::Significance => {
+                "significance: fewer than 5 rows a cell, and neither runs nor spread are told"
+            }
+            TableGap::Rivals => "who is faster: no two names with a figure at the same size and thread count",
             TableGap::Sizes => "what size does: one size, or no such column",
             TableGap::Threads => "what threads do: one thread count, or no such column",
-            TableGap::Latency => "latency: no such column, or computed from the throughput",
+            TableGap::Latency => "latency: no such column, or it says no more than the throughput",
             TableGap::CpuCost => "CPU cost: no cycles per byte (of cycles: --seconds S)",
             TableGap::CacheMisses => "cache misses: no such column",
             TableGap::ContextSwitches => "context switches: no such column",
@@ -74,7 +76,7 @@ impl TableSummary {
             rows: table.rows.len(),
             cells: runs.len(),
             runs: [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0)),
-            contradictions: of(RemarkKind::Contradiction).map(|r| r.id).collect(),
+            contradictions: of(RemarkKind::Contradiction).map(|r| r.id).collect::<BTreeSet<_>>().into_iter().collect(),
             unexpected: of(RemarkKind::Unexpected).count(),
             cannot_say: gaps(table, remarks, overtakes, runs.values().copied().max().unwrap_or(0)),
         }
@@ -108,15 +110,23 @@ fn gaps(table: &PublishedTable, remarks: &[Remark], overtakes: &[Overtake], most
         values.collect::<BTreeSet<_>>().len() > 1
     };
     // An operating-system table has rows, not cells that compete.
-    let rivals = !table.has(TableColumn::Measured);
+    let rivals = table.is_transfer();
     let computed = remarks.iter().any(|remark| remark.id == "derived_latency");
     let misses = [TableColumn::CacheMisses, TableColumn::LlcMisses, TableColumn::L1Misses];
     let missing = [
-        (TableGap::Significance, most_runs < FEWEST_RUNS && !table.has(TableColumn::Spread)),
+        (
+            TableGap::Significance,
+            (rivals || table.has(TableColumn::Measured))
+                && most_runs < FEWEST_RUNS
+                && !table.has(TableColumn::Spread),
+        ),
         (TableGap::Rivals, rivals && overtakes.is_empty()),
         (TableGap::Sizes, rivals && !many(TableColumn::MessageBytes)),
         (TableGap::Threads, rivals && !many(TableColumn::Threads)),
-        (TableGap::Latency, rivals && (computed || !any(TableColumn::Latency))),
+        (
+            TableGap::Latency,
+            rivals && (computed || !any(TableColumn::Latency) && !any(TableColumn::BareLatency)),
+        ),
         (TableGap::CpuCost, rivals && !any(TableColumn::CyclesPerByte) && !any(TableColumn::CpuPercent)),
         (TableGap::CacheMisses, rivals && !misses.into_iter().any(any)),
         (TableGap::ContextSwitches, rivals && !any(TableColumn::ContextSwitches)),

@@ -14,6 +14,8 @@ pub enum Dimension {
     /// A number without a unit, or one counted in thousands.
     Count,
     Percent,
+    /// Of a clock whose rate nobody says.
+    Cycles,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,12 +39,18 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
     let text = text.trim().trim_matches(['(', ')', '[', ']']).trim();
     let scale = |dimension, factor| Ok(UnitScale { dimension, factor });
     match text {
-        "ns" | "Ns" | "NS" | "nsec" | "nanoseconds" => return scale(Dimension::Time, 1.0),
-        "us" | "Us" | "US" | "µs" | "μs" | "usec" | "microseconds" => return scale(Dimension::Time, 1e3),
-        "ms" | "Ms" | "MS" | "msec" | "milliseconds" => return scale(Dimension::Time, 1e6),
-        "s" | "sec" | "secs" | "seconds" => return scale(Dimension::Time, 1e9),
-        "B" | "b" | "byte" | "bytes" | "Bytes" => return scale(Dimension::Size, 1.0),
+        "ns" | "Ns" | "nanos" | "nanosec" | "NS" | "nsec" | "nanosecond" | "nanoseconds" => {
+            return scale(Dimension::Time, 1.0);
+        }
+        "us" | "uS" | "Us" | "micros" | "microsec" | "µsec" | "US" | "µs" | "μs" | "usec" | "microsecond"
+        | "microseconds" => return scale(Dimension::Time, 1e3),
+        "ms" | "millis" | "millisec" | "MS" | "msec" | "millisecond" | "milliseconds" => {
+            return scale(Dimension::Time, 1e6);
+        }
+        "s" | "S" | "sec" | "secs" | "second" | "seconds" => return scale(Dimension::Time, 1e9),
+        "B" | "b" | "byte" | "bytes" | "Bytes" | "Byte" | "BYTES" => return scale(Dimension::Size, 1.0),
         "%" | "percent" | "pct" => return scale(Dimension::Percent, 1.0),
+        "cycles" | "cycle" | "ticks" => return scale(Dimension::Cycles, 1.0),
         "count" | "1" => return scale(Dimension::Count, 1.0),
         _ => {}
     }
@@ -58,6 +66,27 @@ pub fn parse(text: &str) -> Result<UnitScale, NoUnit> {
         "kB" => scale(Dimension::Size, 1e3),
         _ => Err(NoUnit::Unknown),
     }
+}
+
+/// So many: `M`, `billions`, `x10^9`, `1e6`, `count`.
+pub fn count(text: &str) -> Result<UnitScale, NoUnit> {
+    let text = text.trim().trim_matches(['(', ')', '[', ']']).trim().to_ascii_lowercase();
+    let power = |text: &str| {
+        let digits = text
+            .strip_prefix("10^")
+            .or_else(|| text.strip_prefix("1e"))
+            .or_else(|| text.strip_prefix("10e"))?;
+        digits.parse::<i32>().ok().filter(|power| (0..=15).contains(power)).map(|power| 10f64.powi(power))
+    };
+    let factor = match text.trim_start_matches(['x', '×', '*', ' ']) {
+        "k" | "thousand" | "thousands" | "kilo" => 1e3,
+        "m" | "million" | "millions" | "mega" | "mil" => 1e6,
+        "b" | "g" | "bn" | "billion" | "billions" | "giga" => 1e9,
+        "t" | "trillion" | "trillions" => 1e12,
+        "count" | "#" | "n" | "total" | "events" | "cycles" | "cycles/byte" | "cycles per byte" => 1.0,
+        other => power(other).ok_or(NoUnit::Unknown)?,
+    };
+    Ok(UnitScale { dimension: Dimension::Count, factor })
 }
 
 /// A rate: a prefix, bits or bytes, per second.

@@ -79,6 +79,7 @@ fn short(id: &str) -> &str {
         "not_its_totals" => "totals",
         "not_a_sum" => "sums",
         "better_than_hardware" => "hardware",
+        "same_figures" => "copied",
         other => other,
     }
 }

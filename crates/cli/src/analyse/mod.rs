@@ -86,6 +86,9 @@ fn mapping(args: &AnalyseArgs) -> Result<ColumnMapping> {
     if let Some(seconds) = args.seconds {
         mapping.give(TableColumn::Elapsed, format!("{seconds} s"));
     }
+    for meaning in &args.means {
+        mapping.give_meaning(meaning).map_err(|why| anyhow!("--means {why}"))?;
+    }
     for unit in &args.unit {
         mapping.give_unit(unit).map_err(|why| anyhow!("--unit {why}: Gbit/s, MB/s, us, ms are some"))?;
     }

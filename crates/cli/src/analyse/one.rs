@@ -20,7 +20,7 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
     } else {
         format!(" ({})", count(summary.cells, "cell"))
     };
-    let titles: Vec<String> = table.columns.iter().map(|c| c.title()).collect();
+    let titles: Vec<String> = table.columns.iter().map(|c| table.title(*c)).collect();
     say("Table", &format!("{}{cells}: {}", count(summary.rows, "row"), titles.join(", ")));
     if !table.understood.is_empty() {
         say("Read as", &named(&table.understood, "; "));
@@ -28,12 +28,9 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
     if let Some(text) = left_out(table) {
         say("Left out", &text);
     }
-    if !table.unknown.is_empty() {
+    if !table.unknown.is_empty() && table.is_transfer() && !table.single {
         let names = named(&table.unknown, ", ");
-        say(
-            "Unknown",
-            &format!("{names}: no mechanism. A mapping file says what they are (--mapping FILE)."),
-        );
+        say("Unknown", &format!("{names}: the names tell no role. Say it with --means NAME=zero-copy."));
     }
     for remark in remarks {
         say(&label(remark.kind, paint), &format!("{}{}", remark.text, lines(&remark.lines)));
@@ -47,7 +44,13 @@ pub fn told(one: &AnalysedTable, paint: Paint) -> String {
     for (i, gap) in summary.cannot_say.iter().enumerate() {
         say(if i == 0 { "Cannot say" } else { "" }, gap.reason());
     }
-    if table.has(TableColumn::MessageBytes) {
+    if !table.is_transfer() && !table.has(TableColumn::Measured) {
+        say(
+            "Left alone",
+            "neither transfers of messages nor operations with predictions: syscost has no test for it",
+        );
+    }
+    if table.is_transfer() {
         let next = "`syscost run` repeats cells and tests differences; `syscost audit` counts copies";
         say("Next", next);
     }
@@ -73,6 +76,7 @@ fn named(names: &[String], joint: &str) -> String {
 fn label(kind: RemarkKind, paint: Paint) -> String {
     match kind {
         RemarkKind::Contradiction => paint.red("Contradiction"),
+        RemarkKind::Question => paint.yellow("Question"),
         RemarkKind::Caution => paint.yellow("Caution"),
         RemarkKind::Unexpected => paint.yellow("Unexpected"),
     }

@@ -1,7 +1,9 @@
 //! What the headings of a table say: columns, and places along an axis where a table is wider than long
 //! (sizes, thread counts or mechanisms as columns).
 
-use crate::unit::{self, DecimalMark, Dimension, NoUnit, UnitScale};
+use crate::mapping::NameMeaning;
+use crate::naming;
+use crate::unit::{self, DecimalMark, Dimension, UnitScale};
 use crate::vocabulary::{self, bare};
 use crate::{ColumnMapping, TableColumn};
 
@@ -13,9 +15,10 @@ const SMALLEST_SIZE: u64 = 64;
 /// Where along the axes a column's figures stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeadingPlace {
-    pub mechanism: Option<&'static str>,
+    pub mechanism: Option<String>,
     pub bytes: Option<u64>,
     pub threads: Option<u64>,
+    pub repetition: Option<u64>,
     /// A number alone: a size or a thread count.
     number: Option<u64>,
 }
@@ -27,23 +30,32 @@ pub struct TableHeading {
     /// `None`: figures whose quantity the heading does not name, or a heading that is not understood.
     pub column: Option<TableColumn>,
     pub unit: Option<UnitScale>,
+    /// As of [`naming::NamedColumn`].
+    pub rank: u8,
     pub place: Option<HeadingPlace>,
 }
 
 impl TableHeading {
-    pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableHeading, NoUnit> {
-        let heading = |column, unit, place| TableHeading { text: text.into(), column, unit, place };
+    pub fn of(text: &str, mapping: &ColumnMapping) -> TableHeading {
+        let heading =
+            |column, unit, rank, place| TableHeading { text: text.into(), column, unit, rank, place };
         if let Some((column, unit)) = mapping.column(text) {
-            return Ok(heading(Some(column), unit, None));
+            return heading(Some(column), unit, 0, None);
         }
-        if let Some((column, unit)) = vocabulary::column_of(text)? {
-            return Ok(heading(Some(column), unit, None));
+        if let Some(named) = naming::column_of(text) {
+            return heading(Some(named.column), named.unit, named.rank, None);
         }
         let found = if text.len() <= LONGEST { place(text, mapping) } else { None };
-        Ok(match found {
-            Some(said) => heading(said.column, said.unit, Some(said.place)),
-            None => heading(None, None, None),
-        })
+        if let Some(said) = found {
+            return heading(said.column, said.unit, said.rank, Some(said.place));
+        }
+        let alone = naming::unit_alone(text);
+        heading(alone.map(|named| named.column), alone.and_then(|named| named.unit), 1, None)
+    }
+
+    /// It is none of the columns known here.
+    pub fn forget(&mut self) {
+        (self.column, self.place) = (None, None);
     }
 
     pub fn is_understood(&self) -> bool {
@@ -66,6 +78,7 @@ impl TableHeading {
 struct HeadingPart {
     column: Option<TableColumn>,
     unit: Option<UnitScale>,
+    rank: u8,
     place: HeadingPlace,
 }
 
@@ -88,10 +101,12 @@ impl HeadingPart {
             Ok::<_, ()>(HeadingPart {
                 column: one(self.column, other.column)?,
                 unit: one(self.unit, other.unit)?,
+                rank: self.rank.max(other.rank),
                 place: HeadingPlace {
                     mechanism: one(self.place.mechanism, other.place.mechanism)?,
                     bytes: one(self.place.bytes, other.place.bytes)?,
                     threads: one(self.place.threads, other.place.threads)?,
+                    repetition: one(self.place.repetition, other.place.repetition)?,
                     number: one(self.place.number, other.place.number)?,
                 },
             })
@@ -104,6 +119,7 @@ impl HeadingPart {
         let axis = match self.column {
             Some(TableColumn::MessageBytes) => &mut self.place.bytes,
             Some(TableColumn::Threads) => &mut self.place.threads,
+            Some(TableColumn::Repetition) => &mut self.place.repetition,
             _ => return self,
         };
         if let Some(number) = self.place.number.take() {
@@ -118,14 +134,21 @@ impl HeadingPart {
 
 /// A place, alone or with a quantity: `64 KB`, `4 threads`, `A1 (2-copy)`, `A1 Throughput (Gbps)`.
 fn place(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
-    let found = cut(text, mapping, 2).or_else(|| {
-        let mechanism = mapping.mechanism(text).or_else(|| vocabulary::mechanism(text))?;
-        Some(HeadingPart {
-            place: HeadingPlace { mechanism: Some(mechanism), ..Default::default() },
-            ..Default::default()
-        })
-    })?;
+    let found = named(text, mapping).or_else(|| cut(text, mapping, 2))?;
     (found.place != HeadingPlace::default()).then_some(found)
+}
+
+/// A way to send, as the table calls it or as its reader says.
+fn named(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
+    let mechanism = match mapping.mechanism(text) {
+        Some(NameMeaning::Mechanism(id)) => id.to_string(),
+        Some(NameMeaning::Role(_)) => text.trim().to_string(),
+        None => vocabulary::exact_role(text).map(|_| text.trim().to_string())?,
+    };
+    Some(HeadingPart {
+        place: HeadingPlace { mechanism: Some(mechanism), ..Default::default() },
+        ..Default::default()
+    })
 }
 
 /// One part, or parts of which each is understood.
@@ -147,18 +170,28 @@ fn cut(text: &str, mapping: &ColumnMapping, cuts: usize) -> Option<HeadingPart> 
 
 fn part(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     let said = |place| Some(HeadingPart { place, ..Default::default() });
-    if let Ok(Some((column, unit))) = vocabulary::column_of(text) {
-        return Some(HeadingPart { column: Some(column), unit, ..Default::default() });
+    if let Some(named) = naming::column_of(text)
+        .filter(|n| !matches!(n.column, TableColumn::Mechanism | TableColumn::Operation))
+    {
+        return Some(HeadingPart {
+            column: Some(named.column),
+            unit: named.unit,
+            rank: named.rank,
+            ..Default::default()
+        });
     }
     let digit = text.starts_with(|c: char| c.is_ascii_digit());
     if let Some(unit) = unit::parse(text).ok().filter(|_| !digit) {
         return Some(HeadingPart { unit: Some(unit), ..Default::default() });
     }
-    if let Some(mechanism) = mapping.mechanism(text).or_else(|| vocabulary::exact_mechanism(text)) {
-        return said(HeadingPlace { mechanism: Some(mechanism), ..Default::default() });
+    if let Some(part) = named(text, mapping) {
+        return Some(part);
     }
-    if let Some(threads) = threads(text) {
+    if let Some(threads) = numbered(text, THREADS) {
         return said(HeadingPlace { threads: Some(threads), ..Default::default() });
+    }
+    if let Some(repetition) = numbered(text, REPETITIONS) {
+        return said(HeadingPlace { repetition: Some(repetition), ..Default::default() });
     }
     let (value, _, unit) = unit::number(text, DecimalMark::Point)?;
     let whole = |value: f64| (value >= 0.0 && value.fract() == 0.0).then_some(value as u64);
@@ -171,10 +204,12 @@ fn part(text: &str, mapping: &ColumnMapping) -> Option<HeadingPart> {
     }
 }
 
-/// `4 threads`, `T4`, `4t`
-fn threads(text: &str) -> Option<u64> {
+const THREADS: &[&str] = &["threads", "thread", "clients", "client", "streams", "thr", "t"];
+const REPETITIONS: &[&str] = &["run", "trial", "rep", "repetition", "iteration", "iter"];
+
+/// `4 threads`, `T4`, `4t`, `Run 3`
+fn numbered(text: &str, words: &[&str]) -> Option<u64> {
     let text = bare(text);
-    let words = ["threads", "thread", "clients", "client", "streams", "thr", "t"];
     words.iter().find_map(|word| text.strip_prefix(word).or_else(|| text.strip_suffix(word))?.parse().ok())
 }
 
@@ -207,14 +242,15 @@ pub fn settle(headings: &mut [TableHeading]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syscost_measure::mechanism::Class;
 
     fn of(text: &str) -> TableHeading {
-        TableHeading::of(text, &ColumnMapping::default()).expect("no doubt about a unit")
+        TableHeading::of(text, &ColumnMapping::default())
     }
 
     #[test]
     fn places_with_and_without_a_quantity() {
-        let two = vocabulary::mechanism("two-copy");
+        let two = |name: Option<String>| vocabulary::role(&name.unwrap_or_default());
         let place = |text: &str| of(text).place.unwrap_or_else(|| panic!("{text}"));
         assert_eq!(place("64KB").bytes, Some(65536));
         assert_eq!(place("1 MiB").bytes, Some(1 << 20));
@@ -223,7 +259,7 @@ mod tests {
             assert_eq!(place(text).threads, Some(4), "{text}");
         }
         for text in ["A1 (2-copy)", "Two-Copy", "A1 (baseline)", "A1_TwoCopy"] {
-            assert_eq!((place(text).mechanism, of(text).column), (two, None), "{text}");
+            assert_eq!((place(text).mechanism.as_deref(), of(text).column), (Some(text), None), "{text}");
         }
         for text in [
             "A1 Throughput (Gbps)",
@@ -237,7 +273,7 @@ mod tests {
                 (Some(TableColumn::Throughput), Some(1e9)),
                 "{text}"
             );
-            assert_eq!(heading.place.and_then(|p| p.mechanism), two, "{text}");
+            assert_eq!(two(heading.place.and_then(|p| p.mechanism)), Some(Class::TwoCopy), "{text}");
         }
         let unit = of("A1 (Gbps)");
         assert_eq!((unit.column, unit.unit.map(|u| u.factor)), (None, Some(1e9)));

@@ -22,6 +22,8 @@ pub struct TableRecords {
 impl TableRecords {
     pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);
+        let spaced = if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
+        let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .flexible(true)
@@ -54,6 +56,21 @@ fn delimiter(text: &str) -> u8 {
         text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
     let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
     [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
+}
+
+/// A table whose columns stand apart by spaces: two of them, or one where no cell has any.
+fn spaced(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).collect();
+    let apart = |line: &str, by: &str| -> Vec<String> {
+        line.split(by).map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_string).collect()
+    };
+    ["  ", " "].iter().find_map(|by| {
+        let rows: Vec<Vec<String>> = lines.iter().map(|line| apart(line, by)).collect();
+        let columns = rows.first()?.len();
+        let even = rows.iter().filter(|row| row.len() == columns).count();
+        let joined = || rows.iter().map(|row| row.join("\t") + "\n").collect();
+        (columns > 1 && rows.len() > 1 && even * 10 >= rows.len() * 9).then(joined)
+    })
 }
 
 /// Digits, one mark, digits.

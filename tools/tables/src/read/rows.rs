@@ -1,11 +1,15 @@
 //! The rows of a separated table: headings are looked for, titles and notes set aside, wide rows become long ones.
 
+use super::columns::{self, Below};
 use super::heading::{self, HeadingPlace, TableHeading};
+use super::keys;
 use super::layout::{TableRecord, TableRecords};
 use super::whole;
 use crate::cells::{self, CellReading};
-use crate::vocabulary;
+use crate::mapping::NameMeaning;
+use crate::unit::{self, Dimension};
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
+use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The headings are among the first lines.
@@ -38,7 +42,7 @@ pub fn table(
         return Err(whole(name, "no table: none of its lines has two columns"));
     }
     for (index, record) in records.all.iter().enumerate() {
-        reading.take(index, record).map_err(|message| BadTable::At {
+        reading.take(index, record, &records.all[index + 1..]).map_err(|message| BadTable::At {
             name: name.into(),
             line: record.line,
             message,
@@ -89,11 +93,12 @@ struct RowReading<'m> {
 }
 
 impl RowReading<'_> {
-    fn take(&mut self, index: usize, record: &TableRecord) -> Result<(), String> {
+    fn take(&mut self, index: usize, record: &TableRecord, below: &[TableRecord]) -> Result<(), String> {
         let filled: Vec<&String> = record.cells.iter().filter(|c| !cells::is_empty(c)).collect();
         if let [alone] = filled[..] {
             let title = alone.rsplit_once(':').map_or(alone.as_str(), |(_, after)| after.trim());
-            if let Some(found) = TableHeading::of(title, self.mapping).ok().filter(|h| h.column.is_some()) {
+            let found = TableHeading::of(title, self.mapping);
+            if found.column.is_some() && !self.cells.is_number(title) {
                 self.title = Some(found);
                 return Ok(());
             }
@@ -101,9 +106,10 @@ impl RowReading<'_> {
         let may_be_headings = self.section.is_some() || index < HEADINGS_WITHIN;
         if may_be_headings
             && filled.len() > 1
-            && let Some(headings) = self.headings(record)?
+            && !(self.section.is_some() && self.is_data(record))
+            && let Some(headings) = self.headings(record)
         {
-            return self.begin(headings);
+            return self.begin(headings, below);
         }
         let Some(mut section) = self.section.take() else { return Ok(()) };
         let done = self.row(&mut section, record);
@@ -112,15 +118,9 @@ impl RowReading<'_> {
     }
 
     /// `None`: this is no row of headings.
-    fn headings(&self, record: &TableRecord) -> Result<Option<Vec<TableHeading>>, String> {
-        let mut headings = Vec::new();
-        for cell in &record.cells {
-            match TableHeading::of(cell, self.mapping) {
-                Ok(heading) => headings.push(heading),
-                Err(why) if self.section.is_none() => return Err(format!("the unit of {cell:?} {why}")),
-                Err(_) => return Ok(None),
-            }
-        }
+    fn headings(&self, record: &TableRecord) -> Option<Vec<TableHeading>> {
+        let headings: Vec<TableHeading> =
+            record.cells.iter().map(|cell| TableHeading::of(cell, self.mapping)).collect();
         let understood = headings.iter().filter(|h| h.is_understood()).count();
         let named = headings.iter().any(TableHeading::is_plain);
         // A row of data may hold sizes and names of mechanisms, too: its first cell is one.
@@ -130,7 +130,13 @@ impl RowReading<'_> {
             && (self.section.is_none() || !headings.iter().any(TableHeading::is_number));
         let numbers = headings.iter().filter(|h| h.is_number()).count();
         let is = if named { understood > 1 || self.section.is_none() && numbers == 0 } else { wide };
-        Ok((is && !(named && self.is_data(record))).then_some(headings))
+        (is && !(named && self.is_data(record))).then_some(headings)
+    }
+
+    /// A row of data, at a glance: to look for headings in it costs time.
+    fn is_mostly_numbers(&self, record: &TableRecord) -> bool {
+        let numbers = record.cells.iter().filter(|cell| self.cells.is_number(cell)).count();
+        numbers * 2 > record.cells.len()
     }
 
     /// Under the headings that are known, does the row have a figure?
@@ -142,11 +148,23 @@ impl RowReading<'_> {
         section.headings.iter().zip(&record.cells).any(figure)
     }
 
-    fn begin(&mut self, mut headings: Vec<TableHeading>) -> Result<(), String> {
+    fn begin(&mut self, mut headings: Vec<TableHeading>, below: &[TableRecord]) -> Result<(), String> {
         heading::settle(&mut headings)?;
         self.name_corner(&mut headings);
         self.name_figures(&mut headings)?;
-        self.look_twice(&headings)?;
+        let end = below
+            .iter()
+            .position(|record| !self.is_mostly_numbers(record) && self.headings(record).is_some_and(|h| h.len() > 1))
+            .unwrap_or(below.len());
+        let cells = CellReading { decimal: self.cells.decimal, mapping: self.mapping };
+        let below = Below::of(&below[..end], &cells);
+        columns::correct(&mut headings, &below);
+        let chosen = keys::choose(&mut headings, &below)?;
+        let wide = headings.iter().any(|h| h.place.is_some());
+        let completed = keys::complete(&mut headings, &below, wide);
+        self.table.understood.extend(chosen.into_iter().chain(completed));
+        self.without_units(&mut headings, &below);
+        self.note_messages(&headings);
         for heading in &headings {
             self.say(heading);
         }
@@ -182,10 +200,9 @@ impl RowReading<'_> {
         if metric {
             self.title = Some(corner.clone());
         }
-        let parts =
-            corner.text.split(['/', '\\', '|']).map(|part| vocabulary::column_of(part).ok().flatten());
+        let parts = corner.text.split(['/', '\\', '|']).map(naming::column_of);
         let named =
-            parts.flatten().map(|(column, _)| column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
+            parts.flatten().map(|named| named.column).find(|c| AXES.contains(c) && !axes(&place).contains(c));
         let axis = if place.mechanism.is_some() { TableColumn::MessageBytes } else { TableColumn::Mechanism };
         corner.column = Some(named.unwrap_or(axis));
         corner.unit = None;
@@ -199,7 +216,7 @@ impl RowReading<'_> {
                 heading.column = title.column;
                 heading.unit = heading.unit.or(title.unit);
             } else if let Some(unit) = heading.unit.or_else(|| self.mapping.only_unit()) {
-                heading.column = cells::measured_in(unit);
+                heading.column = naming::measured(Some(unit));
                 heading.unit = Some(unit);
             }
             if heading.column.is_none() {
@@ -213,22 +230,27 @@ impl RowReading<'_> {
         Ok(())
     }
 
-    /// Two columns for one thing are a question.
-    fn look_twice(&self, headings: &[TableHeading]) -> Result<(), String> {
-        let many = |column: &TableColumn| matches!(column, TableColumn::Spread | TableColumn::Ignored);
-        let mut known: BTreeMap<(TableColumn, &Option<HeadingPlace>), &str> = BTreeMap::new();
-        for heading in headings {
-            let Some(column) = heading.column.filter(|c| !many(c)) else { continue };
-            if let Some(other) = known.insert((column, &heading.place), &heading.text) {
-                return Err(format!(
-                    "both {other:?} and {:?} look like {}: say in a mapping file which is, and that the other is \
-                     \"ignored\"",
-                    heading.text,
-                    column.title()
-                ));
+    /// Figures whose unit nobody says are kept apart: they can be compared with each other alone.
+    fn without_units(&self, headings: &mut [TableHeading], below: &Below) {
+        for (at, heading) in headings.iter_mut().enumerate() {
+            let (bare, dimension) = match heading.column {
+                Some(TableColumn::Throughput) => (TableColumn::BareThroughput, Dimension::Rate),
+                Some(TableColumn::Latency) => (TableColumn::BareLatency, Dimension::Time),
+                _ => continue,
+            };
+            if heading.unit.is_none() && self.mapping.unit(dimension).is_none() && below.bare_figure(at) {
+                heading.column = Some(bare);
             }
         }
-        Ok(())
+    }
+
+    /// Does the table speak of messages, or of their fields?
+    fn note_messages(&mut self, headings: &[TableHeading]) {
+        let sizes = headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes));
+        for heading in sizes {
+            self.table.messages |= naming::is_message(&heading.text);
+            self.table.fields |= naming::is_field(&heading.text);
+        }
     }
 
     fn say(&mut self, heading: &TableHeading) {
@@ -288,15 +310,16 @@ impl RowReading<'_> {
         for (heading, cell) in headings.iter().zip(cells) {
             let Some(column) = heading.column.filter(|c| *c != TableColumn::Ignored) else { continue };
             let row = heading.place.as_ref().map_or(&mut base, |place| along.entry(place).or_default());
-            if column == TableColumn::Mechanism {
-                self.name(cell);
-            }
-            if !cells::is_empty(cell) {
-                self.cells.fill(row, column, cell, heading.unit)?;
-            } else if !AXES.contains(&column) && !column.is_text() {
+            if cells::is_empty(cell) {
+                self.table.empty += usize::from(!AXES.contains(&column) && !column.is_text());
+            } else if column.is_text() || column.is_place() || self.cells.is_number(cell) {
+                self.fill(row, column, heading, cell)?;
+            } else {
                 self.table.empty += 1;
+                self.once(format!("{cell:?} is no number: left out (line {})", record.line));
             }
         }
+        one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
         if along.is_empty() {
@@ -310,10 +333,15 @@ impl RowReading<'_> {
             row.line = base.line;
             row.texts.extend(base.texts.clone());
             row.figures.extend(base.figures.clone());
-            if let Some(mechanism) = place.mechanism {
-                row.texts.insert(TableColumn::Mechanism, mechanism.into());
+            if let Some(mechanism) = &place.mechanism {
+                self.name(mechanism);
+                row.texts.insert(TableColumn::Mechanism, mechanism.clone());
             }
-            let numbers = [(TableColumn::MessageBytes, place.bytes), (TableColumn::Threads, place.threads)];
+            let numbers = [
+                (TableColumn::MessageBytes, place.bytes),
+                (TableColumn::Threads, place.threads),
+                (TableColumn::Repetition, place.repetition),
+            ];
             row.set(numbers.into_iter().filter_map(|(column, n)| Some((column, n? as f64))));
             self.keep(*number, row);
         }
@@ -366,16 +394,76 @@ impl RowReading<'_> {
         }
     }
 
+    fn fill(
+        &mut self,
+        row: &mut PublishedRow,
+        column: TableColumn,
+        heading: &TableHeading,
+        cell: &str,
+    ) -> Result<(), String> {
+        match column {
+            TableColumn::Mechanism => self.name(cell),
+            TableColumn::Variant if self.cells.is_number(cell) => {
+                return self.cells.fill(row, column, &format!("{} {cell}", heading.text), None);
+            }
+            _ => {}
+        }
+        self.cells.fill(row, column, cell, heading.unit)
+    }
+
+    fn once(&mut self, told: String) {
+        if self.noted.insert(told.clone()) {
+            self.table.understood.push(told);
+        }
+    }
+
+    /// The role of a name, by its words or by its reader's.
     fn name(&mut self, text: &str) {
-        let id = cells::mechanism(text, self.mapping);
-        if id == Some(text) || cells::is_empty(text) || !self.noted.insert(text.into()) {
+        if cells::is_empty(text) || !self.noted.insert(text.into()) {
             return;
         }
-        match id {
-            Some(id) => self.table.understood.push(format!("{text:?} is {id}")),
+        let role = match self.mapping.mechanism(text) {
+            Some(NameMeaning::Mechanism(id)) => {
+                self.table.understood.push(format!("{text:?} is {id}, as you say"));
+                return;
+            }
+            Some(NameMeaning::Role(role)) => {
+                self.table.roles.insert(text.trim().into(), role);
+                Some(role)
+            }
+            None => vocabulary::role(text),
+        };
+        match role {
+            Some(role) if vocabulary::bare(role.word()) == vocabulary::bare(text) => {}
+            Some(role) => {
+                self.table.understood.push(format!("{text:?} stands for {}, by its name", role.word()))
+            }
             None => self.table.unknown.push(format!("{text:?}")),
         }
     }
+}
+
+/// Times of operations are in ns where all of a row have a unit; figures without one stay out of such a row.
+fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
+    use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
+    let timed = |heading: &TableHeading, cell: &String| {
+        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
+        let own = own.and_then(|text| unit::parse(text).ok()).or(heading.unit);
+        own.is_some_and(|unit| unit.dimension == Dimension::Time)
+    };
+    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
+        let column =
+            heading.column.filter(|c| [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(c))?;
+        row.figures.contains_key(&column).then(|| (column, timed(heading, cell)))
+    });
+    let (timed, plain): (Vec<_>, Vec<_>) = of.partition(|(_, timed)| *timed);
+    if timed.is_empty() {
+        return;
+    }
+    for (column, _) in plain {
+        row.figures.remove(&column);
+    }
+    row.texts.insert(TableColumn::Unit, "ns".into());
 }
 
 fn axes(place: &HeadingPlace) -> Vec<TableColumn> {

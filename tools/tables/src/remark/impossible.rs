@@ -9,8 +9,8 @@ use syscost_core::units::Unit;
 
 /// No core copies more than this through a socket: 100 GB/s is beyond the fastest core's copy in its caches.
 const BITS_PER_THREAD: f64 = 8e11;
-/// A system call takes longer than this on every processor with protection.
-const SHORTEST_CALL_NS: f64 = 20.0;
+/// Entry to the kernel, socket lock and copy take longer than this on every processor.
+const SHORTEST_SEND_NS: f64 = 60.0;
 /// No core runs faster.
 const MOST_HERTZ: f64 = 7e9;
 
@@ -24,7 +24,9 @@ struct Impossible {
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     let mut kinds: BTreeMap<&str, Vec<(&PublishedRow, Impossible)>> = BTreeMap::new();
     for row in &table.rows {
-        if let Some(found) = why(row) {
+        if let Some(found) =
+            negative(row).or_else(|| if table.is_transfer() { why(row, table.fields) } else { None })
+        {
             kinds.entry(found.kind).or_default().push((row, found));
         }
     }
@@ -34,42 +36,55 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
 /// The worst row says it for all of its kind.
 fn remark(rows: Vec<(&PublishedRow, Impossible)>, of: usize) -> Remark {
     let (worst, found) = rows.iter().max_by(|a, b| a.1.by.total_cmp(&b.1.by)).expect("a kind has a row");
-    let many = if rows.len() > 1 {
-        format!("{} of {of} rows cannot be; the worst: ", rows.len())
-    } else {
-        String::new()
-    };
-    let cannot = if rows.len() > 1 { "" } else { " cannot be" };
-    let text = format!("{many}{}{cannot}: {}.", place(worst), found.why);
+    let many =
+        if rows.len() > 1 { format!("In {} of {of} rows, most in ", rows.len()) } else { "In ".to_string() };
+    let text = format!("{many}{}: {}.", place(worst), found.why);
     let lines = rows.iter().map(|(row, _)| row.line).collect();
     Remark { id: "impossible", kind: RemarkKind::Contradiction, text, lines }
 }
 
-fn why(row: &PublishedRow) -> Option<Impossible> {
-    if let Some((column, figure)) = row.figures.iter().find(|(_, figure)| figure.value < 0.0) {
-        let why = format!("{} below zero", column.title());
-        return Some(Impossible { kind: "negative", why, by: -figure.value });
-    }
-    too_fast(row).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
+/// Amounts of something; a column that is not known may be a difference.
+const AMOUNTS: [TableColumn; 6] = [
+    TableColumn::MessageBytes,
+    TableColumn::Threads,
+    TableColumn::Throughput,
+    TableColumn::Latency,
+    TableColumn::Cycles,
+    TableColumn::Bytes,
+];
+
+fn negative(row: &PublishedRow) -> Option<Impossible> {
+    let column = AMOUNTS.into_iter().find(|column| row.value(*column).is_some_and(|value| value < 0.0))?;
+    Some(Impossible {
+        kind: "negative",
+        why: format!("{} below zero", column.title()),
+        by: -row.value(column)?,
+    })
 }
 
-fn too_fast(row: &PublishedRow) -> Option<Impossible> {
+fn why(row: &PublishedRow, fields: bool) -> Option<Impossible> {
+    too_fast(row, fields).or_else(|| too_many_cycles(row)).or_else(|| too_short(row))
+}
+
+/// Of a table that says how many threads there were: else the figure of each is not known.
+fn too_fast(row: &PublishedRow, fields: bool) -> Option<Impossible> {
     let rate = row.figure(TableColumn::Throughput)?.low();
-    let threads = row.value(TableColumn::Threads).unwrap_or(1.0).max(1.0);
+    let threads = row.value(TableColumn::Threads)?.max(1.0);
     let each = rate / threads;
     if each > BITS_PER_THREAD {
         let why = format!("{} a thread is more than a core can copy", Unit::BitsPerSecond.format(each));
         return Some(Impossible { kind: "bandwidth", why, by: each / BITS_PER_THREAD });
     }
     // One call at least for a message, unless several are packed into one: then the size is that of the pack.
-    let message_ns = row.value(TableColumn::MessageBytes)? * 8e9 / each;
-    (message_ns < SHORTEST_CALL_NS).then(|| Impossible {
+    let message_ns = row.value(TableColumn::MessageBytes).filter(|bytes| *bytes > 0.0)? * 8e9 / each;
+    (!fields && message_ns > 0.0 && message_ns < SHORTEST_SEND_NS).then(|| Impossible {
         kind: "message",
         why: format!(
-            "a message every {} a thread is less than a system call takes",
+            "a message every {} a thread. No send call is that short: several messages share a call, or a figure is not \
+             what its heading says",
             Unit::Nanoseconds.format(message_ns)
         ),
-        by: SHORTEST_CALL_NS / message_ns,
+        by: SHORTEST_SEND_NS / message_ns,
     })
 }
 
@@ -90,13 +105,13 @@ fn too_many_cycles(row: &PublishedRow) -> Option<Impossible> {
 
 fn too_short(row: &PublishedRow) -> Option<Impossible> {
     let latency = row.figure(TableColumn::Latency)?;
-    (latency.high() < SHORTEST_CALL_NS).then(|| Impossible {
+    (latency.value > 0.0 && latency.high() < SHORTEST_SEND_NS).then(|| Impossible {
         kind: "latency",
         why: format!(
-            "a latency of {} is less than a system call takes",
+            "a latency of {} is less than one send call takes: it is no time of one message",
             Unit::Nanoseconds.format(latency.value)
         ),
-        by: SHORTEST_CALL_NS / latency.value,
+        by: SHORTEST_SEND_NS / latency.value,
     })
 }
 
@@ -106,16 +121,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_table_of_memory_is_left_alone() {
+        let rows: String = (10..24).map(|n| format!("{},64,{}\n", 1u64 << n, 1.2 + f64::from(n))).collect();
+        for heading in
+            ["size,stride,latency_ns", "array_size_bytes,stride,latency_ns", "bytes,threads,access_time_ns"]
+        {
+            assert!(look(&table(&format!("{heading}\n{rows}"))).is_empty(), "{heading}");
+        }
+    }
+
+    #[test]
     fn only_what_no_machine_can_do() {
         let told = |row: &str| {
             let text = format!("mechanism,size,threads,throughput_gbps,latency_us,cycles_per_byte\n{row}\n");
             look(&table(&text)).pop().map_or(String::new(), |r| r.text)
         };
         assert!(told("A1,1M,1,2000,1000,0.1").contains("more than a core can copy"));
-        assert!(told("A1,64,1,60,1000,0.1").contains("less than a system call takes"));
+        assert!(told("A1,64,1,60,1000,0.1").contains("No send call is that short"));
         assert!(told("A1,64K,1,10,0.01,0.1").contains("latency of 10 ns"));
         assert!(told("A1,64K,1,100,10,40").contains("cycles per byte"));
         assert!(told("A1,64K,1,-1,10,40").contains("below zero"));
         assert_eq!(told("A1,64K,4,286.4,10,0.4"), "");
+        assert_eq!(told("A1,64,1,0.001,1000,0.1"), "", "a rate within its rounding is no rate");
     }
 }

@@ -9,17 +9,23 @@ use std::collections::BTreeMap;
 
 mod cliffs;
 mod derived_latency;
+mod formula;
 mod impossible;
 mod predictions;
 mod replicates;
+mod same;
 mod scaling;
 pub(super) mod totals;
+mod units;
+mod zeros;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemarkKind {
     /// The figures cannot all be what they are called.
     Contradiction,
+    /// What a reader has to say before more can be said.
+    Question,
     /// What the figures cannot support.
     Caution,
     /// Something that a reader would want explained.
@@ -50,12 +56,16 @@ type TableLook = fn(&PublishedTable) -> Vec<Remark>;
 #[rustfmt::skip]
 pub static ALL: &[TableLook] = &[
     derived_latency::look,
+    formula::look,
     impossible::look,
     predictions::look,
     replicates::look,
     cliffs::look,
     scaling::look,
     totals::look,
+    same::look,
+    units::look,
+    zeros::look,
 ];
 
 /// Everything that is to be said about a table, contradictions first.
@@ -77,7 +87,7 @@ pub(super) struct LineKey<'t> {
 }
 
 /// Rows that have a figure and differ in one coordinate, by that one ascending: lines through the table.
-/// A coordinate given twice (repetitions) stands once, by its first row.
+/// A coordinate given more than once (repetitions) stands once, by the middle row.
 pub(super) fn lines(
     table: &PublishedTable,
     along: TableColumn,
@@ -85,18 +95,28 @@ pub(super) fn lines(
 ) -> BTreeMap<LineKey<'_>, BTreeMap<u64, LineEnd<'_>>> {
     let other =
         if along == TableColumn::MessageBytes { TableColumn::Threads } else { TableColumn::MessageBytes };
-    let mut lines: BTreeMap<_, BTreeMap<u64, LineEnd>> = BTreeMap::new();
+    let mut all: BTreeMap<LineKey, BTreeMap<u64, Vec<LineEnd>>> = BTreeMap::new();
     for row in &table.rows {
         let (Some(at), Some(figure)) = (row.count(along), row.figure(metric)) else { continue };
+        // Nothing was measured there.
+        if figure.value <= 0.0 {
+            continue;
+        }
         let text = |column| row.text(column).unwrap_or_default();
         let key = LineKey {
             mechanism: text(TableColumn::Mechanism),
             variant: text(TableColumn::Variant),
             fixed: row.count(other),
         };
-        lines.entry(key).or_default().entry(at).or_insert((at, row, figure));
+        all.entry(key).or_default().entry(at).or_default().push((at, row, figure));
     }
-    lines
+    let line = |line: BTreeMap<u64, Vec<_>>| line.into_iter().map(|(at, ends)| (at, middle(ends))).collect();
+    all.into_iter().map(|(key, ends)| (key, line(ends))).collect()
+}
+
+fn middle(mut ends: Vec<LineEnd>) -> LineEnd {
+    ends.sort_by(|a, b| a.2.value.total_cmp(&b.2.value));
+    ends[(ends.len() - 1) / 2]
 }
 
 /// Two neighbours on a line of throughputs.

@@ -6,7 +6,7 @@ use crate::{PublishedTable, TableColumn};
 
 pub fn look(table: &PublishedTable) -> Vec<Remark> {
     // An operating-system table has rows, not cells that compete.
-    if !table.has(TableColumn::MessageBytes) || table.has(TableColumn::Spread) {
+    if !table.is_transfer() || table.has(TableColumn::Spread) || table.single {
         return Vec::new();
     }
     let runs = runs(table);
@@ -14,13 +14,20 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
     if most >= FEWEST_RUNS {
         return Vec::new();
     }
-    let told = if most <= 1 { "One run".to_string() } else { format!("At most {most} runs") };
+    let stated = table.has(TableColumn::Runs);
+    let told = match (most, stated) {
+        (0 | 1, false) => "One row".into(),
+        (most, false) => format!("At most {most} rows"),
+        (most, true) => syscost_core::units::count(most as usize, "run"),
+    };
+    let unless = if stated { "" } else { "Unless a row sums up several runs, " };
+    let no = if stated { "No" } else { "no" };
     vec![Remark {
         id: "no_replicates",
         kind: RemarkKind::Caution,
         text: format!(
-            "{told} a cell and no spread in {} cells: no difference is significant. Identical runs differ by 5 to 30 % \
-             on shared machines. Ask for {FEWEST_RUNS} runs a cell.",
+            "{told} a cell and no spread in {} cells. {unless}{no} difference is significant: identical runs differ by 5 to \
+             30 % on shared machines. Ask for {FEWEST_RUNS} runs a cell.",
             runs.len()
         ),
         lines: Vec::new(),
@@ -38,9 +45,9 @@ mod tests {
         let told = |text: &str| look(&table(text)).pop().map_or(String::new(), |r| r.text);
         assert!(
             told(&format!("{heading}\nA1,64,1,1\nA3,64,1,2\n"))
-                .starts_with("One run a cell and no spread in 2 cells")
+                .starts_with("One row a cell and no spread in 2 cells")
         );
-        assert!(told(&format!("{heading}\nA1,64,1,1\nA1,64,1,2\n")).starts_with("At most 2 runs a cell"));
+        assert!(told(&format!("{heading}\nA1,64,1,1\nA1,64,1,2\n")).starts_with("At most 2 rows a cell"));
         assert_eq!(told(&format!("{heading}\n{}", "A1,64,1,1\n".repeat(5))), "");
         assert_eq!(told(&format!("{heading},stddev\nA1,64,1,1,0.1\n")), "");
         assert_eq!(told(&format!("{heading},runs\nA1,64,1,1,10\n")), "");

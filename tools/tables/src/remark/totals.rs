@@ -29,11 +29,11 @@ pub fn look(table: &PublishedTable) -> Vec<Remark> {
         [1e3, 1e6, 1e9].iter().any(|scale| (distance(row) - f64::ln(*scale)).abs() < SLACK)
     };
     let why = if wrong.iter().all(each) {
-        "It is that of one thread."
+        "Times the threads, they agree."
     } else if wrong.iter().all(unit) {
-        "One of the three has another unit."
+        "They are a power of 1000 apart: a unit?"
     } else {
-        "One of the three was not measured over the whole run."
+        "What is counted over that duration does not go with that throughput."
     };
     let text = format!(
         "Throughput is not total bytes over duration in {} of {all} rows, by up to {}x: {} says {}, its totals give {}. \
@@ -86,6 +86,6 @@ mod tests {
         assert!(short[0].contains("in 1 of 2 rows, by up to 795x"), "{short:?}");
         assert!(short[0].contains("says 1.35 Gbit/s, its totals give 1.7 Mbit/s"), "{short:?}");
         let one = told("A1,1024,4,2,5000000000,5\nA1,4096,2,4,5000000000,5\n");
-        assert!(one[0].contains("It is that of one thread."), "{one:?}");
+        assert!(one[0].contains("Times the threads, they agree."), "{one:?}");
     }
 }

@@ -1,0 +1,296 @@
+//! From a heading to the column that it names: the words of `words.toml` first, then their parts with qualifiers
+//! (`avg`, `receiver`), statistics (`p99`, `stddev`) and units taken off.
+
+use super::TableColumn;
+use super::unit::{self, Dimension, NoUnit, UnitScale};
+use super::vocabulary::{self, bare, tokens};
+
+/// What a heading names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NamedColumn {
+    pub column: TableColumn,
+    pub unit: Option<UnitScale>,
+    /// 0: by its usual words; the more is said beside them, the higher. Of two headings for one column the lower is it.
+    pub rank: u8,
+}
+
+/// A figure of the run as a whole.
+#[rustfmt::skip]
+const WHOLE: &[&str] = &[
+    "avg", "average", "mean", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
+    "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "hw", "hardware", "u", "all",
+];
+const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
+const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
+/// How far figures lie apart, or one of their extremes.
+#[rustfmt::skip]
+const SPREADS: &[&str] = &[
+    "min", "max", "minimum", "maximum", "p1", "p5", "p10", "p25", "p75", "p90", "p95", "p99", "p999", "p9999", "90th", "95th", "99th", "std",
+    "stddev", "stdev", "sd", "sem", "stderr", "dev", "deviation", "var", "variance", "ci", "ci95", "err", "error", "low", "high", "lower",
+    "upper", "iqr", "cov", "cv", "tail", "worst", "best", "sigma", "margin", "range", "jitter", "percentile", "95", "99", "90",
+];
+/// With these a count is another quantity.
+#[rustfmt::skip]
+const OTHER: &[&str] = &[
+    "per", "rate", "ratio", "percent", "pct", "%", "tlb", "dtlb", "itlb", "branch", "l1i", "icache", "l2", "stalled", "ref", "idle", "voluntary",
+    "involuntary", "vol", "invol", "nonvoluntary", "byte", "kb", "message", "msg", "store", "stores", "cpi", "ipc",
+];
+
+pub fn column_of(text: &str) -> Option<NamedColumn> {
+    if text.len() > vocabulary::LONGEST_HEADING {
+        return None;
+    }
+    let splits = vocabulary::splits(text);
+    let named = splits
+        .iter()
+        .find_map(|(name, unit)| said(name.trim_end().strip_suffix(" in").unwrap_or(name), *unit, exact));
+    named
+        .or_else(|| splits.iter().find_map(|(name, unit)| said(name, *unit, qualified)))
+        .or_else(|| without_unit(text))
+}
+
+/// A unit alone: `Gbps`, `us`.
+pub fn unit_alone(text: &str) -> Option<NamedColumn> {
+    let unit = unit::parse(text).ok();
+    Some(NamedColumn { column: measured(unit)?, unit, rank: 1 })
+}
+
+/// What figures of a unit are, where nothing else says it.
+pub fn measured(unit: Option<UnitScale>) -> Option<TableColumn> {
+    match unit?.dimension {
+        Dimension::Rate => Some(TableColumn::Throughput),
+        Dimension::Time => Some(TableColumn::Latency),
+        _ => None,
+    }
+}
+
+fn exact(name: &str) -> Option<(TableColumn, u8)> {
+    vocabulary::column(name).map(|column| (column, 0))
+}
+
+/// A name and what stands behind it: a unit, or in brackets a remark.
+fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)>) -> Option<NamedColumn> {
+    let (column, rank) = of(name)?;
+    let Some(text) = unit else { return Some(NamedColumn { column, unit: None, rank }) };
+    match unit_for(column, text) {
+        Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
+        // Bits or bytes: a question, once the figures are known.
+        Err(NoUnit::Ambiguous(_)) => Some(NamedColumn { column, unit: None, rank }),
+        Err(NoUnit::Unknown) if text.starts_with(['(', '[']) => remarked(column, rank, text),
+        Err(NoUnit::Unknown) => None,
+    }
+}
+
+/// `(avg)`, `(p99)`, `(Gbps, mean)`, `(lower is better)`
+fn remarked(column: TableColumn, rank: u8, text: &str) -> Option<NamedColumn> {
+    let words = tokens(text);
+    let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
+    if any(OTHER) {
+        return None;
+    }
+    let mut parts = text.split([' ', ',', ';', '(', ')', '[', ']', ':']).filter(|part| !part.is_empty());
+    let unit = parts.find_map(|part| unit_for(column, part).ok());
+    let column =
+        if any(SPREADS) && !column.is_place() && !column.is_text() { TableColumn::Spread } else { column };
+    Some(NamedColumn { column, unit, rank: rank + 1 + side(&words) })
+}
+
+fn is_receiver(word: &str) -> bool {
+    word.starts_with("rec") || ["server", "rx", "side"].contains(&word)
+}
+
+fn side(words: &[String]) -> u8 {
+    let any = |of: &[&str]| words.iter().any(|word| of.contains(&word.as_str()));
+    let receiver = if words.iter().any(|word| is_receiver(word)) { 2 } else { 0 };
+    receiver + [(MIDDLE, 1), (SENDER, 3)].iter().filter(|(of, _)| any(of)).map(|(_, rank)| rank).sum::<u8>()
+}
+
+/// The column that is left when qualifiers and statistics are taken off.
+fn qualified(name: &str) -> Option<(TableColumn, u8)> {
+    let words = tokens(name);
+    let of = |list: &[&str], word: &String| list.contains(&word.as_str());
+    let spread = words.iter().any(|word| of(SPREADS, word));
+    let plain =
+        |word: &&String| ![WHOLE, MIDDLE, SENDER, SPREADS].iter().any(|list| of(list, word)) && !is_receiver(word);
+    let core: Vec<&str> = words.iter().filter(plain).map(String::as_str).collect();
+    let column =
+        vocabulary::column(&core.concat()).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;
+    if spread {
+        return (!column.is_place() && !column.is_text()).then_some((TableColumn::Spread, 0));
+    }
+    Some((column, 1 + side(&words)))
+}
+
+/// Counters of perf, however they are written.
+fn counter(core: &[&str]) -> Option<TableColumn> {
+    let any = |of: &[&str]| core.iter().any(|word| of.contains(word));
+    if any(OTHER) {
+        return None;
+    }
+    if any(&["miss", "misses"]) {
+        return match () {
+            () if any(&["l1", "l1d", "dcache"]) => Some(TableColumn::L1Misses),
+            () if any(&["llc", "l3"]) => Some(TableColumn::LlcMisses),
+            () if any(&["cache"]) => Some(TableColumn::CacheMisses),
+            () => None,
+        };
+    }
+    if any(&["switch", "switches"]) && any(&["context", "ctx", "ctxt", "cs", "thread"]) {
+        return Some(TableColumn::ContextSwitches);
+    }
+    let only = |of: &[&str]| core.iter().all(|word| of.contains(word));
+    match () {
+        () if any(&["cycles"]) && only(&["cycles", "cpu", "core", "clock"]) => Some(TableColumn::Cycles),
+        () if any(&["instructions"]) && only(&["instructions", "retired", "cpu"]) => {
+            Some(TableColumn::Instructions)
+        }
+        () => None,
+    }
+}
+
+/// A unit somewhere among the words: `throughput_gbps_mean`, `p99_us_latency`, `Throughput MB_per_s avg`.
+fn without_unit(text: &str) -> Option<NamedColumn> {
+    let chunks: Vec<&str> =
+        text.split([' ', '_', '-', '(', ')', '[', ']', ',', ':']).filter(|chunk| !chunk.is_empty()).collect();
+    let windows =
+        (1..=3).rev().flat_map(|many| (0..chunks.len().saturating_sub(many - 1)).map(move |at| (at, many)));
+    windows
+        .filter_map(|(at, many)| {
+            let rest: Vec<&str> = chunks[..at].iter().chain(&chunks[at + many..]).copied().collect();
+            let name = rest.join(" ");
+            let (column, rank) = exact(&name).or_else(|| qualified(&name))?;
+            let unit = unit_for(column, &spelled(&chunks[at..at + many])).ok()?;
+            Some(NamedColumn { column, unit: Some(unit), rank })
+        })
+        .next()
+}
+
+/// `MB`, `per`, `s` is `MB/s`.
+fn spelled(chunks: &[&str]) -> String {
+    match chunks {
+        [what, "per" | "Per", second] => format!("{what}/{second}"),
+        [what, "s" | "sec" | "S"] => format!("{what}/s"),
+        many => many.join(" "),
+    }
+}
+
+/// Is it a count, which has prefixes and no unit?
+fn is_count(column: TableColumn) -> bool {
+    use TableColumn::*;
+    let counts = [
+        Cycles,
+        Instructions,
+        CacheMisses,
+        LlcMisses,
+        L1Misses,
+        ContextSwitches,
+        Messages,
+        MessageRate,
+        Retransmits,
+        Threads,
+        Runs,
+        Repetition,
+    ];
+    counts.contains(&column)
+}
+
+/// A unit as it is meant behind the name of a column.
+pub fn unit_for(column: TableColumn, text: &str) -> Result<UnitScale, NoUnit> {
+    if is_count(column) || column == TableColumn::CyclesPerByte {
+        return unit::count(text);
+    }
+    let unit = unit::parse(text)?;
+    use TableColumn::*;
+    let fits = match column {
+        Throughput => unit.dimension == Dimension::Rate,
+        Latency | Elapsed => unit.dimension == Dimension::Time,
+        MessageBytes | Bytes => unit.dimension == Dimension::Size,
+        _ => true,
+    };
+    if fits { Ok(unit) } else { Err(NoUnit::Unknown) }
+}
+
+/// Does the heading speak of a part of a message?
+pub fn is_field(text: &str) -> bool {
+    tokens(text).iter().any(|word| word == "field" || word == "fieldsize" || word == "iov")
+}
+
+/// Does the heading speak of messages, and not of any memory?
+pub fn is_message(text: &str) -> bool {
+    let bare = bare(text);
+    is_field(text) || ["message", "msg", "packet", "payload", "mesg"].iter().any(|word| bare.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(text: &str) -> (TableColumn, Option<f64>) {
+        let named = column_of(text).unwrap_or_else(|| panic!("{text}"));
+        (named.column, named.unit.map(|u| u.factor))
+    }
+
+    #[test]
+    fn headings_of_the_wild() {
+        for text in [
+            "throughput_gbps",
+            "Throughput (Gbps)",
+            "Throughput [Gbit/s]",
+            "THROUGHPUT Gbps",
+            "tput_Gbps",
+            "ThroughputGbps",
+            "Throughput in Gbit/s",
+            "throughput_gbps_mean",
+            "Avg Throughput (Gbps, mean)",
+            "Server Throughput (Gbps)",
+        ] {
+            assert_eq!(means(text), (TableColumn::Throughput, Some(1e9)), "{text}");
+        }
+        assert_eq!(means("throughput_MB_s"), (TableColumn::Throughput, Some(8e6)));
+        assert_eq!(means("Throughput_MB_per_s"), (TableColumn::Throughput, Some(8e6)));
+        assert_eq!(means("message_bytes"), (TableColumn::MessageBytes, None));
+        assert_eq!(means("Message Size (KB)"), (TableColumn::MessageBytes, Some(1024.0)));
+        assert_eq!(means("MsgSize"), (TableColumn::MessageBytes, None));
+        assert_eq!(means("field_size"), (TableColumn::MessageBytes, None));
+        assert_eq!(means("latency_us"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("LatencyUs"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("median_latency_us"), (TableColumn::Latency, Some(1e3)));
+        assert_eq!(means("Cycles/Byte"), (TableColumn::CyclesPerByte, None));
+        assert_eq!(means("Cycles (M)"), (TableColumn::Cycles, Some(1e6)));
+        assert_eq!(means("Cycles (x10^9)"), (TableColumn::Cycles, Some(1e9)));
+        assert_eq!(means("Threads"), (TableColumn::Threads, None));
+        assert_eq!(means("Throughput (GBPS)"), (TableColumn::Throughput, None), "bits or bytes: a question");
+    }
+
+    #[test]
+    fn counters_and_spreads() {
+        for (text, column) in [
+            ("L1-dcache-load-misses", TableColumn::L1Misses),
+            ("l1d_misses", TableColumn::L1Misses),
+            ("LLC-load-misses:u", TableColumn::LlcMisses),
+            ("LLCMisses", TableColumn::LlcMisses),
+            ("cache-misses", TableColumn::CacheMisses),
+            ("CPUCycles", TableColumn::Cycles),
+            ("cycles:u", TableColumn::Cycles),
+            ("ContextSwitches", TableColumn::ContextSwitches),
+            ("ctx_switches", TableColumn::ContextSwitches),
+            ("latency_p99_us", TableColumn::Spread),
+            ("min_us", TableColumn::Spread),
+            ("Throughput Std Dev", TableColumn::Spread),
+            ("Latency (p99)", TableColumn::Spread),
+        ] {
+            assert_eq!(column_of(text).map(|n| n.column), Some(column), "{text}");
+        }
+        for text in [
+            "favourite colour",
+            "cache miss rate",
+            "LLC miss ratio",
+            "branch-misses",
+            "cycles per message",
+            "dTLB-load-misses",
+            "misses/KB",
+        ] {
+            assert_eq!(column_of(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What perf stat writes: its text, or `-x` with any separator. A file is a case, and its name says which.
+//! Source: perf-stat(1), "CSV FORMAT".
+
+use super::unit::{self, DecimalMark};
+use super::{BadTable, PublishedRow, PublishedTable, TableColumn, naming, vocabulary};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// An event, its count (`None`: not counted), and the share of the time that it was on the counter.
+struct PerfCount {
+    event: String,
+    value: Option<f64>,
+    running: f64,
+}
+
+/// `None`: not of perf stat.
+pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    let counts: Vec<PerfCount> =
+        if text.contains("Performance counter stats for") { plain(text) } else { separated(text)? };
+    let elapsed = text.lines().find_map(|line| {
+        let seconds = line.trim().strip_suffix("seconds time elapsed")?;
+        unit::number(&seconds.split("+-").next()?.trim().replace(',', "."), DecimalMark::Point)
+            .map(|(value, ..)| value)
+    });
+    let mut figures: BTreeMap<TableColumn, f64> = BTreeMap::new();
+    let (mut understood, mut user) = (vec!["perf stat: the file is a case".to_string()], false);
+    for count in &counts {
+        let event = count.event.split(':').next().unwrap_or_default().trim_end_matches('/');
+        let event = event.rsplit('/').next().unwrap_or(event);
+        let Some(column) = naming::column_of(event).map(|named| named.column).filter(counted) else {
+            continue;
+        };
+        let Some(value) = count.value else {
+            understood.push(format!("{} was not counted", count.event));
+            continue;
+        };
+        user |= count.event.ends_with(":u");
+        if count.running < 99.0 {
+            understood.push(format!(
+                "{} was on a counter for {:.0} % of the time: estimated",
+                count.event, count.running
+            ));
+        }
+        // A machine with two kinds of cores counts each.
+        *figures.entry(column).or_default() += value;
+    }
+    if user {
+        understood.push("user mode only (:u): what the kernel spent is not in the counts".into());
+    }
+    let (mechanism, places) = of_name(name);
+    let all = figures.into_iter().chain(elapsed.map(|s| (TableColumn::Elapsed, s * 1e9))).chain(places);
+    let row = PublishedRow::of_one(&mechanism, "", all.map(|(column, value)| (column, Some(value))));
+    let none = row.figures.is_empty();
+    let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(vec![row]) };
+    Some(PublishedTable::of_one(name, rows, understood))
+}
+
+fn counted(column: &TableColumn) -> bool {
+    use TableColumn::{CacheMisses, ContextSwitches, Cycles, Instructions, L1Misses, LlcMisses};
+    [Cycles, Instructions, CacheMisses, LlcMisses, L1Misses, ContextSwitches].contains(column)
+}
+
+/// `  1,234,567      cycles      #  3.2 GHz     (83.33%)`
+fn plain(text: &str) -> Vec<PerfCount> {
+    let count = |line: &str| {
+        let line = line.trim();
+        let (value, rest) = match line.strip_prefix("<not ") {
+            Some(rest) => (None, rest.split_once('>')?.1),
+            None => {
+                let (value, rest) = line.split_once(char::is_whitespace)?;
+                (Some(whole(value)?), rest)
+            }
+        };
+        let event = rest.split_whitespace().next()?.to_string();
+        let share =
+            line.rsplit_once('(').and_then(|(_, share)| share.trim_end().strip_suffix("%)")?.parse().ok());
+        Some(PerfCount { event, value, running: share.unwrap_or(100.0) })
+    };
+    text.lines().filter_map(count).collect()
+}
+
+/// A count with groups of any locale.
+fn whole(text: &str) -> Option<f64> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let marks = text.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '.' | '\u{202f}' | '\''));
+    if marks { digits.parse().ok() } else { None }
+}
+
+/// `1234567,,cycles,5000000,100.00,3.2,GHz`: count, unit, event, time, share.
+fn separated(text: &str) -> Option<Vec<PerfCount>> {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).collect();
+    let separator = [',', ';', '\t', '|']
+        .into_iter()
+        .find(|s| lines.first().is_some_and(|line| line.matches(*s).count() >= 4))?;
+    let count = |line: &&str| {
+        let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
+        let (value, event, running) = (fields.first()?, fields.get(2)?, fields.get(4)?);
+        let known = value.starts_with('<') || value.parse::<f64>().is_ok();
+        let named = event.starts_with(char::is_alphabetic) && running.parse::<f64>().is_ok();
+        (known && named).then(|| PerfCount {
+            event: event.to_string(),
+            value: value.parse().ok(),
+            running: running.parse().unwrap_or(100.0),
+        })
+    };
+    let counts: Vec<PerfCount> = lines.iter().filter_map(count).collect();
+    let known = counts.iter().any(|count| naming::column_of(&count.event).is_some_and(|named| counted(&named.column)));
+    (known && counts.len() * 2 > lines.len()).then_some(counts)
+}
+
+/// What the file is called, and the size and threads in its name: `perf_a1_1024_4t.txt`.
+fn of_name(name: &str) -> (String, BTreeMap<TableColumn, f64>) {
+    let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or("perf stat");
+    let mut places = BTreeMap::new();
+    let mut names: Vec<&str> = Vec::new();
+    for part in stem.split(['_', '-', ' ', '.']).filter(|part| !part.is_empty()) {
+        let lower = part.to_ascii_lowercase();
+        let threads = ["threads", "thread", "thr", "t"].iter().find_map(|word| {
+            lower.strip_prefix(word).or_else(|| lower.strip_suffix(word))?.parse::<f64>().ok()
+        });
+        let bytes = unit::number(part, DecimalMark::Point).and_then(|(value, _, of)| {
+            let of = unit::parse(of?).ok().filter(|of| of.dimension == unit::Dimension::Size)?;
+            Some(value * of.factor)
+        });
+        match (threads, bytes, lower.parse::<f64>()) {
+            (Some(threads), ..) => drop(places.insert(TableColumn::Threads, threads)),
+            (_, Some(bytes), _) => drop(places.insert(TableColumn::MessageBytes, bytes)),
+            (.., Ok(number)) if number >= 64.0 => drop(places.insert(TableColumn::MessageBytes, number)),
+            _ if matches!(lower.as_str(), "perf" | "stat" | "stats" | "output" | "out") => {}
+            _ => names.push(part),
+        }
+    }
+    let role = names.iter().find(|part| vocabulary::role(part).is_some());
+    let name = role.map_or_else(|| names.join("_"), |part| part.to_string());
+    (if name.is_empty() { stem.to_string() } else { name }, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_separated_are_the_same_case() {
+        let text = " Performance counter stats for './server':\n\n     1,234,567,890      cycles        #    3.210 GHz     (83.3%)\n\
+                    \x20  <not supported>      LLC-load-misses\n            1,999      context-switches\n\n       5.012345678 seconds time elapsed\n";
+        let table = from_lines("perf_a1_1024_4t.txt", text).unwrap().unwrap();
+        let row = &table.rows[0];
+        assert_eq!(
+            (row.value(TableColumn::Cycles), row.value(TableColumn::ContextSwitches)),
+            (Some(1234567890.0), Some(1999.0))
+        );
+        assert_eq!(
+            (row.count(TableColumn::MessageBytes), row.count(TableColumn::Threads)),
+            (Some(1024), Some(4))
+        );
+        assert_eq!((row.text(TableColumn::Mechanism), row.value(TableColumn::LlcMisses)), (Some("a1"), None));
+        assert_eq!(row.value(TableColumn::Elapsed), Some(5.012345678e9));
+        let told = table.understood.join("; ");
+        assert!(
+            told.contains("LLC-load-misses was not counted") && told.contains("83 % of the time"),
+            "{told}"
+        );
+        let csv = "1234567890,,cycles:u,5000000000,100.00,3.2,GHz\n<not supported>,,LLC-load-misses,0,100.00,,\n1999,,context-switches,5000,100.00,,\n";
+        let table = from_lines("a1.csv", csv).unwrap().unwrap();
+        assert_eq!(table.rows[0].value(TableColumn::Cycles), Some(1234567890.0));
+        assert!(table.understood.join("; ").contains("user mode only"));
+        assert!(from_lines("t", "mechanism,size,threads,gbps,x\nA1,64,1,2,3\n").is_none());
+    }
+}

@@ -1,0 +1,209 @@
+//! What a column holds, by its values: a heading alone says too little (`bytes`, `time`, `test`, `type`).
+
+use super::heading::TableHeading;
+use super::layout::TableRecord;
+use crate::cells::{self, CellReading};
+use crate::unit::{self, Dimension};
+use crate::vocabulary::{self, bare};
+use crate::{TableColumn, naming};
+use std::collections::BTreeSet;
+
+/// Rows that decide what a column is.
+const LOOKED_AT: usize = 2000;
+/// Of the values of a column, so many must be what its heading says.
+const MOST: f64 = 0.6;
+/// No machine runs more threads at a time than a test of this kind asks for.
+const MOST_THREADS: f64 = 65536.0;
+/// Bytes of a whole run, not of a message.
+const FEWEST_TOTAL: f64 = 1e6;
+
+/// The cells under headings, without those that say nothing.
+pub struct Below<'r> {
+    records: Vec<&'r TableRecord>,
+    cells: &'r CellReading<'r>,
+}
+
+impl<'r> Below<'r> {
+    pub fn of(records: &'r [TableRecord], cells: &'r CellReading) -> Below<'r> {
+        let any_number = |record: &&TableRecord| record.cells.iter().any(|cell| cells.is_number(cell));
+        Below { records: records.iter().filter(any_number).take(LOOKED_AT).collect(), cells }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.records.len()
+    }
+
+    /// A column's cell of each row; empty ones of merged cells are those above.
+    pub fn column(&self, at: usize) -> Vec<&'r str> {
+        let mut above = "";
+        let fill = |record: &&'r TableRecord| {
+            if let Some(cell) = record.cells.get(at).filter(|cell| !cells::is_empty(cell)) {
+                above = cell.as_str();
+            }
+            above
+        };
+        self.records.iter().map(fill).collect()
+    }
+
+    fn filled(&self, at: usize) -> Vec<&'r str> {
+        self.records
+            .iter()
+            .filter_map(|r| r.cells.get(at))
+            .filter(|c| !cells::is_empty(c))
+            .map(String::as_str)
+            .collect()
+    }
+
+    fn share(&self, at: usize, is: impl Fn(&str) -> bool) -> f64 {
+        let all = self.filled(at);
+        if all.is_empty() {
+            0.0
+        } else {
+            all.iter().filter(|cell| is(cell)).count() as f64 / all.len() as f64
+        }
+    }
+
+    pub fn is_text(&self, at: usize) -> bool {
+        !self.filled(at).is_empty() && self.share(at, |cell| self.cells.is_number(cell)) < MOST
+    }
+
+    fn numbers(&self, at: usize) -> Vec<f64> {
+        let number =
+            |cell: &&str| unit::number(cells::plain(cell), self.cells.decimal).map(|(value, ..)| value);
+        self.filled(at).iter().filter_map(number).collect()
+    }
+
+    pub fn is_whole(&self, at: usize) -> bool {
+        let numbers = self.numbers(at);
+        !numbers.is_empty() && numbers.iter().all(|n| n.fract() == 0.0 && *n >= 0.0)
+    }
+
+    /// Do its texts name roles?
+    fn has_roles(&self, at: usize) -> bool {
+        self.share(at, |cell| {
+            vocabulary::role(cell).is_some() || self.cells.mapping.mechanism(cell).is_some()
+        }) >= MOST
+    }
+
+    /// A number without a unit of its own.
+    pub fn bare_figure(&self, at: usize) -> bool {
+        self.share(at, |cell| {
+            unit::number(cells::plain(cell), self.cells.decimal).is_some_and(|(.., unit)| unit.is_none())
+        }) > 0.0
+    }
+
+    pub fn distinct(&self, at: usize) -> usize {
+        self.filled(at).into_iter().collect::<BTreeSet<_>>().len()
+    }
+}
+
+/// Corrects what headings say by what stands below them.
+pub fn correct(headings: &mut [TableHeading], below: &Below) {
+    if below.rows() == 0 {
+        return;
+    }
+    for at in 0..headings.len() {
+        if headings[at].is_plain() && !is_possible(&headings[at], below, at) {
+            headings[at].forget();
+        }
+    }
+    totals(headings, below);
+    mechanism(headings, below);
+    operations(headings);
+}
+
+fn has(headings: &[TableHeading], column: TableColumn) -> bool {
+    headings.iter().any(|heading| heading.column == Some(column))
+}
+
+fn along_mechanisms(headings: &[TableHeading]) -> bool {
+    headings.iter().any(|heading| heading.place.as_ref().is_some_and(|place| place.mechanism.is_some()))
+}
+
+fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
+    let Some(column) = heading.column else { return true };
+    // A column that is empty here may be filled elsewhere.
+    if below.filled(at).is_empty() || column == TableColumn::Ignored {
+        return true;
+    }
+    match column {
+        TableColumn::Mechanism => below.is_text(at) || below.is_whole(at),
+        TableColumn::Operation | TableColumn::Unit => below.is_text(at),
+        TableColumn::Variant => true,
+        TableColumn::Threads => {
+            below.is_whole(at) && below.numbers(at).iter().all(|n| (1.0..=MOST_THREADS).contains(n))
+        }
+        TableColumn::Repetition => below.is_whole(at),
+        _ => !below.is_text(at),
+    }
+}
+
+/// `bytes` are those of a message, or those of the run.
+fn totals(headings: &mut [TableHeading], below: &Below) {
+    let sizes =
+        headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes)).count();
+    for at in 0..headings.len() {
+        if headings[at].column != Some(TableColumn::MessageBytes) || bare(&headings[at].text) != "bytes" {
+            continue;
+        }
+        let numbers = below.numbers(at);
+        let large = numbers.iter().all(|n| *n >= FEWEST_TOTAL) && below.distinct(at) * 2 > below.rows();
+        if sizes > 1 || large {
+            headings[at].column = Some(TableColumn::Bytes);
+        }
+    }
+}
+
+/// The column of names is the one whose names are known, whatever its heading.
+fn mechanism(headings: &mut [TableHeading], below: &Below) {
+    let texts =
+        |heading: &TableHeading| heading.place.is_none() && heading.column.is_none_or(TableColumn::is_text);
+    let known: Vec<usize> = (0..headings.len())
+        .filter(|at| texts(&headings[*at]) && below.is_text(*at) && below.has_roles(*at))
+        .collect();
+    let called = |at: &usize| headings[*at].column == Some(TableColumn::Mechanism);
+    let Some(chosen) = known.iter().copied().find(called).or(known.first().copied()) else { return };
+    for (at, heading) in headings.iter_mut().enumerate() {
+        if at != chosen
+            && heading.column == Some(TableColumn::Mechanism)
+            && heading.place.is_none()
+            && !known.contains(&at)
+        {
+            heading.column = Some(TableColumn::Variant);
+        }
+    }
+    headings[chosen].column = Some(TableColumn::Mechanism);
+}
+
+/// Rows of operations have one figure; rows of transfers have names.
+fn operations(headings: &mut [TableHeading]) {
+    use TableColumn::{
+        BaseHardware, ContextSwitches, Elapsed, Latency, Measured, Mechanism, Operation, Predicted, Threads,
+        Throughput,
+    };
+    let transfers = [Throughput, ContextSwitches, Threads].into_iter().any(|c| has(headings, c))
+        || along_mechanisms(headings);
+    let names = has(headings, Operation);
+    let predicted = has(headings, Predicted) || has(headings, BaseHardware);
+    for heading in headings.iter_mut().filter(|h| h.is_plain()) {
+        let time = heading.unit.is_some_and(|unit| unit.dimension == Dimension::Time);
+        let short = time && heading.unit.is_some_and(|unit| unit.factor < 1e6);
+        heading.column = match heading.column {
+            Some(Operation) if transfers && !predicted => Some(Mechanism),
+            Some(Latency | Elapsed) if names && !transfers => Some(Measured),
+            // Seconds are of a run; what is told in microseconds is of a message.
+            Some(Elapsed) if short && bare(&heading.text).starts_with("time") => Some(Latency),
+            // `mean`, `value`: of what, its unit says.
+            Some(Measured) if !predicted && (!names || transfers) => naming::measured(heading.unit),
+            other => other,
+        };
+    }
+    // Without operations, a test or a task is no mechanism of a transfer.
+    if !transfers && predicted && !has(headings, Operation) {
+        let first =
+            headings.iter_mut().find(|h| h.place.is_none() && h.column.is_none_or(|c| c == Mechanism));
+        if let Some(heading) = first {
+            heading.column = Some(Operation);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Which columns tell rows apart: of two headings for one column one is it, and a column that is not known joins the
+//! name of a row where rows would be equal without it.
+
+use super::columns::Below;
+use super::heading::{HeadingPlace, TableHeading};
+use crate::{TableColumn, naming};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns that are added to tell rows apart.
+const MOST_VARIANTS: usize = 3;
+/// Values of a column that names a kind of row; more are measurements or time stamps.
+const MOST_KINDS: usize = 40;
+
+/// Of headings for one column, the best is it; said is what becomes of the others.
+pub fn choose(headings: &mut [TableHeading], below: &Below) -> Result<Vec<String>, String> {
+    let many = [TableColumn::Spread, TableColumn::Ignored, TableColumn::Variant];
+    let mut groups: BTreeMap<(TableColumn, Option<HeadingPlace>), Vec<usize>> = BTreeMap::new();
+    for (at, heading) in headings.iter().enumerate() {
+        if let Some(column) = heading.column.filter(|c| !many.contains(c)) {
+            groups.entry((column, heading.place.clone())).or_default().push(at);
+        }
+    }
+    let mut said = Vec::new();
+    for ((column, _), mut group) in groups {
+        group.sort_by_key(|at| (rank(&headings[*at], column), *at));
+        let Some((best, others)) = group.split_first() else { continue };
+        for other in others {
+            said.push(demote(headings, below, column, *best, *other)?);
+        }
+    }
+    Ok(said)
+}
+
+/// The lower, the more it is the column.
+fn rank(heading: &TableHeading, column: TableColumn) -> (bool, bool, u8) {
+    let size = column == TableColumn::MessageBytes;
+    (size && naming::is_field(&heading.text), size && !naming::is_message(&heading.text), heading.rank)
+}
+
+fn demote(
+    headings: &mut [TableHeading],
+    below: &Below,
+    column: TableColumn,
+    best: usize,
+    other: usize,
+) -> Result<String, String> {
+    let (kept, text) = (headings[best].text.clone(), headings[other].text.clone());
+    let key = column.is_text() || column.is_place();
+    if !key || follows(&below.column(best), &below.column(other)) {
+        headings[other].forget();
+        return Ok(format!("{kept:?} is {}, and {text:?} beside it is left out", column.title()));
+    }
+    if column == TableColumn::MessageBytes
+        && !naming::is_field(&text)
+        && naming::is_message(&kept) == naming::is_message(&text)
+    {
+        return Err(format!(
+            "both {kept:?} and {text:?} look like {}: say in a mapping file which is, and that the other is \"ignored\"",
+            column.title()
+        ));
+    }
+    headings[other].column = Some(TableColumn::Variant);
+    Ok(format!("{kept:?} is {}, and {text:?} a part of the name", column.title()))
+}
+
+/// Does each value of the first go with one value of the second?
+fn follows(of: &[&str], other: &[&str]) -> bool {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    of.iter().zip(other).all(|(a, b)| *seen.entry(a).or_insert(b) == *b)
+}
+
+/// Columns without a known heading that tell rows apart become a part of the name.
+pub fn complete(headings: &mut [TableHeading], below: &Below, wide: bool) -> Vec<String> {
+    let mut said = Vec::new();
+    if wide && !headings.iter().any(|h| h.is_plain()) {
+        return said;
+    }
+    for _ in 0..MOST_VARIANTS {
+        let equal = repeated(headings, below, None);
+        let candidates = (0..headings.len()).filter(|at| {
+            let heading = &headings[*at];
+            heading.column.is_none()
+                && heading.place.is_none()
+                && !heading.text.is_empty()
+                && names_kinds(below, *at)
+        });
+        let best = candidates.map(|at| (repeated(headings, below, Some(at)), at)).min();
+        let Some((left, at)) = best.filter(|(left, _)| *left < equal) else { break };
+        let _ = left;
+        headings[at].column = Some(TableColumn::Variant);
+        said.push(format!("{:?} tells rows apart: it is a part of the name", headings[at].text));
+    }
+    said
+}
+
+fn names_kinds(below: &Below, at: usize) -> bool {
+    let kinds = below.distinct(at);
+    let named = below.is_text(at) || below.is_whole(at);
+    named && kinds > 1 && kinds <= MOST_KINDS && kinds * 2 <= below.rows().max(4)
+}
+
+/// Rows whose key stands above them already.
+fn repeated(headings: &[TableHeading], below: &Below, and: Option<usize>) -> usize {
+    let keys = (0..headings.len()).filter(|at| {
+        let is = |c: TableColumn| c.is_place() || c.is_text();
+        Some(*at) == and || headings[*at].is_plain() && headings[*at].column.is_some_and(is)
+    });
+    let columns: Vec<Vec<&str>> = keys.map(|at| below.column(at)).collect();
+    let mut seen = BTreeSet::new();
+    (0..below.rows()).filter(|row| !seen.insert(columns.iter().map(|c| c[*row]).collect::<Vec<_>>())).count()
+}

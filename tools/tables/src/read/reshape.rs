@@ -1,0 +1,209 @@
+//! Layouts that become rows under one line of headings: units in a line of their own, headings of two lines, quantities
+//! as rows, a quantity and a value a line.
+
+use super::heading::TableHeading;
+use super::layout::{TableRecord, TableRecords};
+use crate::cells;
+use crate::unit;
+use crate::vocabulary::bare;
+use crate::{ColumnMapping, naming};
+use std::collections::BTreeMap;
+
+/// The headings are among the first lines.
+const WITHIN: usize = 30;
+/// Of the rows, so many must name a quantity.
+const MOST: f64 = 0.6;
+const QUANTITIES: &[&str] = &["metric", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable"];
+const VALUES: &[&str] = &["value", "result", "figure", "reading", "measurement", "measured", "mean"];
+
+/// Brings the records into that form; what was done.
+pub fn reshape(records: &mut TableRecords, mapping: &ColumnMapping) -> Vec<String> {
+    let mut done = Vec::new();
+    for at in 0..WITHIN {
+        // Lines that are joined make the table shorter.
+        if at >= records.all.len() {
+            break;
+        }
+        if units_below(&mut records.all, at) {
+            done.push("units are in a line of their own".to_string());
+        }
+        if two_lines(&mut records.all, at, mapping) {
+            done.push("headings are two lines".to_string());
+        }
+        if transposed(&mut records.all, at, mapping) {
+            done.push("quantities are rows".to_string());
+            break;
+        }
+        if pivoted(&mut records.all, at) {
+            done.push("each line is one quantity".to_string());
+            break;
+        }
+    }
+    done
+}
+
+fn is_number(text: &str) -> bool {
+    unit::number(cells::plain(text), unit::DecimalMark::Point).is_some()
+}
+
+fn quantity(text: &str) -> bool {
+    naming::column_of(text).is_some_and(|n| !n.column.is_text() && !n.column.is_place())
+}
+
+fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
+    let Some([above, below]) = all.get(at..at + 2) else { return false };
+    let is_unit = |cell: &String| {
+        cells::is_empty(cell) || !is_number(cell) && (unit::parse(cell).is_ok() || unit::count(cell).is_ok())
+    };
+    let measures = below.cells.iter().filter(|cell| !cells::is_empty(cell) && unit::parse(cell).is_ok()).count();
+    let named = above.cells.iter().filter(|cell| !is_number(cell) && !cells::is_empty(cell)).count();
+    if measures == 0 || named < 2 || !below.cells.iter().all(is_unit) {
+        return false;
+    }
+    let units = all.remove(at + 1).cells;
+    for (cell, unit) in all[at].cells.iter_mut().zip(units) {
+        if !cells::is_empty(&unit) {
+            *cell += &format!(" ({})", unit.trim_matches(['(', ')', '[', ']']));
+        }
+    }
+    true
+}
+
+/// A line of groups above a line of headings: `Throughput (Gbps),,` over `A1,A2`.
+fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
+    let Some([groups, headings]) = all.get(at..at + 2) else { return false };
+    let filled = groups.cells.iter().filter(|cell| !cells::is_empty(cell)).count();
+    let gap = groups.cells.windows(2).any(|pair| !cells::is_empty(&pair[0]) && cells::is_empty(&pair[1]));
+    if filled == 0 || !gap || groups.cells.iter().any(|cell| is_number(cell)) {
+        return false;
+    }
+    let mut group = String::new();
+    let mut together = Vec::new();
+    for (index, heading) in headings.cells.iter().enumerate() {
+        match groups.cells.get(index).filter(|cell| !cells::is_empty(cell)) {
+            Some(named) => group = named.clone(),
+            None if cells::is_empty(heading) => group.clear(),
+            None => {}
+        }
+        together.push(match (group.is_empty(), cells::is_empty(heading)) {
+            (true, _) => heading.clone(),
+            (_, true) => group.clone(),
+            _ => format!("{heading} {group}"),
+        });
+    }
+    let whole = |text: &&String| {
+        let heading = TableHeading::of(text, mapping);
+        heading.column.is_some() && heading.place.is_some()
+    };
+    if together.iter().filter(whole).count() < 2 {
+        return false;
+    }
+    all.remove(at);
+    all[at].cells = together;
+    true
+}
+
+/// `,A1,A2` over `Throughput (Gbps),2,3` and `Latency (us),10,12`.
+fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
+    let places: Vec<TableHeading> = all[at].cells.iter().skip(1).map(|cell| TableHeading::of(cell, mapping)).collect();
+    let end = all[at + 1..].iter().position(|r| r.cells.len() != all[at].cells.len()).map_or(all.len(), |n| at + 1 + n);
+    let below = &all[at + 1..end];
+    let named = below.iter().filter(|record| quantity(&record.cells[0])).count();
+    let alone = |heading: &TableHeading| heading.place.is_some() && heading.column.is_none();
+    if places.len() < 2 || !places.iter().all(alone) || named < 2 || (named as f64) < MOST * below.len() as f64 {
+        return false;
+    }
+    let of_name = places.iter().any(|p| p.place.as_ref().is_some_and(|place| place.mechanism.is_some()));
+    let large = all[at].cells.iter().skip(1).all(|cell| unit::number(cell, unit::DecimalMark::Point).is_some_and(|(v, _, of)| v >= 64.0 || of.is_some()));
+    let axis = if of_name { "mechanism" } else if large { "size" } else { "threads" };
+    let mut headings = vec![axis.to_string()];
+    headings.extend(below.iter().map(|record| record.cells[0].clone()));
+    let rows = (1..all[at].cells.len()).map(|column| {
+        let mut cells = vec![all[at].cells[column].clone()];
+        cells.extend(below.iter().map(|record| record.cells[column].clone()));
+        TableRecord { line: all[at].line, cells }
+    });
+    let mut turned = vec![TableRecord { line: all[at].line, cells: headings }];
+    turned.extend(rows);
+    all.splice(at..end, turned);
+    true
+}
+
+/// `impl,size,metric,value`: the quantities of a key become one row.
+fn pivoted(all: &mut Vec<TableRecord>, at: usize) -> bool {
+    let headings = all[at].cells.clone();
+    let find = |words: &[&str]| headings.iter().position(|cell| words.contains(&bare(cell).as_str()));
+    let (Some(name), Some(value)) = (find(QUANTITIES), find(VALUES)) else { return false };
+    let unit = find(&["unit", "units"]);
+    let width = headings.len();
+    let rows: Vec<TableRecord> = all.drain(at + 1..).collect();
+    let named = rows.iter().filter(|r| r.cells.get(name).is_some_and(|cell| quantity(cell))).count();
+    if rows.is_empty() || (named as f64) < MOST * rows.len() as f64 || headings.len() < 3 {
+        all.extend(rows);
+        return false;
+    }
+    let keys: Vec<usize> = (0..width).filter(|c| ![Some(name), Some(value), unit].contains(&Some(*c))).collect();
+    let cell = |row: &TableRecord, at: usize| row.cells.get(at).cloned().unwrap_or_default();
+    let mut quantities: Vec<String> = Vec::new();
+    let mut turned: Vec<(Vec<String>, usize, Vec<(usize, String)>)> = Vec::new();
+    let mut latest: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for row in &rows {
+        let of = unit.map(|unit| cell(row, unit)).filter(|unit| !cells::is_empty(unit));
+        let text = of.map_or_else(|| cell(row, name), |of| format!("{} ({of})", cell(row, name)));
+        let column = quantities.iter().position(|known| *known == text).unwrap_or_else(|| {
+            quantities.push(text);
+            quantities.len() - 1
+        });
+        let key: Vec<String> = keys.iter().map(|at| cell(row, *at)).collect();
+        let figure = (column, cell(row, value));
+        // A quantity that a key has already is one of another repetition.
+        match latest.get(&key).filter(|at| turned[**at].2.iter().all(|(known, _)| *known != column)) {
+            Some(at) => turned[*at].2.push(figure),
+            None => {
+                latest.insert(key.clone(), turned.len());
+                turned.push((key, row.line, vec![figure]));
+            }
+        }
+    }
+    all[at].cells = keys.iter().map(|at| headings[*at].clone()).chain(quantities.iter().cloned()).collect();
+    all.extend(turned.into_iter().map(|(mut cells, line, figures)| {
+        let before = cells.len();
+        cells.resize(before + quantities.len(), String::new());
+        figures.into_iter().for_each(|(column, text)| cells[before + column] = text);
+        TableRecord { line, cells }
+    }));
+    true
+}
+
+
+#[cfg(test)]
+mod tests {
+    use crate::{PublishedTable, TableColumn};
+
+    fn told(text: &str) -> Vec<(Option<String>, Option<u64>, Option<f64>, Option<f64>)> {
+        let table: PublishedTable = crate::read("t", text, &Default::default()).unwrap_or_else(|e| panic!("{e}"));
+        let row = |row: &crate::PublishedRow| {
+            let name = row.text(TableColumn::Mechanism).map(str::to_string);
+            (name, row.count(TableColumn::MessageBytes), row.value(TableColumn::Throughput), row.value(TableColumn::Latency))
+        };
+        table.rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn every_layout_has_the_same_rows() {
+        let name = |text: &str| Some(text.to_string());
+        let rows = [(name("A1"), Some(64), Some(2.5e9), Some(1e4)), (name("A2"), Some(64), Some(3.5e9), Some(9e3))];
+        for text in [
+            "impl,size,throughput,latency\n,bytes,Gbps,us\nA1,64,2.5,10\nA2,64,3.5,9\n",
+            "impl,size,metric,value,unit\nA1,64,throughput,2.5,Gbps\nA1,64,latency,10,us\nA2,64,throughput,3.5,Gbps\nA2,64,latency,9,us\n",
+            "Message Size,Throughput (Gbps),,Latency (us),\n,A1,A2,A1,A2\n64,2.5,3.5,10,9\n",
+            "Message Size,A1,,A2,\n,Throughput (Gbps),Latency (us),Throughput (Gbps),Latency (us)\n64,2.5,10,3.5,9\n",
+            "impl  size  throughput_gbps  latency_us\nA1  64  2.5  10\nA2  64  3.5  9\n",
+            "[{\"impl\":\"A1\",\"size\":64,\"throughput_gbps\":2.5,\"latency_us\":10},{\"impl\":\"A2\",\"size\":64,\"throughput_gbps\":3.5,\"latency_us\":9}]",
+        ] {
+            assert_eq!(told(text), rows, "{text}");
+        }
+        let turned = told("Metric,A1,A2\nThroughput (Gbps),2.5,3.5\nLatency (us),10,9\n");
+        assert_eq!(turned, rows.map(|(name, _, rate, latency)| (name, None, rate, latency)));
+    }
+}

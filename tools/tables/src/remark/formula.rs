@@ -1,0 +1,306 @@
+//! Counters that a formula gives: a straight line in message size and threads, another counter or another way to send
+//! times a constant, to the last digit and in every row. What is counted in real runs scatters.
+
+use super::{Remark, RemarkKind};
+use crate::{PublishedFigure, PublishedRow, PublishedTable, TableColumn};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::units::significant;
+
+const COUNTERS: [TableColumn; 6] = [
+    TableColumn::Cycles,
+    TableColumn::Instructions,
+    TableColumn::CacheMisses,
+    TableColumn::LlcMisses,
+    TableColumn::L1Misses,
+    TableColumn::ContextSwitches,
+];
+/// Rows beyond the constants of a formula.
+const SPARE: usize = 4;
+/// Of a value and half a unit of its last digit: fewer digits agree by chance.
+const EXACT: f64 = 40.0;
+const SLACK: f64 = 1e-9;
+
+/// A term of a formula, and its name.
+type FormulaTerm = (fn(f64, f64) -> f64, &'static str);
+
+const ONE: FormulaTerm = (|_, _| 1.0, "");
+const SIZE: FormulaTerm = (|size, _| size, "size");
+const THREADS: FormulaTerm = (|_, threads| threads, "threads");
+const BOTH: FormulaTerm = (|size, threads| size * threads, "size x threads");
+
+pub fn look(table: &PublishedTable) -> Vec<Remark> {
+    let lines = COUNTERS.into_iter().filter_map(|column| straight(table, column));
+    lines.chain(proportional(table)).collect()
+}
+
+/// A row's place and figure.
+struct FormulaPoint {
+    size: f64,
+    threads: f64,
+    figure: PublishedFigure,
+    line: usize,
+}
+
+fn points<'t>(rows: impl Iterator<Item = &'t PublishedRow>, column: TableColumn) -> Vec<FormulaPoint> {
+    let point = |row: &PublishedRow| {
+        let figure = row.figure(column).filter(|f| f.value > 0.0)?;
+        let place = |column| row.value(column).unwrap_or(0.0);
+        Some(FormulaPoint {
+            size: place(TableColumn::MessageBytes),
+            threads: place(TableColumn::Threads),
+            figure,
+            line: row.line,
+        })
+    };
+    rows.filter_map(point).collect()
+}
+
+/// The rows of the whole table, else those of each name.
+fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
+    let all = points(table.rows.iter(), column);
+    if let Some(formula) = formula(&all) {
+        return Some(remark(column, &formula, "", all.iter().map(|point| point.line).collect()));
+    }
+    let names: BTreeSet<&str> =
+        table.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism)).collect();
+    let of = |name: &str| {
+        let rows = table.rows.iter().filter(|row| row.text(TableColumn::Mechanism) == Some(name));
+        let points = points(rows, column);
+        formula(&points).map(|formula| (formula, points))
+    };
+    let found: Vec<(&str, (String, Vec<FormulaPoint>))> =
+        names.into_iter().filter_map(|name| Some((name, of(name)?))).collect();
+    let (name, (first, _)) = found.first()?;
+    let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
+    let of = if found.len() > 1 {
+        format!(" of {name}, and another line for {} more,", found.len() - 1)
+    } else {
+        format!(" of {name}")
+    };
+    Some(remark(column, first, &of, lines))
+}
+
+fn remark(column: TableColumn, formula: &str, of: &str, lines: Vec<usize>) -> Remark {
+    let name = column.title();
+    let text = format!(
+        "{}{} = {formula} in all {} rows{of}, to the last digit. Counts of real runs scatter; a formula does not.",
+        name[..1].to_uppercase(),
+        &name[1..],
+        lines.len()
+    );
+    Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines }
+}
+
+fn formula(points: &[FormulaPoint]) -> Option<String> {
+    let exact = points.iter().filter(|p| p.figure.value >= EXACT * p.figure.rounding).count();
+    if exact * 2 < points.len() || points.len() <= SPARE {
+        return None;
+    }
+    let models: [&[FormulaTerm]; 8] = [
+        &[ONE],
+        &[THREADS],
+        &[SIZE],
+        &[BOTH],
+        &[ONE, THREADS],
+        &[ONE, SIZE],
+        &[SIZE, THREADS],
+        &[ONE, SIZE, THREADS],
+    ];
+    models.into_iter().find_map(|terms| {
+        if points.len() < terms.len() + SPARE {
+            return None;
+        }
+        let factors = solve(points, terms)?;
+        let holds = |point: &FormulaPoint| {
+            let value: f64 =
+                terms.iter().zip(&factors).map(|((of, _), f)| f * of(point.size, point.threads)).sum();
+            (value - point.figure.value).abs() <= point.figure.rounding + SLACK * point.figure.value
+        };
+        points.iter().all(holds).then(|| told(terms, &factors))
+    })
+}
+
+fn told(terms: &[FormulaTerm], factors: &[f64]) -> String {
+    let term = |((_, name), factor): (&FormulaTerm, &f64)| match *name {
+        "" => significant(*factor),
+        name => format!("{} x {name}", significant(*factor)),
+    };
+    terms.iter().zip(factors).map(term).collect::<Vec<_>>().join(" + ")
+}
+
+/// Least squares by the normal equations, each term scaled to its largest value.
+fn solve(points: &[FormulaPoint], terms: &[FormulaTerm]) -> Option<Vec<f64>> {
+    let largest = |of: fn(f64, f64) -> f64| points.iter().map(|p| of(p.size, p.threads)).fold(0.0, f64::max);
+    let scales: Vec<f64> = terms.iter().map(|(of, _)| largest(*of)).collect();
+    if scales.contains(&0.0) {
+        return None;
+    }
+    let row = |p: &FormulaPoint| {
+        terms.iter().zip(&scales).map(|((of, _), s)| of(p.size, p.threads) / s).collect::<Vec<f64>>()
+    };
+    let many = terms.len();
+    let mut system = vec![vec![0.0; many + 1]; many];
+    for point in points {
+        let x = row(point);
+        for i in 0..many {
+            for j in 0..many {
+                system[i][j] += x[i] * x[j];
+            }
+            system[i][many] += x[i] * point.figure.value;
+        }
+    }
+    let solved = eliminate(system)?;
+    Some(solved.iter().zip(&scales).map(|(factor, scale)| factor / scale).collect())
+}
+
+/// Gauss with pivots; `None`: terms that cannot be told apart (one size, one thread count).
+fn eliminate(mut system: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let many = system.len();
+    for at in 0..many {
+        let pivot = (at..many).max_by(|a, b| system[*a][at].abs().total_cmp(&system[*b][at].abs()))?;
+        system.swap(at, pivot);
+        if system[at][at].abs() < 1e-9 {
+            return None;
+        }
+        let lead = system[at].clone();
+        for (_, row) in system.iter_mut().enumerate().filter(|(other, _)| *other != at) {
+            let factor = row[at] / lead[at];
+            row.iter_mut().zip(&lead).for_each(|(value, lead)| *value -= factor * lead);
+        }
+    }
+    Some((0..many).map(|at| system[at][many] / system[at][at]).collect())
+}
+
+/// Two counters, or one counter of two names, that differ by a constant factor in every row.
+fn proportional(table: &PublishedTable) -> Vec<Remark> {
+    let mut found = Vec::new();
+    for (i, one) in COUNTERS.into_iter().enumerate() {
+        for other in COUNTERS.into_iter().skip(i + 1) {
+            let pair = |row: &PublishedRow| Some((row.figure(one)?, row.figure(other)?, row.line));
+            let pairs: Vec<_> = table.rows.iter().filter_map(pair).collect();
+            found
+                .extend(constant(&pairs).map(|factor| related(&one.title(), &other.title(), factor, &pairs)));
+        }
+    }
+    for column in COUNTERS.into_iter().chain([TableColumn::Throughput]) {
+        found.extend(names(table, column));
+    }
+    found
+}
+
+type FigurePair = (PublishedFigure, PublishedFigure, usize);
+
+fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
+    let mut by_place: BTreeMap<(&str, [Option<u64>; 2], &str), PublishedFigure> = BTreeMap::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for row in &table.rows {
+        let (Some(name), Some(figure)) = (row.text(TableColumn::Mechanism), row.figure(column)) else {
+            continue;
+        };
+        let place = [TableColumn::MessageBytes, TableColumn::Threads].map(|c| row.count(c));
+        names.insert(name);
+        by_place.insert((name, place, row.text(TableColumn::Variant).unwrap_or_default()), figure);
+    }
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut found = Vec::new();
+    for (i, one) in names.iter().enumerate() {
+        for other in &names[i + 1..] {
+            let of = by_place.iter().filter(|((name, ..), _)| name == one);
+            let pairs: Vec<FigurePair> = of
+                .filter_map(|((_, place, variant), figure)| {
+                    Some((*figure, *by_place.get(&(*other, *place, *variant))?, 0))
+                })
+                .collect();
+            let factor = constant(&pairs).filter(|factor| *factor != 1.0);
+            let called = |name: &str| format!("{} of {name}", column.title());
+            found.extend(factor.map(|factor| related(&called(one), &called(other), factor, &pairs)));
+        }
+    }
+    found
+}
+
+/// The factor between the figures of every pair, of figures exact enough that none agrees by chance.
+fn constant(pairs: &[FigurePair]) -> Option<f64> {
+    let exact = |f: &PublishedFigure| f.value > 0.0 && f.value >= 5.0 * EXACT * f.rounding;
+    let values: BTreeSet<u64> = pairs.iter().map(|(a, ..)| a.value.to_bits()).collect();
+    let all = pairs.len() > SPARE && values.len() > 3 && pairs.iter().all(|(a, b, _)| exact(a) && exact(b));
+    let longest = pairs.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|_| all)?;
+    let factor = longest.0.value / longest.1.value;
+    let holds = |(a, b, _): &FigurePair| {
+        (a.value - factor * b.value).abs() <= a.rounding + factor * b.rounding + SLACK * a.value
+    };
+    pairs.iter().all(holds).then_some(factor)
+}
+
+fn related(one: &str, other: &str, factor: f64, pairs: &[FigurePair]) -> Remark {
+    let lines: Vec<usize> = pairs.iter().map(|pair| pair.2).filter(|line| *line > 0).collect();
+    let (kind, text) = if factor == 1.0 {
+        (
+            RemarkKind::Caution,
+            format!("{one} and {other} are equal in all {} rows: one count under two headings.", pairs.len()),
+        )
+    } else {
+        let text = format!(
+            "{one} = {} x {other} in all {} rows, to the last digit. Counts of real runs scatter; a formula does not.",
+            significant(factor),
+            pairs.len()
+        );
+        (RemarkKind::Contradiction, text)
+    };
+    let text = format!("{}{}", text[..1].to_uppercase(), &text[1..]);
+    Remark { id: "formula", kind, text, lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table;
+    use super::*;
+
+    fn told(cell: impl Fn(usize, f64, f64) -> String) -> Vec<String> {
+        let mut text = "mechanism,msg_size,threads,cycles,context_switches,llc_misses\n".to_string();
+        let mut row = 0;
+        for size in [64.0, 256.0, 1024.0, 4096.0] {
+            for threads in [1.0, 2.0, 4.0, 8.0] {
+                text += &format!("A1,{size},{threads},{}\n", cell(row, size, threads));
+                row += 1;
+            }
+        }
+        look(&table(&text)).into_iter().map(|remark| remark.text).collect()
+    }
+
+    #[test]
+    fn straight_lines_are_found_and_counts_are_not() {
+        let made = told(|row, size, threads| {
+            format!("{},{},{}", 5.0 * size + 1000.0 * threads, 50.0 * threads, 1000 + row * row * 37 % 911)
+        });
+        assert_eq!(made.len(), 2, "{made:?}");
+        assert!(made[0].starts_with("Cycles = 5 x size + 1000 x threads in all 16 rows"), "{made:?}");
+        assert!(made[1].starts_with("Context switches = 50 x threads in all 16 rows"), "{made:?}");
+        let counted = told(|row, size, threads| {
+            let scatter = (row * row * 7919 % 97) as f64;
+            format!(
+                "{},{},{}",
+                5.0 * size * threads + 1000.0 + 10.0 * scatter,
+                50.0 * threads + scatter,
+                500 + row * 13 % 7
+            )
+        });
+        assert!(counted.is_empty(), "{counted:?}");
+        let few = told(|_, _, threads| format!("12345678,{threads},7"));
+        assert_eq!(few.len(), 1, "threads themselves have too few digits: {few:?}");
+    }
+
+    #[test]
+    fn one_counter_times_a_constant() {
+        let made = told(|row, _, _| {
+            let misses = 31_337 + row * row * 7919 % 9973;
+            format!("{},{},{misses}", 1_000_000 + row * row * row * 131 % 65537, 900 + row * 37 % 101)
+        });
+        assert!(made.is_empty(), "{made:?}");
+        let made = told(|row, _, _| {
+            let cycles = 1_000_000 + row * row * row * 131 % 65537;
+            format!("{cycles},{},{}", 900 + row * 37 % 101, 2 * cycles)
+        });
+        assert!(made[0].starts_with("Cycles = 0.5 x LLC misses in all 16 rows"), "{made:?}");
+    }
+}
