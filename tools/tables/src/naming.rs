@@ -76,7 +76,9 @@ fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)
         Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
         // Bits or bytes: a question, once the figures are known.
         Err(NoUnit::Ambiguous(_)) => Some(NamedColumn { column, unit: None, rank }),
-        Err(NoUnit::Unknown) if text.starts_with(['(', '[']) => remarked(column, rank, text),
+        Err(NoUnit::Unknown) if text.starts_with(['(', '[']) && text.trim_end().ends_with([')', ']']) => {
+            remarked(column, rank, text)
+        }
         Err(NoUnit::Unknown) => None,
     }
 }
@@ -110,8 +112,9 @@ fn qualified(name: &str) -> Option<(TableColumn, u8)> {
     let words = tokens(name);
     let of = |list: &[&str], word: &String| list.contains(&word.as_str());
     let spread = words.iter().any(|word| of(SPREADS, word));
-    let plain =
-        |word: &&String| ![WHOLE, MIDDLE, SENDER, SPREADS].iter().any(|list| of(list, word)) && !is_receiver(word);
+    let plain = |word: &&String| {
+        ![WHOLE, MIDDLE, SENDER, SPREADS].iter().any(|list| of(list, word)) && !is_receiver(word)
+    };
     let core: Vec<&str> = words.iter().filter(plain).map(String::as_str).collect();
     let column =
         vocabulary::column(&core.concat()).filter(|_| !core.is_empty()).or_else(|| counter(&core))?;

@@ -104,7 +104,9 @@ fn separated(text: &str) -> Option<Vec<PerfCount>> {
         })
     };
     let counts: Vec<PerfCount> = lines.iter().filter_map(count).collect();
-    let known = counts.iter().any(|count| naming::column_of(&count.event).is_some_and(|named| counted(&named.column)));
+    let known = counts
+        .iter()
+        .any(|count| naming::column_of(&count.event).is_some_and(|named| counted(&named.column)));
     (known && counts.len() * 2 > lines.len()).then_some(counts)
 }
 

@@ -76,7 +76,11 @@ impl TableSummary {
             rows: table.rows.len(),
             cells: runs.len(),
             runs: [runs.values().min(), runs.values().max()].map(|n| n.copied().unwrap_or(0)),
-            contradictions: of(RemarkKind::Contradiction).map(|r| r.id).collect::<BTreeSet<_>>().into_iter().collect(),
+            contradictions: of(RemarkKind::Contradiction)
+                .map(|r| r.id)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
             unexpected: of(RemarkKind::Unexpected).count(),
             cannot_say: gaps(table, remarks, overtakes, runs.values().copied().max().unwrap_or(0)),
         }

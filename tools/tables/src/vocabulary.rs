@@ -98,19 +98,22 @@ pub fn role(name: &str) -> Option<Class> {
     classes.first().copied().filter(|_| classes.len() == 1)
 }
 
-/// The role of a name that says nothing else: `A1`, `A1 (2-copy)`, `A1_TwoCopy`.
+/// The role of a name that says nothing else: `A1`, `A1 (2-copy)`, `A1_TwoCopy`, `a1_server`.
 pub fn exact_role(name: &str) -> Option<Class> {
     let exact = |text: &str| ROLES.get(&bare(text)).map(|meant| meant.class);
     if let Some(class) = exact(name) {
         return Some(class);
     }
-    if let Some((outside, inside)) = name.split_once(['(', '[']) {
+    let closed = name.trim_end().ends_with([')', ']']);
+    if let Some((outside, inside)) = name.split_once(['(', '[']).filter(|_| closed) {
         return exact(outside).filter(|_| role(name).is_some() && super::unit::parse(inside).is_err());
     }
     let tokens = tokens(name);
-    (1..tokens.len()).find_map(|at| {
-        exact(&tokens[..at].concat()).filter(|class| exact(&tokens[at..].concat()) == Some(*class))
-    })
+    let twice =
+        |at: usize| exact(&tokens[..at].concat()).filter(|of| exact(&tokens[at..].concat()) == Some(*of));
+    let of_a_program = |word: &&String| column(word) == Some(TableColumn::Mechanism);
+    let rest: Vec<&str> = tokens.iter().filter(|word| !of_a_program(word)).map(String::as_str).collect();
+    (1..tokens.len()).find_map(twice).or_else(|| exact(&rest.concat()))
 }
 
 /// Words in lower case: `CPUCycles_L1-misses` is cpu, cycles, l1, misses.

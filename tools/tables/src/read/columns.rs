@@ -102,9 +102,9 @@ pub fn correct(headings: &mut [TableHeading], below: &Below) {
     if below.rows() == 0 {
         return;
     }
-    for at in 0..headings.len() {
-        if headings[at].is_plain() && !is_possible(&headings[at], below, at) {
-            headings[at].forget();
+    for (at, heading) in headings.iter_mut().enumerate() {
+        if heading.is_plain() && !is_possible(heading, below, at) {
+            heading.forget();
         }
     }
     totals(headings, below);
@@ -142,14 +142,14 @@ fn is_possible(heading: &TableHeading, below: &Below, at: usize) -> bool {
 fn totals(headings: &mut [TableHeading], below: &Below) {
     let sizes =
         headings.iter().filter(|h| h.is_plain() && h.column == Some(TableColumn::MessageBytes)).count();
-    for at in 0..headings.len() {
-        if headings[at].column != Some(TableColumn::MessageBytes) || bare(&headings[at].text) != "bytes" {
+    for (at, heading) in headings.iter_mut().enumerate() {
+        if heading.column != Some(TableColumn::MessageBytes) || bare(&heading.text) != "bytes" {
             continue;
         }
         let numbers = below.numbers(at);
         let large = numbers.iter().all(|n| *n >= FEWEST_TOTAL) && below.distinct(at) * 2 > below.rows();
         if sizes > 1 || large {
-            headings[at].column = Some(TableColumn::Bytes);
+            heading.column = Some(TableColumn::Bytes);
         }
     }
 }

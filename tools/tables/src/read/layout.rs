@@ -22,8 +22,11 @@ pub struct TableRecords {
 impl TableRecords {
     pub fn of(text: &str, mapping: &ColumnMapping) -> Result<TableRecords, String> {
         let delimiter = delimiter(text);
-        let spaced = if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
+        let spaced =
+            if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
+        let framed = (delimiter == b'|').then(|| without_frame(text));
         let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
+        let text = framed.as_deref().unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .flexible(true)
@@ -56,6 +59,16 @@ fn delimiter(text: &str) -> u8 {
         text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
     let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
     [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
+}
+
+/// `| a | b |`: the bars at both ends separate nothing.
+fn without_frame(text: &str) -> String {
+    let inside = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix('|').unwrap_or(line);
+        line.strip_suffix('|').unwrap_or(line).to_string() + "\n"
+    };
+    text.lines().map(inside).collect()
 }
 
 /// A table whose columns stand apart by spaces: two of them, or one where no cell has any.

@@ -9,8 +9,8 @@ mod own;
 mod reshape;
 mod rows;
 
-use super::{BadTable, ColumnMapping, PublishedTable, fio, iperf3, lmbench, neper, netperf, perf, sockperf};
 use super::unit::DecimalMark;
+use super::{BadTable, ColumnMapping, PublishedTable, fio, iperf3, lmbench, neper, netperf, perf, sockperf};
 use layout::TableRecords;
 
 /// More than any table of results; those that are not understood are told one by one.
@@ -56,7 +56,9 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
         let known = iperf3::table(name, &json)
             .or_else(|| fio::table(name, &json))
             .or_else(|| netperf::from_json(name, &json));
-        if known.is_none() && let Some(all) = objects::records(&json) {
+        if known.is_none()
+            && let Some(all) = objects::records(&json)
+        {
             return rows_of(name, TableRecords { all, decimal: DecimalMark::Point }, mapping);
         }
         return known.unwrap_or_else(|| {
@@ -73,7 +75,11 @@ pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<Published
     own::table(name, &records).unwrap_or_else(|| rows_of(name, records, mapping))
 }
 
-fn rows_of(name: &str, mut records: TableRecords, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
+fn rows_of(
+    name: &str,
+    mut records: TableRecords,
+    mapping: &ColumnMapping,
+) -> Result<PublishedTable, BadTable> {
     let reshaped = reshape::reshape(&mut records, mapping);
     let mut table = rows::table(name, &records, mapping)?;
     table.understood.extend(reshaped);

@@ -5,7 +5,9 @@ use serde_json::Value;
 
 /// The records of an array of flat objects, alone or as the one array of an object; `None`: another document.
 pub fn records(json: &Value) -> Option<Vec<TableRecord>> {
-    let is_rows = |value: &&Value| value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object));
+    let is_rows = |value: &&Value| {
+        value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
+    };
     let rows = match json {
         Value::Array(_) => Some(json).filter(is_rows)?,
         Value::Object(of) => {
@@ -22,12 +24,17 @@ pub fn records(json: &Value) -> Option<Vec<TableRecord>> {
         }
     }
     let cells = |row: &Vec<(String, String)>| {
-        let cell = |heading: &String| row.iter().find(|(key, _)| key == heading).map(|(_, text)| text.clone());
+        let cell =
+            |heading: &String| row.iter().find(|(key, _)| key == heading).map(|(_, text)| text.clone());
         headings.iter().map(|heading| cell(heading).unwrap_or_default()).collect()
     };
-    let rows: Vec<TableRecord> =
-        flat.iter().enumerate().map(|(index, row)| TableRecord { line: index + 1, cells: cells(row) }).collect();
-    (headings.len() > 1).then(|| std::iter::once(TableRecord { line: 1, cells: headings }).chain(rows).collect())
+    let rows: Vec<TableRecord> = flat
+        .iter()
+        .enumerate()
+        .map(|(index, row)| TableRecord { line: index + 1, cells: cells(row) })
+        .collect();
+    (headings.len() > 1)
+        .then(|| std::iter::once(TableRecord { line: 1, cells: headings }).chain(rows).collect())
 }
 
 /// What is nested one below the other has both names.

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 const WITHIN: usize = 30;
 /// Of the rows, so many must name a quantity.
 const MOST: f64 = 0.6;
-const QUANTITIES: &[&str] = &["metric", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable"];
+const QUANTITIES: &[&str] =
+    &["metric", "measure", "quantity", "counter", "event", "statistic", "parameter", "variable"];
 const VALUES: &[&str] = &["value", "result", "figure", "reading", "measurement", "measured", "mean"];
 
 /// Brings the records into that form; what was done.
@@ -47,7 +48,9 @@ fn is_number(text: &str) -> bool {
 }
 
 fn quantity(text: &str) -> bool {
-    naming::column_of(text).is_some_and(|n| !n.column.is_text() && !n.column.is_place())
+    naming::column_of(text)
+        .or_else(|| naming::unit_alone(text))
+        .is_some_and(|n| !n.column.is_text() && !n.column.is_place())
 }
 
 fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
@@ -55,7 +58,8 @@ fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
     let is_unit = |cell: &String| {
         cells::is_empty(cell) || !is_number(cell) && (unit::parse(cell).is_ok() || unit::count(cell).is_ok())
     };
-    let measures = below.cells.iter().filter(|cell| !cells::is_empty(cell) && unit::parse(cell).is_ok()).count();
+    let measures =
+        below.cells.iter().filter(|cell| !cells::is_empty(cell) && unit::parse(cell).is_ok()).count();
     let named = above.cells.iter().filter(|cell| !is_number(cell) && !cells::is_empty(cell)).count();
     if measures == 0 || named < 2 || !below.cells.iter().all(is_unit) {
         return false;
@@ -73,8 +77,12 @@ fn units_below(all: &mut Vec<TableRecord>, at: usize) -> bool {
 fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let Some([groups, headings]) = all.get(at..at + 2) else { return false };
     let filled = groups.cells.iter().filter(|cell| !cells::is_empty(cell)).count();
-    let gap = groups.cells.windows(2).any(|pair| !cells::is_empty(&pair[0]) && cells::is_empty(&pair[1]));
-    if filled == 0 || !gap || groups.cells.iter().any(|cell| is_number(cell)) {
+    let continued =
+        |(group, heading): (&String, &String)| cells::is_empty(group) && !cells::is_empty(heading);
+    let gap = groups.cells.iter().zip(&headings.cells).skip(1).any(continued);
+    // A line of one cell at the left is a title.
+    let title = filled == 1 && !cells::is_empty(&groups.cells[0]);
+    if filled == 0 || title || !gap || groups.cells.iter().any(|cell| is_number(cell)) {
         return false;
     }
     let mut group = String::new();
@@ -105,17 +113,33 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
 
 /// `,A1,A2` over `Throughput (Gbps),2,3` and `Latency (us),10,12`.
 fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
-    let places: Vec<TableHeading> = all[at].cells.iter().skip(1).map(|cell| TableHeading::of(cell, mapping)).collect();
-    let end = all[at + 1..].iter().position(|r| r.cells.len() != all[at].cells.len()).map_or(all.len(), |n| at + 1 + n);
+    let places: Vec<TableHeading> =
+        all[at].cells.iter().skip(1).map(|cell| TableHeading::of(cell, mapping)).collect();
+    let end = all[at + 1..]
+        .iter()
+        .position(|r| r.cells.len() != all[at].cells.len())
+        .map_or(all.len(), |n| at + 1 + n);
     let below = &all[at + 1..end];
     let named = below.iter().filter(|record| quantity(&record.cells[0])).count();
     let alone = |heading: &TableHeading| heading.place.is_some() && heading.column.is_none();
-    if places.len() < 2 || !places.iter().all(alone) || named < 2 || (named as f64) < MOST * below.len() as f64 {
+    if places.len() < 2
+        || !places.iter().all(alone)
+        || named < 2
+        || (named as f64) < MOST * below.len() as f64
+    {
         return false;
     }
     let of_name = places.iter().any(|p| p.place.as_ref().is_some_and(|place| place.mechanism.is_some()));
-    let large = all[at].cells.iter().skip(1).all(|cell| unit::number(cell, unit::DecimalMark::Point).is_some_and(|(v, _, of)| v >= 64.0 || of.is_some()));
-    let axis = if of_name { "mechanism" } else if large { "size" } else { "threads" };
+    let large = all[at].cells.iter().skip(1).all(|cell| {
+        unit::number(cell, unit::DecimalMark::Point).is_some_and(|(v, _, of)| v >= 64.0 || of.is_some())
+    });
+    let axis = if of_name {
+        "mechanism"
+    } else if large {
+        "size"
+    } else {
+        "threads"
+    };
     let mut headings = vec![axis.to_string()];
     headings.extend(below.iter().map(|record| record.cells[0].clone()));
     let rows = (1..all[at].cells.len()).map(|column| {
@@ -127,6 +151,13 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
     turned.extend(rows);
     all.splice(at..end, turned);
     true
+}
+
+/// The quantities of one key, each with its column.
+struct TurnedRow {
+    key: Vec<String>,
+    line: usize,
+    figures: Vec<(usize, String)>,
 }
 
 /// `impl,size,metric,value`: the quantities of a key become one row.
@@ -142,10 +173,11 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize) -> bool {
         all.extend(rows);
         return false;
     }
-    let keys: Vec<usize> = (0..width).filter(|c| ![Some(name), Some(value), unit].contains(&Some(*c))).collect();
+    let keys: Vec<usize> =
+        (0..width).filter(|c| ![Some(name), Some(value), unit].contains(&Some(*c))).collect();
     let cell = |row: &TableRecord, at: usize| row.cells.get(at).cloned().unwrap_or_default();
     let mut quantities: Vec<String> = Vec::new();
-    let mut turned: Vec<(Vec<String>, usize, Vec<(usize, String)>)> = Vec::new();
+    let mut turned: Vec<TurnedRow> = Vec::new();
     let mut latest: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     for row in &rows {
         let of = unit.map(|unit| cell(row, unit)).filter(|unit| !cells::is_empty(unit));
@@ -157,16 +189,16 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize) -> bool {
         let key: Vec<String> = keys.iter().map(|at| cell(row, *at)).collect();
         let figure = (column, cell(row, value));
         // A quantity that a key has already is one of another repetition.
-        match latest.get(&key).filter(|at| turned[**at].2.iter().all(|(known, _)| *known != column)) {
-            Some(at) => turned[*at].2.push(figure),
+        match latest.get(&key).filter(|at| turned[**at].figures.iter().all(|(known, _)| *known != column)) {
+            Some(at) => turned[*at].figures.push(figure),
             None => {
                 latest.insert(key.clone(), turned.len());
-                turned.push((key, row.line, vec![figure]));
+                turned.push(TurnedRow { key, line: row.line, figures: vec![figure] });
             }
         }
     }
     all[at].cells = keys.iter().map(|at| headings[*at].clone()).chain(quantities.iter().cloned()).collect();
-    all.extend(turned.into_iter().map(|(mut cells, line, figures)| {
+    all.extend(turned.into_iter().map(|TurnedRow { key: mut cells, line, figures }| {
         let before = cells.len();
         cells.resize(before + quantities.len(), String::new());
         figures.into_iter().for_each(|(column, text)| cells[before + column] = text);
@@ -175,16 +207,24 @@ fn pivoted(all: &mut Vec<TableRecord>, at: usize) -> bool {
     true
 }
 
-
 #[cfg(test)]
 mod tests {
     use crate::{PublishedTable, TableColumn};
 
-    fn told(text: &str) -> Vec<(Option<String>, Option<u64>, Option<f64>, Option<f64>)> {
-        let table: PublishedTable = crate::read("t", text, &Default::default()).unwrap_or_else(|e| panic!("{e}"));
+    /// Name, size, throughput and latency.
+    type ToldRow = (Option<String>, Option<u64>, Option<f64>, Option<f64>);
+
+    fn told(text: &str) -> Vec<ToldRow> {
+        let table: PublishedTable =
+            crate::read("t", text, &Default::default()).unwrap_or_else(|e| panic!("{e}"));
         let row = |row: &crate::PublishedRow| {
             let name = row.text(TableColumn::Mechanism).map(str::to_string);
-            (name, row.count(TableColumn::MessageBytes), row.value(TableColumn::Throughput), row.value(TableColumn::Latency))
+            (
+                name,
+                row.count(TableColumn::MessageBytes),
+                row.value(TableColumn::Throughput),
+                row.value(TableColumn::Latency),
+            )
         };
         table.rows.iter().map(row).collect()
     }
@@ -192,7 +232,8 @@ mod tests {
     #[test]
     fn every_layout_has_the_same_rows() {
         let name = |text: &str| Some(text.to_string());
-        let rows = [(name("A1"), Some(64), Some(2.5e9), Some(1e4)), (name("A2"), Some(64), Some(3.5e9), Some(9e3))];
+        let rows =
+            [(name("A1"), Some(64), Some(2.5e9), Some(1e4)), (name("A2"), Some(64), Some(3.5e9), Some(9e3))];
         for text in [
             "impl,size,throughput,latency\n,bytes,Gbps,us\nA1,64,2.5,10\nA2,64,3.5,9\n",
             "impl,size,metric,value,unit\nA1,64,throughput,2.5,Gbps\nA1,64,latency,10,us\nA2,64,throughput,3.5,Gbps\nA2,64,latency,9,us\n",

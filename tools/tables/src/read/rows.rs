@@ -154,7 +154,9 @@ impl RowReading<'_> {
         self.name_figures(&mut headings)?;
         let end = below
             .iter()
-            .position(|record| !self.is_mostly_numbers(record) && self.headings(record).is_some_and(|h| h.len() > 1))
+            .position(|record| {
+                !self.is_mostly_numbers(record) && self.headings(record).is_some_and(|h| h.len() > 1)
+            })
             .unwrap_or(below.len());
         let cells = CellReading { decimal: self.cells.decimal, mapping: self.mapping };
         let below = Below::of(&below[..end], &cells);
