@@ -7,6 +7,7 @@ pub mod course;
 pub mod deciding;
 pub mod documents;
 pub mod figure;
+pub mod mutants;
 pub mod program;
 pub mod reports;
 mod tables;

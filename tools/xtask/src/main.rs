@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::deciding::DecidingOptions;
-use xtask::{KINDS, Tree, deciding, documents, timings};
+use xtask::{KINDS, Tree, deciding, documents, mutants, timings};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
@@ -23,6 +23,10 @@ usage: cargo xtask TASK
       --append            keep what is recorded of other studies
       --binary PATH       the program [default: target/release/syscost]
       --record FOLDER     instead of docs/runs/deciding; the page stays as it is
+  mutants [TEXT]
+               break each promise of docs/reliability.md in a copy of the tree and run the test
+               that has to notice: killed, survived or skipped (hours; with TEXT only those that
+               have it in their promise, file or test)
   timings      build the program cold, in a folder of its own, and write what each dependency
                took into CONTRIBUTING.md: on a quiet machine";
 
@@ -41,6 +45,8 @@ fn run(arguments: &[String]) -> Result<()> {
     match words[..] {
         ["regenerate"] => regenerate(),
         ["timings"] => timings(),
+        ["mutants"] => mutants::run(root()?, "", |line| println!("{line}")),
+        ["mutants", wanted] => mutants::run(root()?, wanted, |line| println!("{line}")),
         ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }
