@@ -3,22 +3,25 @@
 //! Only what was seen: stacks by the names of functions, counted by round. What they mean is decided where it is read, so
 //! that a better table of functions says more of an old file.
 
+mod stored;
+
 use super::directory::OpenDirectory;
 use super::errors::{LoadError, WriteError, read_error};
 use super::files::open_file;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::Path;
+use stored::StoredProfiles;
 use syscost_core::axis::{Name, Point};
 use syscost_host::files::Root;
 use syscost_host::sampling::{SampledEvent, SampledScope};
 
 pub const PROFILE: &str = "profile.json";
-/// A thousand cases with a thousand stacks each stay below.
-const LARGEST: u64 = 512 << 20;
+/// Ten thousand cases stay below.
+const LARGEST: u64 = 64 << 20;
 
 /// What `profile.json` holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProfileFile {
     pub tool: String,
     /// Release of the kernel whose functions these are.
@@ -27,7 +30,7 @@ pub struct ProfileFile {
 }
 
 /// One case, sampled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub probe: Name,
     pub point: Point,
@@ -63,7 +66,7 @@ pub struct ProfiledRound {
 }
 
 /// A stack and how often it was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledStack {
     /// Whose it is, then functions from the outermost on; joined by semicolons.
     pub stack: String,
@@ -107,7 +110,7 @@ impl ProfileFile {
 
     pub fn write(&self, dir: &OpenDirectory) -> Result<(), WriteError> {
         dir.replace_with(PROFILE, |file| {
-            serde_json::to_writer(&mut *file, self)?;
+            serde_json::to_writer(&mut *file, &StoredProfiles::of(self))?;
             file.write_all(b"\n")
         })
     }
@@ -121,17 +124,12 @@ impl ProfileFile {
         let mut json = Vec::new();
         file.take(LARGEST).read_to_end(&mut json).map_err(|e| read_error(dir, PROFILE, e))?;
         let damaged = |reason: String| LoadError::Record { path: dir.join(PROFILE), reason };
-        let read: ProfileFile = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
-        for profile in &read.profiles {
-            let whole = |stack: &SampledStack| stack.samples.len() == profile.rounds.len();
-            if !profile.stacks.iter().all(whole) {
-                return Err(damaged(format!(
-                    "a stack of {} has not as many counts as rounds",
-                    profile.probe
-                )));
-            }
-        }
-        Ok(read)
+        let read: StoredProfiles = serde_json::from_slice(&json).map_err(|e| {
+            let older =
+                if e.is_data() { " (profiles of pre-releases cannot be read: sample again)" } else { "" };
+            damaged(format!("{e}{older}"))
+        })?;
+        read.file().map_err(damaged)
     }
 }
 
@@ -162,17 +160,6 @@ mod tests {
         let file = ProfileFile { tool: "t".into(), kernel: "k".into(), profiles: vec![profile()] };
         file.write(&OpenDirectory::make(dir.path()).unwrap()).unwrap();
         assert_eq!(ProfileFile::load(dir.path()).unwrap(), file);
-    }
-
-    #[test]
-    fn counts_that_fit_no_round_are_damage() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut wrong = profile();
-        wrong.stacks[0].samples.push(1);
-        let wrong = ProfileFile { profiles: vec![wrong], ..ProfileFile::default() };
-        let held = OpenDirectory::make(dir.path()).unwrap();
-        wrong.write(&held).unwrap();
-        assert!(ProfileFile::load(dir.path()).unwrap_err().to_string().contains("as many counts as rounds"));
     }
 
     #[test]
