@@ -24,6 +24,7 @@ mod reliability;
 mod remote;
 mod operations;
 mod page_cache;
+mod profiles;
 mod processor_operations;
 mod transfers;
 mod uring;

@@ -301,7 +301,7 @@ pub struct RunArgs {
     /// Directory to write, new or empty [default: syscost-runs/<UTC time>-<name>]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub out: Option<PathBuf>,
-    /// Sample where CPU time goes inside the kernel, before the rounds: a quarter of the time at most
+    /// Sample where CPU time goes inside the kernel, before the rounds: a third of the time at most
     #[arg(long)]
     pub profile: bool,
     /// Continue a stopped run: same cases, same seed

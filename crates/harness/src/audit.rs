@@ -242,6 +242,11 @@ pub fn audited(case: &Case) -> bool {
     copies(case).is_some()
 }
 
+/// How far the case is from what shows its copies best.
+pub(crate) fn distance(case: &Case) -> u64 {
+    copies(case).map_or(u64::MAX, |copies| copies.distance(&case.point))
+}
+
 /// The cases that a run audits: of every way to move data the one that stands for it best.
 fn representatives(plan: &Plan) -> Vec<&Case> {
     let mut chosen: Vec<(&Case, u64)> = Vec::new();

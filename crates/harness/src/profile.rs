@@ -19,6 +19,7 @@ use syscost_host::sampling::{Collected, IDLE, KernelSymbols, OTHERS, SampledRoun
 use syscost_host::scratch::Scratch;
 use syscost_host::settings;
 use syscost_measure::probe::Timing;
+use syscost_measure::probe::transfer::axes::MESSAGE_BYTES;
 use syscost_sys::signals;
 
 /// As long as a ring buffer has room for.
@@ -153,15 +154,26 @@ fn unsampled(error: std::io::Error) -> RoundError {
     RoundError::Failed(format!("cannot sample: {error}"))
 }
 
-/// The cases of a run that get a profile: what is audited, and every operation that moves no data.
-pub(crate) fn due<'p>(plan: &'p Plan, done: &[Profile]) -> Vec<&'p Case> {
+/// The cases of a run that get a profile.
+pub(crate) struct DueProfiles<'p> {
+    /// What is audited, and every operation that moves no data.
+    pub needed: Vec<&'p Case>,
+    /// The same ways at other sizes, the nearest first: where time is left.
+    pub other_sizes: Vec<&'p Case>,
+}
+
+pub(crate) fn due<'p>(plan: &'p Plan, done: &[Profile]) -> DueProfiles<'p> {
     let given_up = plan.given_up();
-    let alone = plan
-        .cases
-        .iter()
-        .filter(|case| case.twin_of.is_none() && !audit::audited(case) && !given_up.contains(&case.index));
-    let known = |case: &&Case| done.iter().any(|p| p.probe == case.probe && p.point == case.point);
-    audit::due(plan, &[]).into_iter().chain(alone).filter(|case| !known(case)).collect()
+    let new = |case: &&Case| !done.iter().any(|p| p.probe == case.probe && p.point == case.point);
+    let cases = || plan.cases.iter().filter(|case| case.twin_of.is_none() && !given_up.contains(&case.index));
+    let ways = audit::due(plan, &[]);
+    let but_size = |case: &Case| (case.probe.clone(), case.point.without(MESSAGE_BYTES.id));
+    let shown: Vec<_> = ways.iter().map(|case| but_size(case)).collect();
+    let other = |case: &&Case| !ways.contains(case) && shown.contains(&but_size(case));
+    let mut other_sizes: Vec<&Case> = cases().filter(other).filter(new).collect();
+    other_sizes.sort_by_key(|case| audit::distance(case));
+    let alone = cases().filter(|case| !audit::audited(case));
+    DueProfiles { needed: ways.iter().copied().chain(alone).filter(new).collect(), other_sizes }
 }
 
 /// One case of a run.
@@ -190,7 +202,7 @@ pub(crate) fn cut_short(left: usize) -> Warning {
     Warning {
         id: "profiles_cut_short".into(),
         observed: format!("{} not profiled", count(left, "case")),
-        consequence: "a quarter of the time limit was over before them; no figure is touched by it".into(),
+        consequence: "a third of the time limit was over before them; no figure is touched by it".into(),
         remedy: "syscost profile, or a longer --time-limit".into(),
         cases: Vec::new(),
     }
@@ -261,18 +273,20 @@ mod tests {
             spec.set_axis(flag, &[values]).expect("values of these axes");
         }
         let plan = Plan::make_within(&spec, None).expect("a plan");
-        let all = due(&plan, &[]);
-        let ways = all.iter().filter(|case| audit::audited(case)).count();
+        let DueProfiles { needed, other_sizes } = due(&plan, &[]);
+        let ways = needed.iter().filter(|case| audit::audited(case)).count();
         assert!(ways > 0 && ways < plan.cases.iter().filter(|case| audit::audited(case)).count());
+        assert_eq!(other_sizes.len(), ways, "two sizes, of which one stands for the way");
+        assert!(other_sizes.iter().all(|case| !needed.contains(case)));
         let done = Profile {
-            probe: all[0].probe.clone(),
-            point: all[0].point.clone(),
+            probe: needed[0].probe.clone(),
+            point: needed[0].point.clone(),
             event: syscost_host::sampling::SampledEvent::CpuClock,
             period: 1,
             scope: syscost_host::sampling::SampledScope::Machine,
             rounds: Vec::new(),
             stacks: Vec::new(),
         };
-        assert_eq!(due(&plan, &[done]).len(), all.len() - 1);
+        assert_eq!(due(&plan, &[done]).needed.len(), needed.len() - 1);
     }
 }

@@ -1,21 +1,21 @@
 //! The pass of a run that samples where CPU time goes, before its first round.
 
 use super::Session;
-use crate::profile::{self, Profiler};
+use crate::profile::{self, DueProfiles, Profiler};
 use crate::worker::RoundError;
 use anyhow::Result;
 use std::time::Instant;
 use syscost_experiment::run::profile::ProfileFile;
 
 /// The share of what is left of the time limit that it may take.
-const SHARE: u32 = 4;
+const SHARE: u32 = 3;
 
 impl Session<'_> {
-    /// Samples one case of each way to move data and every operation; false when the user interrupted it. Without the right
+    /// Samples one case of each way to move data, every operation, and other sizes where time is left; false when the user interrupted it. Without the right
     /// the run goes on, with a warning.
     pub fn profiles(&mut self) -> Result<bool> {
-        let due = profile::due(self.plan, &self.run.profiles);
-        if due.is_empty() {
+        let DueProfiles { needed, other_sizes } = profile::due(self.plan, &self.run.profiles);
+        if needed.is_empty() && other_sizes.is_empty() {
             return Ok(true);
         }
         let profiler = match Profiler::attach() {
@@ -27,9 +27,11 @@ impl Session<'_> {
         };
         let began = Instant::now();
         let until = began + self.end.saturating_duration_since(began) / SHARE;
-        for (done, case) in due.iter().enumerate() {
+        for (done, case) in needed.iter().chain(&other_sizes).enumerate() {
             if Instant::now() >= until {
-                self.warn(profile::cut_short(due.len() - done));
+                if done < needed.len() {
+                    self.warn(profile::cut_short(needed.len() - done));
+                }
                 break;
             }
             match profile::in_run(&profiler, case, &mut self.paths, &mut self.scratch) {
