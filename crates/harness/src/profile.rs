@@ -14,6 +14,7 @@ use std::time::Duration;
 use syscost_core::units::count;
 use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Failure, Profile, ProfiledRound, SampledStack, Warning};
+use syscost_experiment::spec::Spec;
 use syscost_host::Unavailable;
 use syscost_host::sampling::{Collected, IDLE, KernelSymbols, OTHERS, SampledRound, SamplingRight};
 use syscost_host::scratch::Scratch;
@@ -156,13 +157,13 @@ fn unsampled(error: std::io::Error) -> RoundError {
 
 /// The cases of a run that get a profile.
 pub(crate) struct DueProfiles<'p> {
-    /// What is audited, and every operation that moves no data.
+    /// What is audited, and every operation that moves no data and is no ruler.
     pub needed: Vec<&'p Case>,
     /// The same ways at other sizes, the nearest first: where time is left.
     pub other_sizes: Vec<&'p Case>,
 }
 
-pub(crate) fn due<'p>(plan: &'p Plan, done: &[Profile]) -> DueProfiles<'p> {
+pub(crate) fn due<'p>(spec: &Spec, plan: &'p Plan, done: &[Profile]) -> DueProfiles<'p> {
     let given_up = plan.given_up();
     let new = |case: &&Case| !done.iter().any(|p| p.probe == case.probe && p.point == case.point);
     let cases = || plan.cases.iter().filter(|case| case.twin_of.is_none() && !given_up.contains(&case.index));
@@ -172,7 +173,9 @@ pub(crate) fn due<'p>(plan: &'p Plan, done: &[Profile]) -> DueProfiles<'p> {
     let other = |case: &&Case| !ways.contains(case) && shown.contains(&but_size(case));
     let mut other_sizes: Vec<&Case> = cases().filter(other).filter(new).collect();
     other_sizes.sort_by_key(|case| audit::distance(case));
-    let alone = cases().filter(|case| !audit::audited(case));
+    let asked =
+        |case: &&Case| spec.probes.iter().any(|entry| !entry.ruler && entry.probe == case.probe.as_str());
+    let alone = cases().filter(|case| !audit::audited(case)).filter(asked);
     DueProfiles { needed: ways.iter().copied().chain(alone).filter(new).collect(), other_sizes }
 }
 
@@ -249,7 +252,6 @@ mod tests {
     use super::*;
     use crate::worker::RoundMoments;
     use syscost_core::sample::Sample;
-    use syscost_experiment::spec::Spec;
 
     #[test]
     fn samples_count_inside_windows_only() {
@@ -273,9 +275,10 @@ mod tests {
             spec.set_axis(flag, &[values]).expect("values of these axes");
         }
         let plan = Plan::make_within(&spec, None).expect("a plan");
-        let DueProfiles { needed, other_sizes } = due(&plan, &[]);
+        let DueProfiles { needed, other_sizes } = due(&spec, &plan, &[]);
         let ways = needed.iter().filter(|case| audit::audited(case)).count();
         assert!(ways > 0 && ways < plan.cases.iter().filter(|case| audit::audited(case)).count());
+        assert_eq!(needed.len(), ways, "a ruler is no question");
         assert_eq!(other_sizes.len(), ways, "two sizes, of which one stands for the way");
         assert!(other_sizes.iter().all(|case| !needed.contains(case)));
         let done = Profile {
@@ -287,6 +290,6 @@ mod tests {
             rounds: Vec::new(),
             stacks: Vec::new(),
         };
-        assert_eq!(due(&plan, &[done]).needed.len(), needed.len() - 1);
+        assert_eq!(due(&spec, &plan, &[done]).needed.len(), needed.len() - 1);
     }
 }

@@ -8,19 +8,22 @@
 //! | `studies: FOLDER` | what the studies of `cargo xtask deciding` in FOLDER show, up to `result: end` |
 //! | `figure: RUN` | a picture of what rivals cost relative to the control, and sentences of it, up to `result: end` |
 //! | `section: RUN#ID` | the sentences of one section of its report, up to `result: end` |
+//! | `tables: RUN#ID` | the tables of one section of its report, up to `result: end` |
+//! | `perf: FOLDER` | the shares of a profile beside those of perf(1), up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, figure, tables};
-use anyhow::{Context, Result, ensure};
+use crate::{Generated, Tree, figure, perf, tables};
+use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
 use syscost_analyze::whole::Analysis;
 use syscost_experiment::run::Run;
 use syscost_report::terminal::{self, TerminalLook};
-use syscost_report::{Block, build};
+use syscost_report::{Block, Entry, Table, build};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
+const KINDS: [&str; 7] = ["begin", "result", "section", "tables", "studies", "figure", "perf"];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -42,12 +45,7 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
 fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) =
-        ["<!-- begin: ", "<!-- result: ", "<!-- section: ", "<!-- studies: ", "<!-- figure: "]
-            .iter()
-            .filter_map(|mark| rest.find(mark))
-            .min()
-    {
+    while let Some(at) = KINDS.iter().filter_map(|kind| rest.find(&format!("<!-- {kind}: "))).min() {
         let comment = &rest[at..];
         let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
         let name = name.split(" -->").next().context("a comment ends")?;
@@ -65,7 +63,9 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 let record = StudyRecord::load(&tree.root.join(name))?;
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
             }
-            _ => (section(tree, name, folder)?, END.into()),
+            "perf" => (perf::page(&tree.root.join(name))?, END.into()),
+            "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
+            _ => (shown(tree, name, folder, &sentences, ">\n")?, END.into()),
         };
         let after = comment.find(&end).with_context(|| format!("{kind}: {name} lacks {end}"))?;
         out += &format!("{}<!-- {kind}: {name} -->\n{content}{end}", &rest[..at]);
@@ -88,21 +88,54 @@ fn result(tree: &Tree, names: &str, folder: &str) -> Result<String> {
     Ok(format!("```text\n{}\n```\n\n{}", text.trim_end(), measured(&run, dir, folder)?))
 }
 
-fn section(tree: &Tree, place: &str, folder: &str) -> Result<String> {
+/// A section of the run's report, what is written of it, and where the run was measured.
+fn shown(
+    tree: &Tree,
+    place: &str,
+    folder: &str,
+    written: &dyn Fn(&[Block]) -> Result<Vec<String>>,
+    between: &str,
+) -> Result<String> {
     let (dir, id) = place.split_once('#').context("a section is written RUN#ID")?;
     let run = tree.load(dir)?;
     let report = build::report(&run, &Analysis::of(&run));
     let section = report.sections.iter().find(|s| s.id == id).context("the report lacks the section")?;
-    let sentences: Vec<String> = section
-        .blocks
-        .iter()
-        .filter_map(|block| match block {
-            Block::Statement(statement) => Some(format!("> {}\n", statement.text)),
-            _ => None,
-        })
-        .collect();
-    ensure!(!sentences.is_empty(), "the section of {place} has no sentence");
-    Ok(format!("{}\n{}", sentences.join(">\n"), measured(&run, dir, folder)?))
+    let parts = written(&section.blocks)?;
+    ensure!(!parts.is_empty(), "the section of {place} has nothing to show");
+    Ok(format!("{}\n{}", parts.join(between), measured(&run, dir, folder)?))
+}
+
+fn sentences(blocks: &[Block]) -> Result<Vec<String>> {
+    let sentence = |block: &Block| match block {
+        Block::Statement(statement) => Some(format!("> {}\n", statement.text)),
+        _ => None,
+    };
+    Ok(blocks.iter().filter_map(sentence).collect())
+}
+
+fn section_tables(blocks: &[Block]) -> Result<Vec<String>> {
+    let tables = blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.map(markdown).collect()
+}
+
+fn markdown(table: &Table) -> Result<String> {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let cell = |entry: &Entry| match entry {
+        Entry::Text(text) | Entry::Named { text, .. } => Ok(text.replace('|', "\\|")),
+        Entry::Number(value, unit) => Ok(unit.format(*value)),
+        Entry::Share { share, signed } => Ok(Entry::share(*share, *signed)),
+        Entry::Missing => Ok("-".into()),
+        other => bail!("no document shows {other:?} yet"),
+    };
+    let mut text = format!("{}:\n\n", table.title) + &line(table.columns.clone());
+    text += &format!("|{}\n", "---|".repeat(table.columns.len()));
+    for row in &table.rows {
+        text += &line(row.iter().map(cell).collect::<Result<_>>()?);
+    }
+    Ok(text)
 }
 
 /// Where and how a run was measured.

@@ -8,6 +8,7 @@ pub mod deciding;
 pub mod documents;
 pub mod figure;
 pub mod mutants;
+pub mod perf;
 pub mod program;
 pub mod reports;
 mod tables;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::deciding::DecidingOptions;
-use xtask::{KINDS, Tree, deciding, documents, mutants, timings};
+use xtask::{KINDS, Tree, deciding, documents, mutants, perf as beside_perf, timings};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
@@ -27,6 +27,8 @@ usage: cargo xtask TASK
                break each promise of docs/reliability.md in a copy of the tree and run the test
                that has to notice: killed, survived or skipped (hours; with TEXT only those that
                have it in their promise, file or test)
+  perf         profile the cases of docs/runs/profile again beside `perf record`, and write the shares
+               that both saw: on a quiet machine, as root (about 2 minutes)
   timings      build the program cold, in a folder of its own, and write what each dependency
                took into CONTRIBUTING.md: on a quiet machine";
 
@@ -47,6 +49,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["timings"] => timings(),
         ["mutants"] => mutants::run(root()?, "", |line| println!("{line}")),
         ["mutants", wanted] => mutants::run(root()?, wanted, |line| println!("{line}")),
+        ["perf"] => perf(),
         ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }
@@ -87,6 +90,12 @@ fn deciding(options: &[&str]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn perf() -> Result<()> {
+    let root = root()?;
+    let program = root.join("target/release/syscost");
+    beside_perf::record(&program, &root.join(beside_perf::FOLDER), &|case| println!("{case}"))
 }
 
 fn timings() -> Result<()> {

@@ -14,7 +14,8 @@ impl Session<'_> {
     /// Samples one case of each way to move data, every operation, and other sizes where time is left; false when the user interrupted it. Without the right
     /// the run goes on, with a warning.
     pub fn profiles(&mut self) -> Result<bool> {
-        let DueProfiles { needed, other_sizes } = profile::due(self.plan, &self.run.profiles);
+        let DueProfiles { needed, other_sizes } =
+            profile::due(&self.run.record.spec, self.plan, &self.run.profiles);
         if needed.is_empty() && other_sizes.is_empty() {
             return Ok(true);
         }

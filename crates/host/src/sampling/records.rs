@@ -19,7 +19,7 @@ pub const USER: &str = "user mode";
 pub(super) struct RawSample {
     pub pid: u32,
     time_ns: u64,
-    user: bool,
+    pub user: bool,
     /// The innermost function first.
     addresses: Vec<u64>,
 }
@@ -82,7 +82,9 @@ pub(super) fn collect(samplers: &mut [Sampler], counted: u64, mut roles: BTreeMa
                 Ok(Record::Fork(fork)) if fork.pid != fork.ppid => parents.push((fork.pid, fork.ppid)),
                 Ok(Record::Lost(missed)) => lost += missed.lost,
                 Ok(Record::LostSamples(missed)) => lost += missed.lost,
-                _ => {}
+                // It may have been a sample: shares without it would be others.
+                Err(_) => lost += 1,
+                Ok(_) => {}
             }
         }
     }
