@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn counted(audit: &Audit) -> ClaimCount {
-        claim(audit).expect("something is claimed").counted
+        claim(audit).expect("a counted audit says something").counted
     }
 
     fn more(at: &[(CopyPlace, f64)], again: f64) -> ClaimCount {

@@ -21,13 +21,12 @@ const COLUMNS: [&str; 8] = [
     "of receiving, in the sender",
 ];
 
-const METHOD: &str = "CPU time by who ran it, from an untimed round of its own (one short round: a share, not a \
-    benchmark). The receive path runs in softirqs, on top of whatever thread is there, and the kernel charges that \
-    thread: on loopback and veth mostly the sender's. \"Elsewhere\" is the rest of the machine in that time, other \
-    work included; the figures of the study contain what ran in the sender and in the receiver, and not that.";
+const METHOD: &str = "CPU time by who ran it, from one short untimed round: shares, not a benchmark. Softirqs receive, on top of \
+    whatever thread runs, and the kernel charges that thread. On loopback and veth this is mostly the sender's. \"Elsewhere\" is \
+    the rest of the machine in that time, other work included. The study's figures contain what ran in the sender and in the receiver only.";
 
-const KERNEL_THREADS: &str = "CPU time of kernel threads in an untimed round of its own: in no data thread's clock, and in no \
-    figure of the study. It is that of the whole machine in that time, so the most that the messages can have caused.";
+const KERNEL_THREADS: &str = "CPU time of kernel threads in an untimed round. No data thread's clock and no figure of the study has it. \
+    It is that of the whole machine, so the messages caused at most this much.";
 
 /// Does CPU time include what the hypervisor stole? Said of virtual machines, and where anything was stolen.
 pub fn stolen(record: &Record) -> Option<String> {
@@ -139,8 +138,8 @@ fn figures(cpu: &CpuTimes) -> [Entry; 8] {
 /// Where the kernel's configuration leaves open what a thread's clock contains.
 fn charged<'a>(mut found: impl Iterator<Item = &'a CpuTimes>) -> Option<String> {
     found.any(|cpu| cpu.softirqs_charged.is_none()).then(|| {
-        "This kernel does not say whether threads are charged for softirqs (CONFIG_IRQ_TIME_ACCOUNTING); as in most, \
-         it was taken that they are."
+        "This kernel does not say whether threads are charged for softirqs (CONFIG_IRQ_TIME_ACCOUNTING). The table \
+         assumes that they are, as in most kernels."
             .to_string()
     })
 }
