@@ -4,6 +4,7 @@ use super::{QuestionText, each, headline_of};
 use crate::text::words::{Words, count, percent};
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::regimes::{RegimePair, RegimesDiffer};
+use syscost_core::axis::Point;
 use syscost_core::units::significant;
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
@@ -33,17 +34,13 @@ fn headline(differ: &RegimesDiffer) -> String {
 
 fn sentence(differ: &RegimesDiffer, words: &Words) -> String {
     let Some(largest) = differ.pairs.first() else { return String::new() };
+    let name = |point: &Point| point.text(MECHANISM).unwrap_or_default().to_string();
     format!(
-        "The largest ratio of CPU per message apart: {}, {}x by slices and {}x by windows. A slice begins with empty queues.",
-        named(largest, words),
+        "Largest: {} over {} costs {}x CPU by slices and {}x by windows. Its place is {}. A slice begins with empty queues.",
+        name(&largest.a_point),
+        name(&largest.b_point),
         significant(largest.by_slices),
         significant(largest.by_windows()),
+        words.place(&largest.a_point, &[MECHANISM.id]),
     )
-}
-
-/// `msg_zerocopy over send at 64 B and 1 thread`
-fn named(pair: &RegimePair, words: &Words) -> String {
-    let [a, b] = [&pair.a_point, &pair.b_point];
-    let name = |point: &syscost_core::axis::Point| point.text(MECHANISM).unwrap_or_default().to_string();
-    format!("{} over {} at {}", name(a), name(b), words.place(a, &[MECHANISM.id]))
 }

@@ -155,8 +155,11 @@ pub fn operation_name(case: &Case) -> Option<String> {
     Some(row_name(probe.about().title, &probe.row(&case.point)?))
 }
 
-/// The first letter in upper case.
+/// The first letter in upper case, unless the first word is a name of code.
 pub fn capital(text: &str) -> String {
+    if text.split_whitespace().next().is_some_and(|word| word.contains(['_', '='])) {
+        return text.into();
+    }
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
@@ -196,6 +199,15 @@ pub fn figure(value: f64, unit: Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_letter_and_a_name_stays_as_it_is() {
+        assert_eq!(capital("the kernel refuses"), "The kernel refuses");
+        assert_eq!(
+            capital("congestion_control cubic is not possible"),
+            "congestion_control cubic is not possible"
+        );
+    }
     use std::path::Path;
     use syscost_experiment::run::RunDir;
 
