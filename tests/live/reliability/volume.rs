@@ -77,6 +77,34 @@ fn thousands_of_surprises_are_reported_in_a_moment_too() {
     assert!(text.len() < 8 << 20, "surprises are told by kind and cause");
 }
 
+/// As many as a plan of that many ways to move data has: each has a row, and is named by what tells it from the others.
+#[test]
+#[ignore = "second tier: cargo test --release -- --ignored"]
+fn ten_thousand_audits_are_reported_in_a_moment() {
+    if !optimised("ten_thousand_audits_are_reported_in_a_moment") {
+        return;
+    }
+    let directory = large::directory();
+    let (small, run) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small-run"), directory.path().join("run"));
+    std::fs::create_dir(&run).expect("a directory");
+    std::fs::copy(small.join("samples.csv"), run.join("samples.csv")).expect("samples");
+    let text = std::fs::read(small.join("run.json")).expect("a record");
+    let mut record: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let few = record["audits"].as_array().expect("audits").clone();
+    let many = (0..10_000).map(|number| {
+        let mut audit = few[number % few.len()].clone();
+        audit["point"]["message_bytes"] = (64 + number).into();
+        audit
+    });
+    record["audits"] = many.collect();
+    std::fs::write(run.join("run.json"), record.to_string()).expect("a record");
+    let needed = large::watched(&["report", run.to_str().expect("UTF-8")], directory.path());
+    told("reporting 10,000 audits", &needed);
+    assert!(needed.cpu_seconds < 5.0 * PATIENCE, "reported in {} s", needed.cpu_seconds);
+    assert!(needed.peak_bytes < GIBIBYTE / 2, "{} MiB", needed.peak_bytes >> 20);
+}
+
 /// The same plan with three times as many rounds: what is kept of a round is its place in the file and one
 /// number for each metric.
 #[test]

@@ -25,7 +25,12 @@ impl CellRef {
     /// Is there what it refers to?
     pub fn exists(&self, run: &Run, cells: &Cells) -> bool {
         match self.metric {
-            AUDIT => run.record.audits.iter().any(|audit| CellRef::audit(run, audit).as_ref() == Some(self)),
+            AUDIT => run.case(self.case).is_some_and(|case| {
+                run.record
+                    .audits
+                    .iter()
+                    .any(|audit| (&audit.probe, &audit.point) == (&case.probe, &case.point))
+            }),
             CASE => run.case(self.case).is_some(),
             metric => cells.cell(self.case, metric).is_some(),
         }

@@ -3,10 +3,12 @@
 //!
 //! Counts only: a step that nobody counted is unknown, and nothing is concluded from it.
 
+use crate::CellRef;
+use crate::cells::reference::AUDIT;
 use crate::compare::study::RIVALS;
 use crate::copies::{self, Claim};
-use std::collections::BTreeSet;
-use syscost_core::axis::{Axis, Point};
+use std::collections::{HashMap, HashSet};
+use syscost_core::axis::{Axis, Point, Value};
 use syscost_experiment::run::Run;
 use syscost_experiment::run::audit::Audit;
 use syscost_measure::mechanism::{self, Reuse};
@@ -44,6 +46,8 @@ pub enum Flow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataPath<'a> {
     pub audit: &'a Audit,
+    /// The cases that it is of: their indices.
+    pub cases: Vec<usize>,
     /// What tells it from the others, its path aside: `sendmsg`, `sendmsg (receiver recv)`.
     pub way: String,
     /// `veth`; empty where the probe has no such axis.
@@ -59,9 +63,15 @@ pub struct DataPath<'a> {
 /// Every audit of the run, in its order.
 pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
     let audits = &run.record.audits;
+    let varied = VariedAxes::of(audits);
+    let mut cases: HashMap<(&str, &Point), Vec<usize>> = HashMap::new();
+    for case in &run.record.plan.cases {
+        cases.entry((&case.probe, &case.point)).or_default().push(case.index);
+    }
     let tell = |audit| DataPath {
         audit,
-        way: way(audits, audit),
+        cases: cases.get(&(&*audit.probe, &audit.point)).cloned().unwrap_or_default(),
+        way: way(&varied, audit),
         path: audit.point.text(PATH).unwrap_or_default().to_string(),
         flows: flows(audit),
         encrypted: audit.framing_bytes > 0,
@@ -72,6 +82,10 @@ pub fn data_paths(run: &Run) -> Vec<DataPath<'_>> {
 }
 
 impl DataPath<'_> {
+    pub fn cell(&self) -> Option<CellRef> {
+        self.cases.first().map(|case| CellRef { case: *case, metric: AUDIT })
+    }
+
     /// What sends; empty where the probe has no such axis.
     pub fn mechanism(&self) -> &str {
         self.audit.point.text(RIVALS).unwrap_or_default()
@@ -79,12 +93,12 @@ impl DataPath<'_> {
 }
 
 /// The mechanism, with the axes that vary over the audits beside it.
-fn way(audits: &[Audit], audit: &Audit) -> String {
+fn way(varied: &VariedAxes<'_>, audit: &Audit) -> String {
     let axes = probe::find(&audit.probe).map(|p| p.axes()).unwrap_or_default();
     let others: Vec<String> = axes
         .iter()
-        .filter(|axis| ![RIVALS.id, PATH.id].contains(&axis.id) && varies(audits, audit, axis.id))
-        .filter(|axis| !follows(audits, audit, axis.id))
+        .filter(|axis| ![RIVALS.id, PATH.id].contains(&axis.id) && varied.has(audit, axis.id))
+        .filter(|axis| !varied.follows_receiver(audit, axis.id))
         .filter_map(|axis| shown(axis, &audit.point))
         .collect();
     let name = audit.point.text(RIVALS).unwrap_or(&audit.probe);
@@ -96,7 +110,8 @@ pub fn shared(run: &Run, axes: &[&str]) -> Point {
     let audits = &run.record.audits;
     let mut same = Point::default();
     let Some(first) = audits.first() else { return same };
-    for axis in axes.iter().filter(|axis| !varies(audits, first, axis)) {
+    let varied = VariedAxes::of(audits);
+    for axis in axes.iter().filter(|axis| !varied.has(first, axis)) {
         if let Some(value) = first.point.get(axis) {
             same.set(axis, value.clone());
         }
@@ -108,16 +123,43 @@ fn shown(axis: &Axis, point: &Point) -> Option<String> {
     Some(format!("{} {}", axis.title, axis.show(point.get(axis.id)?)))
 }
 
-/// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
-fn follows(audits: &[Audit], like: &Audit, axis: &str) -> bool {
-    let receiver = |audit: &Audit| audit.point.get(RECEIVER.id).cloned();
-    let alike: Vec<Audit> = audits.iter().filter(|a| receiver(a) == receiver(like)).cloned().collect();
-    axis != RECEIVER.id && varies(audits, like, RECEIVER.id) && !varies(&alike, like, axis)
+/// The axes with several values among the audits of a probe, and among those of one receiver too: one pass over all.
+struct VariedAxes<'a> {
+    of_probe: HashSet<(&'a str, &'a str)>,
+    of_receiver: HashSet<(&'a str, Option<&'a Value>, &'a str)>,
 }
 
-fn varies(audits: &[Audit], like: &Audit, axis: &str) -> bool {
-    let same_probe = audits.iter().filter(|a| a.probe == like.probe);
-    same_probe.filter_map(|a| a.point.get(axis)).collect::<BTreeSet<_>>().len() > 1
+impl<'a> VariedAxes<'a> {
+    fn of(audits: &'a [Audit]) -> VariedAxes<'a> {
+        let all = |audit: &'a Audit| audit.point.iter().map(move |(axis, value)| (audit, &**axis, value));
+        let of_probe =
+            several(audits.iter().flat_map(all).map(|(audit, axis, value)| ((&*audit.probe, axis), value)));
+        let keyed = |(audit, axis, value): (&'a Audit, &'a str, &'a Value)| {
+            ((&*audit.probe, receiver_of(audit), axis), value)
+        };
+        VariedAxes { of_probe, of_receiver: several(audits.iter().flat_map(all).map(keyed)) }
+    }
+
+    fn has(&self, like: &Audit, axis: &str) -> bool {
+        self.of_probe.contains(&(&*like.probe, axis))
+    }
+
+    /// Does the axis vary with the receiver and not beside it (the MTU that one of them needs)?
+    fn follows_receiver(&self, like: &Audit, axis: &str) -> bool {
+        axis != RECEIVER.id
+            && self.has(like, RECEIVER.id)
+            && !self.of_receiver.contains(&(&*like.probe, receiver_of(like), axis))
+    }
+}
+
+fn receiver_of(audit: &Audit) -> Option<&Value> {
+    audit.point.get(RECEIVER.id)
+}
+
+/// The keys that come with more than one value.
+fn several<'a, K: Copy + Eq + std::hash::Hash>(all: impl Iterator<Item = (K, &'a Value)>) -> HashSet<K> {
+    let mut first: HashMap<K, &Value> = HashMap::new();
+    all.filter(|(key, value)| first.entry(*key).or_insert(value) != value).map(|(key, _)| key).collect()
 }
 
 /// Does the mechanism send from a file?

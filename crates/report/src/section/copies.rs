@@ -8,7 +8,7 @@ use crate::escape::slug;
 use crate::material::Material;
 use crate::text;
 use crate::text::words::{Words, and, percent};
-use crate::{Arrow, Block, CellRef, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
+use crate::{Arrow, Block, Diagram, Entry, Layer, Location, Movement, Notice, Section, Table};
 use syscost_analyze::copies::data_path::{self, DataPath, Flow, PathLeg};
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Audit;
@@ -25,7 +25,7 @@ pub fn section(m: &Material) -> Option<Section> {
     if told.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(m, &told))];
+    let mut blocks = vec![Block::Text(introduction(m, &told)), Block::Table(table(&told))];
     blocks.extend(drawings(&told).into_iter().skip(why::PATHS).map(Block::Diagram));
     blocks.extend(super::payers::blocks(m));
     unless_empty("copies", "Where the copies happen", blocks)
@@ -39,13 +39,11 @@ pub fn diagrams(m: &Material) -> Vec<Diagram> {
 /// A ledger with a hole is an error of the report, and not a rounding.
 pub fn errors(m: &Material) -> Vec<Notice> {
     let ways = data_path::data_paths(m.run);
-    ways.iter().filter_map(|way| imbalance(m, way)).collect()
+    ways.iter().filter_map(imbalance).collect()
 }
 
-fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
+fn imbalance(way: &DataPath) -> Option<Notice> {
     let what = text::copies::imbalance(way.audit)?;
-    let cases = m.run.record.plan.cases.iter();
-    let audited = cases.filter(|c| c.probe == way.audit.probe && c.point == way.audit.point);
     Some(Notice {
         title: format!("The count of copies of {} does not add up", full(way)),
         text: format!(
@@ -54,7 +52,7 @@ fn imbalance(m: &Material, way: &DataPath) -> Option<Notice> {
             significant(TOLERANCE * 100.0)
         ),
         remedy: "`syscost audit` counts again; if it repeats, report it with the kernel's version".into(),
-        cases: audited.map(|c| c.index).collect(),
+        cases: way.cases.clone(),
     })
 }
 
@@ -100,21 +98,21 @@ const COLUMNS: [&str; 12] = [
     "balance",
 ];
 
-fn table(m: &Material, told: &[DataPath]) -> Table {
+fn table(told: &[DataPath]) -> Table {
     let reasons = told.iter().find_map(|c| c.audit.uncounted.as_ref());
-    let rows = told.iter().map(|way| row(m, way)).collect();
+    let rows = told.iter().map(row).collect();
     Table::new("copies-table", &COLUMNS, rows)
         .noted(reasons.map(|why| format!("Not verified: {}. What to do: {}.", why.reason, why.remedy)))
 }
 
-fn row(m: &Material, told: &DataPath) -> Vec<Entry> {
+fn row(told: &DataPath) -> Vec<Entry> {
     let audit = told.audit;
     let per = |bytes: u64| Entry::Number(audit.per_byte(bytes), Unit::Ratio);
     let counted = |bytes: Option<u64>| bytes.map_or(Entry::Missing, per);
     let counts = audit.counts;
     // What did not ask for zero-copy has no completions to flag: not a missing figure.
     let none = || Entry::Text("none".into());
-    let name = match CellRef::audit(m.run, audit) {
+    let name = match told.cell() {
         Some(cell) => Entry::Named { text: told.way.clone(), cell },
         None => Entry::Text(told.way.clone()),
     };
