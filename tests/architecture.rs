@@ -449,3 +449,21 @@ fn axes_are_read_by_their_keys() {
         assert!(others.is_empty(), "{id} is named as a string outside {own}: in {others:?}");
     }
 }
+
+/// Rooms that write where a user says. `place` and `OpenDirectory` open that; what is opened by its name goes through
+/// any link on the way.
+const WRITE_WHERE_TOLD: &[&str] =
+    &["crates/cli/src/", "crates/report/src/", "crates/harness/src/", "tools/course/src/"];
+
+#[test]
+fn what_a_user_names_is_opened_for_writing_in_one_way() {
+    let files = sources();
+    let tests = only_for_tests(&files);
+    let own = files.iter().filter(|f| WRITE_WHERE_TOLD.iter().any(|room| f.path.starts_with(room)));
+    for file in own.filter(|f| !tests.contains(&f.path)) {
+        let code = file.text.split("#[cfg(test)]").next().unwrap_or_default();
+        for way in ["create_dir", "File::create", "fs::write(", ".create(true)", "generate_to("] {
+            assert!(!code.contains(way), "{}: {way} follows links; use OpenDirectory", file.path);
+        }
+    }
+}

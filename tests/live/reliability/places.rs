@@ -49,6 +49,7 @@ fn a_link_of_somebody_else_does_not_decide_where_files_go() {
         &["course", "pa02", "recorded", "--roll", "MT25000", "--out", "link/sub"],
         &["course", "pa02", "run-link", "--roll", "MT25000"],
         &["lab", "--offline", "--cache", "link/sub"],
+        &["man", "--out", "link/sub"],
         &to("link"),
         &to("link/sub/deeper"),
         &to("target/../link/sub"),
