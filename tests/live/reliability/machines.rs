@@ -287,7 +287,15 @@ fn kernel_files_that_are_read_only_or_missing_do_not_end_a_run() {
         let mut command = run_of(program, "send,msg_zerocopy", "1", &out, &["--time-limit", "4s"]);
         before_exec(&mut command, prepare);
         let (status, text) = ended(command);
-        sound(status, &RunDir::load(&out).expect("a valid run"), &text);
+        let run = RunDir::load(&out).expect("a valid run");
+        sound(status, &run, &text);
+        assert!(!run.record.audits.is_empty() || !run.record.warnings.is_empty(), "{text}");
+        // Without the kernel's types nothing was counted: no count is what is said, and never a count of 0.
+        for audit in run.record.audits.iter().filter(|_| missing) {
+            assert_eq!((audit.tier, audit.counts), (Tier::Told, None), "{audit:?}");
+            let why = audit.uncounted.as_ref().expect("a reason");
+            assert!(why.reason.contains("BTF") || why.reason.contains("/sys/kernel"), "{why:?}");
+        }
 
         let mut command = Command::new(program);
         command.arg("doctor");

@@ -13,7 +13,7 @@ mod hostile_files;
 mod hosts;
 mod killed;
 mod large;
-mod left;
+pub mod left;
 mod machines;
 mod networks;
 mod outputs;

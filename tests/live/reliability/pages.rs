@@ -15,6 +15,9 @@ const EVIL: &str = "</style></title><script>document.documentElement.setAttribut
                     <a href=\"javascript:alert(4)\">x</a>]]>--><!-- \u{1b}]8;;http://x\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{2066}\
                     \r\n\0\"\"\"\nimport os\\\nos.system('true') =cmd|' /C calc'!A0";
 
+/// What a spreadsheet would run begins so.
+const FORMULA: &str = "=cmd|";
+
 /// Does the directory still load with this record?
 fn loads(dir: &Path, record: &serde_json::Value) -> bool {
     fs::write(dir.join("run.json"), serde_json::to_vec(record).expect("JSON")).expect("our own file");
@@ -49,7 +52,7 @@ fn poison(dir: &Path, record: &mut serde_json::Value, paths: &[String]) -> usize
     for path in paths {
         let place = poisoned.pointer_mut(path).expect("a string of the record");
         let text = place.as_str().unwrap_or_default().to_string();
-        *place = format!("{text}{EVIL}").into();
+        *place = format!("{FORMULA}{text}{EVIL}").into();
     }
     if loads(dir, &poisoned) {
         *record = poisoned;
@@ -60,6 +63,51 @@ fn poison(dir: &Path, record: &mut serde_json::Value, paths: &[String]) -> usize
     }
     let (one, other) = paths.split_at(paths.len() / 2);
     poison(dir, record, one) + poison(dir, record, other)
+}
+
+/// The paths of all entries of objects that hold texts alone.
+fn entries(value: &serde_json::Value, path: String, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, item)| entries(item, format!("{path}/{index}"), found));
+        }
+        serde_json::Value::Object(map) => {
+            let texts = map.values().all(serde_json::Value::is_string);
+            for (key, item) in map {
+                let place = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+                if texts {
+                    found.push(place);
+                } else {
+                    entries(item, place, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Makes the names of entries hostile, as [`poison`] does texts.
+fn poison_names(dir: &Path, record: &mut serde_json::Value, paths: &[String]) -> usize {
+    if paths.is_empty() {
+        return 0;
+    }
+    let mut poisoned = record.clone();
+    for path in paths {
+        let (map, key) = path.rsplit_once('/').expect("an entry of an object");
+        let key = key.replace("~1", "/").replace("~0", "~");
+        let map = poisoned.pointer_mut(map).and_then(|map| map.as_object_mut()).expect("an object");
+        let value = map.remove(&key).expect("its entry");
+        map.insert(format!("{FORMULA}{key}{EVIL}"), value);
+    }
+    if loads(dir, &poisoned) {
+        *record = poisoned;
+        return paths.len();
+    }
+    if paths.len() == 1 {
+        return 0;
+    }
+    let (one, other) = paths.split_at(paths.len() / 2);
+    poison_names(dir, record, one) + poison_names(dir, record, other)
 }
 
 /// Element names with their attribute names, as a browser's tokenizer finds them outside of texts.
@@ -186,6 +234,11 @@ fn shown_and_never_obeyed(scratch: &Path, honest: &Path, keep: &[&str]) {
     strings(&record, String::new(), &mut paths);
     paths.retain(|path| !keep.iter().any(|start| path.starts_with(start)));
     let count = poison(&evil, &mut record, &paths);
+    let mut named = Vec::new();
+    // Facts of cases have names that are anybody's; of other objects a name is a field.
+    entries(&record["settings"], "/settings".into(), &mut named);
+    let renamed = poison_names(&evil, &mut record, &named);
+    assert!(renamed > 10, "only {renamed} of {} names could be poisoned", named.len());
     assert!(loads(&evil, &record), "the poisoned record loads");
     assert!(count > 100, "only {count} of {} strings could be poisoned", paths.len());
 
