@@ -81,11 +81,9 @@ pub enum Caveat {
     },
     /// A thread calls on each of its connections in turn; a server that goes by who is ready pays something else.
     ConnectionsInTurn,
-    /// A faster side also finds less to wait for.
-    SleepsAreNoProof,
     OneReadSize,
-    /// A step is significant among all steps; its cause is a counter that changes with it by enough.
-    CausesAreNoProof,
+    /// A cause is named where its events, at prices of the same run, explain at least half of the difference.
+    CausesArePriced,
     /// Two levels are told after correction over so many figures.
     LevelsCorrected {
         figures: usize,
@@ -130,6 +128,8 @@ pub enum Lack {
     SeveralConnectionCounts,
     /// Throughput and sleeps of two read sizes, or of a mechanism beside the control.
     SleepsBesideThroughput,
+    /// What a sleep costs, where throughput differs.
+    PriceOfASleep,
     /// A figure of its own, or a neighbour to compare it with.
     ComparableFigures,
     /// A two-copy mechanism and one of this class at the same size.

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod operations;
 pub mod profile;
 pub mod model;
+pub mod cause;
 pub mod recommend;
 pub mod trust;
 pub mod latency;
@@ -23,7 +24,7 @@ pub mod whole;
 pub mod families;
 pub mod refine;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "synthetic"))]
 pub mod synthetic;
 
 pub use answer::CellRef;

@@ -15,7 +15,9 @@ use syscost_experiment::plan::{Case, Plan, Skip};
 use syscost_experiment::run::{Audit, Record, Run, SCHEMA, State, Tool};
 use syscost_experiment::spec::Spec;
 use syscost_measure::ledger::Counts;
+use syscost_measure::probe::context_switch;
 use syscost_measure::probe::prediction::{CostAccount, Input, Prediction};
+use syscost_measure::probe::tcp_path::{self, steps, steps::PathStep};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, NODELAY, PATH, RECEIVER, THREADS};
 use syscost_measure::probe::{self, Timing};
 
@@ -155,6 +157,99 @@ pub fn sample(case: &Case, round: u32, index: u32, cost_ns: f64) -> Sample {
         marks: Vec::new(),
         quantities: quantities.into_iter().map(|(id, v)| (id.to_string(), Some(v))).collect(),
         histogram: None,
+    }
+}
+
+/// What events truly cost, in nanoseconds of CPU time, on the path of [`point`].
+#[derive(Clone, Copy)]
+pub struct StepPrices {
+    pub sleeping: f64,
+    pub waking: f64,
+    pub send_call: f64,
+    pub receive_call: f64,
+    pub copied_byte: f64,
+    /// A switch on one CPU; 0: not measured.
+    pub switch: f64,
+}
+
+impl Default for StepPrices {
+    fn default() -> Self {
+        StepPrices {
+            sleeping: 3000.0,
+            waking: 2300.0,
+            send_call: 500.0,
+            receive_call: 900.0,
+            copied_byte: 0.05,
+            switch: 0.0,
+        }
+    }
+}
+
+/// What a segment costs that a receive call takes.
+const SEGMENT_NS: f64 = 100.0;
+
+impl StepPrices {
+    /// Adds the rows that tell them, measured in so many rounds with this noise.
+    pub fn measured(&self, run: &mut Run, rounds: u32, noise: f64, random: &mut Random) {
+        for step in steps::ALL {
+            let mut point = Point::default();
+            point.set(PATH.id, Value::text("veth"));
+            let (axis, value) = tcp_path::sender_cost(step.id).coordinates[0].clone();
+            point.set(axis, value);
+            let (sender, receiver) = self.of(step);
+            add_row(run, "tcp_path", point, rounds, &mut || {
+                let mut noisy = |ns: f64| ns * (noise * random.normal()).exp();
+                vec![("call_ns", noisy(sender)), ("receive_ns", noisy(receiver))]
+            });
+        }
+        if self.switch > 0.0 {
+            let row = context_switch::switch("process", "same", "pipe");
+            let mut point = Point::default();
+            row.coordinates.iter().for_each(|(axis, value)| point.set(axis, value.clone()));
+            add_row(run, row.probe, point, rounds, &mut || {
+                let ns = self.switch * (noise * random.normal()).exp();
+                vec![("low_ns", ns), ("median_ns", ns), ("overhead_ns", 0.0), ("max_ns", ns)]
+            });
+        }
+    }
+
+    /// By call: what a step costs the sender and the receiver.
+    fn of(&self, step: &PathStep) -> (f64, f64) {
+        let awake = (2000.0, self.receive_call + SEGMENT_NS);
+        match step.id {
+            steps::WAKE => (awake.0 + self.waking, awake.1 + self.sleeping),
+            steps::APPEND => (self.send_call, awake.1),
+            steps::TRANSMIT => (awake.0, self.receive_call + step.calls as f64 * SEGMENT_NS),
+            steps::MIDDLE | steps::LARGE => (awake.0 + step.bytes as f64 * self.copied_byte, awake.1),
+            _ => awake,
+        }
+    }
+}
+
+/// A case of another probe, with a sample of these quantities in each round.
+fn add_row(
+    run: &mut Run,
+    probe: &str,
+    point: Point,
+    rounds: u32,
+    quantities: &mut dyn FnMut() -> Vec<(&'static str, f64)>,
+) {
+    let index = run.record.plan.cases.len();
+    run.record.plan.cases.push(Case { index, probe: probe.into(), point, twin_of: None });
+    for round in 0..rounds {
+        let quantities = quantities().into_iter().map(|(id, n)| (id.to_string(), Some(n))).collect();
+        let fixed = Sample { case: index, round, elapsed_ns: 1e7, ops: 1e4, ..Sample::default() };
+        run.samples.extend([Sample { verified: true, quantities, ..fixed }]);
+    }
+}
+
+/// Counts so many events a message in every sample.
+pub fn count_events(run: &mut Run, quantity: &str, per_message: &mut dyn FnMut(&Case, &Sample) -> f64) {
+    let cases = run.record.plan.cases.clone();
+    for sample in &mut run.samples {
+        let Some(messages) = sample.get("receiver_messages") else { continue };
+        let events = messages * per_message(&cases[sample.case], sample);
+        sample.quantities.insert(quantity.into(), Some(events));
     }
 }
 

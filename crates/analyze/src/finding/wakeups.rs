@@ -1,39 +1,31 @@
 //! Do wake-ups decide? A side that takes everything at once empties the queue and sleeps, and the other pays for
 //! waking it: then throughput is decided by how often a side sleeps, whatever moves the bytes.
 //!
-//! Pairs that differ in the read size alone, and mechanisms beside the control. Said only where throughput is
-//! significantly higher on the side that sleeps less, round after round (signed ranks, Holm over all that were looked
-//! at), by half at least, and where a generous price of a sleep covers what was lost.
+//! Pairs that differ in the read size alone, and mechanisms beside the control. Said only where throughput differs
+//! significantly and [`crate::cause`] finds that sleeps, at the price that the run measured, explain at least half of it.
 
 use super::pairs::refs;
 use super::{Evidence, Finding};
 use crate::answer::{AnswerVerdict, Caveat, CellRef, ComparisonRef, Lack};
+use crate::cause::{self, Cause, Difference, FoundCause, LostBy, LostTime, PricedEvents};
 use crate::compare::groups::Groups;
 use crate::compare::study::RIVALS;
 use crate::compare::{Comparison, Comparisons};
 use crate::finding::{Answer, Says, Shown};
 use crate::varied;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::{Point, Value};
 use syscost_core::sample::Better;
-use syscost_core::stats::{Estimate, holm, signed_rank};
+use syscost_core::stats::Estimate;
 use syscost_measure::mechanism;
-use syscost_measure::probe::transfer::axes::THREADS;
 use syscost_measure::receiver::options::READ_BYTES;
 
 pub struct WakeUps;
 
 const SPEED: &str = "throughput";
-const RATE: &str = "messages_per_second";
 /// Sleeps per message of either side.
 const SLEEPS: [&str; 2] =
     ["receiver_voluntary_switches_per_message", "sender_voluntary_switches_per_message"];
-/// How much more often the slower one sleeps.
-const FACTOR: f64 = 1.5;
-/// A sleep with its wake-up on an idle CPU costs no more.
-const DEAREST_NS: f64 = 1e5;
-
 /// Axes whose values are compared: read sizes, and mechanisms beside the control.
 const AXES: [&str; 2] = [READ_BYTES.id, RIVALS.id];
 
@@ -45,8 +37,9 @@ pub struct WakeupPairs {
     /// Of those, significantly in throughput.
     pub differ: usize,
     pub undecided: usize,
-    /// Of those that differ, where sleeps account for it.
+    /// Of those that differ, where sleeps explain at least half of it, and where it is shown that they do not.
     pub decided: usize,
+    pub ruled_out: usize,
     /// The largest difference of those.
     pub largest: Option<DecidedPair>,
 }
@@ -61,12 +54,7 @@ pub struct DecidedPair {
     pub place: Point,
     /// Throughput, fast over slow.
     pub ratio: Estimate,
-    /// Sleeps per message of one side, and how often both sleep.
-    pub metric: &'static str,
-    pub of_fast: f64,
-    pub of_slow: f64,
-    /// What a sleep has to cost to account for the difference.
-    pub each_ns: f64,
+    pub sleeps: PricedEvents,
 }
 
 impl Finding for WakeUps {
@@ -80,46 +68,41 @@ impl Finding for WakeUps {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let mut kinds: Vec<(WakeupPairs, Shown)> =
+        let mut kinds: Vec<(WakeupPairs, Shown, bool)> =
             AXES.iter().filter_map(|axis| pairs(evidence, axis)).collect();
         if kinds.is_empty() {
             let command = "syscost run transfer --read-bytes buffer,message";
             return Answer::not_measured(self.id(), Lack::SleepsBesideThroughput, command);
         }
-        kinds.sort_by_key(|(pairs, _)| std::cmp::Reverse(pairs.decided));
-        let sum = |of: fn(&WakeupPairs) -> usize| kinds.iter().map(|(pairs, _)| of(pairs)).sum::<usize>();
+        kinds.sort_by_key(|(pairs, ..)| std::cmp::Reverse(pairs.decided));
+        if kinds.iter().any(|(pairs, ..)| pairs.differ > 0) && kinds.iter().all(|(_, _, priced)| !priced) {
+            return Answer::not_measured(self.id(), Lack::PriceOfASleep, "syscost run default");
+        }
+        let sum = |of: fn(&WakeupPairs) -> usize| kinds.iter().map(|(pairs, ..)| of(pairs)).sum::<usize>();
         let (differ, decided) = (sum(|pairs| pairs.differ), sum(|pairs| pairs.decided));
+        let open = sum(|pairs| pairs.undecided) + differ - decided - sum(|pairs| pairs.ruled_out);
         let verdict = match AnswerVerdict::at(decided, differ) {
-            AnswerVerdict::No if differ == 0 && sum(|pairs| pairs.undecided) > 0 => AnswerVerdict::Undecided,
+            AnswerVerdict::No if open > 0 => AnswerVerdict::Undecided,
             verdict => verdict,
         };
-        let mut caveats = vec![Caveat::SleepsAreNoProof];
+        let mut caveats = vec![Caveat::CausesArePriced];
         if !varied::axes(evidence.run).contains(READ_BYTES.id) {
             caveats.push(Caveat::OneReadSize);
         }
-        Answer::found(self.id(), verdict, kinds.into_iter().map(|(_, shown)| shown).collect(), caveats)
+        Answer::found(self.id(), verdict, kinds.into_iter().map(|(_, shown, _)| shown).collect(), caveats)
     }
 }
 
-/// A pair and the side whose sleeps may decide it.
-struct SleepingPair<'c> {
+/// A pair whose throughput differs, and why.
+struct DifferingPair<'c> {
     pair: &'c Comparison,
     fast: usize,
     slow: usize,
-    sleeps: Sleeps,
+    why: FoundCause,
 }
 
-/// Of one side of a pair.
-struct Sleeps {
-    metric: &'static str,
-    of_fast: f64,
-    of_slow: f64,
-    each_ns: f64,
-    p: f64,
-}
-
-/// `None`: nothing to compare.
-fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Shown)> {
+/// With whether a sleep has a price; `None`: nothing to compare.
+fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Shown, bool)> {
     let groups = Groups::of(evidence.run, axis);
     let all = Comparisons::of(evidence.run, evidence.cells, &groups, SPEED)?;
     let has_sleeps = |case: usize| SLEEPS.iter().any(|id| evidence.cells.cell(case, id).is_some());
@@ -129,93 +112,73 @@ fn pairs(evidence: &Evidence<'_>, axis: &'static str) -> Option<(WakeupPairs, Sh
     };
     let wanted = |pair: &&Comparison| wanted(pair.a, pair.b) && has_sleeps(pair.a) && has_sleeps(pair.b);
     let looked: Vec<&Comparison> = all.pairs.iter().filter(wanted).collect();
-    let (differ, decided) = decided(evidence, &looked);
+    let differing = differing(evidence, &looked);
+    let mut decided: Vec<(&DifferingPair<'_>, &PricedEvents)> =
+        differing.iter().filter_map(|one| Some((one, one.sleeps()?))).collect();
+    decided.sort_by(|a, b| b.0.pair.strength().total_cmp(&a.0.pair.strength()));
+    let ruled_out =
+        |one: &&DifferingPair<'_>| matches!(one.why.cause, Cause::NotShown { ruled_out: true, .. });
     let says = WakeupPairs {
         axis,
         pairs: looked.len(),
-        differ,
+        differ: differing.len(),
         undecided: looked.iter().filter(|pair| pair.is_open()).count(),
         decided: decided.len(),
-        largest: decided.first().and_then(|most| most.told(evidence, axis)),
+        ruled_out: differing.iter().filter(ruled_out).count(),
+        largest: decided.first().and_then(|(most, sleeps)| most.told(evidence, axis, sleeps)),
     };
     let told: Vec<&Comparison> =
-        if decided.is_empty() { looked } else { decided.iter().map(|one| one.pair).collect() };
+        if decided.is_empty() { looked } else { decided.iter().map(|(one, _)| one.pair).collect() };
     let mut cells: Vec<CellRef> = refs(SPEED, told.iter().flat_map(|pair| [pair.a, pair.b]).collect());
-    cells.extend(
-        decided.first().into_iter().flat_map(|most| refs(most.sleeps.metric, vec![most.fast, most.slow])),
-    );
+    cells.extend(decided.first().into_iter().flat_map(|(most, _)| most.why.cells.clone()));
     let rows = told.into_iter().map(ComparisonRef::from).collect();
-    (says.pairs > 0).then(|| (says.clone(), Shown::comparing(Says::WakeUps(says), rows, cells)))
+    let priced = differing.iter().any(|one| one.why.has_price);
+    (says.pairs > 0).then(|| (says.clone(), Shown::comparing(Says::WakeUps(says), rows, cells), priced))
 }
 
-/// How many differ, and those of them that sleeps account for, largest first.
-fn decided<'c>(evidence: &Evidence<'_>, looked: &[&'c Comparison]) -> (usize, Vec<SleepingPair<'c>>) {
-    let mut differ = 0;
-    let mut candidates = Vec::new();
-    for pair in looked.iter().copied() {
-        let Some(fast) = pair.better(Better::Higher) else { continue };
-        let slow = if pair.a == fast { pair.b } else { pair.a };
-        differ += 1;
-        let sleeps = SLEEPS.iter().filter_map(|metric| Sleeps::of(evidence, metric, fast, slow));
-        candidates.extend(sleeps.map(|sleeps| SleepingPair { pair, fast, slow, sleeps }));
+/// Those whose throughput differs, each with what sleeps have to do with it: corrected over them all.
+fn differing<'c>(evidence: &Evidence<'_>, looked: &[&'c Comparison]) -> Vec<DifferingPair<'c>> {
+    let differ = looked.iter().filter_map(|pair| {
+        let fast = pair.better(Better::Higher)?;
+        Some((*pair, fast, if pair.a == fast { pair.b } else { pair.a }))
+    });
+    let differ: Vec<(&Comparison, usize, usize)> = differ.collect();
+    let asked: Vec<Difference> = differ
+        .iter()
+        .map(|(_, fast, slow)| Difference::of_cases((*slow, *fast), LostTime::Clock, LostBy::Message))
+        .collect();
+    let causes = cause::causes(evidence.run, evidence.cells, &asked, cause::SLEEPS);
+    let whole = |((pair, fast, slow), why)| DifferingPair { pair, fast, slow, why };
+    differ.into_iter().zip(causes).map(whole).collect()
+}
+
+impl DifferingPair<'_> {
+    /// Of the side whose sleeps explain more.
+    fn sleeps(&self) -> Option<&PricedEvents> {
+        match &self.why.cause {
+            Cause::Priced(events) => events.first(),
+            Cause::NotShown { .. } => None,
+        }
     }
-    let adjusted = holm(&candidates.iter().map(|c| c.sleeps.p).collect::<Vec<_>>());
-    let alpha = 1.0 - evidence.run.record.spec.confidence;
-    let significant = candidates.into_iter().zip(adjusted).filter(|(_, p)| *p < alpha).map(|(c, _)| c);
-    let mut decided: Vec<SleepingPair<'c>> = significant.filter(|c| c.sleeps.explain()).collect();
-    // Of both sides of a pair the one that saves more sleeps.
-    decided.sort_by(|a, b| a.sleeps.each_ns.total_cmp(&b.sleeps.each_ns));
-    let mut seen = BTreeSet::new();
-    decided.retain(|one| seen.insert((one.fast, one.slow)));
-    decided.sort_by(|a, b| b.pair.strength().total_cmp(&a.pair.strength()));
-    (differ, decided)
-}
 
-impl SleepingPair<'_> {
-    fn told(&self, evidence: &Evidence<'_>, axis: &str) -> Option<DecidedPair> {
+    fn told(&self, evidence: &Evidence<'_>, axis: &str, sleeps: &PricedEvents) -> Option<DecidedPair> {
         let point = |case: usize| evidence.run.case(case).map(|case| &case.point);
-        let Sleeps { metric, of_fast, of_slow, each_ns, .. } = self.sleeps;
         Some(DecidedPair {
             fast: point(self.fast)?.get(axis)?.clone(),
             slow: point(self.slow)?.get(axis)?.clone(),
             place: point(self.fast)?.without(axis),
             ratio: self.pair.seen_from(self.fast),
-            metric,
-            of_fast,
-            of_slow,
-            each_ns,
+            sleeps: sleeps.clone(),
         })
-    }
-}
-
-impl Sleeps {
-    fn of(evidence: &Evidence<'_>, metric: &'static str, fast: usize, slow: usize) -> Option<Sleeps> {
-        let cell = |case: usize, id: &str| evidence.cells.cell(case, id);
-        let (a, b) = (cell(fast, metric)?, cell(slow, metric)?);
-        let message_ns = |case: usize| {
-            let threads = evidence.run.case(case)?.point.int(THREADS).unwrap_or(1) as f64;
-            Some(threads * 1e9 / cell(case, RATE)?.estimate.value)
-        };
-        let (of_fast, of_slow) = (a.estimate.value, b.estimate.value);
-        let each_ns = (message_ns(slow)? - message_ns(fast)?) / (of_slow - of_fast);
-        let of_round: BTreeMap<u32, f64> = a.rounds.iter().collect();
-        let differences: Vec<f64> =
-            b.rounds.iter().filter_map(|(round, slow)| Some(slow - of_round.get(&round)?)).collect();
-        let p = signed_rank(&differences).p;
-        Some(Sleeps { metric, of_fast, of_slow, each_ns, p })
-    }
-
-    /// Are there enough more of them, and may they cost so much?
-    fn explain(&self) -> bool {
-        self.of_slow >= FACTOR * self.of_fast && self.each_ns > 0.0 && self.each_ns <= DEAREST_NS
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::Synthetic;
+    use crate::synthetic::{StepPrices, Synthetic};
     use crate::whole::Analysis;
+    use syscost_core::stats::random::Random;
     use syscost_experiment::run::Run;
 
     /// One mechanism with two read sizes: what was made as a second mechanism reads a message a call.
@@ -244,6 +207,12 @@ mod tests {
         run
     }
 
+    fn priced(mut run: Run, sleeping: f64) -> Run {
+        let prices = StepPrices { sleeping, waking: 500.0, ..Default::default() };
+        prices.measured(&mut run, 6, 0.02, &mut Random::new(4));
+        run
+    }
+
     fn told(run: &Run) -> (AnswerVerdict, WakeupPairs) {
         let answer = WakeUps.answered(&Analysis::of(run).evidence(run));
         let Says::WakeUps(pairs) = &answer.shown[0].says else { panic!("{answer:?}") };
@@ -255,27 +224,39 @@ mod tests {
         if p.text(RIVALS) == Some("sendmsg") { 1000.0 } else { 1800.0 }
     }
 
+    /// By the clock 640 ns are lost.
     #[test]
-    fn the_read_size_that_sleeps_less_is_faster_and_what_a_sleep_would_cost_is_said() {
-        let (verdict, found) = told(&planted(message_is_faster, [0.3, 0.01]));
+    fn the_read_size_that_sleeps_less_is_faster_and_what_sleeps_explain_is_said() {
+        let (verdict, found) = told(&priced(planted(message_is_faster, [0.3, 0.01]), 2000.0));
         assert_eq!((verdict, found.axis), (AnswerVerdict::Yes, READ_BYTES.id));
         assert_eq!((found.pairs, found.differ, found.decided), (2, 2, 2));
         let most = found.largest.unwrap();
         assert_eq!((most.fast, most.slow), (Value::Int(1), Value::Int(0)));
-        assert_eq!((most.metric, most.place.text(RIVALS)), (SLEEPS[0], Some("send")));
+        assert_eq!((most.sleeps.metric, most.place.text(RIVALS)), (SLEEPS[0], Some("send")));
         assert!((1.7..1.9).contains(&most.ratio.value), "{:?}", most.ratio);
-        assert!((29.0..31.0).contains(&(most.of_slow / most.of_fast)));
-        assert!((2000.0..3500.0).contains(&most.each_ns), "800 ns over 0.29 sleeps: {}", most.each_ns);
+        let share = most.sleeps.share;
+        assert!((0.8..1.0).contains(&share.value) && share.low >= 0.5 && share.high < 1.2, "{share:?}");
+        assert!((1900.0..2100.0).contains(&most.sleeps.price_ns), "{:?}", most.sleeps);
     }
 
     #[test]
-    fn nothing_is_put_down_to_sleeps_that_are_equal_more_or_too_few() {
-        for sleeps in [[0.3, 0.3], [0.01, 0.3], [0.000_003, 0.000_001]] {
-            let (verdict, found) = told(&planted(message_is_faster, sleeps));
+    fn nothing_is_put_down_to_sleeps_that_are_equal_more_too_few_or_cheap() {
+        for (sleeps, price) in
+            [([0.3, 0.3], 2e3), ([0.01, 0.3], 2e3), ([3e-6, 1e-6], 2e3), ([0.3, 0.01], 600.0)]
+        {
+            let (verdict, found) = told(&priced(planted(message_is_faster, sleeps), price));
             assert_eq!((verdict, found.differ, found.decided), (AnswerVerdict::No, 2, 0), "{sleeps:?}");
+            assert_eq!(found.ruled_out, 2);
         }
-        let (verdict, found) = told(&planted(|_| 1000.0, [0.3, 0.01]));
+        let (verdict, found) = told(&priced(planted(|_| 1000.0, [0.3, 0.01]), 2000.0));
         assert_eq!((found.differ, found.largest), (0, None));
         assert_ne!(verdict, AnswerVerdict::Yes);
+    }
+
+    #[test]
+    fn without_the_price_of_a_sleep_nothing_is_said() {
+        let run = planted(message_is_faster, [0.3, 0.01]);
+        let answer = WakeUps.answered(&Analysis::of(&run).evidence(&run));
+        assert_eq!((answer.verdict, answer.lacks), (AnswerVerdict::NotMeasured, Some(Lack::PriceOfASleep)));
     }
 }

@@ -1,12 +1,16 @@
 //! What keeps a case from being faster: the side whose threads have no time left, or the link.
 //!
 //! A side's busy share is its CPU time per message times the messages per second, over its threads.
-//! At 95 % or more it is the limit. With neither side busy the case waits (wake-ups, a window, a CPU
-//! that several threads share): that is said as it is, not guessed further. Both figures are cells.
+//! At 95 % or more it is the limit, by the whole interval over rounds (Student's t). With neither side busy the case waits
+//! (wake-ups, a window, a CPU that several threads share): that is said as it is, not guessed further. Where an interval
+//! crosses the limit it is undecided. All figures are cells.
 
 use crate::CellRef;
 use crate::cells::Cells;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use syscost_core::stats::median;
+use syscost_core::stats::student::critical;
 use syscost_experiment::run::Run;
 use syscost_measure::probe::transfer::axes::THREADS;
 
@@ -27,6 +31,8 @@ pub enum Limit {
     Link,
     /// Neither side's threads run all the time.
     Waiting,
+    /// Too few rounds, or too far apart, to say which.
+    Undecided,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +60,8 @@ pub fn limiters(run: &Run, cells: &Cells) -> Vec<Limiter> {
     let cases = run.record.plan.cases.iter().filter(|c| c.twin_of.is_none());
     let found = cases.filter_map(|c| {
         let rate = link_rate(run, c.index);
-        limiter(cells, c.index, c.point.int(THREADS).unwrap_or(1), rate)
+        let threads = c.point.int(THREADS).unwrap_or(1);
+        limiter(cells, c.index, threads, rate, run.record.spec.confidence)
     });
     found.collect()
 }
@@ -66,25 +73,72 @@ fn link_rate(run: &Run, case: usize) -> Option<f64> {
     Some(rate("sender")?.min(rate("receiver")?)).filter(|rate| *rate > 0.0)
 }
 
-fn limiter(cells: &Cells, case: usize, threads: u64, link_rate: Option<f64>) -> Option<Limiter> {
-    let names = ["messages_per_second", "sender_cpu_ns_per_message", "receiver_cpu_ns_per_message"];
-    let figure = |metric: &str| cells.cell(case, metric).map(|c| c.estimate.value);
-    let rate = figure(names[0])?;
-    let busy = |metric: &str| Some(figure(metric)? * rate / 1e9 / threads as f64);
-    let (sender_busy, receiver_busy) = (busy(names[1])?, busy(names[2])?);
-    let link =
-        link_rate.and_then(|rate| Some(LinkUse { share: figure(THROUGHPUT)? / rate, bits_per_second: rate }));
-    let full = link.is_some_and(|link| link.share >= LINK_FULL);
-    let limit = match (sender_busy >= SATURATED, receiver_busy >= SATURATED) {
-        _ if full => Limit::Link,
-        (true, true) => Limit::BothCpus,
-        (true, false) => Limit::SenderCpu,
-        (false, true) => Limit::ReceiverCpu,
-        (false, false) => Limit::Waiting,
+const RATE: &str = "messages_per_second";
+const CPU: [&str; 2] = ["sender_cpu_ns_per_message", "receiver_cpu_ns_per_message"];
+
+fn limiter(
+    cells: &Cells,
+    case: usize,
+    threads: u64,
+    link_rate: Option<f64>,
+    confidence: f64,
+) -> Option<Limiter> {
+    let rounds = |metric: &str| -> Option<BTreeMap<u32, f64>> {
+        Some(cells.cell(case, metric)?.rounds.iter().collect())
     };
-    let names = names.into_iter().chain(link.map(|_| THROUGHPUT));
+    let rate = rounds(RATE)?;
+    let busy = |metric: &str| -> Option<Vec<f64>> {
+        let share = |(round, ns): (u32, f64)| Some(ns * rate.get(&round)? / 1e9 / threads as f64);
+        Some(cells.cell(case, metric)?.rounds.iter().filter_map(share).collect())
+    };
+    let sides = CPU.map(busy);
+    let [Some(sender), Some(receiver)] = sides else { return None };
+    let carried = link_rate.and_then(|rate| {
+        let share: Vec<f64> = rounds(THROUGHPUT)?.values().map(|bits| bits / rate).collect();
+        Some((rate, share))
+    });
+    let reaches = |shares: &[f64], limit| Reaches::of(shares, limit, confidence);
+    let full = carried.as_ref().map_or(Reaches::No, |(_, share)| reaches(share, LINK_FULL));
+    let limit = match (full, reaches(&sender, SATURATED), reaches(&receiver, SATURATED)) {
+        (Reaches::Yes, ..) => Limit::Link,
+        (Reaches::Open, ..) | (_, Reaches::Open, _) | (.., Reaches::Open) => Limit::Undecided,
+        (_, Reaches::Yes, Reaches::Yes) => Limit::BothCpus,
+        (_, Reaches::Yes, Reaches::No) => Limit::SenderCpu,
+        (_, Reaches::No, Reaches::Yes) => Limit::ReceiverCpu,
+        (_, Reaches::No, Reaches::No) => Limit::Waiting,
+    };
+    let link =
+        carried.and_then(|(rate, share)| Some(LinkUse { share: median(&share)?, bits_per_second: rate }));
+    let names = [RATE].into_iter().chain(CPU).chain(link.map(|_| THROUGHPUT));
     let cells = names.map(|metric| CellRef { case, metric }).collect();
+    let (sender_busy, receiver_busy) = (median(&sender)?, median(&receiver)?);
     Some(Limiter { case, limit, sender_busy, receiver_busy, link, cells })
+}
+
+/// Whether a share reaches a limit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reaches {
+    Yes,
+    No,
+    /// The interval crosses it, or there is none.
+    Open,
+}
+
+impl Reaches {
+    fn of(rounds: &[f64], limit: f64, confidence: f64) -> Reaches {
+        let n = rounds.len() as f64;
+        if rounds.len() < 2 {
+            return Reaches::Open;
+        }
+        let mean = rounds.iter().sum::<f64>() / n;
+        let variance = rounds.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / (n - 1.0) / n;
+        let half = critical(1.0 - confidence, n - 1.0) * variance.sqrt();
+        match () {
+            () if mean - half >= limit => Reaches::Yes,
+            () if mean + half < limit => Reaches::No,
+            () => Reaches::Open,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,12 +176,12 @@ mod tests {
             settings.set("sender_bits_per_second", sender.to_string().into());
             settings.set("receiver_bits_per_second", receiver.into());
         };
-        told(0, payload(0) / 0.93, "400000000000");
+        told(0, payload(0) / 0.98, "400000000000");
         told(1, payload(1) / 0.5, "400000000000");
-        told(2, payload(2) / 0.93, "unknown");
+        told(2, payload(2) / 0.98, "unknown");
         let found = limiters(&run, &cells);
         let link = found[0].link.expect("both ends say their rate");
-        assert!((link.share - 0.93).abs() < 1e-9 && found[0].limit == Limit::Link, "{:?}", found[0]);
+        assert!((link.share - 0.98).abs() < 0.01 && found[0].limit == Limit::Link, "{:?}", found[0]);
         assert_eq!((found[1].limit, found[2].limit), (Limit::Waiting, Limit::Waiting));
         assert_eq!(found[2].link, None, "one end is not enough");
     }

@@ -5,12 +5,13 @@ use crate::text::words::{and, count, percent};
 use syscost_analyze::limits::counting::CountingCost;
 use syscost_analyze::limits::limiter::{Limit, Limiter, SATURATED};
 
-const LIMITS: [(Limit, &str); 5] = [
+const LIMITS: [(Limit, &str); 6] = [
     (Limit::SenderCpu, "the sender's CPU"),
     (Limit::ReceiverCpu, "the receiver's CPU"),
     (Limit::BothCpus, "the CPU of both sides"),
     (Limit::Link, "the link"),
     (Limit::Waiting, "waiting"),
+    (Limit::Undecided, "undecided"),
 ];
 
 /// `The limit is the sender's CPU in 12 of 30 cases, and waiting in 18. ..`

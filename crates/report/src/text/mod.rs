@@ -7,6 +7,7 @@ use syscost_analyze::answer::{AnswerVerdict, Caveat, Lack};
 use syscost_analyze::finding::{Answer, Says, Shown};
 
 mod along;
+mod cause;
 mod cache_levels;
 mod connections;
 pub mod copies;
@@ -130,15 +131,12 @@ fn caveat(caveat: &Caveat) -> String {
              connections pays something else."
                 .into()
         }
-        Caveat::SleepsAreNoProof => {
-            "Fewer sleeps beside more throughput are evidence, not proof. A faster side also finds less to wait for."
-                .into()
-        }
         Caveat::OneReadSize => "The receiver read in one size only. Compare two: `syscost run transfer --read-bytes \
                                 buffer,message`."
             .into(),
-        Caveat::CausesAreNoProof => {
-            "A likely cause is a counter of the same cases that changes enough to make the difference. That is no proof."
+        Caveat::CausesArePriced => {
+            "A cause is named only where its events, at prices measured in this run, explain at least half of the \
+             difference."
                 .into()
         }
         Caveat::LevelsCorrected { figures } => {
@@ -164,6 +162,7 @@ fn lack(lack: &Lack) -> String {
         Lack::SleepsBesideThroughput => {
             "throughput and sleeps of two read sizes, or of a mechanism beside the control".into()
         }
+        Lack::PriceOfASleep => "what a sleep costs, which the steps of the path (`tcp_path`) tell".into(),
         Lack::ComparableFigures => "a case with a figure of its own or a neighbour to compare it with".into(),
         Lack::ZeroCopyOverSizes => "zero-copy beside a way that copies, at several sizes".into(),
         Lack::ClassesAtOneSize { challenger } => {

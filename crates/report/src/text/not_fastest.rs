@@ -31,7 +31,8 @@ fn headline(all: &ZeroCopyPrices) -> String {
     }
 }
 
-/// `Each further byte, up to 1 MiB, costs 0.02 ns/B more; the kernel copied it anyway.`
+/// `Each further byte, up to 1 MiB, costs 0.02 ns/B more. The kernel copied the payload all the same.`: a count, and no
+/// cause, because it copies the control's bytes as well.
 fn sentence(all: &ZeroCopyPrices) -> String {
     let of = |trend: PriceTrend| all.prices.iter().filter(|p| p.trend == trend).collect::<Vec<_>>();
     let (worse, better) = (of(PriceTrend::Worse), of(PriceTrend::Better));
@@ -45,9 +46,9 @@ fn sentence(all: &ZeroCopyPrices) -> String {
         (true, true) => format!("{further} costs neither significantly more nor less."),
         (false, true) => {
             let copied = worse.iter().all(|p| p.copied == Some(true));
-            let why = if copied { ": the kernel copied it anyway" } else { "" };
+            let fact = if copied { " The kernel copied the payload all the same." } else { "" };
             let at = at_places(worse.len(), all.prices.len());
-            format!("{further} costs {} more{at}{why}.", per_byte(&worse, 1.0))
+            format!("{further} costs {} more{at}.{fact}", per_byte(&worse, 1.0))
         }
         (true, false) => {
             let from: Vec<f64> =

@@ -40,7 +40,7 @@ fn flags(entry: &ProbeSpec) -> Vec<String> {
 }
 
 /// As on the command line.
-fn typed(axis: &Axis, value: &Value) -> String {
+pub fn typed(axis: &Axis, value: &Value) -> String {
     match (axis.kind, value) {
         (Kind::Bytes { .. }, Value::Int(bytes)) => short_bytes(*bytes),
         _ => value.to_string(),

@@ -80,5 +80,6 @@ fn limited(limit: Limit) -> &'static str {
         Limit::ReceiverCpu => "the receiver's CPU is the limit",
         Limit::Link => "the link is the limit",
         Limit::Waiting => "threads wait or share CPUs",
+        Limit::Undecided => "the limit is undecided",
     }
 }

@@ -1,9 +1,9 @@
 //! What is unexpected?
 
 use super::figures::{short_place, times, times_range};
-use super::{QuestionText, each, headline_of};
+use super::{QuestionText, cause, each, headline_of};
 use crate::text::words::{Words, and, count, figure, row_name};
-use syscost_analyze::finding::unexpected::cause::ProbableCause;
+use syscost_analyze::cause::Cause;
 use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
 use syscost_analyze::finding::{Answer, Says};
 use syscost_core::axis::Value;
@@ -65,12 +65,13 @@ fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
         Unforeseen::Phenomenon { kind, factors, places } => {
             let Some(most) = places.first() else { return String::new() };
             format!(
-                "{} ({}); {}. {}: {}.",
+                "{} ({}). {}: {}; {}.{}",
                 phenomenon(*kind, &times_range(*factors)),
                 count(places.len(), "place"),
-                cause(&most.cause),
                 if places.len() > 1 { "The largest" } else { "There" },
-                seen(most, words)
+                seen(most, words),
+                cause::clause(&most.cause),
+                next(most)
             )
         }
     }
@@ -86,37 +87,16 @@ fn sought(kind: Surprise) -> &'static str {
     }
 }
 
-/// `the receiver sleeps more`
-fn cause(cause: &ProbableCause) -> String {
-    match cause {
-        ProbableCause::Counters(counters) => {
-            let events: Vec<String> = counters.iter().map(|c| event(c.metric)).collect();
-            format!("likely cause: {}", and(&events))
-        }
-        ProbableCause::Disturbed { worse, .. } => format!(
-            "likely cause: a disturbed machine ({} of {} samples marked)",
-            worse.marked, worse.samples
-        ),
-        ProbableCause::NotShown => "no counter explains it".into(),
+/// Where the cause is not shown, the command that would show it.
+fn next(place: &SurprisingPlace) -> String {
+    if matches!(place.cause, Cause::Priced(_)) {
+        return String::new();
     }
-}
-
-fn event(counter: &str) -> String {
-    match counter {
-        "retransmits" => "retransmitted segments",
-        "enobufs_per_message" => "ENOBUFS refusals",
-        "copied_fraction" => "completions flagged as copied",
-        "sender_involuntary_switches_per_message" => "preemption of the sender",
-        "receiver_involuntary_switches_per_message" => "preemption of the receiver",
-        "sender_voluntary_switches_per_message" => "sleeps of the sender",
-        "receiver_voluntary_switches_per_message" => "sleeps of the receiver",
-        "llc_misses_per_message" => "last-level cache misses",
-        "cache_misses_per_message" => "cache misses",
-        "sender_system_calls_per_message" => "system calls of the sender",
-        "receiver_system_calls_per_message" => "system calls of the receiver",
-        other => other,
-    }
-    .to_string()
+    let step = match &place.seen {
+        SurpriseSeen::Step { axis, from, to, .. } => Some((*axis, *from, *to)),
+        SurpriseSeen::Levels { .. } | SurpriseSeen::Model { .. } => None,
+    };
+    format!(" Next: `{}`.", cause::command(&place.probe, &place.place, step))
 }
 
 /// `sendmsg with 1 thread, 1 KiB to 4 KiB, throughput 2.43 Gbit/s to 702 Mbit/s`

@@ -1,11 +1,11 @@
 //! Do wakeups decide?
 
 use super::figures::{short_place, times};
-use super::{QuestionText, each, headline_of};
-use crate::text::words::{Words, count, figure};
+use super::{QuestionText, cause, each, headline_of};
+use crate::text::words::{Words, count};
+use syscost_analyze::cause::Cause;
 use syscost_analyze::finding::Says;
 use syscost_analyze::finding::wakeups::{DecidedPair, WakeupPairs};
-use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::transfer::axes::MECHANISM;
 
 pub const TEXT: QuestionText = QuestionText {
@@ -24,14 +24,18 @@ fn compared(pairs: &WakeupPairs) -> &'static str {
 }
 
 fn headline(pairs: &WakeupPairs) -> String {
+    let differ = count(pairs.differ, "significant difference");
     match (pairs.decided, pairs.differ) {
         (0, 0) => "Throughput differs significantly nowhere, so nothing shows that wakeups decide.".into(),
-        (0, _) => "Wakeups do not decide: sleeps account for no significant difference.".into(),
-        (decided, differ) => format!(
-            "Wakeups account for {decided} of {} between {}.",
-            count(differ, "significant difference"),
-            compared(pairs)
-        ),
+        (0, all) if pairs.ruled_out == all => {
+            format!("No: sleeps explain less than half of each of {differ} between {}.", compared(pairs))
+        }
+        (0, _) => {
+            format!("Undecided: none of {differ} between {} is shown to be due to sleeps.", compared(pairs))
+        }
+        (decided, _) => {
+            format!("Sleeps explain at least half of {decided} of {differ} between {}.", compared(pairs))
+        }
     }
 }
 
@@ -47,18 +51,16 @@ fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
     }
 }
 
-/// `At 64 B and 1 thread, message is 1.8x faster than buffer: the receiver sleeps 0.01, not 0.3 times a message.`
+/// `At 64 B and 1 thread, message is 1.8x faster than buffer; sleeps of the receiver explain 82 % of it (61-104 %): ..`
 fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
-    let DecidedPair { place, ratio, metric, of_fast, of_slow, each_ns, .. } = most;
+    let DecidedPair { place, ratio, sleeps, .. } = most;
     format!(
-        "At {}, {} is {} faster than {}: the {} sleeps {} instead of {} times a message. Each sleep saved accounts for {}.",
+        "At {}, {} is {} faster than {}; {}: {}.",
         short_place(place),
         words.value(pairs.axis, &most.fast),
         times(ratio.value),
         words.value(pairs.axis, &most.slow),
-        if metric.starts_with("receiver") { "receiver" } else { "sender" },
-        significant(*of_fast),
-        significant(*of_slow),
-        figure(*each_ns, Unit::Nanoseconds),
+        cause::clause(&Cause::Priced(vec![sleeps.clone()])),
+        cause::price(sleeps)
     )
 }

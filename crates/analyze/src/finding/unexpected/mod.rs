@@ -1,22 +1,21 @@
-//! What is unexpected: one visible list of kinds, each with its most likely cause.
+//! What is unexpected: one visible list of kinds, each with its cause where the run shows one.
 //!
-//! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before; the cause beside it is a
-//! counter of the same cells that changes with it ([`cause`]), or the data show none. Surprises of one kind and one
+//! A surprise is a significant difference (see [`crate::compare`]) or a problem that was found before; its cause is what
+//! [`crate::cause`] prices, asked for all surprises at once, or the data show none. Surprises of one kind and one
 //! cause are one phenomenon. Figures far from a prediction by more than a factor of two are told by
 //! [`crate::operations::accuracy`].
 
 use super::{Evidence, Finding};
 use crate::CellRef;
 use crate::answer::{AnswerVerdict, Caveat, ComparisonRef, Lack};
+use crate::cause::{self, Cause, Difference};
 use crate::compare::family::Family;
 use crate::finding::{Answer, Says, Shown};
-use cause::{Cause, ProbableCause};
 use serde::Serialize;
 use syscost_core::axis::Point;
 use syscost_core::stats::Estimate;
 use syscost_experiment::plan::Case;
 
-pub mod cause;
 mod outliers;
 mod steps;
 mod two_levels;
@@ -59,11 +58,13 @@ pub struct SurprisingPlace {
     pub probe: String,
     pub place: Point,
     pub seen: SurpriseSeen,
-    pub cause: ProbableCause,
+    pub cause: Cause,
 }
 
 impl SurprisingPlace {
-    fn of(case: &Case, place: Point, seen: SurpriseSeen, cause: ProbableCause) -> SurprisingPlace {
+    /// Its cause is asked for when everything is found.
+    fn of(case: &Case, place: Point, seen: SurpriseSeen) -> SurprisingPlace {
+        let cause = Cause::NotShown { nearest: None, ruled_out: false };
         SurprisingPlace { case: case.index, probe: case.probe.to_string(), place, seen, cause }
     }
 }
@@ -118,6 +119,8 @@ struct FoundSurprise {
     kind: Surprise,
     factor: f64,
     place: SurprisingPlace,
+    /// Whose cause is asked for; `None`: there is nothing to hold it against.
+    why: Option<Difference>,
     comparisons: Vec<ComparisonRef>,
     cells: Vec<CellRef>,
 }
@@ -138,10 +141,11 @@ impl Finding for Unexpected {
     }
 
     fn answered(&self, evidence: &Evidence<'_>) -> Answer {
-        let looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
+        let mut looked: Vec<Looked> = KINDS.iter().map(|kind| kind.look(evidence)).collect();
         if looked.iter().all(|l| l.at.is_empty()) {
             return Answer::not_measured(self.id(), Lack::ComparableFigures, "syscost run");
         }
+        add_causes(evidence, looked.iter_mut().flat_map(|l| &mut l.found));
         let caveats = caveats(&looked);
         let empty: Vec<&Looked> = looked.iter().filter(|l| !l.at.is_empty() && l.found.is_empty()).collect();
         let not_found = (!empty.is_empty()).then(|| {
@@ -160,12 +164,28 @@ impl Finding for Unexpected {
     }
 }
 
+/// One correction over every surprise.
+fn add_causes<'f>(evidence: &Evidence<'_>, found: impl Iterator<Item = &'f mut FoundSurprise>) {
+    let (mut surprises, mut asked) = (Vec::new(), Vec::new());
+    for one in found {
+        if let Some(difference) = one.why.take() {
+            surprises.push(one);
+            asked.push(difference);
+        }
+    }
+    let causes = cause::causes(evidence.run, evidence.cells, &asked, cause::ALL);
+    for (surprise, cause) in surprises.into_iter().zip(causes) {
+        surprise.place.cause = cause.cause;
+        surprise.cells.extend(cause.cells);
+    }
+}
+
 fn caveats(looked: &[Looked]) -> Vec<Caveat> {
     let of = |kind: Surprise| looked.iter().find(|l| l.kind == kind && !l.at.is_empty());
     let step = of(Surprise::LargerIsWorse).or(of(Surprise::MoreThreadsAreSlower));
     let levels = of(Surprise::TwoLevels).filter(|l| !l.found.is_empty());
     let levels = levels.map(|l| Caveat::LevelsCorrected { figures: l.at.len() });
-    step.map(|_| Caveat::CausesAreNoProof).into_iter().chain(levels).collect()
+    step.map(|_| Caveat::CausesArePriced).into_iter().chain(levels).collect()
 }
 
 /// By kind and cause, in the order of the strongest of each.

@@ -4,11 +4,9 @@
 //! A model that is too high or too low throughout is no surprise of a case: what counts is the distance
 //! from the typical ratio of the run, beyond its spread and beyond a factor, by the whole interval.
 
-use super::cause::{self, Of};
-use super::{
-    Cause, FoundSurprise, Looked, ProbableCause, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace,
-};
+use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
+use crate::cause::{Difference, LostBy, LostTime};
 use crate::compare::study::ALONG;
 use crate::finding::Evidence;
 use crate::model::{Account, TOTAL};
@@ -78,11 +76,10 @@ fn found(
     typical: f64,
     usual: &dyn Fn(usize) -> bool,
 ) -> Option<FoundSurprise> {
-    let cause = (odd.ratio > typical)
+    let why = (odd.ratio > typical)
         .then(|| neighbour(evidence, odd.case, usual))
         .flatten()
-        .map(|better| cause::between(evidence, (odd.case, better), Of::Message));
-    let cause = cause.unwrap_or(Cause { of: ProbableCause::NotShown, cells: Vec::new() });
+        .map(|better| Difference::of_cases((odd.case, better), LostTime::Cpu, LostBy::Message));
     let predicted = odd.account.predicted_ns();
     let seen =
         SurpriseSeen::Model { measured: odd.ratio.exp() * predicted, predicted, typical: typical.exp() };
@@ -90,9 +87,10 @@ fn found(
     Some(FoundSurprise {
         kind: Surprise::OffTheModel,
         factor: (odd.ratio - typical).abs().exp(),
-        place: SurprisingPlace::of(case, odd.account.point.clone(), seen, cause.of),
+        place: SurprisingPlace::of(case, odd.account.point.clone(), seen),
+        why,
         comparisons: Vec::new(),
-        cells: std::iter::once(cell(odd.case)).chain(cause.cells).collect(),
+        cells: vec![cell(odd.case)],
     })
 }
 
@@ -132,7 +130,6 @@ mod tests {
         };
         let (ratio, typical) = seen(&looked);
         assert!((ratio - 2.9).abs() < 0.05 && (typical - 1.3).abs() < 0.05, "{ratio} {typical}");
-        assert_eq!(looked.found[0].place.cause, ProbableCause::NotShown);
         ratios[4] = 0.4;
         assert!((seen(&look(&ratios)).0 - 0.4).abs() < 0.01);
     }

@@ -3,10 +3,10 @@
 //! A figure that gets worse where more should not make it so is compared as anything else: over all steps
 //! together. Kinds read the comparisons and choose what they call a surprise.
 
-use super::cause::{self, Of};
 use super::{FoundSurprise, Looked, StepChange, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
 use crate::answer::ComparisonRef;
+use crate::cause::{Difference, LostBy, LostTime};
 use crate::cells::metric;
 use crate::compare::comparisons::{Comparison, claims};
 use crate::compare::family::Family;
@@ -180,17 +180,16 @@ impl SurprisingSteps {
             to: upper.point.int_at(self.axis)?,
             changes,
         };
-        let cause = cause::between(evidence, (strongest.worse, strongest.better), strongest.of());
         let of_step = step
             .iter()
             .flat_map(|odd| [lower.index, upper.index].map(|case| CellRef { case, metric: odd.metric.id }));
-        let cells = of_step.chain(cause.cells).collect();
         Some(FoundSurprise {
             kind: if strongest.better_is_odd { Surprise::LargerIsCheaper } else { self.kind },
             factor: strongest.strength.exp(),
-            place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen, cause.of),
+            place: SurprisingPlace::of(lower, lower.point.without(self.axis), seen),
+            why: Some(strongest.difference()),
             comparisons: step.iter().map(|odd| odd.row.clone()).collect(),
-            cells,
+            cells: of_step.collect(),
         })
     }
 }
@@ -202,8 +201,10 @@ impl Odd {
         Some(StepChange { metric: self.metric.id, from, to, ratio: self.ratio })
     }
 
-    /// What one counted event is held against: a byte, where the step is judged by bytes.
-    fn of(&self) -> Of {
-        if self.metric.id.ends_with("_per_message") { Of::Message } else { Of::Byte }
+    /// By byte, where the step is judged by bytes.
+    fn difference(&self) -> Difference {
+        let by = if self.metric.id.ends_with("_per_message") { LostBy::Message } else { LostBy::Byte };
+        let time = if self.metric.id == "throughput" { LostTime::Clock } else { LostTime::Cpu };
+        Difference::of_cases((self.worse, self.better), time, by)
     }
 }

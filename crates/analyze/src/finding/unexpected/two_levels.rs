@@ -1,9 +1,10 @@
 //! Bistable cells: sometimes fast and sometimes slow, so that the median describes neither.
 //!
-//! They are found by [`crate::cells::quality`]; what is new is which counter tells the rounds apart.
+//! They are found by [`crate::cells::quality`]; what is new is what the slow rounds have more of.
 
-use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace, cause};
+use super::{FoundSurprise, Looked, Surprise, SurpriseKind, SurpriseSeen, SurprisingPlace};
 use crate::CellRef;
+use crate::cause::{Between, Difference, LostBy, LostTime};
 use crate::cells::metric;
 use crate::finding::Evidence;
 use crate::problem::{Problem, ProblemKind};
@@ -12,7 +13,6 @@ use syscost_core::sample::Better;
 use syscost_core::stats::two_modes;
 use syscost_core::units::Unit;
 use syscost_measure::probe;
-use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
 
 pub struct TwoLevels;
 
@@ -46,11 +46,15 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
     let modes = two_modes(&values)?;
     let (below, above) = rounds.split_at(modes.low_count);
     let higher_is_worse = metric(evidence.run, place.metric)?.better == Better::Lower;
-    let slow = if higher_is_worse { above } else { below };
-    let slow: BTreeSet<u32> = slow.iter().map(|(round, _)| *round).collect();
-    let all: BTreeSet<u32> = rounds.iter().map(|(round, _)| *round).collect();
-    let lost_ns = lost_ns(evidence, place, modes.low, modes.high);
-    let cause = cause::within(evidence, place.case, (&slow, &all), lost_ns);
+    let (slow, fast) = if higher_is_worse { (above, below) } else { (below, above) };
+    let set = |of: &[(u32, f64)]| -> BTreeSet<u32> { of.iter().map(|(round, _)| *round).collect() };
+    let time = match metric(evidence.run, place.metric)?.unit {
+        Unit::BitsPerSecond => Some(LostTime::Clock),
+        Unit::NanosecondsPerByte | Unit::Nanoseconds => Some(LostTime::Cpu),
+        _ => None,
+    };
+    let between = Between::Rounds { case: place.case, slow: set(slow), fast: set(fast) };
+    let why = time.map(|time| Difference { between, time, by: LostBy::Message });
     let seen = SurpriseSeen::Levels {
         metric: place.metric,
         low: modes.low,
@@ -61,20 +65,9 @@ fn one(evidence: &Evidence<'_>, problem: &Problem) -> Option<FoundSurprise> {
     Some(FoundSurprise {
         kind: Surprise::TwoLevels,
         factor: (modes.high / modes.low).abs(),
-        place: SurprisingPlace::of(case, case.point.clone(), seen, cause.of),
+        place: SurprisingPlace::of(case, case.point.clone(), seen),
+        why,
         comparisons: Vec::new(),
-        cells: problem.cells.iter().cloned().chain(cause.cells).collect(),
+        cells: problem.cells.clone(),
     })
-}
-
-/// Nanoseconds that a message takes more at the slow level.
-fn lost_ns(evidence: &Evidence<'_>, place: &CellRef, low: f64, high: f64) -> Option<f64> {
-    let point = &evidence.run.case(place.case)?.point;
-    let bytes = point.int(MESSAGE_BYTES)? as f64;
-    let threads = point.int(THREADS).unwrap_or(1) as f64;
-    match metric(evidence.run, place.metric)?.unit {
-        Unit::BitsPerSecond => Some(threads * bytes * 8e9 * (1.0 / low - 1.0 / high)),
-        Unit::NanosecondsPerByte => Some(bytes * (high - low)),
-        _ => None,
-    }
 }

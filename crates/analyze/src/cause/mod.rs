@@ -1,0 +1,361 @@
+//! Why one figure is worse than another: events that are more frequent there, times what one costs in the same run.
+//!
+//! A cause is named where all of this is significant, over everything that is asked at once (Holm). Something was lost.
+//! The events come more often per second of CPU time, because what comes with time (ticks, preemptions) is also more per
+//! message wherever a message takes longer. What they cost explains at least half of the loss, by the whole interval:
+//! the estimate alone would name a cause of 40 % in one run of six. A price that comes to more than twice what was lost
+//! does not hold there. What has no price in the run is no cause.
+
+use crate::CellRef;
+use crate::cells::Cells;
+use price::{Price, SidesOf};
+use serde::Serialize;
+use share::{Change, HALF, RoundPoint, ShareTest};
+use std::collections::{BTreeMap, BTreeSet};
+use syscost_core::axis::Point;
+use syscost_core::stats::{Estimate, holm};
+use syscost_experiment::run::Run;
+use syscost_measure::probe::transfer::axes::{MESSAGE_BYTES, THREADS};
+
+mod price;
+mod share;
+
+/// Causes of one difference that are named at most.
+const NAMED: usize = 2;
+/// Of what was lost; a price that comes to more does not hold there.
+const MOST: f64 = 2.0;
+
+const CPU: &str = "total_cpu_ns_per_message";
+const RATE: &str = "messages_per_second";
+
+/// Why one figure is worse than another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Each explains at least half; the largest share first.
+    Priced(Vec<PricedEvents>),
+    NotShown {
+        /// What explains most of those that have a price.
+        nearest: Option<PricedEvents>,
+        /// Is it shown that none of them explains half?
+        ruled_out: bool,
+    },
+}
+
+impl Cause {
+    /// The same events, whatever they explain.
+    pub fn is_like(&self, other: &Cause) -> bool {
+        let named = |cause: &Cause| match cause {
+            Cause::Priced(events) => events.iter().map(|one| one.metric).collect(),
+            Cause::NotShown { .. } => Vec::new(),
+        };
+        named(self) == named(other)
+    }
+}
+
+/// Events of one kind, and what they cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PricedEvents {
+    /// Their counter.
+    pub metric: &'static str,
+    pub per_message: WorseAndBetter,
+    pub per_cpu_second: WorseAndBetter,
+    pub price_ns: f64,
+    /// Over rows of the run.
+    pub price_formula: String,
+    /// Of what was lost; the interval is as wide as the correction asks.
+    pub share: Estimate,
+    /// Corrected.
+    pub p: f64,
+}
+
+/// The means of both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WorseAndBetter {
+    pub worse: f64,
+    pub better: f64,
+}
+
+/// What is worse than what.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Between {
+    /// Cases, round by round.
+    Cases { worse: usize, better: usize },
+    /// The slow rounds of a case, and the others.
+    Rounds { case: usize, slow: BTreeSet<u32>, fast: BTreeSet<u32> },
+}
+
+/// Whose time is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostTime {
+    /// The CPU time of both sides.
+    Cpu,
+    /// By the clock. Both sides work at once, so an event costs it what the side pays that pays more.
+    Clock,
+}
+
+/// What it is lost by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostBy {
+    Message,
+    Byte,
+}
+
+/// A difference whose cause is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    pub between: Between,
+    pub time: LostTime,
+    pub by: LostBy,
+}
+
+impl Difference {
+    pub fn of_cases((worse, better): (usize, usize), time: LostTime, by: LostBy) -> Difference {
+        Difference { between: Between::Cases { worse, better }, time, by }
+    }
+
+    /// The worse case first.
+    pub fn cases(&self) -> Vec<usize> {
+        match &self.between {
+            Between::Cases { worse, better } => vec![*worse, *better],
+            Between::Rounds { case, .. } => vec![*case],
+        }
+    }
+}
+
+/// What may be a cause: its counter, and what one event costs each side.
+pub struct Counter {
+    metric: &'static str,
+    /// Of a message of so many bytes, for one of the counter.
+    events: fn(bytes: f64) -> f64,
+    sides: SidesOf,
+}
+
+const fn each(metric: &'static str, sides: SidesOf) -> Counter {
+    Counter { metric, events: |_| 1.0, sides }
+}
+
+/// Sleeps of either side.
+pub static SLEEPS: &[Counter] = &[
+    each("receiver_voluntary_switches_per_message", price::sleep),
+    each("sender_voluntary_switches_per_message", price::sleep),
+];
+
+/// Everything that a probe prices. Cache misses are not here: they overlap, so that the latency of one is no price.
+pub static ALL: &[Counter] = &[
+    each("receiver_voluntary_switches_per_message", price::sleep),
+    each("sender_voluntary_switches_per_message", price::sleep),
+    each("receiver_involuntary_switches_per_message", price::switch),
+    each("sender_involuntary_switches_per_message", price::switch),
+    each("receiver_system_calls_per_message", price::receive_call),
+    each("sender_system_calls_per_message", price::send_call),
+    Counter { metric: "copied_fraction", events: |bytes| bytes, sides: price::copied_byte },
+];
+
+/// The cause of a difference, and the cells that it stands on.
+pub struct FoundCause {
+    pub cause: Cause,
+    /// Does the run have the price of any of the events?
+    pub has_price: bool,
+    pub cells: Vec<CellRef>,
+}
+
+/// One counter at one difference.
+struct Candidate {
+    asked: usize,
+    counter: &'static Counter,
+    change: Change,
+    price: Price,
+    test: ShareTest,
+    per_message: WorseAndBetter,
+    per_cpu_second: WorseAndBetter,
+    rounds: u32,
+}
+
+impl Candidate {
+    /// The p-value of what it is about to be called: a cause, or less than half of one.
+    fn p(&self) -> f64 {
+        let ShareTest { p_half, p_rate, p_lost, .. } = self.test;
+        if self.test.share > HALF { p_half.max(p_rate).max(p_lost) } else { p_half.max(p_lost) }
+    }
+
+    fn explains(&self) -> bool {
+        self.test.share > HALF && self.test.share <= MOST && self.test.rate_rises
+    }
+
+    /// `None`: what was lost is not clear enough for a share.
+    fn told(&self, p: f64, confidence: f64) -> Option<PricedEvents> {
+        // The level at which the corrected test decided: the interval excludes half where it did.
+        let asked = (p / self.p().max(f64::MIN_POSITIVE)).max(1.0);
+        let share = self.change.share(&self.price, 1.0 - (1.0 - confidence) / asked, self.rounds)?;
+        Some(PricedEvents {
+            metric: self.counter.metric,
+            per_message: self.per_message,
+            per_cpu_second: self.per_cpu_second,
+            price_ns: self.price.ns,
+            price_formula: self.price.formula.clone(),
+            share,
+            p,
+        })
+    }
+
+    fn cells(&self, difference: &Difference) -> Vec<CellRef> {
+        let counted =
+            difference.cases().into_iter().map(|case| CellRef { case, metric: self.counter.metric });
+        counted.chain(self.price.cells.iter().cloned()).collect()
+    }
+}
+
+/// The cause of each difference, corrected over every counter of all of them.
+pub fn causes(
+    run: &Run,
+    cells: &Cells,
+    asked: &[Difference],
+    counters: &'static [Counter],
+) -> Vec<FoundCause> {
+    let judged = |(at, difference): (usize, &Difference)| -> Vec<Candidate> {
+        counters.iter().filter_map(|counter| candidate(run, cells, at, difference, counter)).collect()
+    };
+    let candidates: Vec<Candidate> = asked.iter().enumerate().flat_map(judged).collect();
+    let adjusted = holm(&candidates.iter().map(Candidate::p).collect::<Vec<_>>());
+    let judged: Vec<(Candidate, f64)> = candidates.into_iter().zip(adjusted).collect();
+    let of = |at: usize| judged.iter().filter(move |(candidate, _)| candidate.asked == at);
+    let confidence = run.record.spec.confidence;
+    let one = |(at, difference): (usize, &Difference)| {
+        let (cause, refs) = found(difference, of(at), confidence);
+        let has_price = counters.iter().any(|counter| has_price(run, cells, difference, counter));
+        FoundCause { cause, has_price, cells: refs }
+    };
+    asked.iter().enumerate().map(one).collect()
+}
+
+/// Is it counted there, and does the run have the price?
+fn has_price(run: &Run, cells: &Cells, difference: &Difference, counter: &Counter) -> bool {
+    let counted = |case: &usize| cells.cell(*case, counter.metric).is_some();
+    let of_cases = difference.cases();
+    let point = of_cases.first().and_then(|case| run.case(*case)).map(|case| &case.point);
+    let priced = |point: &Point| price(run, cells, point, difference.time, counter.sides).is_some();
+    of_cases.iter().all(counted) && point.is_some_and(priced)
+}
+
+fn found<'c>(
+    difference: &Difference,
+    judged: impl Iterator<Item = &'c (Candidate, f64)>,
+    confidence: f64,
+) -> (Cause, Vec<CellRef>) {
+    let mut judged: Vec<&(Candidate, f64)> = judged.collect();
+    judged.sort_by(|a, b| b.0.test.share.total_cmp(&a.0.test.share));
+    let decided = |p: f64| p < 1.0 - confidence;
+    let named = judged.iter().filter(|(candidate, p)| decided(*p) && candidate.explains());
+    let named: Vec<(&Candidate, PricedEvents)> =
+        named.filter_map(|(c, p)| Some((c, c.told(*p, confidence)?))).take(NAMED).collect();
+    if !named.is_empty() {
+        let cells = named.iter().flat_map(|(candidate, _)| candidate.cells(difference)).collect();
+        let cause = Cause::Priced(named.into_iter().map(|(_, told)| told).collect());
+        return (cause, cells);
+    }
+    let ruled_out = !judged.is_empty() && judged.iter().all(|(c, p)| decided(*p) && c.test.share < HALF);
+    let nearest = judged.first().and_then(|(c, p)| Some((c, c.told(*p, confidence)?)));
+    let cells = nearest.iter().flat_map(|(candidate, _)| candidate.cells(difference)).collect();
+    let nearest = nearest.map(|(_, told)| told);
+    (Cause::NotShown { nearest, ruled_out }, cells)
+}
+
+/// `None`: not counted there, or without a price.
+fn candidate(
+    run: &Run,
+    cells: &Cells,
+    asked: usize,
+    difference: &Difference,
+    counter: &'static Counter,
+) -> Option<Candidate> {
+    let rounds = |case: usize| rounds_of(run, cells, case, difference, counter);
+    let place = &run.case(*difference.cases().first()?)?.point;
+    let (change, worse, better) = match &difference.between {
+        Between::Cases { worse, better } => {
+            let others = rounds(*better)?;
+            let pairs: Vec<(RoundPoint, RoundPoint)> =
+                rounds(*worse)?.into_iter().filter_map(|(r, at)| Some((at, *others.get(&r)?))).collect();
+            let (worse, better): (Vec<RoundPoint>, Vec<RoundPoint>) = pairs.iter().copied().unzip();
+            (Change::paired(&pairs)?, worse, better)
+        }
+        Between::Rounds { case, slow, fast } => {
+            let all = rounds(*case)?;
+            let of = |wanted: &BTreeSet<u32>| -> Vec<RoundPoint> {
+                all.iter().filter(|(round, _)| wanted.contains(round)).map(|(_, at)| *at).collect()
+            };
+            let (worse, better) = (of(slow), of(fast));
+            (Change::between(&worse, &better)?, worse, better)
+        }
+    };
+    let price = price(run, cells, place, difference.time, counter.sides)?;
+    let other = run.case(*difference.cases().last()?)?;
+    let events = |rounds: &[RoundPoint], point: &Point| {
+        mean(rounds, |at| at.events) * per_message(difference.by, point)
+    };
+    Some(Candidate {
+        asked,
+        counter,
+        test: change.test(&price),
+        change,
+        price,
+        per_message: WorseAndBetter { worse: events(&worse, place), better: events(&better, &other.point) },
+        per_cpu_second: WorseAndBetter {
+            worse: mean(&worse, |at| at.rate),
+            better: mean(&better, |at| at.rate),
+        },
+        rounds: worse.len() as u32,
+    })
+}
+
+fn mean(rounds: &[RoundPoint], of: fn(&RoundPoint) -> f64) -> f64 {
+    rounds.iter().map(of).sum::<f64>() / rounds.len() as f64
+}
+
+/// Bytes of a message, where the loss is by byte.
+fn per_message(by: LostBy, point: &Point) -> f64 {
+    match by {
+        LostBy::Message => 1.0,
+        LostBy::Byte => point.int(MESSAGE_BYTES).unwrap_or(1) as f64,
+    }
+}
+
+/// What each round of a case counted and took.
+fn rounds_of(
+    run: &Run,
+    cells: &Cells,
+    case: usize,
+    difference: &Difference,
+    counter: &Counter,
+) -> Option<BTreeMap<u32, RoundPoint>> {
+    let point = &run.case(case)?.point;
+    let bytes = point.int(MESSAGE_BYTES)? as f64;
+    let threads = point.int(THREADS).unwrap_or(1) as f64;
+    let values = |metric: &str| -> Option<BTreeMap<u32, f64>> {
+        Some(cells.cell(case, metric)?.rounds.iter().collect())
+    };
+    let (cpu, rate) = (values(CPU)?, values(RATE)?);
+    let by = per_message(difference.by, point);
+    let one = |(round, counted): (u32, f64)| {
+        let (cpu, rate) = (*cpu.get(&round)?, *rate.get(&round)?);
+        let events = counted * (counter.events)(bytes);
+        let ns = match difference.time {
+            LostTime::Cpu => cpu,
+            LostTime::Clock => threads * 1e9 / rate,
+        };
+        Some((round, RoundPoint { events: events / by, ns: ns / by, rate: events * 1e9 / cpu }))
+    };
+    Some(cells.cell(case, counter.metric)?.rounds.iter().filter_map(one).collect())
+}
+
+/// The CPU time of both sides for one event; by the clock that of the side that pays more.
+fn price(run: &Run, cells: &Cells, place: &Point, time: LostTime, sides: SidesOf) -> Option<Price> {
+    let sides = sides();
+    let prices = sides.iter().map(|parts| Price::of(run, cells, place, parts));
+    let prices = prices.collect::<Option<Vec<Price>>>()?;
+    prices.into_iter().reduce(|a, b| match time {
+        LostTime::Cpu => a.plus(b),
+        LostTime::Clock if a.ns >= b.ns => a,
+        LostTime::Clock => b,
+    })
+}

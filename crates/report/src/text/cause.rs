@@ -1,0 +1,82 @@
+//! Why a figure is worse: what its events explain at their price, or the command that would show it.
+
+use super::rulers::typed;
+use crate::text::words::{and, figure};
+use syscost_analyze::cause::{Cause, PricedEvents};
+use syscost_core::axis::{Point, Value};
+use syscost_core::stats::Estimate;
+use syscost_core::units::{Unit, significant};
+use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
+use syscost_measure::probe::{self, Probe, transfer};
+
+/// Completes a sentence: `sleeps of the receiver explain 82 % of it (61-104 %)`
+pub fn clause(cause: &Cause) -> String {
+    match cause {
+        Cause::Priced(events) => {
+            let each: Vec<String> = events.iter().map(explained).collect();
+            and(&each)
+        }
+        Cause::NotShown { nearest: None, .. } => "cause not shown by this run".into(),
+        Cause::NotShown { nearest: Some(nearest), .. } => {
+            format!("cause not shown by this run ({})", explained(nearest))
+        }
+    }
+}
+
+/// What the events come to, one by one.
+pub fn price(one: &PricedEvents) -> String {
+    format!(
+        "{} instead of {} a message, at {} each",
+        significant(one.per_message.worse),
+        significant(one.per_message.better),
+        figure(one.price_ns, Unit::Nanoseconds)
+    )
+}
+
+fn explained(one: &PricedEvents) -> String {
+    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    let Estimate { value, low, high, level, .. } = one.share;
+    format!(
+        "{} explain {} of it ({:.0} % CI {} to {})",
+        events(one.metric),
+        share(value),
+        (level * 100.0 + 1e-9).floor(),
+        share(low),
+        share(high)
+    )
+}
+
+/// Of a counter: `sleeps of the receiver`
+pub fn events(counter: &'static str) -> &'static str {
+    match counter {
+        "copied_fraction" => "copies in the kernel",
+        "sender_involuntary_switches_per_message" => "preemptions of the sender",
+        "receiver_involuntary_switches_per_message" => "preemptions of the receiver",
+        "sender_voluntary_switches_per_message" => "sleeps of the sender",
+        "receiver_voluntary_switches_per_message" => "sleeps of the receiver",
+        "sender_system_calls_per_message" => "send calls",
+        "receiver_system_calls_per_message" => "receive calls",
+        other => other,
+    }
+}
+
+/// The command that samples where the time goes there: at both ends of a step along an axis.
+pub fn command(probe: &str, place: &Point, step: Option<(&str, u64, u64)>) -> String {
+    let Some(known) = probe::find(probe).filter(|p| p.about().id == transfer::Transfer.about().id) else {
+        return format!("syscost profile {probe}");
+    };
+    let always = [MECHANISM.id, MESSAGE_BYTES.id, THREADS.id, PATH.id];
+    let mut command = "syscost profile".to_string();
+    for axis in known.axes() {
+        let values: Vec<Value> = match step.filter(|(id, ..)| *id == axis.id) {
+            Some((_, from, to)) => vec![Value::Int(from), Value::Int(to)],
+            None => place.get(axis.id).cloned().into_iter().collect(),
+        };
+        if values.is_empty() || (!always.contains(&axis.id) && axis.default() == values) {
+            continue;
+        }
+        let typed: Vec<String> = values.iter().map(|value| typed(&axis, value)).collect();
+        command += &format!(" --{} {}", axis.flag, typed.join(","));
+    }
+    command
+}
