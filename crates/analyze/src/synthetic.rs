@@ -37,6 +37,8 @@ pub struct Synthetic {
     pub twin_every: usize,
     pub skips: Vec<Skip>,
     pub seed: u64,
+    /// Does the machine's level drift as on a busy virtual machine, rather than from round to round?
+    pub drifts: bool,
 }
 
 impl Default for Synthetic {
@@ -52,7 +54,38 @@ impl Default for Synthetic {
             twin_every: 7,
             skips: Vec::new(),
             seed: 1,
+            drifts: false,
         }
+    }
+}
+
+/// The log of a machine's level: correlated by 0.7 at a fifth of a second and by 0.15 at two minutes, as measured
+/// (docs/deciding.md). Two first-order processes, of seconds and of minutes.
+struct DriftingLevel {
+    fast: f64,
+    slow: f64,
+}
+
+impl DriftingLevel {
+    /// Standard deviation of the level.
+    const SPREAD: f64 = 0.05;
+    /// Of the variance; and after how many seconds a process has lost all but 1/e.
+    const SLOW_PART: f64 = 0.3;
+    const FAST_SECONDS: f64 = 0.4;
+    const SLOW_SECONDS: f64 = 170.0;
+
+    fn new(random: &mut Random) -> DriftingLevel {
+        DriftingLevel { fast: random.normal(), slow: random.normal() }
+    }
+
+    fn after(&mut self, seconds: f64, random: &mut Random) -> f64 {
+        let mut step = |level: f64, within: f64| {
+            let kept = (-seconds / within).exp();
+            kept * level + (1.0 - kept * kept).sqrt() * random.normal()
+        };
+        self.fast = step(self.fast, Self::FAST_SECONDS);
+        self.slow = step(self.slow, Self::SLOW_SECONDS);
+        Self::SPREAD * (Self::SLOW_PART.sqrt() * self.slow + (1.0 - Self::SLOW_PART).sqrt() * self.fast)
     }
 }
 
@@ -78,9 +111,12 @@ impl Synthetic {
     pub fn run_of(&self, cases: Vec<Case>) -> Run {
         let mut random = Random::new(self.seed);
         let mut samples = Vec::new();
+        let mut level = self.drifts.then(|| DriftingLevel::new(&mut random));
         for round in 0..self.rounds {
-            let shared = 0.05 * random.normal();
+            let of_round = if self.drifts { 0.0 } else { 0.05 * random.normal() };
             for case in &cases {
+                // Three windows of a tenth of a second.
+                let shared = level.as_mut().map_or(of_round, |level| level.after(0.3, &mut random));
                 let own = self.noise * random.normal();
                 for index in 0..self.windows {
                     let within = 0.01 * random.normal();

@@ -1,7 +1,7 @@
 //! Why a figure is worse: what its events explain at their price, or the command that would show it.
 
 use super::rulers::typed;
-use crate::text::words::{and, figure};
+use crate::text::words::{capital, figure};
 use syscost_analyze::cause::{Cause, PricedEvents};
 use syscost_core::axis::{Point, Value};
 use syscost_core::stats::Estimate;
@@ -9,24 +9,25 @@ use syscost_core::units::{Unit, significant};
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, PATH, THREADS};
 use syscost_measure::probe::{self, Probe, transfer};
 
-/// Completes a sentence: `sleeps of the receiver explain 82 % of it (61-104 %)`
-pub fn clause(cause: &Cause) -> String {
+/// `Sleeps of the receiver explain 82 % of it (95 % CI 61 % to 104 %).`
+pub fn sentence(cause: &Cause) -> String {
     match cause {
         Cause::Priced(events) => {
-            let each: Vec<String> = events.iter().map(explained).collect();
-            and(&each)
+            let each: Vec<String> =
+                events.iter().map(|one| format!("{}.", capital(&explained(one)))).collect();
+            each.join(" ")
         }
-        Cause::NotShown { nearest: None, .. } => "cause not shown by this run".into(),
+        Cause::NotShown { nearest: None, .. } => "Cause not shown by this run.".into(),
         Cause::NotShown { nearest: Some(nearest), .. } => {
-            format!("cause not shown by this run ({})", explained(nearest))
+            format!("Cause not shown by this run: {}.", explained(nearest))
         }
     }
 }
 
-/// What the events come to, one by one.
+/// How often the events come, and what each costs.
 pub fn price(one: &PricedEvents) -> String {
     format!(
-        "{} instead of {} a message, at {} each",
+        "They come {} instead of {} times a message, at {} each.",
         significant(one.per_message.worse),
         significant(one.per_message.better),
         figure(one.price_ns, Unit::Nanoseconds)
@@ -34,7 +35,7 @@ pub fn price(one: &PricedEvents) -> String {
 }
 
 fn explained(one: &PricedEvents) -> String {
-    let share = |share: f64| format!("{:.0} %", share * 100.0);
+    let share = |share: f64| format!("{:.0} %", (share * 100.0).round() + 0.0);
     let Estimate { value, low, high, level, .. } = one.share;
     format!(
         "{} explain {} of it ({:.0} % CI {} to {})",

@@ -53,10 +53,11 @@ pub fn statements(operations: &[Operation], confidence: f64) -> Vec<Statement> {
     figures.chain(predictions(&Fits::of(operations, confidence))).collect()
 }
 
-/// `31 of 40 predictions were within 2x. 3 are undecided.`
+/// `31 of 43 predictions were within 2x. 3 undecided and 3 unknown, because an input is missing.` All count, so that
+/// what is not known is no success.
 fn predictions(fits: &Fits) -> Option<Statement> {
     let Fits { held, outside, undecided, unknown } = fits;
-    let all = held.len() + outside.len() + undecided.len();
+    let all = held.len() + outside.len() + undecided.len() + unknown;
     let mut text = format!("{} of {} were within {FACTOR}x.", held.len(), count(all, "prediction"));
     let open = [(undecided.len(), "undecided"), (*unknown, "unknown, because an input is missing")];
     let open: Vec<String> =

@@ -65,12 +65,12 @@ fn sentence(unforeseen: &Unforeseen, words: &Words) -> String {
         Unforeseen::Phenomenon { kind, factors, places } => {
             let Some(most) = places.first() else { return String::new() };
             format!(
-                "{} ({}). {}: {}; {}.{}",
+                "{} ({}). {}: {}. {}{}",
                 phenomenon(*kind, &times_range(*factors)),
                 count(places.len(), "place"),
                 if places.len() > 1 { "The largest" } else { "There" },
                 seen(most, words),
-                cause::clause(&most.cause),
+                cause::sentence(&most.cause),
                 next(most)
             )
         }

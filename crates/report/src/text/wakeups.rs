@@ -51,16 +51,16 @@ fn sentence(pairs: &WakeupPairs, words: &Words) -> String {
     }
 }
 
-/// `At 64 B and 1 thread, message is 1.8x faster than buffer; sleeps of the receiver explain 82 % of it (61-104 %): ..`
+/// `At 64 B and 1 thread, message is 1.8x faster than buffer. Sleeps of the receiver explain 82 % of it ..`
 fn largest(pairs: &WakeupPairs, most: &DecidedPair, words: &Words) -> String {
     let DecidedPair { place, ratio, sleeps, .. } = most;
     format!(
-        "At {}, {} is {} faster than {}; {}: {}.",
+        "At {}, {} is {} faster than {}. {} {}",
         short_place(place),
         words.value(pairs.axis, &most.fast),
         times(ratio.value),
         words.value(pairs.axis, &most.slow),
-        cause::clause(&Cause::Priced(vec![sleeps.clone()])),
+        cause::sentence(&Cause::Priced(vec![sleeps.clone()])),
         cause::price(sleeps)
     )
 }
