@@ -17,9 +17,11 @@ pub struct NamedColumn {
 /// A figure of the run as a whole.
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
-    "avg", "average", "mean", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
+    "avg", "average", "mean", "weighted", "the", "of", "num", "number", "no", "total", "overall", "aggregate", "aggregated", "measured", "observed",
     "result", "value", "sum", "in", "net", "actual", "perf", "app", "application", "system", "count", "counts", "hw", "hardware", "u", "all",
 ];
+const SUMS: &[&str] = &["total", "overall", "aggregate", "aggregated", "sum", "net"];
+const MEANS: &[&str] = &["avg", "average", "mean", "weighted"];
 const MIDDLE: &[&str] = &["median", "p50", "med", "50th", "50"];
 const SENDER: &[&str] = &["sender", "client", "tx", "sent", "snd", "cli", "user", "k"];
 /// How far figures lie apart, or one of their extremes.
@@ -49,10 +51,22 @@ pub fn column_of(text: &str) -> Option<NamedColumn> {
         .or_else(|| without_unit(text))
 }
 
-/// A unit alone: `Gbps`, `us`.
+/// A unit alone, or with a word of the middle or the whole: `Gbps`, `us`, `total_gbps`, `p50_us`.
 pub fn unit_alone(text: &str) -> Option<NamedColumn> {
-    let unit = unit::parse(text).ok();
-    Some(NamedColumn { column: measured(unit)?, unit, rank: 1 })
+    let of = |text: &str| unit::parse(text).ok().and_then(|unit| Some((unit, measured(Some(unit))?)));
+    if let Some((unit, column)) = of(text) {
+        return Some(NamedColumn { column, unit: Some(unit), rank: 1 });
+    }
+    let at = text.rfind([' ', '_', '-', '(', '['])?;
+    let (unit, column) = of(&text[at + 1..])?;
+    let words = tokens(&text[..at]);
+    let sums =
+        |word: &String| SUMS.contains(&word.as_str()) || SENDER.contains(&word.as_str()) || is_receiver(word);
+    let middle = |word: &String| MEANS.contains(&word.as_str()) || MIDDLE.contains(&word.as_str());
+    // The sum of times is none of a message.
+    let fits = |word| middle(word) || unit.dimension == Dimension::Rate && sums(word);
+    let rank = 2 + side(&words);
+    (!words.is_empty() && words.iter().all(fits)).then_some(NamedColumn { column, unit: Some(unit), rank })
 }
 
 /// What figures of a unit are, where nothing else says it.
@@ -72,6 +86,10 @@ fn exact(name: &str) -> Option<(TableColumn, u8)> {
 fn said(name: &str, unit: Option<&str>, of: fn(&str) -> Option<(TableColumn, u8)>) -> Option<NamedColumn> {
     let (column, rank) = of(name)?;
     let Some(text) = unit else { return Some(NamedColumn { column, unit: None, rank }) };
+    // `server_cycles` is no server.
+    if column.is_text() && !text.starts_with(['(', '[']) {
+        return None;
+    }
     match unit_for(column, text) {
         Ok(unit) => Some(NamedColumn { column, unit: Some(unit), rank }),
         // Bits or bytes: a question, once the figures are known.
@@ -263,6 +281,21 @@ mod tests {
         assert_eq!(means("Cycles (x10^9)"), (TableColumn::Cycles, Some(1e9)));
         assert_eq!(means("Threads"), (TableColumn::Threads, None));
         assert_eq!(means("Throughput (GBPS)"), (TableColumn::Throughput, None), "bits or bytes: a question");
+    }
+
+    #[test]
+    fn a_unit_with_a_word_of_the_whole_or_the_middle() {
+        for (text, column) in [
+            ("total_gbps", Some(TableColumn::Throughput)),
+            ("p50_us", Some(TableColumn::Latency)),
+            ("avg (us)", Some(TableColumn::Latency)),
+            ("total_us", None),
+            ("favourite_us", None),
+            ("user_ms", None),
+        ] {
+            assert_eq!(unit_alone(text).map(|named| named.column), column, "{text}");
+        }
+        assert_eq!(column_of("server_cycles").map(|named| named.column), Some(TableColumn::Cycles));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
 
 fn table(name: &str, keys: &Keys) -> Option<Result<PublishedTable, BadTable>> {
     keys.get("THROUGHPUT")?;
-    Some(PublishedTable::of_one(name, row(keys).map(|row| vec![row]), Vec::new()))
+    Some(of_messages(name, row(keys)))
 }
 
 /// The classic output, which is figures under headings of three lines. `None`: not of netperf.
@@ -39,7 +39,12 @@ pub fn from_classic(name: &str, text: &str) -> Option<Result<PublishedTable, Bad
         all.filter(|all| all.len() > 3)
     };
     let figures = text.lines().find_map(numbers);
-    Some(PublishedTable::of_one(name, classic(&test, figures, text).map(|row| vec![row]), Vec::new()))
+    Some(of_messages(name, classic(&test, figures, text)))
+}
+
+fn of_messages(name: &str, row: Result<PublishedRow, String>) -> Result<PublishedTable, BadTable> {
+    let table = PublishedTable::of_one(name, row.map(|row| vec![row]), Vec::new())?;
+    Ok(PublishedTable { messages: true, ..table })
 }
 
 fn classic(test: &str, figures: Option<Vec<f64>>, text: &str) -> Result<PublishedRow, String> {

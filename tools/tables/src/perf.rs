@@ -15,10 +15,14 @@ struct PerfCount {
 
 /// `None`: not of perf stat.
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
+    if is_of_intervals(text) {
+        let why = "perf stat -I: counts of intervals are not read: leave -I away".to_string();
+        return Some(PublishedTable::of_one(name, Err(why), Vec::new()));
+    }
     let counts: Vec<PerfCount> =
         if text.contains("Performance counter stats for") { plain(text) } else { separated(text)? };
     let elapsed = text.lines().find_map(|line| {
-        let seconds = line.trim().strip_suffix("seconds time elapsed")?;
+        let (seconds, _) = line.split_once("seconds time elapsed")?;
         unit::number(&seconds.split("+-").next()?.trim().replace(',', "."), DecimalMark::Point)
             .map(|(value, ..)| value)
     });
@@ -53,6 +57,21 @@ pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTa
     let none = row.figures.is_empty();
     let rows = if none { Err("perf stat: no count that is known here".to_string()) } else { Ok(vec![row]) };
     Some(PublishedTable::of_one(name, rows, understood))
+}
+
+/// `1.000145,2634,,context-switches,...`: a time stands before each count.
+fn is_of_intervals(text: &str) -> bool {
+    let line =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let fields: Vec<&str> = line.split([',', ';', '\t', '|']).map(str::trim).collect();
+    let [time, count, unit, event, _, running, ..] = fields[..] else { return false };
+    let number = |text: &str| text.parse::<f64>().is_ok();
+    time.contains('.')
+        && number(time)
+        && (number(count) || count.starts_with("<not"))
+        && !number(unit)
+        && event.starts_with(char::is_alphabetic)
+        && number(running)
 }
 
 fn counted(column: &TableColumn) -> bool {
@@ -94,9 +113,10 @@ fn separated(text: &str) -> Option<Vec<PerfCount>> {
         .find(|s| lines.first().is_some_and(|line| line.matches(*s).count() >= 4))?;
     let count = |line: &&str| {
         let fields: Vec<&str> = line.split(separator).map(str::trim).collect();
-        let (value, event, running) = (fields.first()?, fields.get(2)?, fields.get(4)?);
-        let known = value.starts_with('<') || value.parse::<f64>().is_ok();
-        let named = event.starts_with(char::is_alphabetic) && running.parse::<f64>().is_ok();
+        let (value, unit, event, running) = (fields.first()?, fields.get(1)?, fields.get(2)?, fields.get(4)?);
+        let known = (value.starts_with('<') || value.parse::<f64>().is_ok()) && unit.parse::<f64>().is_err();
+        let share = running.parse::<f64>().is_ok_and(|share| (0.0..=100.0).contains(&share));
+        let named = event.starts_with(char::is_alphabetic) && !event.contains(' ') && share;
         (known && named).then(|| PerfCount {
             event: event.to_string(),
             value: value.parse().ok(),

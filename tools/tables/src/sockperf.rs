@@ -6,7 +6,10 @@ use super::{BadTable, PublishedRow, PublishedTable, TableColumn};
 pub fn from_lines(name: &str, text: &str) -> Option<Result<PublishedTable, BadTable>> {
     text.lines().any(|line| line.starts_with("sockperf:")).then(|| {
         let half = "sockperf's latency of ping-pong is half a round trip".to_string();
-        let table = PublishedTable::of_one(name, row(text).map(|row| vec![row]), vec![half]);
+        let row = row(text);
+        let timed = row.as_ref().is_ok_and(|row| row.value(TableColumn::Latency).is_some());
+        let said = if timed { vec![half] } else { Vec::new() };
+        let table = PublishedTable::of_one(name, row.map(|row| vec![row]), said);
         table.map(|table| PublishedTable { messages: true, ..table })
     })
 }

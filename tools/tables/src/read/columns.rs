@@ -5,7 +5,7 @@ use super::layout::TableRecord;
 use crate::cells::{self, CellReading};
 use crate::unit::{self, Dimension};
 use crate::vocabulary::{self, bare};
-use crate::{TableColumn, naming};
+use crate::{PublishedRow, TableColumn, naming};
 use std::collections::BTreeSet;
 
 /// Rows that decide what a column is.
@@ -90,6 +90,16 @@ impl<'r> Below<'r> {
         self.share(at, |cell| {
             unit::number(cells::plain(cell), self.cells.decimal).is_some_and(|(.., unit)| unit.is_none())
         }) > 0.0
+    }
+
+    /// The unit that all its cells have.
+    pub fn unit(&self, at: usize) -> Option<unit::UnitScale> {
+        let own = |cell: &str| {
+            let (.., unit) = unit::number(cells::plain(cell), self.cells.decimal)?;
+            unit::parse(unit?).ok()
+        };
+        let units: Option<Vec<unit::UnitScale>> = self.filled(at).into_iter().map(own).collect();
+        units?.first().copied()
     }
 
     pub fn distinct(&self, at: usize) -> usize {
@@ -206,4 +216,27 @@ fn operations(headings: &mut [TableHeading]) {
             heading.column = Some(Operation);
         }
     }
+}
+
+/// Times of operations are in ns where all of a row have a unit; figures without one stay out of such a row.
+pub fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
+    use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
+    let timed = |heading: &TableHeading, cell: &String| {
+        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
+        let own = own.and_then(|text| unit::parse(text).ok()).or(heading.unit);
+        own.is_some_and(|unit| unit.dimension == Dimension::Time)
+    };
+    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
+        let column =
+            heading.column.filter(|c| [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(c))?;
+        row.figures.contains_key(&column).then(|| (column, timed(heading, cell)))
+    });
+    let (timed, plain): (Vec<_>, Vec<_>) = of.partition(|(_, timed)| *timed);
+    if timed.is_empty() {
+        return;
+    }
+    for (column, _) in plain {
+        row.figures.remove(&column);
+    }
+    row.texts.insert(TableColumn::Unit, "ns".into());
 }

@@ -4,6 +4,7 @@ use super::MOST_COLUMNS;
 use crate::ColumnMapping;
 use crate::cells;
 use crate::unit::DecimalMark;
+use crate::vocabulary;
 
 /// Lines that decide which mark separates.
 const LOOKED_AT: usize = 20;
@@ -24,6 +25,8 @@ impl TableRecords {
         let delimiter = delimiter(text);
         let spaced =
             if text.lines().any(|line| line.as_bytes().contains(&delimiter)) { None } else { spaced(text) };
+        let titled = with_titles(text);
+        let text = titled.as_str();
         let framed = (delimiter == b'|').then(|| without_frame(text));
         let (text, delimiter) = spaced.as_deref().map_or((text, delimiter), |text| (text, b'\t'));
         let text = framed.as_deref().unwrap_or(text);
@@ -59,6 +62,16 @@ fn delimiter(text: &str) -> u8 {
         text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#')).take(LOOKED_AT).collect();
     let with = |mark: u8| lines.iter().filter(|line| line.bytes().any(|b| b == mark)).count();
     [b',', b'|', b';', b'\t'].into_iter().max_by_key(|mark| with(*mark)).unwrap_or(b',')
+}
+
+/// A comment that is one name (`# Two-copy`) says whose the rows below are; its line stays.
+fn with_titles(text: &str) -> String {
+    let of =
+        |line: &str| match line.strip_prefix('#').map(|line| line.trim_matches(['#', '=', '-', ':', ' '])) {
+            Some(name) if vocabulary::exact_role(name).is_some() => name.to_string() + "\n",
+            _ => line.to_string() + "\n",
+        };
+    text.lines().map(of).collect()
 }
 
 /// `| a | b |`: the bars at both ends separate nothing.

@@ -52,7 +52,9 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> Result<String, BadTable> {
 pub fn read(name: &str, text: &str, mapping: &ColumnMapping) -> Result<PublishedTable, BadTable> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['{', '[']) {
-        let json = serde_json::from_str(text).map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;
+        let json = serde_json::from_str(text)
+            .or_else(|error| objects::lines(text).ok_or(error))
+            .map_err(|e| whole(name, &format!("this is not JSON: {e}")))?;
         let known = iperf3::table(name, &json)
             .or_else(|| fio::table(name, &json))
             .or_else(|| netperf::from_json(name, &json));
@@ -129,6 +131,42 @@ mod tests {
         assert!(told("colour,flavour\nred,sour\n").contains("mapping file"));
         assert!(told("{\"a\": 1}").contains("neither"));
         assert!(told("x").contains("no table"));
+    }
+
+    #[test]
+    fn a_name_in_a_line_of_its_own_is_that_of_the_rows_below() {
+        let rows = "Size (B),Threads,Gbps\n64,1,2\n64,4,3\n";
+        for mark in ["=== NAME ===", "NAME,,", "# NAME", "NAME:"] {
+            let text = format!(
+                "{}\n{rows}{}\n{rows}",
+                mark.replace("NAME", "Two-Copy"),
+                mark.replace("NAME", "Zero-Copy")
+            );
+            let table = table(&text);
+            let names: Vec<_> = table.rows.iter().map(|row| row.text(TableColumn::Mechanism)).collect();
+            let expected = ["Two-Copy", "Two-Copy", "Zero-Copy", "Zero-Copy"].map(Some);
+            assert_eq!(names, expected, "{mark}");
+        }
+    }
+
+    #[test]
+    fn rows_that_sum_up_are_no_runs_and_cells_may_say_what_they_are() {
+        let runs = table("Part,Size,Run,Gbps\nA1,64,1,2\nA1,64,2,3\nA1,64,avg,2.5\n");
+        assert_eq!((runs.rows.len(), runs.notes), (2, 1));
+        let wide = table("Impl,Size,T=1,T=4\nA1,64,2 Gbps,3 Gbps\nA2,64,2 Gbps,4 Gbps\n");
+        assert_eq!((wide.rows.len(), wide.rows[3].value(TableColumn::Throughput)), (4, Some(4e9)));
+        let lines =
+            table("{\"impl\":\"A1\",\"size\":64,\"gbps\":2}\n{\"impl\":\"A2\",\"size\":64,\"gbps\":3}\n");
+        assert_eq!(lines.rows[1].value(TableColumn::Throughput), Some(3e9));
+        let ends = table("impl,size,client_cycles,server_cycles\nA1,64,1,2\nA2,64,3,4\n");
+        assert!(!ends.has(TableColumn::Variant) && ends.rows[1].value(TableColumn::Cycles) == Some(4.0));
+        // A quantity a line and a name a column is no output of perf stat.
+        let counts = "Size,Threads,Metric,Two-Copy,One-Copy\n64,1,Cycles,90,80\n64,1,Instructions,70,60\n";
+        assert!(told(counts).contains("Two-Copy"));
+        assert!(
+            told("     1.000145,2634,,context-switches,1000145000,100.00,2.6,K/sec\n")
+                .contains("perf stat -I")
+        );
     }
 
     #[test]

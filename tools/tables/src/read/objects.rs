@@ -3,6 +3,13 @@
 use super::layout::TableRecord;
 use serde_json::Value;
 
+/// An object a line; `None`: other text.
+pub fn lines(text: &str) -> Option<Value> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let rows: Option<Vec<Value>> = lines.map(|line| serde_json::from_str(line).ok()).collect();
+    rows.filter(|rows| rows.iter().all(Value::is_object)).map(Value::Array)
+}
+
 /// The records of an array of flat objects, alone or as the one array of an object; `None`: another document.
 pub fn records(json: &Value) -> Option<Vec<TableRecord>> {
     let is_rows = |value: &&Value| {

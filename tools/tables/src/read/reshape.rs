@@ -101,7 +101,7 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     }
     let whole = |text: &&String| {
         let heading = TableHeading::of(text, mapping);
-        heading.column.is_some() && heading.place.is_some()
+        (heading.column.is_some() || heading.unit.is_some()) && heading.place.is_some()
     };
     if together.iter().filter(whole).count() < 2 {
         return false;

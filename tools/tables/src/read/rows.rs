@@ -7,7 +7,7 @@ use super::layout::{TableRecord, TableRecords};
 use super::whole;
 use crate::cells::{self, CellReading};
 use crate::mapping::NameMeaning;
-use crate::unit::{self, Dimension};
+use crate::unit::Dimension;
 use crate::{BadTable, ColumnMapping, PublishedRow, PublishedTable, TableColumn};
 use crate::{naming, vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,7 @@ pub fn table(
         table: PublishedTable { name: name.into(), ..PublishedTable::default() },
         noted: BTreeSet::new(),
         title: None,
+        whose: None,
         section: None,
         sections: 0,
         seen: BTreeMap::new(),
@@ -86,6 +87,8 @@ struct RowReading<'m> {
     noted: BTreeSet<String>,
     /// The last line that stood alone above headings: what the figures are, and their unit.
     title: Option<TableHeading>,
+    /// The last name that stood alone in a line.
+    whose: Option<String>,
     section: Option<TableSection>,
     sections: usize,
     /// The rows of each key, with the section that began them.
@@ -102,6 +105,13 @@ impl RowReading<'_> {
                 self.title = Some(found);
                 return Ok(());
             }
+            let name = alone.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | ')'));
+            if vocabulary::role(name).is_some()
+                && !NOTES.iter().any(|word| vocabulary::bare(name).starts_with(word))
+            {
+                self.begin_rows_of(name);
+                return Ok(());
+            }
         }
         let may_be_headings = self.section.is_some() || index < HEADINGS_WITHIN;
         if may_be_headings
@@ -115,6 +125,14 @@ impl RowReading<'_> {
         let done = self.row(&mut section, record);
         self.section = Some(section);
         done
+    }
+
+    /// A name in a line of its own: whose the rows below are.
+    fn begin_rows_of(&mut self, name: &str) {
+        self.whose = Some(name.to_string());
+        if let Some(section) = &mut self.section {
+            section.above.texts.insert(TableColumn::Mechanism, name.to_string());
+        }
     }
 
     /// `None`: this is no row of headings.
@@ -151,7 +169,6 @@ impl RowReading<'_> {
     fn begin(&mut self, mut headings: Vec<TableHeading>, below: &[TableRecord]) -> Result<(), String> {
         heading::settle(&mut headings)?;
         self.name_corner(&mut headings);
-        self.name_figures(&mut headings)?;
         let end = below
             .iter()
             .position(|record| {
@@ -160,6 +177,7 @@ impl RowReading<'_> {
             .unwrap_or(below.len());
         let cells = CellReading { decimal: self.cells.decimal, mapping: self.mapping };
         let below = Below::of(&below[..end], &cells);
+        self.name_figures(&mut headings, &below)?;
         columns::correct(&mut headings, &below);
         let chosen = keys::choose(&mut headings, &below)?;
         let wide = headings.iter().any(|h| h.place.is_some());
@@ -211,13 +229,16 @@ impl RowReading<'_> {
     }
 
     /// What the figures of a wide table are: its headings, its title or the unit given for all files say.
-    fn name_figures(&mut self, headings: &mut [TableHeading]) -> Result<(), String> {
+    fn name_figures(&mut self, headings: &mut [TableHeading], below: &Below) -> Result<(), String> {
         let title = self.title.take();
-        for heading in headings.iter_mut().filter(|h| h.place.is_some() && h.column.is_none()) {
+        let unnamed = |h: &TableHeading| h.place.is_some() && h.column.is_none();
+        for (at, heading) in headings.iter_mut().enumerate().filter(|(_, h)| unnamed(h)) {
             if let Some(title) = &title {
                 heading.column = title.column;
                 heading.unit = heading.unit.or(title.unit);
-            } else if let Some(unit) = heading.unit.or_else(|| self.mapping.only_unit()) {
+            } else if let Some(unit) =
+                heading.unit.or_else(|| below.unit(at)).or_else(|| self.mapping.only_unit())
+            {
                 heading.column = naming::measured(Some(unit));
                 heading.unit = Some(unit);
             }
@@ -297,8 +318,13 @@ impl RowReading<'_> {
         let figure = |(heading, cell): (&TableHeading, &String)| {
             heading.column.is_some_and(|c| !c.is_text()) && self.cells.is_number(cell)
         };
+        let sums_up = |(heading, cell): (&TableHeading, &String)| {
+            heading.column == Some(TableColumn::Repetition)
+                && SUMMARIES.contains(&vocabulary::bare(cell).as_str())
+        };
         if SUMMARIES.iter().any(|word| vocabulary::bare(word) == first)
             || NOTES.iter().any(|word| first.starts_with(word))
+            || section.headings.iter().zip(&record.cells).any(sums_up)
             || !section.headings.iter().zip(&record.cells).any(figure)
         {
             self.table.notes += 1;
@@ -321,9 +347,19 @@ impl RowReading<'_> {
                 self.once(format!("{cell:?} is no number: left out (line {})", record.line));
             }
         }
-        one_unit(headings, &record.cells, &mut base);
+        columns::one_unit(headings, &record.cells, &mut base);
         self.merged(headings, above, &mut base);
         above.clone_from(&base);
+        if let Some(name) = self.whose.clone()
+            && !base.texts.contains_key(&TableColumn::Mechanism)
+            && along.keys().all(|place| place.mechanism.is_none())
+        {
+            self.name(&name);
+            base.texts.insert(TableColumn::Mechanism, name);
+            if !self.table.has(TableColumn::Mechanism) {
+                self.table.columns.push(TableColumn::Mechanism);
+            }
+        }
         if along.is_empty() {
             self.keep(*number, base);
             return Ok(());
@@ -443,29 +479,6 @@ impl RowReading<'_> {
             None => self.table.unknown.push(format!("{text:?}")),
         }
     }
-}
-
-/// Times of operations are in ns where all of a row have a unit; figures without one stay out of such a row.
-fn one_unit(headings: &[TableHeading], cells: &[String], row: &mut PublishedRow) {
-    use TableColumn::{BaseHardware, Measured, Predicted, SoftwareOverhead};
-    let timed = |heading: &TableHeading, cell: &String| {
-        let own = unit::number(cells::plain(cell), unit::DecimalMark::Point).and_then(|(.., unit)| unit);
-        let own = own.and_then(|text| unit::parse(text).ok()).or(heading.unit);
-        own.is_some_and(|unit| unit.dimension == Dimension::Time)
-    };
-    let of = headings.iter().zip(cells).filter_map(|(heading, cell)| {
-        let column =
-            heading.column.filter(|c| [BaseHardware, SoftwareOverhead, Predicted, Measured].contains(c))?;
-        row.figures.contains_key(&column).then(|| (column, timed(heading, cell)))
-    });
-    let (timed, plain): (Vec<_>, Vec<_>) = of.partition(|(_, timed)| *timed);
-    if timed.is_empty() {
-        return;
-    }
-    for (column, _) in plain {
-        row.figures.remove(&column);
-    }
-    row.texts.insert(TableColumn::Unit, "ns".into());
 }
 
 fn axes(place: &HeadingPlace) -> Vec<TableColumn> {

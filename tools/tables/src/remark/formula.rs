@@ -59,7 +59,8 @@ fn points<'t>(rows: impl Iterator<Item = &'t PublishedRow>, column: TableColumn)
 fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
     let all = points(table.rows.iter(), column);
     if let Some(formula) = formula(&all) {
-        return Some(remark(column, &formula, "", all.iter().map(|point| point.line).collect()));
+        let rows = format!("in all {} rows, to the last digit", all.len());
+        return Some(remark(column, &formula, &rows, all.iter().map(|point| point.line).collect()));
     }
     let names: BTreeSet<&str> =
         table.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism)).collect();
@@ -70,23 +71,23 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
     };
     let found: Vec<(&str, (String, Vec<FormulaPoint>))> =
         names.into_iter().filter_map(|name| Some((name, of(name)?))).collect();
-    let (name, (first, _)) = found.first()?;
+    let (name, (first, of_first)) = found.first()?;
     let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
-    let of = if found.len() > 1 {
-        format!(" of {name}, and another line for {} more,", found.len() - 1)
-    } else {
-        format!(" of {name}")
+    let others = match found.len() - 1 {
+        0 => String::new(),
+        1 => "; so does another name by a line of its own".to_string(),
+        more => format!("; so do {more} more names by lines of their own"),
     };
-    Some(remark(column, first, &of, lines))
+    let rows = format!("in all {} rows of {name}, to the last digit{others}", of_first.len());
+    Some(remark(column, first, &rows, lines))
 }
 
-fn remark(column: TableColumn, formula: &str, of: &str, lines: Vec<usize>) -> Remark {
+fn remark(column: TableColumn, formula: &str, rows: &str, lines: Vec<usize>) -> Remark {
     let name = column.title();
     let text = format!(
-        "{}{} = {formula} in all {} rows{of}, to the last digit. Counts of real runs scatter; a formula does not.",
+        "{}{} = {formula} {rows}. Counts of real runs scatter; a formula does not.",
         name[..1].to_uppercase(),
         &name[1..],
-        lines.len()
     );
     Remark { id: "formula", kind: RemarkKind::Contradiction, text, lines }
 }
