@@ -1,0 +1,349 @@
+//! Every kind of sentence over runs whose truth is known: how often it is false, and how often silent.
+//!
+//! Noise drifts as on a real machine ([`syscost_analyze::synthetic`]). Where nothing is to be said, a kind may speak in
+//! at most 5 % of runs, which is the error that runs are asked for; a kind that only counts may never. Where its truth is
+//! far beyond what the noise hides, it may be silent or wrong in at most 10 %. What [`Says`], [`Surprise`] and [`Limit`]
+//! can be is matched without a rest, and so is the walk of each kind: a kind without a walk does not compile.
+
+mod worlds;
+
+use std::collections::BTreeMap;
+use syscost_analyze::answer::AnswerVerdict;
+use syscost_analyze::cause::Cause;
+use syscost_analyze::compare::winners::Sure;
+use syscost_analyze::finding::not_fastest::PriceTrend;
+use syscost_analyze::finding::overtaking::Overtakes;
+use syscost_analyze::finding::scatter_gather::Gathering;
+use syscost_analyze::finding::unexpected::{Surprise, SurpriseSeen, SurprisingPlace, Unforeseen};
+use syscost_analyze::finding::zero_copy::ZeroCopyChange;
+use syscost_analyze::finding::{self, Says};
+use syscost_analyze::limits::limiter::Limit;
+use syscost_analyze::trust::TrustFact;
+use syscost_analyze::whole::Analysis;
+use syscost_experiment::run::Run;
+use syscost_report::text::words::Words;
+use syscost_report::text::{self, limits};
+
+/// Runs in which nothing is to be said, and runs with a truth.
+const NULLS: u64 = 60;
+const PLANTED: u64 = 20;
+
+macro_rules! kinds {
+    ($($kind:ident),* $(,)?) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        enum Kind { $($kind),* }
+        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+    };
+}
+
+kinds! {
+    ScatterGather, ZeroCopy, NotFastest, CacheLevels, Threads, Along, WakeUps, Regimes, Overtaking, LargerIsWorse,
+    LargerIsCheaper, MoreThreadsAreSlower, TwoLevels, OffTheModel, Caused, Limits, Recommended, Twins,
+}
+
+/// What a kind is walked over.
+struct Walk {
+    /// Its truth, and whether it was told as it is.
+    planted: fn(u64) -> Run,
+    right: fn(&Seen) -> bool,
+    /// Where it must not speak.
+    null: fn(u64) -> Run,
+    /// The share of runs without a truth in which it may speak all the same; 0 for what only counts.
+    error: f64,
+}
+
+/// What asks about a limit of 5 %.
+fn inference(planted: fn(u64) -> Run, right: fn(&Seen) -> bool) -> Walk {
+    Walk { planted, right, null: worlds::nothing, error: 0.05 }
+}
+
+fn count(planted: fn(u64) -> Run, right: fn(&Seen) -> bool) -> Walk {
+    Walk { error: 0.0, ..inference(planted, right) }
+}
+
+fn walk(kind: Kind) -> Walk {
+    match kind {
+        Kind::ScatterGather => count(worlds::packs, |seen| {
+            seen.any(|says| match says {
+                Says::ScatterGather(Gathering::Copies(copies)) => {
+                    copies.ours == "sendmsg" && (copies.ours_in_all, copies.theirs_in_all) == (2.0, 3.0)
+                }
+                _ => false,
+            })
+        }),
+        Kind::ZeroCopy => count(worlds::lends, |seen| {
+            seen.any(|says| match says {
+                Says::ZeroCopy(ZeroCopyChange::Copies(copies)) => {
+                    (copies.ours_in_all, copies.theirs_in_all) == (1.0, 2.0)
+                }
+                _ => false,
+            })
+        }),
+        Kind::NotFastest => inference(worlds::zero_copy_pays, |seen| {
+            seen.any(|says| match says {
+                Says::NotFastest(all) => all.prices.iter().all(|price| {
+                    let fixed = price.fixed.is_some_and(|e| (6000.0..10_000.0).contains(&e.value));
+                    fixed && price.trend == PriceTrend::Better
+                }),
+                _ => false,
+            })
+        }),
+        Kind::CacheLevels => inference(worlds::misses, |seen| {
+            seen.any(|says| match says {
+                Says::CacheLevels(level) => {
+                    level.largest.as_ref().is_some_and(|fall| fall.fewer == "sendmsg")
+                }
+                _ => false,
+            })
+        }),
+        Kind::Threads => inference(worlds::crowded, |seen| {
+            seen.any(|says| match says {
+                Says::Threads(scaling) => {
+                    scaling.stops.iter().all(|stop| stop.threads == 1 && stop.slower > 0)
+                }
+                _ => false,
+            })
+        }),
+        Kind::Along => inference(worlds::connected, |seen| {
+            seen.any(|says| match says {
+                Says::Along(all) => all.changes.first().is_some_and(|change| {
+                    let dearer = change.more.as_ref().map(|more| more.largest.ratio.value);
+                    change.less.is_none() && dearer.is_some_and(|ratio| (1.2..1.5).contains(&ratio))
+                }),
+                _ => false,
+            })
+        }),
+        Kind::WakeUps => Walk {
+            null: worlds::sleeps_nearly_decide,
+            ..inference(worlds::sleeps_decide, |seen| {
+                seen.any(|says| match says {
+                    Says::WakeUps(pairs) => {
+                        let most = pairs.largest.as_ref();
+                        let holds = |share: f64| {
+                            most.is_some_and(|m| m.sleeps.share.low <= share && share <= m.sleeps.share.high)
+                        };
+                        pairs.decided > 0 && holds(1.0)
+                    }
+                    _ => false,
+                })
+            })
+        },
+        Kind::Regimes => inference(worlds::two_regimes, |seen| {
+            seen.any(|says| match says {
+                Says::Regimes(differ) => differ.pairs.iter().all(|pair| {
+                    (1.2..1.4)
+                        .contains(&pair.windows_over_slices.value.max(1.0 / pair.windows_over_slices.value))
+                }),
+                _ => false,
+            })
+        }),
+        Kind::Overtaking => inference(worlds::crosses, |seen| {
+            seen.any(|says| match says {
+                Says::Overtaking(one) => {
+                    one.overtakes == Overtakes::From { low: 64, high: 4096 }
+                        || one.overtakes == Overtakes::From { low: 64, high: 65536 }
+                }
+                _ => false,
+            })
+        }),
+        Kind::LargerIsWorse => Walk {
+            null: worlds::nothing,
+            ..inference(worlds::cliff_of_sleeps, |seen| {
+                seen.step(Surprise::LargerIsWorse) == Some((64, 4096))
+            })
+        },
+        Kind::LargerIsCheaper => inference(worlds::cliff_of_sleeps, |seen| {
+            seen.step(Surprise::LargerIsCheaper) == Some((4096, 65536))
+        }),
+        Kind::MoreThreadsAreSlower => {
+            inference(worlds::crowded, |seen| seen.step(Surprise::MoreThreadsAreSlower) == Some((1, 2)))
+        }
+        Kind::TwoLevels => inference(worlds::two_levels, |seen| {
+            seen.surprises(Surprise::TwoLevels).iter().any(|place| place.case == 3)
+        }),
+        Kind::OffTheModel => Walk {
+            null: worlds::on_the_model,
+            ..inference(worlds::off_the_model, |seen| {
+                let odd = seen.surprises(Surprise::OffTheModel);
+                odd.len() == 1 && odd[0].place.int_at("message_bytes") == Some(4096)
+            })
+        },
+        Kind::Caused => Walk {
+            null: worlds::cliff_of_others,
+            ..inference(worlds::cliff_of_sleeps, |seen| seen.asserted().contains(&Kind::Caused))
+        },
+        Kind::Limits => Walk {
+            null: worlds::nearly_busy_sender,
+            ..inference(worlds::busy_sender, |seen| {
+                let busy = |limit: Limit| seen.analysis.limiters.iter().all(|one| one.limit == limit);
+                busy(Limit::SenderCpu)
+            })
+        },
+        Kind::Recommended => inference(worlds::crosses, |seen| {
+            seen.analysis.recommendation.situations.iter().any(|of| {
+                of.advice.iter().any(|advice| {
+                    let best = |size: u64| {
+                        let range = advice.ranges.iter().find(|r| r.from <= size && size <= r.to)?;
+                        (range.sure == Sure::Best)
+                            .then(|| range.lead.text_at("mechanism").unwrap_or_default())
+                    };
+                    best(64) == Some("pack_send") && best(65536) == Some("sendmsg")
+                })
+            })
+        }),
+        // Identical cases differ in no run, so that there is nothing to be silent about.
+        Kind::Twins => inference(worlds::nothing, |_| true),
+    }
+}
+
+/// A run and what is said of it.
+struct Seen {
+    run: Run,
+    analysis: Analysis,
+}
+
+impl Seen {
+    fn of(run: Run) -> Seen {
+        Seen { analysis: Analysis::of(&run), run }
+    }
+
+    fn any(&self, holds: impl Fn(&Says) -> bool) -> bool {
+        self.analysis.answers.iter().flat_map(|answer| &answer.shown).any(|shown| holds(&shown.says))
+    }
+
+    fn surprises(&self, wanted: Surprise) -> Vec<&SurprisingPlace> {
+        let shown = self.analysis.answers.iter().flat_map(|answer| &answer.shown);
+        let places = shown.filter_map(|shown| match &shown.says {
+            Says::Unexpected(Unforeseen::Phenomenon { kind, places, .. }) if *kind == wanted => Some(places),
+            _ => None,
+        });
+        places.flatten().collect()
+    }
+
+    /// The ends of the strongest.
+    fn step(&self, wanted: Surprise) -> Option<(u64, u64)> {
+        match self.surprises(wanted).first()?.seen {
+            SurpriseSeen::Step { from, to, .. } => Some((from, to)),
+            SurpriseSeen::Levels { .. } | SurpriseSeen::Model { .. } => None,
+        }
+    }
+
+    /// Kinds that say that something is so.
+    fn asserted(&self) -> Vec<Kind> {
+        let shown = self.analysis.answers.iter().flat_map(|answer| &answer.shown);
+        let mut asserted: Vec<Kind> = shown.flat_map(|shown| asserts(&shown.says)).collect();
+        let named = |limit: Limit| match limit {
+            Limit::SenderCpu | Limit::ReceiverCpu | Limit::BothCpus | Limit::Link => true,
+            Limit::Waiting | Limit::Undecided => false,
+        };
+        let advice = self.analysis.recommendation.situations.iter().flat_map(|of| &of.advice);
+        let best = |sure: Sure| match sure {
+            Sure::Best => true,
+            Sure::Same | Sure::Undecided | Sure::Alone => false,
+        };
+        let apart = |fact: &TrustFact| match fact {
+            TrustFact::Twins { low, high, .. } => *low > 1.0 || *high < 1.0,
+            _ => false,
+        };
+        // Each case has an error of its own: the first stands for them.
+        let limited = self.analysis.limiters.first().is_some_and(|l| named(l.limit));
+        asserted.extend(limited.then_some(Kind::Limits));
+        let claimed = advice.flat_map(|advice| &advice.ranges).any(|range| best(range.sure));
+        asserted.extend(claimed.then_some(Kind::Recommended));
+        let twins = self.analysis.trust.reasons.iter().any(|reason| apart(&reason.fact));
+        asserted.extend(twins.then_some(Kind::Twins));
+        asserted
+    }
+
+    /// Every answer is a sentence, or says what it lacks.
+    fn is_said(&self) {
+        let words = Words::of(&self.run);
+        for answer in &self.analysis.answers {
+            let told = text::answer(answer, &words);
+            assert_eq!(told.headline.is_empty(), answer.verdict == AnswerVerdict::NotMeasured, "{told:?}");
+            let texts = told.statements.iter().map(|s| &s.text).chain(&told.caveats).chain([&told.headline]);
+            for text in texts {
+                assert!(!["NaN", "inf ", "infx", "-0 %"].iter().any(|odd| text.contains(odd)), "{text}");
+            }
+        }
+        assert!(limits::statement(&self.analysis.limiters).is_some());
+    }
+}
+
+/// What is said to be so. That nothing was found asserts nothing.
+fn asserts(says: &Says) -> Vec<Kind> {
+    let when = |kind: Kind, so: bool| if so { vec![kind] } else { Vec::new() };
+    match says {
+        Says::ScatterGather(_) => vec![Kind::ScatterGather],
+        Says::ZeroCopy(_) => vec![Kind::ZeroCopy],
+        Says::Overtaking(one) => when(Kind::Overtaking, !one.better.is_empty() || !one.worse.is_empty()),
+        Says::Regimes(_) => vec![Kind::Regimes],
+        Says::NotFastest(all) => {
+            let told = |price: &finding::not_fastest::ZeroCopyPrice| {
+                price.fixed.is_some() || price.trend != PriceTrend::Open
+            };
+            when(Kind::NotFastest, all.prices.iter().any(told))
+        }
+        Says::CacheLevels(level) => when(Kind::CacheLevels, level.differ > 0),
+        // With twice the threads twice as much is moved in all runs that have two.
+        Says::Threads(scaling) => when(Kind::Threads, scaling.loss.is_some()),
+        Says::Along(all) => {
+            // Each metric has an error of its own: the first stands for them.
+            let first = all.changes.first();
+            let told = first.is_some_and(|change| change.more.is_some() || change.less.is_some());
+            when(Kind::Along, told)
+        }
+        Says::WakeUps(pairs) => when(Kind::WakeUps, pairs.decided > 0),
+        Says::Unexpected(Unforeseen::NotFound { .. }) => Vec::new(),
+        Says::Unexpected(Unforeseen::Phenomenon { kind, places, .. }) => {
+            let kind = match kind {
+                Surprise::LargerIsWorse => Kind::LargerIsWorse,
+                Surprise::LargerIsCheaper => Kind::LargerIsCheaper,
+                Surprise::MoreThreadsAreSlower => Kind::MoreThreadsAreSlower,
+                Surprise::TwoLevels => Kind::TwoLevels,
+                Surprise::OffTheModel => Kind::OffTheModel,
+            };
+            let caused = places.iter().any(|place| matches!(place.cause, Cause::Priced(_)));
+            std::iter::once(kind).chain(caused.then_some(Kind::Caused)).collect()
+        }
+    }
+}
+
+#[test]
+fn no_kind_of_sentence_is_false_beyond_its_error_or_silent_where_its_truth_is_plain() {
+    let nothing: Vec<Vec<Kind>> = (0..NULLS)
+        .map(|seed| {
+            let seen = Seen::of(worlds::nothing(seed));
+            seen.is_said();
+            seen.asserted()
+        })
+        .collect();
+    let mut found: BTreeMap<Kind, (usize, u64, usize)> = BTreeMap::new();
+    for kind in KINDS {
+        let walk = walk(*kind);
+        let shared = std::ptr::fn_addr_eq(walk.null, worlds::nothing as fn(u64) -> Run);
+        let (null, nulls) = match shared {
+            true => (nothing.clone(), NULLS),
+            false => ((0..NULLS / 2).map(|seed| Seen::of((walk.null)(seed)).asserted()).collect(), NULLS / 2),
+        };
+        let falsely = null.iter().filter(|asserted| asserted.contains(kind)).count();
+        let right = (0..PLANTED).filter(|seed| {
+            let seen = Seen::of((walk.planted)(100 + seed));
+            seen.is_said();
+            (walk.right)(&seen)
+        });
+        found.insert(*kind, (falsely, nulls, PLANTED as usize - right.count()));
+    }
+    let bad: Vec<String> = found
+        .iter()
+        .filter(|(kind, (falsely, nulls, silent))| {
+            let walk = walk(**kind);
+            let silent_allowed = if walk.error == 0.0 { 0 } else { PLANTED as usize / 10 };
+            *falsely as f64 > walk.error * *nulls as f64 || *silent > silent_allowed
+        })
+        .map(|(kind, (falsely, nulls, silent))| {
+            format!("{kind:?}: false in {falsely} of {nulls}, silent or wrong in {silent} of {PLANTED}")
+        })
+        .collect();
+    assert!(bad.is_empty(), "{bad:#?}\nall: {found:?}");
+}

@@ -1,0 +1,297 @@
+//! Synthetic runs whose truth is known, with the machine's drift. In the first nothing differs; each of the others has
+//! one truth, far beyond what its noise lets one see.
+
+use syscost_analyze::synthetic::{PLAIN, StepPrices, Synthetic, audit, count_events};
+use syscost_core::axis::{Point, Value};
+use syscost_core::stats::random::Random;
+use syscost_experiment::run::{Audit, Run, SliceRow};
+use syscost_measure::ledger::Counts;
+use syscost_measure::probe::Slice;
+
+/// A share of a share: noise of counts between windows.
+const COUNT_NOISE: f64 = 0.03;
+
+fn bytes(p: &Point) -> f64 {
+    p.int_at("message_bytes").expect("a transfer has a size") as f64
+}
+
+fn is(p: &Point, mechanism: &str) -> bool {
+    p.text_at("mechanism") == Some(mechanism)
+}
+
+fn smooth(p: &Point) -> f64 {
+    2000.0 + 0.2 * bytes(p)
+}
+
+fn base(seed: u64, cost_ns: fn(&Point) -> f64) -> Synthetic {
+    Synthetic {
+        mechanisms: vec!["pack_send", "sendmsg"],
+        sizes: vec![64, 4096, 65536],
+        threads: vec![1],
+        rounds: 10,
+        windows: 2,
+        noise: 0.02,
+        twin_every: 0,
+        drifts: true,
+        seed,
+        cost_ns,
+        ..Synthetic::default()
+    }
+}
+
+fn counted(run: &mut Run, random: &mut Random, quantity: &str, each: &dyn Fn(&Point) -> f64) {
+    count_events(run, quantity, &mut |case, _| each(&case.point) * (COUNT_NOISE * random.normal()).exp());
+}
+
+/// Slices of every case, of which 20 cost what this says, with the scatter of slices.
+fn sliced(run: &mut Run, random: &mut Random, rounds: u32, cost: &dyn Fn(&Point) -> f64) {
+    let cases = run.record.plan.cases.clone();
+    let transfers: Vec<_> = cases.iter().filter(|c| c.probe == "transfer").collect();
+    let mut blocks: Vec<Point> = Vec::new();
+    for case in &transfers {
+        let place = case.point.without("mechanism");
+        if !blocks.contains(&place) {
+            blocks.push(place);
+        }
+    }
+    for (block, place) in blocks.iter().enumerate() {
+        for round in 0..rounds {
+            let mut rows = Vec::new();
+            for pass in 0..8 {
+                for case in transfers.iter().filter(|c| c.point.without("mechanism") == *place) {
+                    let slice = Slice {
+                        pass,
+                        position: 0,
+                        length_ns: 1_000_000,
+                        start_ns: 0,
+                        wall_ns: 1_000_000,
+                        messages: 10,
+                        sender_cpu_ns: (10.0 * cost(&case.point) * (0.03 * random.normal()).exp()) as u64,
+                        receiver_cpu_ns: 0,
+                    };
+                    rows.push(SliceRow { block, round, case: case.index, slice });
+                }
+            }
+            run.slices.saw(&rows);
+        }
+    }
+}
+
+/// Nothing differs, and everything is counted. Preemptions come with time.
+pub fn nothing(seed: u64) -> Run {
+    let mechanisms = vec!["pack_send", "sendmsg", "msg_zerocopy"];
+    let synthetic = Synthetic { mechanisms, threads: vec![1, 2], twin_every: 4, ..base(seed, smooth) };
+    let mut cases = synthetic.cases();
+    // The larger size with more connections too.
+    let more: Vec<_> =
+        cases.iter().filter(|c| c.twin_of.is_none() && bytes(&c.point) > 5000.0).cloned().collect();
+    for mut case in more {
+        case.point.set("connections", Value::Int(4));
+        case.index = cases.len();
+        cases.push(case);
+    }
+    let mut run = synthetic.run_of(cases);
+    let mut random = Random::new(seed ^ 0x5eed);
+    for (quantity, each) in [
+        ("receiver_voluntary_switches", 0.2),
+        ("sender_voluntary_switches", 0.1),
+        ("sender_system_calls", 1.0),
+        ("receiver_system_calls", 0.5),
+        ("sender_completions", 0.0),
+    ] {
+        counted(&mut run, &mut random, quantity, &|_| each);
+    }
+    for side in ["sender", "receiver"] {
+        counted(&mut run, &mut random, &format!("{side}_involuntary_switches"), &|p| 275.0 * smooth(p) / 1e9);
+        for counter in ["l1d_misses", "llc_misses"] {
+            for mode in ["user", "kernel"] {
+                counted(&mut run, &mut random, &format!("{side}_{counter}_{mode}"), &|_| 20.0);
+            }
+        }
+    }
+    StepPrices { switch: 2000.0, ..StepPrices::default() }.measured(&mut run, 6, 0.03, &mut random);
+    sliced(&mut run, &mut random, 10, &smooth);
+    run
+}
+
+/// Packing copies each byte once more.
+pub fn packs(seed: u64) -> Run {
+    let mut run = base(seed, smooth).run();
+    let packed = Audit { user_copied: 1000, ..audit("pack_send", Some(PLAIN), (0, 0)) };
+    run.record.audits = vec![packed, audit("sendmsg", Some(PLAIN), (0, 0))];
+    run
+}
+
+/// The kernel lends pages, and takes a completion for it.
+pub fn lends(seed: u64) -> Run {
+    let mut run = Synthetic { mechanisms: vec!["sendmsg", "msg_zerocopy"], ..base(seed, smooth) }.run();
+    let mut random = Random::new(seed);
+    counted(&mut run, &mut random, "sender_completions", &|p| if is(p, "msg_zerocopy") { 1.0 } else { 0.0 });
+    let lent = Counts { copied_in: 0, uncopied_in: 1000, device_fetched: 1000, ..PLAIN };
+    run.record.audits =
+        vec![audit("sendmsg", Some(PLAIN), (0, 0)), audit("msg_zerocopy", Some(lent), (4, 0))];
+    run
+}
+
+/// Asking for zero-copy costs 8 us a message and saves half of each byte.
+pub fn zero_copy_pays(seed: u64) -> Run {
+    let cost =
+        |p: &Point| if is(p, "msg_zerocopy") { 10_000.0 + 0.1 * bytes(p) } else { 2000.0 + 0.4 * bytes(p) };
+    let mechanisms = vec!["pack_send", "sendmsg", "msg_zerocopy"];
+    Synthetic { mechanisms, ..base(seed, cost) }.run()
+}
+
+/// One copy is dearer below 2.5 KB and cheaper above.
+pub fn crosses(seed: u64) -> Run {
+    base(seed, |p| if is(p, "sendmsg") { 3000.0 + 0.2 * bytes(p) } else { 2000.0 + 0.6 * bytes(p) }).run()
+}
+
+/// Gathering misses the first cache half as often.
+pub fn misses(seed: u64) -> Run {
+    let mut run = base(seed, smooth).run();
+    let mut random = Random::new(seed);
+    for side in ["sender", "receiver"] {
+        for mode in ["user", "kernel"] {
+            let name = format!("{side}_l1d_misses_{mode}");
+            counted(&mut run, &mut random, &name, &|p| if is(p, "sendmsg") { 10.0 } else { 20.0 });
+        }
+    }
+    run
+}
+
+/// A message costs three times as much with two threads.
+pub fn crowded(seed: u64) -> Run {
+    let cost = |p: &Point| smooth(p) * if p.int_at("threads") == Some(2) { 3.0 } else { 1.0 };
+    Synthetic { threads: vec![1, 2], ..base(seed, cost) }.run()
+}
+
+/// Four connections a thread cost a third more.
+pub fn connected(seed: u64) -> Run {
+    let cost = |p: &Point| smooth(p) * if p.int_at("connections") == Some(4) { 1.33 } else { 1.0 };
+    let synthetic = base(seed, cost);
+    let mut cases = synthetic.cases();
+    for mut case in cases.clone() {
+        case.point.set("connections", Value::Int(4));
+        case.index = cases.len();
+        cases.push(case);
+    }
+    synthetic.run_of(cases)
+}
+
+/// By slices the rivals are alike; by windows one costs 30 % more.
+pub fn two_regimes(seed: u64) -> Run {
+    let mut run = base(seed, |p| smooth(p) * if is(p, "sendmsg") { 1.3 } else { 1.0 }).run();
+    sliced(&mut run, &mut Random::new(seed), 10, &smooth);
+    run
+}
+
+/// pack_send sleeps so much more that sleeps make this share of what it loses by the clock, 4 of 5 parts of CPU time.
+fn sleepy(seed: u64, share: f64) -> Run {
+    let cost = |p: &Point| smooth(p) + if is(p, "pack_send") { 4000.0 } else { 0.0 };
+    let mut run = Synthetic { mechanisms: vec!["pack_send", "send"], ..base(seed, cost) }.run();
+    let mut random = Random::new(seed);
+    let prices = StepPrices { sleeping: 4000.0, waking: 1000.0, ..StepPrices::default() };
+    let more = share * 0.8 * 4000.0 / prices.sleeping;
+    let sleeps = |p: &Point| if is(p, "pack_send") { 0.05 + more } else { 0.05 };
+    counted(&mut run, &mut random, "receiver_voluntary_switches", &sleeps);
+    prices.measured(&mut run, 6, 0.03, &mut random);
+    run
+}
+
+pub fn sleeps_decide(seed: u64) -> Run {
+    sleepy(seed, 1.0)
+}
+
+/// Just not half: whoever calls this the cause errs.
+pub fn sleeps_nearly_decide(seed: u64) -> Run {
+    sleepy(seed, 0.49)
+}
+
+/// At 4 KiB a message costs 400 us and sleeps so often, at 350 us by the clock and 385 us of CPU time. That is 1.6 times this
+/// share of what a byte loses by the clock against 64 B, and this share of what a message loses against 64 KiB.
+fn cliff(seed: u64, share: f64) -> Run {
+    let steep = |p: &Point| is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
+    let cost = |p: &Point| {
+        let steep = is(p, "sendmsg") && p.int_at("message_bytes") == Some(4096);
+        if steep { 400_000.0 } else { smooth(p) }
+    };
+    let mut run = base(seed, cost).run();
+    let mut random = Random::new(seed);
+    let prices = StepPrices { sleeping: 350_000.0, waking: 35_000.0, ..StepPrices::default() };
+    counted(&mut run, &mut random, "receiver_voluntary_switches", &|p| if steep(p) { share } else { 1e-3 });
+    prices.measured(&mut run, 6, 0.03, &mut random);
+    run
+}
+
+pub fn cliff_of_sleeps(seed: u64) -> Run {
+    cliff(seed, 0.8)
+}
+
+/// Less than half by the clock and by CPU time.
+pub fn cliff_of_others(seed: u64) -> Run {
+    cliff(seed, 0.28)
+}
+
+/// Every third round or so one case is three times as slow, for the life of its workers.
+pub fn two_levels(seed: u64) -> Run {
+    let mut run = Synthetic { rounds: 20, ..base(seed, smooth) }.run();
+    for sample in &mut run.samples {
+        if sample.case == 3 && (sample.round + seed as u32).is_multiple_of(3) {
+            let factor = 1.0 / 3.0;
+            (sample.ops, sample.bytes) = (sample.ops * factor, sample.bytes * factor);
+            for messages in ["sender_messages", "receiver_messages"] {
+                sample.quantities.insert(messages.into(), Some(sample.ops));
+            }
+        }
+    }
+    run
+}
+
+/// This share of a sender's time is busy.
+fn busy(seed: u64, share: f64) -> Run {
+    let mut run = base(seed, smooth).run();
+    let mut random = Random::new(seed);
+    for sample in &mut run.samples {
+        let cpu = share * 1e8 * (0.01 * random.normal()).exp();
+        sample.quantities.insert("sender_cpu_ns".into(), Some(cpu));
+    }
+    run
+}
+
+pub fn busy_sender(seed: u64) -> Run {
+    busy(seed, 0.98)
+}
+
+/// Just not the limit.
+pub fn nearly_busy_sender(seed: u64) -> Run {
+    busy(seed, 0.9495)
+}
+
+/// Ten sizes of one mechanism that cost what their account says, or one of them five times as much.
+fn accounted(seed: u64, odd: bool) -> Run {
+    let cost = |p: &Point| 4000.0 + 0.05 * bytes(p);
+    let steep = |p: &Point| if p.int_at("message_bytes") == Some(4096) { 5.0 } else { 1.0 } * 4000.0 + 0.05 * bytes(p);
+    let sizes = vec![64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768];
+    let synthetic =
+        Synthetic { mechanisms: vec!["sendmsg"], sizes, ..base(seed, if odd { steep } else { cost }) };
+    let mut run = synthetic.run();
+    let mut random = Random::new(seed);
+    for (quantity, each) in [
+        ("sender_system_calls", 1.0),
+        ("receiver_system_calls", 1.0),
+        ("receiver_voluntary_switches", 0.05),
+        ("sender_data_segments", 100.0),
+    ] {
+        counted(&mut run, &mut random, quantity, &|_| each);
+    }
+    StepPrices::default().measured(&mut run, 6, 0.03, &mut random);
+    run
+}
+
+pub fn off_the_model(seed: u64) -> Run {
+    accounted(seed, true)
+}
+
+pub fn on_the_model(seed: u64) -> Run {
+    accounted(seed, false)
+}
