@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 use std::path::PathBuf;
 use syscost_analyze::cells::Cells;
+use syscost_analyze::model::beside::{SampledAccount, beside};
 use syscost_analyze::model::{Account, Item, Model, Side, what_if};
 use syscost_core::units::{Unit, significant};
 use syscost_experiment::run::Run;
@@ -30,7 +31,8 @@ pub fn run(args: &ExplainArgs, global: &Global) -> Result<()> {
     if global.json {
         output::print_json(&document(&account))
     } else {
-        output::print(&text(&account, &words, Paint::stdout(global.color)))
+        let samples = beside(&run, &account).map(|sampled| sampled_parts(&sampled)).unwrap_or_default();
+        output::print(&(text(&account, &words, Paint::stdout(global.color)) + &samples))
     }
 }
 
@@ -100,6 +102,18 @@ fn text(account: &Account, words: &Words, paint: Paint) -> String {
         out += &sum("measured", measured.total_ns);
         let left = account.not_explained_ns().unwrap_or(0.0);
         out += &sum(&format!("{} ({})", model::NOT_EXPLAINED, percent(left / measured.total_ns)), left);
+    }
+    out
+}
+
+/// What samples of the case say of each part, beside the model.
+fn sampled_parts(sampled: &SampledAccount<'_>) -> String {
+    let room = WIDTH - MIDDLE - FIGURE;
+    let mut out =
+        format!("\n{:<room$}{:>MIDDLE$}{:>FIGURE$}\n", "by part of the work", "modelled", "sampled");
+    for time in sampled.parts.iter().filter(|time| time.modelled_ns + time.sampled_ns > 0.0) {
+        let [modelled, seen] = [time.modelled_ns, time.sampled_ns].map(|ns| Unit::Nanoseconds.format(ns));
+        out += &format!("{:<room$}{modelled:>MIDDLE$}{seen:>FIGURE$}\n", model::part(time.part));
     }
     out
 }

@@ -7,12 +7,13 @@
 //! | `result: RUN beside OTHER...` | the same with the figures of other runs, named from docs/runs |
 //! | `studies: FOLDER` | what the studies of `cargo xtask deciding` in FOLDER show, up to `result: end` |
 //! | `figure: RUN` | a picture of what rivals cost relative to the control, and sentences of it, up to `result: end` |
-//! | `section: RUN#ID` | the sentences of one section of its report, up to `result: end` |
+//! | `section: RUN#ID` | the sentences of one section of its report (where it has no answers: its method), up to `result: end` |
 //! | `tables: RUN#ID` | the tables of one section of its report, up to `result: end` |
+//! | `conditions: RECORD` | the cost model's errors by condition, up to `result: end` |
 //! | `perf: FOLDER` | the shares of a profile beside those of perf(1), up to `result: end` |
 
 use crate::deciding::StudyRecord;
-use crate::{Generated, Tree, figure, perf, tables};
+use crate::{Generated, Tree, conditions, figure, perf, tables};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use syscost_analyze::operations::beside::Beside;
@@ -23,7 +24,7 @@ use syscost_report::{Block, Entry, Table, build};
 
 /// Runs that documents show.
 const RUNS: &str = "docs/runs/";
-const KINDS: [&str; 7] = ["begin", "result", "section", "tables", "studies", "figure", "perf"];
+const MARKS: [&str; 8] = ["begin", "result", "section", "tables", "studies", "figure", "perf", "conditions"];
 const END: &str = "<!-- result: end -->";
 
 pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
@@ -45,7 +46,7 @@ pub fn files(tree: &Tree) -> Result<Vec<Generated>> {
 fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = KINDS.iter().filter_map(|kind| rest.find(&format!("<!-- {kind}: "))).min() {
+    while let Some(at) = MARKS.iter().filter_map(|kind| rest.find(&format!("<!-- {kind}: "))).min() {
         let comment = &rest[at..];
         let (kind, name) = comment[5..].split_once(": ").context("a comment has a kind")?;
         let name = name.split(" -->").next().context("a comment ends")?;
@@ -63,6 +64,7 @@ fn filled(tree: &Tree, text: &str, folder: &str) -> Result<String> {
                 let record = StudyRecord::load(&tree.root.join(name))?;
                 (record.page(name.strip_prefix("docs/").unwrap_or(name)), END.into())
             }
+            "conditions" => (conditions::page(&tree.root.join(name))?, END.into()),
             "perf" => (perf::page(&tree.root.join(name))?, END.into()),
             "tables" => (shown(tree, name, folder, &section_tables, "\n")?, END.into()),
             _ => (shown(tree, name, folder, &sentences, ">\n")?, END.into()),
@@ -105,9 +107,12 @@ fn shown(
     Ok(format!("{}\n{}", parts.join(between), measured(&run, dir, folder)?))
 }
 
+/// Of a section without answers: how it was made.
 fn sentences(blocks: &[Block]) -> Result<Vec<String>> {
+    let answers = blocks.iter().any(|block| matches!(block, Block::Statement(_)));
     let sentence = |block: &Block| match block {
         Block::Statement(statement) => Some(format!("> {}\n", statement.text)),
+        Block::Text(text) if !answers => Some(format!("> {text}\n")),
         _ => None,
     };
     Ok(blocks.iter().filter_map(sentence).collect())

@@ -3,6 +3,7 @@
 //! `cargo xtask regenerate` writes these files; tests/generated.rs compares them.
 
 pub mod answers;
+pub mod conditions;
 pub mod course;
 pub mod deciding;
 pub mod documents;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use xtask::deciding::DecidingOptions;
-use xtask::{KINDS, Tree, deciding, documents, mutants, perf as beside_perf, timings};
+use xtask::{KINDS, Tree, conditions, deciding, documents, mutants, perf as beside_perf, timings};
 
 const USAGE: &str = "\
 usage: cargo xtask TASK
@@ -27,6 +27,8 @@ usage: cargo xtask TASK
                break each promise of docs/reliability.md in a copy of the tree and run the test
                that has to notice: killed, survived or skipped (hours; with TEXT only those that
                have it in their promise, file or test)
+  conditions FOLDER
+               keep what the cost model predicts of runs in FOLDER, one of each condition of docs/model.md
   perf         profile the cases of docs/runs/profile again beside `perf record`, and write the shares
                that both saw: on a quiet machine, as root (about 2 minutes)
   timings      build the program cold, in a folder of its own, and write what each dependency
@@ -50,6 +52,7 @@ fn run(arguments: &[String]) -> Result<()> {
         ["mutants"] => mutants::run(root()?, "", |line| println!("{line}")),
         ["mutants", wanted] => mutants::run(root()?, wanted, |line| println!("{line}")),
         ["perf"] => perf(),
+        ["conditions", folder] => conditions::record(Path::new(folder), &root()?.join(conditions::RECORD)),
         ["deciding", ref options @ ..] => deciding(options),
         _ => bail!("{USAGE}"),
     }

@@ -111,10 +111,11 @@ fn samples(text: &str) -> Vec<PerfSample> {
     text.split("\n\n").filter_map(|block| sample(block.trim_start_matches('\n'))).collect()
 }
 
-/// Addresses of the kernel have the highest bit.
+/// Addresses of the kernel have the highest bit. What the compiler split off (`.isra.0`) has the name of the whole.
 fn kernel_function(line: &str) -> Option<&str> {
     let (address, name) = line.trim().split_once(' ')?;
-    (u64::from_str_radix(address, 16).ok()? >> 63 == 1).then_some(name)
+    let whole = name.split('.').next()?;
+    (u64::from_str_radix(address, 16).ok()? >> 63 == 1).then_some(whole)
 }
 
 /// Samples by class in the rounds that syscost sampled too: each process from its first to its last call that moves bytes.

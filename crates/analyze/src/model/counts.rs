@@ -106,9 +106,11 @@ impl Subject {
         let batch = per_call(point) as f64;
         let calls = handling.calls as f64 / batch;
         let call_bytes = message_bytes / calls;
-        let (_, largest) = segment_bytes(point);
+        let (packet, largest) = segment_bytes(point);
         let by_rule = calls * (call_bytes / largest as f64).ceil();
-        let kernel = counted(COUNTERS[3]).filter(|count| count.n > 0.0 && count.n < by_rule);
+        // TCP counts packets: that is more than segments where one holds several.
+        let exact = packet == largest;
+        let kernel = counted(COUNTERS[3]).filter(|count| count.n > 0.0 && (exact || count.n < by_rule));
         let rule = CountSource::SegmentsOf { bytes: largest };
         let segments = kernel.unwrap_or_else(|| Count::rule(by_rule, rule));
         let from = CountSource::Calls { calls: handling.calls, messages: batch as u64 };
@@ -134,6 +136,11 @@ impl Subject {
             let cells = vec![CellRef { case, metric: cell.metric }];
             Some(Count { n: cell.estimate.value, from: CountSource::Counted, cells })
         })
+    }
+
+    /// Receive calls that find no new segment, because each asked for less than one.
+    pub fn further_receive_calls(&self) -> f64 {
+        (self.receive_calls.n - self.segments.n).max(0.0)
     }
 
     /// Does a call's payload fit into one packet?

@@ -6,6 +6,7 @@
 //! counts. What the sum misses is "not explained", and may be negative. docs/model.md explains the
 //! terms.
 
+pub mod beside;
 pub mod counts;
 pub mod figure;
 mod steps;
@@ -143,10 +144,10 @@ impl Account {
         Some(self.measured?.total_ns - self.predicted_ns())
     }
 
-    /// Predicted over measured, less 1.
-    pub fn error(&self) -> Option<f64> {
-        let measured = self.measured?.total_ns;
-        (measured > 0.0).then(|| self.predicted_ns() / measured - 1.0)
+    /// Predicted over measured.
+    pub fn ratio(&self) -> Option<f64> {
+        let (measured, predicted) = (self.measured?.total_ns, self.predicted_ns());
+        (measured > 0.0 && predicted > 0.0).then(|| predicted / measured)
     }
 
     /// The cells that its times come from: never those of a transfer.
@@ -163,12 +164,31 @@ pub struct Model {
     pub lacks_steps: bool,
 }
 
-/// How far predictions are from what was measured.
+/// How far predictions are from what was measured, as factors: the larger over the smaller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     pub cases: usize,
     pub median: f64,
     pub ninth_decile: f64,
+    /// Predicted over measured, the geometric mean.
+    pub bias: f64,
+    /// Cases that were predicted too low.
+    pub too_low: usize,
+}
+
+impl Accuracy {
+    /// Of predicted over measured; `None`: no case.
+    pub fn of(ratios: &[f64]) -> Option<Accuracy> {
+        let factors: Vec<f64> = ratios.iter().map(|ratio| ratio.max(1.0 / ratio)).collect();
+        let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+        Some(Accuracy {
+            cases: ratios.len(),
+            median: median(&factors)?,
+            ninth_decile: quantile(&factors, 0.9)?,
+            bias: (logs / ratios.len() as f64).exp(),
+            too_low: ratios.iter().filter(|ratio| **ratio < 1.0).count(),
+        })
+    }
 }
 
 /// The metric that an account predicts.
@@ -191,12 +211,7 @@ impl Model {
     }
 
     pub fn accuracy(&self) -> Option<Accuracy> {
-        let errors: Vec<f64> = self.accounts.iter().filter_map(Account::error).map(f64::abs).collect();
-        Some(Accuracy {
-            cases: errors.len(),
-            median: median(&errors)?,
-            ninth_decile: quantile(&errors, 0.9)?,
-        })
+        Accuracy::of(&self.accounts.iter().filter_map(Account::ratio).collect::<Vec<_>>())
     }
 }
 

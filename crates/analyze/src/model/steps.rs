@@ -3,6 +3,7 @@
 //! The steps are those of the path that a case takes; memory copies are those of one thread. A cell of
 //! a transfer is not to be had here.
 
+use super::counts::segment_bytes;
 use super::figure::Figure;
 use crate::CellRef;
 use crate::cells::Cells;
@@ -46,10 +47,20 @@ impl<'a> Steps<'a> {
         self.find(&tcp_path::completion_cost(step), &format!("{step}.completion"))
     }
 
-    /// What a byte costs that send(2) copies into the kernel.
+    /// What a byte costs that send(2) copies into the kernel. Where the kernel makes a segment of each packet, all steps but the
+    /// smallest have several: the bytes have their segments' cost.
     pub fn copy_in(&self) -> Option<Figure> {
+        if self.packet_by_packet() {
+            let (long, middle) = (self.sender(steps::LONG)?, self.sender(steps::MIDDLE)?);
+            return Some(long.minus(&middle).over((steps::LONG_BYTES - steps::MIDDLE_BYTES) as f64));
+        }
         let (large, middle) = (self.sender(steps::LARGE)?, self.sender(steps::MIDDLE)?);
         Some(large.minus(&middle).over((steps::LARGE_BYTES - steps::MIDDLE_BYTES) as f64))
+    }
+
+    /// Are segments so small that the middle step has several?
+    pub fn packet_by_packet(&self) -> bool {
+        segment_bytes(&self.place).1 < steps::MIDDLE_BYTES as u64
     }
 
     /// What a byte costs that one thread copies in user memory, where so many bytes are at work: that

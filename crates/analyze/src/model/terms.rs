@@ -65,17 +65,17 @@ pub static ALL: &[Term] = &[
     receiver(
         "receive",
         TermGroup::Receive,
-        |s| s.receive_calls.clone(),
-        |_, s| Some(s.receiver(steps::SINGLE)?.minus(&taken_segment(s)?)),
+        |s| s.receive_calls.with(s.receive_calls.n - s.further_receive_calls()),
+        |_, s| acknowledged_call(s),
+    ),
+    receiver(
+        "receive_further",
+        TermGroup::Receive,
+        |s| s.receive_calls.with(s.further_receive_calls()),
+        |_, s| further_receive(s).or_else(|| acknowledged_call(s)),
     ),
     receiver("take", TermGroup::Receive, |s| s.segments.clone(), |_, s| taken_segment(s)),
-    receiver(
-        "copy_out",
-        TermGroup::CopyOut,
-        |s| bytes(s, true),
-        // Whoever filled the pages, the copy reads them in another core's caches.
-        |_, s| Some(s.receiver(steps::LARGE)?.minus(&s.receiver(steps::DROPPED)?).over(TAKEN)),
-    ),
+    receiver("copy_out", TermGroup::CopyOut, |s| bytes(s, true), copy_out),
     receiver("sleep", TermGroup::Sleep, |s| s.sleeps.clone(), sleeping),
     receiver("sender_wake", TermGroup::Sleep, |s| s.sender_sleeps.clone(), waking),
 ];
@@ -102,6 +102,9 @@ fn segment(s: &Subject, steps: &Steps) -> Option<Figure> {
 }
 
 fn further_segment(_: &Subject, steps: &Steps) -> Option<Figure> {
+    if steps.packet_by_packet() {
+        return Some(steps.sender(steps::LONG)?.times(0.0));
+    }
     let (long, large) = (steps.sender(steps::LONG)?, steps.sender(steps::LARGE)?);
     let copied = steps.copy_in()?.times((steps::LONG_BYTES - steps::LARGE_BYTES) as f64);
     Some(long.minus(&large).minus(&copied))
@@ -124,6 +127,27 @@ fn taken_segment(steps: &Steps) -> Option<Figure> {
     let step = steps::ALL.iter().find(|step| step.id == steps::TRANSMIT)?;
     let (many, one) = (steps.receiver(steps::TRANSMIT)?, steps.receiver(steps::SINGLE)?);
     Some(many.minus(&one).over(step.calls as f64 - 1.0))
+}
+
+/// A call that takes a new segment and answers with an acknowledgement, less the segment.
+fn acknowledged_call(steps: &Steps) -> Option<Figure> {
+    Some(steps.receiver(steps::SINGLE)?.minus(&taken_segment(steps)?))
+}
+
+/// What each call more costs for the same bytes; runs of before this step lack it.
+fn further_receive(steps: &Steps) -> Option<Figure> {
+    let calls = TAKEN / steps::SIP_BYTES as f64;
+    let many = steps.receiver(steps::SIPS)?.times(calls);
+    Some(many.minus(&steps.receiver(steps::LARGE)?).over(calls - 1.0))
+}
+
+/// The copy reads another core's caches. Lent bytes lie in pages that the orphan copy has just filled, and that are given back.
+fn copy_out(s: &Subject, steps: &Steps) -> Option<Figure> {
+    if s.handling.lends {
+        let (large, small) = (steps.receiver(steps::LENT_LARGE)?, steps.receiver(steps::LENT)?);
+        return Some(large.minus(&small).over((steps::LARGE_BYTES - steps::SMALL_BYTES) as f64));
+    }
+    Some(steps.receiver(steps::LARGE)?.minus(&steps.receiver(steps::DROPPED)?).over(TAKEN))
 }
 
 /// What the side that wakes another pays.

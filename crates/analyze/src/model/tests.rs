@@ -26,6 +26,8 @@ fn truth(step: &str) -> (f64, f64, f64) {
         steps::LARGE => (CALL + 300.0 + large * IN, 2000.0 + 2.0 * large * OUT, 0.0),
         steps::LONG => (CALL + 300.0 + 900.0 + 2.0 * large * IN, 2000.0, 0.0),
         steps::DROPPED => (CALL, 2000.0, 0.0),
+        // Thirty calls of which two take a new segment.
+        steps::SIPS => (CALL + 300.0 + large * IN, (2000.0 + 2.0 * large * OUT + 29.0 * 250.0) / 30.0, 0.0),
         steps::WAKE => (CALL + 4000.0, 1100.0 + 6000.0, 0.0),
         steps::LENT => (CALL + 800.0, 1100.0, 600.0),
         steps::LENT_PIECES => (CALL + 800.0 + 7.0 * 200.0, 1100.0, 600.0),
@@ -153,8 +155,32 @@ fn known_primitives_add_up() {
     let (_, lent) = accounts("msg_zerocopy", &[64]);
     let lending = 800.0 + 7.0 * 200.0 + 64.0 * 0.2 + 0.25 * 600.0;
     // Its sender sleeps too, and the receiver wakes it.
-    let wanted = CALL + lending + 100.0 + 64.0 * OUT + around + 0.125 * (4000.0 + 6000.0);
+    let wanted = CALL + lending + 100.0 + 64.0 * 0.08 + around + 0.125 * (4000.0 + 6000.0);
     assert!((lent[0].predicted_ns() - wanted).abs() < 1.0, "{} is not {wanted}", lent[0].predicted_ns());
+}
+
+#[test]
+fn a_receive_call_that_finds_no_new_segment_costs_no_acknowledgement() {
+    let run = run("send", &[1 << 20], 10_000.0);
+    let (cells, point) = (Cells::of(&run), &run.record.plan.cases[0].point);
+    let counted = |metric| {
+        let n = if metric == counts::COUNTERS[1] { 47.0 } else { 0.25 };
+        (metric != counts::COUNTERS[3]).then(|| Count::rule(n, counts::CountSource::Counted))
+    };
+    let subject = Subject::of(point, counted).expect("all is counted");
+    let items = items(&subject, &Steps::at(&super::steps::sources(&run), &cells, point))
+        .expect("all steps are there");
+    let item = |id: &str| items.iter().find(|item| item.about.id == id).expect(id);
+    let (first, further) = (item("receive"), item("receive_further"));
+    assert!(near(first.count.n, 17.0) && near(first.unit.ns, 1000.0), "{first:?}");
+    assert!(near(further.count.n, 30.0) && near(further.unit.ns, 250.0), "{further:?}");
+}
+
+#[test]
+fn errors_are_factors_and_a_side_is_counted() {
+    let of = Accuracy::of(&[0.5, 0.8, 0.8, 1.25]).expect("four cases");
+    assert!(near(of.median, 1.25) && of.ninth_decile > 1.25 && of.too_low == 3);
+    assert!(near(of.bias, (0.5f64 * 0.8).powf(0.25)), "{}", of.bias);
 }
 
 #[test]

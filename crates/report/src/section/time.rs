@@ -1,16 +1,21 @@
 //! Where the time goes: each transfer's account, predicted against measured, and what is not explained.
 
-use super::{plural, unless_empty};
+use super::unless_empty;
 use crate::escape::slug;
 use crate::material::Material;
 use crate::text;
-use crate::text::words::{Words, percent};
+use crate::text::words::Words;
 use crate::{Block, CellRef, Entry, Section, StackedBar, StackedBars, Statement, Table};
 use std::collections::BTreeMap;
+use syscost_analyze::model::beside::{SampledAccount, WorkPart, beside, missed_most};
 use syscost_analyze::model::{self, Account, TermGroup};
 use syscost_core::axis::{IntAxis, NameAxis, Point};
 use syscost_core::units::Unit;
 use syscost_measure::probe::transfer::axes::{MECHANISM, MESSAGE_BYTES, THREADS};
+
+const METHOD: &str = "Each account is a sum of counts times unit costs. Unit costs are those of the steps of the path and of memory \
+     copies. Other probes measured them in this run. No transfer's time is among them, and nothing is fitted. \"Not explained\" is \
+     what was measured less the sum. `syscost explain CASE` prints one account.";
 
 /// Sizes that get bars: the smallest, the middle one, the largest.
 const DRAWN: usize = 3;
@@ -31,14 +36,10 @@ pub fn section(m: &Material) -> Option<Section> {
     let limited = if m.compared() { text::limits::statement(&m.analysis.limiters) } else { None };
     blocks.extend(summary(m).into_iter().chain(limited).map(Block::Statement));
     if !model.accounts.is_empty() {
-        blocks.push(Block::Text(
-            "Each account is a sum of counts times unit costs. The unit costs are those of the steps of the path and of \
-             memory copies, measured in this run by other probes; no transfer's time is among them and nothing is \
-             fitted. \"Not explained\" is what was measured less the sum. `syscost explain CASE` prints one account."
-                .into(),
-        ));
+        blocks.push(Block::Text(METHOD.into()));
         blocks.extend(bars(m).iter().map(|bars| Block::Table(parts(bars))));
     }
+    blocks.extend(sampled(m));
     unless_empty("time", "Where the time goes", blocks)
 }
 
@@ -48,14 +49,41 @@ fn cell(account: &Account) -> Option<CellRef> {
 
 fn summary(m: &Material) -> Option<Statement> {
     let accuracy = m.analysis.model.accuracy()?;
-    let text = format!(
-        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {} in half of {} \
-         and within {} in nine of ten.",
-        percent(accuracy.median),
-        plural(accuracy.cases, "case"),
-        percent(accuracy.ninth_decile)
-    );
+    let text = text::model::accuracy(&accuracy);
     Some(Statement { text, cells: m.analysis.model.accounts.iter().filter_map(cell).collect() })
+}
+
+/// Accounts beside samples, where cases have both.
+fn sampled(m: &Material) -> Vec<Block> {
+    let accounts = m.analysis.model.accounts.iter();
+    let sampled: Vec<SampledAccount<'_>> = accounts.filter_map(|account| beside(m.run, account)).collect();
+    let Some(missed) = missed_most(&sampled) else { return Vec::new() };
+    let cells = sampled.iter().filter_map(|sampled| cell(sampled.account)).collect();
+    let statement = Statement { text: text::model::missed(&missed), cells };
+    vec![Block::Statement(statement), Block::Table(beside_samples(m, &sampled))]
+}
+
+/// A row a case: modelled / sampled for each part of the work.
+fn beside_samples(m: &Material, sampled: &[SampledAccount<'_>]) -> Table {
+    let words = Words::of(m.run);
+    let titles = WorkPart::ALL.map(text::model::part);
+    let columns: Vec<&str> = ["case", "measured", "modelled"].into_iter().chain(titles).collect();
+    let ns = |ns: f64| Unit::Nanoseconds.format(ns);
+    let row = |sampled: &SampledAccount<'_>| {
+        let point = &sampled.account.point;
+        let name = format!("{}, {}", words.name(point, RIVALS.id, point), words.place(point, &[RIVALS.id]));
+        let parts = sampled.parts.iter().map(|part| {
+            Entry::Text(match (part.modelled_ns, part.sampled_ns) {
+                (0.0, 0.0) => "-".into(),
+                (modelled, sampled) => format!("{} / {}", ns(modelled), ns(sampled)),
+            })
+        });
+        let totals = [sampled.measured_ns, sampled.account.predicted_ns()]
+            .map(|ns| Entry::Number(ns, Unit::Nanoseconds));
+        std::iter::once(Entry::Text(name)).chain(totals).chain(parts).collect()
+    };
+    Table::new("time-sampled", &columns, sampled.iter().map(row).collect())
+        .titled("CPU time of a message by part of the work, modelled / sampled")
 }
 
 /// One drawing for each of a few sizes, with the fewest threads: a bar a mechanism.

@@ -1,10 +1,64 @@
 //! The cost model in words: terms, where counts come from, what weakens an account.
 
+use super::figures::times;
+use super::words::percent;
+use syscost_analyze::model::beside::{MissedPart, WorkPart};
 use syscost_analyze::model::counts::CountSource;
-use syscost_analyze::model::{AccountCaveat, TermGroup};
+use syscost_analyze::model::{AccountCaveat, Accuracy, TermGroup};
 use syscost_core::units::{and, count};
 use syscost_host::Unavailable;
 use syscost_measure::probe::{Probe, tcp_path};
+
+pub fn part(part: WorkPart) -> &'static str {
+    match part {
+        WorkPart::User => "user mode",
+        WorkPart::KernelCopy => "copies in the kernel",
+        WorkPart::LentPages => "lent pages",
+        WorkPart::Stack => "network stack",
+        WorkPart::Sleep => "sleeping and waking",
+        WorkPart::Unknown => "not classified",
+    }
+}
+
+/// Errors as factors, and whether they are on one side.
+pub fn accuracy(accuracy: &Accuracy) -> String {
+    let cases = count(accuracy.cases, "case");
+    format!(
+        "Added up from steps that were timed by themselves, the CPU time of a message is predicted within {} in half of \
+         {cases}. It is within {} in nine of ten. {}",
+        times(accuracy.median),
+        times(accuracy.ninth_decile),
+        side(accuracy)
+    )
+}
+
+/// A share of cases that no two even sides would have: most errors are on it.
+const ONE_SIDED: f64 = 0.75;
+
+fn side(accuracy: &Accuracy) -> String {
+    let Accuracy { cases, too_low, bias, .. } = *accuracy;
+    let mean = format!("the geometric mean of predicted over measured is {bias:.2}");
+    if too_low as f64 >= ONE_SIDED * cases as f64 {
+        format!("The error is one-sided: too low in {too_low} of {cases}, and {mean}.")
+    } else if (cases - too_low) as f64 >= ONE_SIDED * cases as f64 {
+        format!("The error is one-sided: too high in {} of {cases}, and {mean}.", cases - too_low)
+    } else {
+        format!("It is too low in {too_low} of {cases}, and {mean}.")
+    }
+}
+
+/// What samples show and the model has not, or the other way round.
+pub fn missed(missed: &MissedPart) -> String {
+    let (side, cases) =
+        if missed.mean < 0.0 { ("less", missed.too_low) } else { ("more", missed.cases - missed.too_low) };
+    format!(
+        "Beside the samples, the model errs most on \"{}\": {side} than was sampled in {cases} of {}, by {} of the measured time \
+         on average.",
+        part(missed.part),
+        missed.cases,
+        percent(missed.mean.abs())
+    )
+}
 
 /// Measured less the sum of the terms.
 pub const NOT_EXPLAINED: &str = "not explained";
@@ -37,6 +91,7 @@ pub fn term(id: &'static str) -> &'static str {
         "sender_sleep" => "the sender sleeps and wakes",
         "wake" => "waking the receiver",
         "receive" => "receive calls and acknowledgements",
+        "receive_further" => "receive calls for the rest of a segment",
         "take" => "segments taken",
         "copy_out" => "copy out of the kernel",
         "sleep" => "the receiver sleeps and wakes",

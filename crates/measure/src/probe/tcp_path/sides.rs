@@ -8,7 +8,7 @@
 use super::steps::{self, PathStep, StepKind};
 use super::{Channel, RECEIVER, RoleReport, Task};
 use crate::message::{self, PAGE};
-use crate::probe::transfer::axes::{NODELAY, THREADS};
+use crate::probe::transfer::axes::{NODELAY, PLACEMENT, THREADS};
 use crate::probe::transfer::connection;
 use crate::probe::{Window, batch, network, streaming};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -90,7 +90,7 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     let (mut windows, mut received) = (BTreeMap::<u8, StepTurns>::new(), 0u64);
     let mut said = [WARM];
     loop {
-        hear(control, &mut said).context("the sender went away")?;
+        hear(control, &mut said, on_one_cpu(&task)).context("the sender went away")?;
         if said[0] == END {
             break;
         }
@@ -130,13 +130,26 @@ pub fn receive(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
     Ok(report)
 }
 
+fn on_one_cpu(task: &Task) -> bool {
+    task.point.text(PLACEMENT) == Some("same")
+}
+
+/// How long a side waits for the other before it lets somebody else run: longer than a turn. Another process would leave cold
+/// caches, and a stream does not make room for one so often.
+const IMPATIENT_NS: u64 = 200_000;
+
 /// Hears the other side without going to sleep; two sides on one CPU let each other run.
-fn hear(control: &TcpStream, said: &mut [u8; 1]) -> Result<()> {
+fn hear(control: &TcpStream, said: &mut [u8; 1], one_cpu: bool) -> Result<()> {
+    let patient = if one_cpu { 0 } else { monotonic_ns() + IMPATIENT_NS };
     loop {
         match socket::receive(control.as_raw_fd(), said, libc::MSG_DONTWAIT) {
             Ok(0) => bail!("the connection ended"),
             Ok(_) => return Ok(()),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => std::thread::yield_now(),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                if monotonic_ns() >= patient {
+                    std::thread::yield_now();
+                }
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -147,7 +160,7 @@ fn take(data: &TcpStream, step: &PathStep, room: &mut Buffer, bytes: usize) -> R
     let flags = if step.dropped { libc::MSG_TRUNC } else { 0 };
     let (mut got, mut calls) = (0, 0);
     while got < bytes {
-        let end = room.len().min(bytes);
+        let end = room.len().min(bytes).min(got.saturating_add(step.read_bytes));
         let now = socket::receive(data.as_raw_fd(), &mut room[got..end], flags).context("cannot receive")?;
         ensure!(now > 0, "the stream ended inside a turn");
         (got, calls) = (got + now, calls + 1);
@@ -218,6 +231,7 @@ pub fn send(task: &Task, channel: &mut dyn Channel) -> Result<RoleReport> {
         data,
         control,
         overhead: batch::overhead_ns(thread_cpu_ns),
+        one_cpu: on_one_cpu(&task),
         sent: 0,
     };
     channel.ready()?;
@@ -249,6 +263,7 @@ struct StepSender<'a> {
     data: &'a TcpStream,
     control: &'a TcpStream,
     overhead: f64,
+    one_cpu: bool,
     sent: u64,
 }
 
@@ -274,7 +289,7 @@ impl StepSender<'_> {
             self.hand_over(window)?;
         }
         let mut answer = [0];
-        hear(self.control, &mut answer).context("the receiver went away")?;
+        hear(self.control, &mut answer, self.one_cpu).context("the receiver went away")?;
         ensure!(answer[0] == window, "the receiver answered another turn");
         self.sent += (step.bytes * step.calls) as u64;
         if step.how == StepKind::Lent { self.reap(turns) } else { Ok(()) }

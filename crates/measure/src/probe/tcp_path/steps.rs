@@ -29,6 +29,8 @@ pub struct PathStep {
     pub asleep: bool,
     /// Are the bytes dropped in the kernel rather than copied to the receiver?
     pub dropped: bool,
+    /// Bytes that one receive call asks for at most.
+    pub read_bytes: usize,
 }
 
 /// A message of a few bytes; and the sizes between which a byte's own cost is told from a call's.
@@ -49,6 +51,7 @@ const PLAIN: PathStep = PathStep {
     how: StepKind::Copied,
     asleep: false,
     dropped: false,
+    read_bytes: usize::MAX,
 };
 
 /// One such call a turn: the receiver takes a single segment.
@@ -66,6 +69,9 @@ pub const LARGE: &str = "large";
 pub const LONG: &str = "long";
 /// The largest, received without a copy.
 pub const DROPPED: &str = "dropped";
+/// The largest, received by calls of [`SIP_BYTES`]: most take the rest of a segment and answer with no acknowledgement.
+pub const SIPS: &str = "sips";
+pub const SIP_BYTES: usize = 4096;
 /// A small segment whose receiver has to be woken.
 pub const WAKE: &str = "wake";
 /// Zero-copy: one small piece, eight of them, and the largest.
@@ -83,6 +89,7 @@ pub static ALL: &[PathStep] = &[
     PathStep { id: LARGE, title: "a call of 60 KiB", bytes: LARGE_BYTES, calls: 2, ..PLAIN },
     PathStep { id: LONG, title: "a call of 120 KiB", bytes: LONG_BYTES, calls: 1, ..PLAIN },
     PathStep { id: DROPPED, title: "a call of 60 KiB, dropped by the receiver", bytes: LARGE_BYTES, calls: 2, dropped: true, ..PLAIN },
+    PathStep { id: SIPS, title: "a call of 60 KiB, received 4 KiB at a time", bytes: LARGE_BYTES, calls: 2, read_bytes: SIP_BYTES, ..PLAIN },
     PathStep { id: WAKE, title: "a small segment to a receiver that sleeps", calls: 1, asleep: true, ..PLAIN },
     PathStep { id: LENT, title: "a small segment lent", calls: 1, how: StepKind::Lent, ..PLAIN },
     PathStep { id: LENT_PIECES, title: "a small segment lent in eight pieces", pieces: PIECES, calls: 1, how: StepKind::Lent, ..PLAIN },
