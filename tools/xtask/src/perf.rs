@@ -122,7 +122,7 @@ fn kernel_function(line: &str) -> Option<&str> {
 /// Of each pair of rounds, the sampled one is once the first, once the second.
 fn in_sampled_rounds(samples: &[PerfSample]) -> BTreeMap<CodeClass, u64> {
     let mut seen = BTreeMap::new();
-    let sampled = |round: usize| round % 4 == 0 || round % 4 == 3;
+    let sampled = |round: usize| matches!(round % 4, 0 | 3);
     let ways = [SENDS, RECEIVES].map(|way| (way, spans(samples, way)));
     let workers: Vec<u32> = ways.iter().flat_map(|(_, spans)| spans).map(|(pid, ..)| *pid).collect();
     for (way, spans) in &ways {
