@@ -312,15 +312,18 @@ fn ids() -> BTreeMap<&'static str, &'static str> {
     mechanisms.chain(receivers).chain(probes).collect()
 }
 
-/// Files that are compiled for tests only: modules declared under `#[cfg(test)]`.
+/// Files that are compiled for tests only: those of a crate's `tests/`, and modules declared under `#[cfg(test)]`, also
+/// where a feature lends them to tests of other crates.
 fn only_for_tests(files: &[File]) -> Vec<String> {
-    let mut found = Vec::new();
+    let of_crate = |file: &&File| file.path.contains("/tests/");
+    let mut found: Vec<String> = files.iter().filter(of_crate).map(|file| file.path.to_string()).collect();
+    const MARKS: [&str; 2] = ["#[cfg(test)]\n", "#[cfg(any(test, feature = \"synthetic\"))]\n"];
     for file in files {
         let folder = match file.path.rsplit_once('/') {
             Some((folder, "mod.rs" | "lib.rs")) => format!("{folder}/"),
             _ => format!("{}/", file.path.trim_end_matches(".rs")),
         };
-        for (at, attribute) in file.text.match_indices("#[cfg(test)]\n") {
+        for (at, attribute) in MARKS.iter().flat_map(|mark| file.text.match_indices(mark)) {
             let line = file.text[at + attribute.len()..].lines().next().unwrap_or_default();
             if let Some((_, name)) =
                 line.trim_end_matches(';').split_once("mod ").filter(|_| line.ends_with(';'))

@@ -10,7 +10,7 @@ use crate::CellRef;
 use crate::cells::Cells;
 use price::{Price, SidesOf};
 use serde::Serialize;
-use share::{Change, HALF, RoundPoint, ShareTest};
+use share::{HALF, RoundPoint, RoundsChange, ShareTest};
 use std::collections::{BTreeMap, BTreeSet};
 use syscost_core::axis::Point;
 use syscost_core::stats::{Estimate, holm};
@@ -124,32 +124,32 @@ impl Difference {
 }
 
 /// What may be a cause: its counter, and what one event costs each side.
-pub struct Counter {
+pub struct CauseCounter {
     metric: &'static str,
     /// Of a message of so many bytes, for one of the counter.
     events: fn(bytes: f64) -> f64,
     sides: SidesOf,
 }
 
-const fn each(metric: &'static str, sides: SidesOf) -> Counter {
-    Counter { metric, events: |_| 1.0, sides }
+const fn each(metric: &'static str, sides: SidesOf) -> CauseCounter {
+    CauseCounter { metric, events: |_| 1.0, sides }
 }
 
 /// Sleeps of either side.
-pub static SLEEPS: &[Counter] = &[
+pub static SLEEPS: &[CauseCounter] = &[
     each("receiver_voluntary_switches_per_message", price::sleep),
     each("sender_voluntary_switches_per_message", price::sleep),
 ];
 
 /// Everything that a probe prices. Cache misses are not here: they overlap, so that the latency of one is no price.
-pub static ALL: &[Counter] = &[
+pub static ALL: &[CauseCounter] = &[
     each("receiver_voluntary_switches_per_message", price::sleep),
     each("sender_voluntary_switches_per_message", price::sleep),
     each("receiver_involuntary_switches_per_message", price::switch),
     each("sender_involuntary_switches_per_message", price::switch),
     each("receiver_system_calls_per_message", price::receive_call),
     each("sender_system_calls_per_message", price::send_call),
-    Counter { metric: "copied_fraction", events: |bytes| bytes, sides: price::copied_byte },
+    CauseCounter { metric: "copied_fraction", events: |bytes| bytes, sides: price::copied_byte },
 ];
 
 /// The cause of a difference, and the cells that it stands on.
@@ -163,8 +163,8 @@ pub struct FoundCause {
 /// One counter at one difference.
 struct Candidate {
     asked: usize,
-    counter: &'static Counter,
-    change: Change,
+    counter: &'static CauseCounter,
+    change: RoundsChange,
     price: Price,
     test: ShareTest,
     per_message: WorseAndBetter,
@@ -211,7 +211,7 @@ pub fn causes(
     run: &Run,
     cells: &Cells,
     asked: &[Difference],
-    counters: &'static [Counter],
+    counters: &'static [CauseCounter],
 ) -> Vec<FoundCause> {
     let judged = |(at, difference): (usize, &Difference)| -> Vec<Candidate> {
         counters.iter().filter_map(|counter| candidate(run, cells, at, difference, counter)).collect()
@@ -230,7 +230,7 @@ pub fn causes(
 }
 
 /// Is it counted there, and does the run have the price?
-fn has_price(run: &Run, cells: &Cells, difference: &Difference, counter: &Counter) -> bool {
+fn has_price(run: &Run, cells: &Cells, difference: &Difference, counter: &CauseCounter) -> bool {
     let counted = |case: &usize| cells.cell(*case, counter.metric).is_some();
     let of_cases = difference.cases();
     let point = of_cases.first().and_then(|case| run.case(*case)).map(|case| &case.point);
@@ -267,7 +267,7 @@ fn candidate(
     cells: &Cells,
     asked: usize,
     difference: &Difference,
-    counter: &'static Counter,
+    counter: &'static CauseCounter,
 ) -> Option<Candidate> {
     let rounds = |case: usize| rounds_of(run, cells, case, difference, counter);
     let place = &run.case(*difference.cases().first()?)?.point;
@@ -277,7 +277,7 @@ fn candidate(
             let pairs: Vec<(RoundPoint, RoundPoint)> =
                 rounds(*worse)?.into_iter().filter_map(|(r, at)| Some((at, *others.get(&r)?))).collect();
             let (worse, better): (Vec<RoundPoint>, Vec<RoundPoint>) = pairs.iter().copied().unzip();
-            (Change::paired(&pairs)?, worse, better)
+            (RoundsChange::paired(&pairs)?, worse, better)
         }
         Between::Rounds { case, slow, fast } => {
             let all = rounds(*case)?;
@@ -285,7 +285,7 @@ fn candidate(
                 all.iter().filter(|(round, _)| wanted.contains(round)).map(|(_, at)| *at).collect()
             };
             let (worse, better) = (of(slow), of(fast));
-            (Change::between(&worse, &better)?, worse, better)
+            (RoundsChange::between(&worse, &better)?, worse, better)
         }
     };
     let price = price(run, cells, place, difference.time, counter.sides)?;
@@ -326,7 +326,7 @@ fn rounds_of(
     cells: &Cells,
     case: usize,
     difference: &Difference,
-    counter: &Counter,
+    counter: &CauseCounter,
 ) -> Option<BTreeMap<u32, RoundPoint>> {
     let point = &run.case(case)?.point;
     let bytes = point.int(MESSAGE_BYTES)? as f64;

@@ -22,25 +22,25 @@ pub struct Price {
 }
 
 /// A row of the run, so many times.
-pub struct Part {
+pub struct PricePart {
     times: f64,
     row: RowRef,
     name: String,
 }
 
-fn sender(times: f64, step: &'static str) -> Part {
-    Part { times, row: tcp_path::sender_cost(step), name: format!("{step}.sender") }
+fn sender(times: f64, step: &'static str) -> PricePart {
+    PricePart { times, row: tcp_path::sender_cost(step), name: format!("{step}.sender") }
 }
 
-fn receiver(times: f64, step: &'static str) -> Part {
-    Part { times, row: tcp_path::receiver_cost(step), name: format!("{step}.receiver") }
+fn receiver(times: f64, step: &'static str) -> PricePart {
+    PricePart { times, row: tcp_path::receiver_cost(step), name: format!("{step}.receiver") }
 }
 
 /// What each side pays for one event.
-pub type SidesOf = fn() -> Vec<Vec<Part>>;
+pub type SidesOf = fn() -> Vec<Vec<PricePart>>;
 
 /// A sleep: one side sleeps, the other wakes it.
-pub fn sleep() -> Vec<Vec<Part>> {
+pub fn sleep() -> Vec<Vec<PricePart>> {
     vec![
         vec![sender(1.0, steps::WAKE), sender(-1.0, steps::SINGLE)],
         vec![receiver(1.0, steps::WAKE), receiver(-1.0, steps::SINGLE)],
@@ -48,33 +48,33 @@ pub fn sleep() -> Vec<Vec<Part>> {
 }
 
 /// A send call that hands over bytes and sends none.
-pub fn send_call() -> Vec<Vec<Part>> {
+pub fn send_call() -> Vec<Vec<PricePart>> {
     vec![vec![sender(1.0, steps::APPEND)]]
 }
 
 /// A receive call, without what each of the segments costs that it takes: those are the difference of a call that takes
 /// eight and one that takes one.
-pub fn receive_call() -> Vec<Vec<Part>> {
+pub fn receive_call() -> Vec<Vec<PricePart>> {
     let step = steps::ALL.iter().find(|step| step.id == steps::TRANSMIT);
     let further = step.map_or(1.0, |step| step.calls as f64 - 1.0);
     vec![vec![receiver(1.0 + 1.0 / further, steps::SINGLE), receiver(-1.0 / further, steps::TRANSMIT)]]
 }
 
 /// One byte copied into the kernel.
-pub fn copied_byte() -> Vec<Vec<Part>> {
+pub fn copied_byte() -> Vec<Vec<PricePart>> {
     let each = 1.0 / (steps::LARGE_BYTES - steps::MIDDLE_BYTES) as f64;
     vec![vec![sender(each, steps::LARGE), sender(-each, steps::MIDDLE)]]
 }
 
 /// A switch to another thread on the same CPU.
-pub fn switch() -> Vec<Vec<Part>> {
+pub fn switch() -> Vec<Vec<PricePart>> {
     let row = context_switch::switch("process", "same", "pipe");
-    vec![vec![Part { times: 1.0, name: row.probe.to_string(), row }]]
+    vec![vec![PricePart { times: 1.0, name: row.probe.to_string(), row }]]
 }
 
 impl Price {
     /// The sum of parts, at one place; `None`: the run lacks one, or the error of one.
-    pub fn of(run: &Run, cells: &Cells, place: &Point, parts: &[Part]) -> Option<Price> {
+    pub fn of(run: &Run, cells: &Cells, place: &Point, parts: &[PricePart]) -> Option<Price> {
         let mut by_case: BTreeMap<usize, Vec<(f64, CellRef)>> = BTreeMap::new();
         let mut refs = Vec::new();
         for part in parts {
@@ -130,7 +130,7 @@ fn find(run: &Run, cells: &Cells, place: &Point, row: &RowRef) -> Option<CellRef
     Some(CellRef { case: case.index, metric: cell.metric })
 }
 
-fn formula(parts: &[Part]) -> String {
+fn formula(parts: &[PricePart]) -> String {
     let mut text = String::new();
     for (number, part) in parts.iter().enumerate() {
         match (number, part.times < 0.0) {

@@ -25,7 +25,7 @@ pub struct RoundPoint {
 
 /// How much more of everything the worse side has: means, and what they scatter by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct RoundsChange {
     pub events: f64,
     pub lost: f64,
     rate: f64,
@@ -49,9 +49,9 @@ pub struct ShareTest {
     pub rate_rises: bool,
 }
 
-impl Change {
+impl RoundsChange {
     /// Of rounds that both sides have: (worse, better).
-    pub fn paired(rounds: &[(RoundPoint, RoundPoint)]) -> Option<Change> {
+    pub fn paired(rounds: &[(RoundPoint, RoundPoint)]) -> Option<RoundsChange> {
         let change = |(worse, better): &(RoundPoint, RoundPoint)| RoundPoint {
             events: worse.events - better.events,
             ns: worse.ns - better.ns,
@@ -62,7 +62,7 @@ impl Change {
     }
 
     /// Of slow rounds and the others.
-    pub fn between(worse: &[RoundPoint], better: &[RoundPoint]) -> Option<Change> {
+    pub fn between(worse: &[RoundPoint], better: &[RoundPoint]) -> Option<RoundsChange> {
         let (w, b) = (Moments::of(worse)?, Moments::of(better)?);
         let apart = |a: RoundPoint, b: RoundPoint| RoundPoint {
             events: a.events - b.events,
@@ -160,8 +160,8 @@ impl Moments {
         })
     }
 
-    fn change(&self, freedom: f64) -> Change {
-        Change {
+    fn change(&self, freedom: f64) -> RoundsChange {
+        RoundsChange {
             events: self.mean.events,
             lost: self.mean.ns,
             rate: self.mean.rate,
@@ -180,7 +180,7 @@ mod tests {
     use syscost_core::stats::random::Random;
 
     /// 10 rounds in which 0.5 events more come to this share of 1000 ns that are lost; the price was measured 4 times.
-    fn drawn(share: f64, noise: f64, random: &mut Random) -> (Change, Price) {
+    fn drawn(share: f64, noise: f64, random: &mut Random) -> (RoundsChange, Price) {
         let true_price = share * 1000.0 / 0.5;
         let rounds: Vec<(RoundPoint, RoundPoint)> = (0..10)
             .map(|_| {
@@ -196,7 +196,7 @@ mod tests {
         let mean = measured.iter().sum::<f64>() / 4.0;
         let variance = measured.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 3.0 / 4.0;
         let price = Price { ns: mean, variance, freedom: 3.0, formula: String::new(), cells: Vec::new() };
-        (Change::paired(&rounds).expect("ten rounds"), price)
+        (RoundsChange::paired(&rounds).expect("ten rounds"), price)
     }
 
     #[test]
@@ -226,9 +226,9 @@ mod tests {
         let point = |ns: f64| RoundPoint { events: 1.0, ns, rate: 1.0 };
         let noise = [(point(10.0), point(11.0)), (point(12.0), point(9.0)), (point(9.0), point(10.0))];
         let price = Price { ns: 5.0, variance: 1.0, freedom: 3.0, formula: String::new(), cells: Vec::new() };
-        let change = Change::paired(&noise).expect("three rounds");
+        let change = RoundsChange::paired(&noise).expect("three rounds");
         assert_eq!(change.share(&price, 0.95, 3), None);
         assert!(change.test(&price).p_lost > 0.05);
-        assert_eq!(Change::paired(&noise[..2]), None);
+        assert_eq!(RoundsChange::paired(&noise[..2]), None);
     }
 }

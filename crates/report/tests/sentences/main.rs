@@ -31,8 +31,8 @@ const PLANTED: u64 = 20;
 macro_rules! kinds {
     ($($kind:ident),* $(,)?) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        enum Kind { $($kind),* }
-        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+        enum SentenceKind { $($kind),* }
+        const KINDS: &[SentenceKind] = &[$(SentenceKind::$kind),*];
     };
 }
 
@@ -45,7 +45,7 @@ kinds! {
 struct Walk {
     /// Its truth, and whether it was told as it is.
     planted: fn(u64) -> Run,
-    right: fn(&Seen) -> bool,
+    right: fn(&WalkedRun) -> bool,
     /// Where it must not speak.
     null: fn(u64) -> Run,
     /// The share of runs without a truth in which it may speak all the same; 0 for what only counts.
@@ -53,17 +53,17 @@ struct Walk {
 }
 
 /// What asks about a limit of 5 %.
-fn inference(planted: fn(u64) -> Run, right: fn(&Seen) -> bool) -> Walk {
+fn inference(planted: fn(u64) -> Run, right: fn(&WalkedRun) -> bool) -> Walk {
     Walk { planted, right, null: worlds::nothing, error: 0.05 }
 }
 
-fn count(planted: fn(u64) -> Run, right: fn(&Seen) -> bool) -> Walk {
+fn count(planted: fn(u64) -> Run, right: fn(&WalkedRun) -> bool) -> Walk {
     Walk { error: 0.0, ..inference(planted, right) }
 }
 
-fn walk(kind: Kind) -> Walk {
+fn walk(kind: SentenceKind) -> Walk {
     match kind {
-        Kind::ScatterGather => count(worlds::packs, |seen| {
+        SentenceKind::ScatterGather => count(worlds::packs, |seen| {
             seen.any(|says| match says {
                 Says::ScatterGather(Gathering::Copies(copies)) => {
                     copies.ours == "sendmsg" && (copies.ours_in_all, copies.theirs_in_all) == (2.0, 3.0)
@@ -71,7 +71,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::ZeroCopy => count(worlds::lends, |seen| {
+        SentenceKind::ZeroCopy => count(worlds::lends, |seen| {
             seen.any(|says| match says {
                 Says::ZeroCopy(ZeroCopyChange::Copies(copies)) => {
                     (copies.ours_in_all, copies.theirs_in_all) == (1.0, 2.0)
@@ -79,7 +79,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::NotFastest => inference(worlds::zero_copy_pays, |seen| {
+        SentenceKind::NotFastest => inference(worlds::zero_copy_pays, |seen| {
             seen.any(|says| match says {
                 Says::NotFastest(all) => all.prices.iter().all(|price| {
                     let fixed = price.fixed.is_some_and(|e| (6000.0..10_000.0).contains(&e.value));
@@ -88,7 +88,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::CacheLevels => inference(worlds::misses, |seen| {
+        SentenceKind::CacheLevels => inference(worlds::misses, |seen| {
             seen.any(|says| match says {
                 Says::CacheLevels(level) => {
                     level.largest.as_ref().is_some_and(|fall| fall.fewer == "sendmsg")
@@ -96,7 +96,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::Threads => inference(worlds::crowded, |seen| {
+        SentenceKind::Threads => inference(worlds::crowded, |seen| {
             seen.any(|says| match says {
                 Says::Threads(scaling) => {
                     scaling.stops.iter().all(|stop| stop.threads == 1 && stop.slower > 0)
@@ -104,7 +104,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::Along => inference(worlds::connected, |seen| {
+        SentenceKind::Along => inference(worlds::connected, |seen| {
             seen.any(|says| match says {
                 Says::Along(all) => all.changes.first().is_some_and(|change| {
                     let dearer = change.more.as_ref().map(|more| more.largest.ratio.value);
@@ -113,7 +113,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::WakeUps => Walk {
+        SentenceKind::WakeUps => Walk {
             null: worlds::sleeps_nearly_decide,
             ..inference(worlds::sleeps_decide, |seen| {
                 seen.any(|says| match says {
@@ -128,7 +128,7 @@ fn walk(kind: Kind) -> Walk {
                 })
             })
         },
-        Kind::Regimes => inference(worlds::two_regimes, |seen| {
+        SentenceKind::Regimes => inference(worlds::two_regimes, |seen| {
             seen.any(|says| match says {
                 Says::Regimes(differ) => differ.pairs.iter().all(|pair| {
                     (1.2..1.4)
@@ -137,7 +137,7 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::Overtaking => inference(worlds::crosses, |seen| {
+        SentenceKind::Overtaking => inference(worlds::crosses, |seen| {
             seen.any(|says| match says {
                 Says::Overtaking(one) => {
                     one.overtakes == Overtakes::From { low: 64, high: 4096 }
@@ -146,40 +146,40 @@ fn walk(kind: Kind) -> Walk {
                 _ => false,
             })
         }),
-        Kind::LargerIsWorse => Walk {
+        SentenceKind::LargerIsWorse => Walk {
             null: worlds::nothing,
             ..inference(worlds::cliff_of_sleeps, |seen| {
                 seen.step(Surprise::LargerIsWorse) == Some((64, 4096))
             })
         },
-        Kind::LargerIsCheaper => inference(worlds::cliff_of_sleeps, |seen| {
+        SentenceKind::LargerIsCheaper => inference(worlds::cliff_of_sleeps, |seen| {
             seen.step(Surprise::LargerIsCheaper) == Some((4096, 65536))
         }),
-        Kind::MoreThreadsAreSlower => {
+        SentenceKind::MoreThreadsAreSlower => {
             inference(worlds::crowded, |seen| seen.step(Surprise::MoreThreadsAreSlower) == Some((1, 2)))
         }
-        Kind::TwoLevels => inference(worlds::two_levels, |seen| {
+        SentenceKind::TwoLevels => inference(worlds::two_levels, |seen| {
             seen.surprises(Surprise::TwoLevels).iter().any(|place| place.case == 3)
         }),
-        Kind::OffTheModel => Walk {
+        SentenceKind::OffTheModel => Walk {
             null: worlds::on_the_model,
             ..inference(worlds::off_the_model, |seen| {
                 let odd = seen.surprises(Surprise::OffTheModel);
                 odd.len() == 1 && odd[0].place.int_at("message_bytes") == Some(4096)
             })
         },
-        Kind::Caused => Walk {
+        SentenceKind::Caused => Walk {
             null: worlds::cliff_of_others,
-            ..inference(worlds::cliff_of_sleeps, |seen| seen.asserted().contains(&Kind::Caused))
+            ..inference(worlds::cliff_of_sleeps, |seen| seen.asserted().contains(&SentenceKind::Caused))
         },
-        Kind::Limits => Walk {
+        SentenceKind::Limits => Walk {
             null: worlds::nearly_busy_sender,
             ..inference(worlds::busy_sender, |seen| {
                 let busy = |limit: Limit| seen.analysis.limiters.iter().all(|one| one.limit == limit);
                 busy(Limit::SenderCpu)
             })
         },
-        Kind::Recommended => inference(worlds::crosses, |seen| {
+        SentenceKind::Recommended => inference(worlds::crosses, |seen| {
             seen.analysis.recommendation.situations.iter().any(|of| {
                 of.advice.iter().any(|advice| {
                     let best = |size: u64| {
@@ -192,19 +192,19 @@ fn walk(kind: Kind) -> Walk {
             })
         }),
         // Identical cases differ in no run, so that there is nothing to be silent about.
-        Kind::Twins => inference(worlds::nothing, |_| true),
+        SentenceKind::Twins => inference(worlds::nothing, |_| true),
     }
 }
 
 /// A run and what is said of it.
-struct Seen {
+struct WalkedRun {
     run: Run,
     analysis: Analysis,
 }
 
-impl Seen {
-    fn of(run: Run) -> Seen {
-        Seen { analysis: Analysis::of(&run), run }
+impl WalkedRun {
+    fn of(run: Run) -> WalkedRun {
+        WalkedRun { analysis: Analysis::of(&run), run }
     }
 
     fn any(&self, holds: impl Fn(&Says) -> bool) -> bool {
@@ -229,9 +229,9 @@ impl Seen {
     }
 
     /// Kinds that say that something is so.
-    fn asserted(&self) -> Vec<Kind> {
+    fn asserted(&self) -> Vec<SentenceKind> {
         let shown = self.analysis.answers.iter().flat_map(|answer| &answer.shown);
-        let mut asserted: Vec<Kind> = shown.flat_map(|shown| asserts(&shown.says)).collect();
+        let mut asserted: Vec<SentenceKind> = shown.flat_map(|shown| asserts(&shown.says)).collect();
         let named = |limit: Limit| match limit {
             Limit::SenderCpu | Limit::ReceiverCpu | Limit::BothCpus | Limit::Link => true,
             Limit::Waiting | Limit::Undecided => false,
@@ -247,11 +247,11 @@ impl Seen {
         };
         // Each case has an error of its own: the first stands for them.
         let limited = self.analysis.limiters.first().is_some_and(|l| named(l.limit));
-        asserted.extend(limited.then_some(Kind::Limits));
+        asserted.extend(limited.then_some(SentenceKind::Limits));
         let claimed = advice.flat_map(|advice| &advice.ranges).any(|range| best(range.sure));
-        asserted.extend(claimed.then_some(Kind::Recommended));
+        asserted.extend(claimed.then_some(SentenceKind::Recommended));
         let twins = self.analysis.trust.reasons.iter().any(|reason| apart(&reason.fact));
-        asserted.extend(twins.then_some(Kind::Twins));
+        asserted.extend(twins.then_some(SentenceKind::Twins));
         asserted
     }
 
@@ -271,64 +271,68 @@ impl Seen {
 }
 
 /// What is said to be so. That nothing was found asserts nothing.
-fn asserts(says: &Says) -> Vec<Kind> {
-    let when = |kind: Kind, so: bool| if so { vec![kind] } else { Vec::new() };
+fn asserts(says: &Says) -> Vec<SentenceKind> {
+    let when = |kind: SentenceKind, so: bool| if so { vec![kind] } else { Vec::new() };
     match says {
-        Says::ScatterGather(_) => vec![Kind::ScatterGather],
-        Says::ZeroCopy(_) => vec![Kind::ZeroCopy],
-        Says::Overtaking(one) => when(Kind::Overtaking, !one.better.is_empty() || !one.worse.is_empty()),
-        Says::Regimes(_) => vec![Kind::Regimes],
+        Says::ScatterGather(_) => vec![SentenceKind::ScatterGather],
+        Says::ZeroCopy(_) => vec![SentenceKind::ZeroCopy],
+        Says::Overtaking(one) => {
+            when(SentenceKind::Overtaking, !one.better.is_empty() || !one.worse.is_empty())
+        }
+        Says::Regimes(_) => vec![SentenceKind::Regimes],
         Says::NotFastest(all) => {
             let told = |price: &finding::not_fastest::ZeroCopyPrice| {
                 price.fixed.is_some() || price.trend != PriceTrend::Open
             };
-            when(Kind::NotFastest, all.prices.iter().any(told))
+            when(SentenceKind::NotFastest, all.prices.iter().any(told))
         }
-        Says::CacheLevels(level) => when(Kind::CacheLevels, level.differ > 0),
+        Says::CacheLevels(level) => when(SentenceKind::CacheLevels, level.differ > 0),
         // With twice the threads twice as much is moved in all runs that have two.
-        Says::Threads(scaling) => when(Kind::Threads, scaling.loss.is_some()),
+        Says::Threads(scaling) => when(SentenceKind::Threads, scaling.loss.is_some()),
         Says::Along(all) => {
             // Each metric has an error of its own: the first stands for them.
             let first = all.changes.first();
             let told = first.is_some_and(|change| change.more.is_some() || change.less.is_some());
-            when(Kind::Along, told)
+            when(SentenceKind::Along, told)
         }
-        Says::WakeUps(pairs) => when(Kind::WakeUps, pairs.decided > 0),
+        Says::WakeUps(pairs) => when(SentenceKind::WakeUps, pairs.decided > 0),
         Says::Unexpected(Unforeseen::NotFound { .. }) => Vec::new(),
         Says::Unexpected(Unforeseen::Phenomenon { kind, places, .. }) => {
             let kind = match kind {
-                Surprise::LargerIsWorse => Kind::LargerIsWorse,
-                Surprise::LargerIsCheaper => Kind::LargerIsCheaper,
-                Surprise::MoreThreadsAreSlower => Kind::MoreThreadsAreSlower,
-                Surprise::TwoLevels => Kind::TwoLevels,
-                Surprise::OffTheModel => Kind::OffTheModel,
+                Surprise::LargerIsWorse => SentenceKind::LargerIsWorse,
+                Surprise::LargerIsCheaper => SentenceKind::LargerIsCheaper,
+                Surprise::MoreThreadsAreSlower => SentenceKind::MoreThreadsAreSlower,
+                Surprise::TwoLevels => SentenceKind::TwoLevels,
+                Surprise::OffTheModel => SentenceKind::OffTheModel,
             };
             let caused = places.iter().any(|place| matches!(place.cause, Cause::Priced(_)));
-            std::iter::once(kind).chain(caused.then_some(Kind::Caused)).collect()
+            std::iter::once(kind).chain(caused.then_some(SentenceKind::Caused)).collect()
         }
     }
 }
 
 #[test]
 fn no_kind_of_sentence_is_false_beyond_its_error_or_silent_where_its_truth_is_plain() {
-    let nothing: Vec<Vec<Kind>> = (0..NULLS)
+    let nothing: Vec<Vec<SentenceKind>> = (0..NULLS)
         .map(|seed| {
-            let seen = Seen::of(worlds::nothing(seed));
+            let seen = WalkedRun::of(worlds::nothing(seed));
             seen.is_said();
             seen.asserted()
         })
         .collect();
-    let mut found: BTreeMap<Kind, (usize, u64, usize)> = BTreeMap::new();
+    let mut found: BTreeMap<SentenceKind, (usize, u64, usize)> = BTreeMap::new();
     for kind in KINDS {
         let walk = walk(*kind);
         let shared = std::ptr::fn_addr_eq(walk.null, worlds::nothing as fn(u64) -> Run);
         let (null, nulls) = match shared {
             true => (nothing.clone(), NULLS),
-            false => ((0..NULLS / 2).map(|seed| Seen::of((walk.null)(seed)).asserted()).collect(), NULLS / 2),
+            false => {
+                ((0..NULLS / 2).map(|seed| WalkedRun::of((walk.null)(seed)).asserted()).collect(), NULLS / 2)
+            }
         };
         let falsely = null.iter().filter(|asserted| asserted.contains(kind)).count();
         let right = (0..PLANTED).filter(|seed| {
-            let seen = Seen::of((walk.planted)(100 + seed));
+            let seen = WalkedRun::of((walk.planted)(100 + seed));
             seen.is_said();
             (walk.right)(&seen)
         });
