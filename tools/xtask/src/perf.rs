@@ -30,7 +30,7 @@ const SOFTIRQ: &str = "net_rx_action";
 
 /// One class of one case.
 #[derive(Serialize, Deserialize)]
-struct Beside {
+struct MeasuredBeside {
     mechanism: String,
     message_bytes: u64,
     class: String,
@@ -62,7 +62,7 @@ pub fn record(program: &Path, folder: &Path, said: &dyn Fn(&str)) -> Result<()> 
     Ok(writer.flush()?)
 }
 
-fn of_case(program: &Path, profile: &Profile) -> Result<Vec<Beside>> {
+fn of_case(program: &Path, profile: &Profile) -> Result<Vec<MeasuredBeside>> {
     let folder = tempfile::tempdir()?;
     let (data, out) = (folder.path().join("perf.data"), folder.path().join("profile"));
     let of = |axis| profile.point.text_at(axis).with_context(|| format!("the case has no {axis}"));
@@ -79,7 +79,7 @@ fn of_case(program: &Path, profile: &Profile) -> Result<Vec<Beside>> {
     let breakdown = again.profiles.first().and_then(ProfileBreakdown::of).context("no sample was taken")?;
     let perf_samples: u64 = seen.values().sum();
     let share = |class| *seen.get(&class).unwrap_or(&0) as f64 / perf_samples.max(1) as f64;
-    let row = |class: CodeClass| Beside {
+    let row = |class: CodeClass| MeasuredBeside {
         mechanism: profile.point.text(MECHANISM).unwrap_or_default().into(),
         message_bytes: bytes,
         class: class.id().into(),
@@ -164,14 +164,14 @@ fn spans(samples: &[PerfSample], function: &str) -> Vec<(u32, f64, f64)> {
 
 /// The shares of both by case, and how near they are by class.
 pub fn page(folder: &Path) -> Result<String> {
-    let mut rows: Vec<Beside> =
+    let mut rows: Vec<MeasuredBeside> =
         csv::Reader::from_path(folder.join(RECORD))?.deserialize().collect::<Result<_, _>>()?;
     rows.sort_by(|a, b| (a.message_bytes, &a.mechanism).cmp(&(b.message_bytes, &b.mechanism)));
-    let apart = |row: &&Beside| (row.share - row.perf_share).abs();
+    let apart = |row: &&MeasuredBeside| (row.share - row.perf_share).abs();
     let mut text =
         String::from("| class | cases within 3 points | largest difference | where |\n|---|---|---|---|\n");
     for class in CodeClass::ALL {
-        let own: Vec<&Beside> = rows.iter().filter(|row| row.class == class.id()).collect();
+        let own: Vec<&MeasuredBeside> = rows.iter().filter(|row| row.class == class.id()).collect();
         let near = own.iter().filter(|row| apart(row) <= NEAR).count();
         let worst = own.iter().max_by(|a, b| apart(a).total_cmp(&apart(b))).context("no case")?;
         text += &format!(
