@@ -5,7 +5,7 @@
 use anyhow::Context;
 use rustix::termios::tcgetwinsize;
 use std::borrow::Cow;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use syscost_report::escape;
 use textwrap::WordSplitter;
@@ -105,7 +105,12 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 fn write(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    heard(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// A reader that has gone has read enough.
+fn heard(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context(CANNOT_WRITE),
     }
@@ -116,14 +121,20 @@ pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", tame(text));
 }
 
-/// One JSON document to stdout.
+/// One JSON document to stdout, written as it is made: that of a large plan is larger than the plan.
 pub fn print_json(document: &impl serde::Serialize) -> anyhow::Result<()> {
-    write(&format!("{}\n", plain_json(&serde_json::to_string_pretty(document)?)))
+    stream(|out| serde_json::to_writer_pretty(out, document))
 }
 
 /// One JSON document on one line to stdout.
 pub fn print_json_line(document: &impl serde::Serialize) -> anyhow::Result<()> {
-    write(&format!("{}\n", plain_json(&serde_json::to_string(document)?)))
+    stream(|out| serde_json::to_writer(out, document))
+}
+
+fn stream(document: impl Fn(&mut dyn Write) -> serde_json::Result<()>) -> anyhow::Result<()> {
+    let mut out = PlainJson(BufWriter::with_capacity(64 << 10, io::stdout().lock()));
+    let written = document(&mut out).map_err(io::Error::from).and_then(|()| out.0.write_all(b"\n"));
+    heard(written.and_then(|()| out.0.flush()))
 }
 
 /// The colours that [`Paint`] and the report's text use: all that a text may do to a terminal.
@@ -149,18 +160,29 @@ fn tame(text: &str) -> String {
     out
 }
 
-/// The same document, with what drives a terminal as JSON writes it: `\u202e`.
-fn plain_json(document: &str) -> String {
-    let mut out = String::with_capacity(document.len());
-    for c in document.chars() {
-        // The serializer has written out what is below a space; line feeds are between its values.
-        if c != '\n' && escape::hidden(c) {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-        } else {
-            out.push(c);
+/// What a serializer writes, with what drives a terminal as JSON writes it: `\u202e`.
+struct PlainJson<W>(W);
+
+impl<W: Write> Write for PlainJson<W> {
+    /// A serializer writes whole pieces of text.
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        // It has written out what is below a space; line feeds are between its values. The last ASCII character is one too.
+        if piece.is_ascii() && !piece.contains(&0x7f) {
+            return self.0.write_all(piece).map(|()| piece.len());
         }
+        let mut rest = str::from_utf8(piece).map_err(io::Error::other)?;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c != '\n' && escape::hidden(*c)) {
+            self.0.write_all(&rest.as_bytes()[..at])?;
+            c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(self.0, "\\u{unit:04x}"))?;
+            rest = &rest[at + c.len_utf8()..];
+        }
+        self.0.write_all(rest.as_bytes())?;
+        Ok(piece.len())
     }
-    out
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// `label` in a column of `indent`, then the text wrapped beside it.
@@ -225,7 +247,9 @@ mod tests {
         assert!(text.ends_with("c\\x00\\x0d\n\td \x1b[31mred\x1b[0m"), "{text:?}");
         let left: Vec<char> = text.chars().filter(|c| c.is_control() || *c == '\u{202e}').collect();
         assert_eq!(left, ['\n', '\t', '\x1b', '\x1b'], "{text:?}");
-        let json = plain_json(&serde_json::to_string(&[evil, "\u{e0041}"]).unwrap());
+        let mut json = PlainJson(Vec::new());
+        serde_json::to_writer(&mut json, &[evil, "\u{e0041}"]).unwrap();
+        let json = String::from_utf8(json.0).unwrap();
         assert!(!json.chars().any(escape::hidden), "{json:?}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [evil, "\u{e0041}"]);
     }

@@ -5,7 +5,7 @@ use crate::output::{self, Paint, entry};
 use crate::{asked, axes};
 use anyhow::Result;
 use clap::ArgMatches;
-use serde_json::json;
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use syscost_core::axis::{Axis, Point, Value};
 use syscost_core::units::{Unit, count, format_duration};
@@ -16,6 +16,22 @@ use syscost_measure::probe;
 
 const INDENT: usize = 14;
 
+/// What `--json` prints: by reference, since a tree of values of a large plan takes ten times its memory.
+#[derive(Serialize)]
+struct PlanDocument<'a> {
+    spec: &'a Spec,
+    plan: &'a Plan,
+    estimate: EstimateDocument,
+}
+
+#[derive(Serialize)]
+struct EstimateDocument {
+    round_ns: u64,
+    least_ns: u64,
+    most_ns: u64,
+    rounds_in_limit: u64,
+}
+
 pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<()> {
     let spec = asked::spec(&args.asked, matches)?;
     if args.toml {
@@ -25,16 +41,13 @@ pub fn run(args: &PlanArgs, matches: &ArgMatches, global: &Global) -> Result<()>
     let plan = Plan::make(&spec)?;
     let estimate = plan.estimate(&spec);
     if global.json {
-        output::print_json(&json!({
-            "spec": spec,
-            "plan": plan,
-            "estimate": {
-                "round_ns": estimate.round.as_nanos() as u64,
-                "least_ns": estimate.least.as_nanos() as u64,
-                "most_ns": estimate.most.as_nanos() as u64,
-                "rounds_in_limit": estimate.rounds_in_limit,
-            },
-        }))?;
+        let estimate = EstimateDocument {
+            round_ns: estimate.round.as_nanos() as u64,
+            least_ns: estimate.least.as_nanos() as u64,
+            most_ns: estimate.most.as_nanos() as u64,
+            rounds_in_limit: estimate.rounds_in_limit,
+        };
+        output::print_json(&PlanDocument { spec: &spec, plan: &plan, estimate })?;
     } else {
         let mut text = summary(&spec, &plan, &estimate, Paint::stdout(global.color));
         if args.cases {

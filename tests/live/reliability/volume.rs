@@ -40,6 +40,9 @@ fn a_hundred_thousand_cases_are_planned_in_a_moment() {
     told("planning 98,000 cases", &needed);
     assert!(needed.cpu_seconds < PATIENCE, "planned in {} s", needed.cpu_seconds);
     assert!(needed.peak_bytes < GIBIBYTE);
+    let needed = large::watched(&["plan", "--json", file.to_str().expect("UTF-8")], directory.path());
+    told("planning 98,000 cases as JSON", &needed);
+    assert!(needed.peak_bytes < GIBIBYTE / 8, "{} MiB: is the document a tree?", needed.peak_bytes >> 20);
 }
 
 #[test]

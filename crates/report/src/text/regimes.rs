@@ -36,10 +36,10 @@ fn sentence(differ: &RegimesDiffer, words: &Words) -> String {
     let Some(largest) = differ.pairs.first() else { return String::new() };
     let name = |point: &Point| point.text(MECHANISM).unwrap_or_default().to_string();
     format!(
-        "Largest: {} over {} costs {}x CPU by slices and {}x by windows. Its place is {}. A slice begins with empty queues.",
+        "Largest: {} costs {}x the CPU of {} by slices and {}x by windows. Its place is {}. A slice begins with empty queues.",
         name(&largest.a_point),
-        name(&largest.b_point),
         significant(largest.by_slices),
+        name(&largest.b_point),
         significant(largest.by_windows()),
         words.place(&largest.a_point, &[MECHANISM.id]),
     )
