@@ -9,8 +9,8 @@ use super::noise::Noise;
 use super::{settings, topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use syscost_core::units::{Unit, count};
-use syscost_sys::process;
+use syscost_core::units::{Unit, count, format_duration};
+use syscost_sys::process::Used;
 use syscost_sys::sleep::sleep;
 
 /// The share of CPU time that others use on a machine at rest.
@@ -50,6 +50,65 @@ pub fn steal_status(share: f64) -> Status {
     }
 }
 
+/// What a measurement used of its machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnUse {
+    /// Of the harness: schedule, record, looks at the data.
+    pub harness_cpu_ns: u64,
+    pub harness_peak_bytes: u64,
+    /// Of all workers on this host.
+    pub workers_cpu_ns: u64,
+    /// Of the largest of them.
+    pub worker_peak_bytes: u64,
+}
+
+impl OwnUse {
+    fn so_far() -> OwnUse {
+        let (harness, workers) = (Used::by_this_process(), Used::by_children());
+        OwnUse {
+            harness_cpu_ns: harness.cpu_ns,
+            harness_peak_bytes: harness.peak_bytes,
+            workers_cpu_ns: workers.cpu_ns,
+            worker_peak_bytes: workers.peak_bytes,
+        }
+    }
+
+    /// Time since then; memory is the most there was.
+    fn since(self, then: OwnUse) -> OwnUse {
+        OwnUse {
+            harness_cpu_ns: self.harness_cpu_ns.saturating_sub(then.harness_cpu_ns),
+            workers_cpu_ns: self.workers_cpu_ns.saturating_sub(then.workers_cpu_ns),
+            ..self
+        }
+    }
+
+    fn cpu_ns(self) -> u64 {
+        self.harness_cpu_ns.saturating_add(self.workers_cpu_ns)
+    }
+
+    fn and(self, other: OwnUse) -> OwnUse {
+        OwnUse {
+            harness_cpu_ns: self.harness_cpu_ns.saturating_add(other.harness_cpu_ns),
+            harness_peak_bytes: self.harness_peak_bytes.max(other.harness_peak_bytes),
+            workers_cpu_ns: self.workers_cpu_ns.saturating_add(other.workers_cpu_ns),
+            worker_peak_bytes: self.worker_peak_bytes.max(other.worker_peak_bytes),
+        }
+    }
+
+    /// `syscost itself took 1.2 s of CPU time and 34 MiB. Its workers took 81 s, the largest 60 MiB.`
+    pub fn sentence(&self) -> String {
+        let time = |ns| format_duration(Duration::from_nanos(ns));
+        let memory = |bytes: u64| Unit::Bytes.format((bytes as f64 / 1048576.0).ceil() * 1048576.0);
+        format!(
+            "syscost itself took {} of CPU time and {}. Its workers took {}, the largest {}.",
+            time(self.harness_cpu_ns),
+            memory(self.harness_peak_bytes),
+            time(self.workers_cpu_ns),
+            memory(self.worker_peak_bytes)
+        )
+    }
+}
+
 /// What was seen of the machine over a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
@@ -65,15 +124,18 @@ pub struct Conditions {
     pub frequency_hertz: Option<f64>,
     /// Thermal throttling, and periods in which the CPU quota was used up.
     pub throttled: Option<u64>,
+    /// Absent in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnUse>,
 }
 
 impl Conditions {
-    /// What two readings say; `own_ns` is the CPU time that the measurement itself used between them.
-    fn of(noise: &Noise, own_ns: u64, cpus: usize, frequency_hertz: Option<f64>) -> Conditions {
+    /// What two readings say; `own` is what the measurement itself used between them.
+    fn of(noise: &Noise, own: OwnUse, cpus: usize, frequency_hertz: Option<f64>) -> Conditions {
         let cpus = cpus.max(noise.steal_ns_by_cpu.len());
         let time = noise.elapsed_ns as f64 * cpus as f64;
         // Ticks and the clock are not read at one moment.
-        let others = |busy_ns: u64| (busy_ns.saturating_sub(own_ns) as f64 / time).min(1.0);
+        let others = |busy_ns: u64| (busy_ns.saturating_sub(own.cpu_ns()) as f64 / time).min(1.0);
         let throttled = [noise.throttle_events, noise.throttled_periods];
         Conditions {
             watched_ns: noise.elapsed_ns,
@@ -83,6 +145,7 @@ impl Conditions {
             steal_share: noise.steal_fraction(&[]),
             frequency_hertz,
             throttled: throttled.into_iter().flatten().reduce(|a, b| a + b),
+            own: Some(own),
         }
     }
 
@@ -170,6 +233,7 @@ impl Conditions {
             others_share: share(|c| c.others_share),
             steal_share: share(|c| c.steal_share),
             throttled: all.iter().filter_map(|c| c.throttled).reduce(|a, b| a + b),
+            own: all.iter().filter_map(|c| c.own).reduce(OwnUse::and),
             ..all.last()?.clone()
         })
     }
@@ -182,7 +246,7 @@ fn percent(share: f64) -> String {
 /// Watches from a moment on.
 pub struct ConditionsWatch {
     noise: Noise,
-    own_ns: u64,
+    own: OwnUse,
     cpus: usize,
 }
 
@@ -190,7 +254,7 @@ impl ConditionsWatch {
     pub fn begin() -> ConditionsWatch {
         ConditionsWatch {
             noise: Noise::now(),
-            own_ns: process::cpu_ns(),
+            own: OwnUse::so_far(),
             cpus: topology::Topology::read().cpus().len(),
         }
     }
@@ -198,15 +262,15 @@ impl ConditionsWatch {
     /// What was seen since. Workers that still run are taken for others.
     pub fn seen(&self) -> Conditions {
         let noise = Noise::now().since(&self.noise);
-        let own_ns = process::cpu_ns().saturating_sub(self.own_ns);
-        Conditions::of(&noise, own_ns, self.cpus, settings::frequency_hertz(&Root::here()))
+        let own = OwnUse::so_far().since(self.own);
+        Conditions::of(&noise, own, self.cpus, settings::frequency_hertz(&Root::here()))
     }
 
     /// The machine when nothing is measured: it is looked at for so long.
     pub fn at_rest(time: Duration) -> Conditions {
         let watch = ConditionsWatch::begin();
         sleep(time);
-        watch.seen()
+        Conditions { own: None, ..watch.seen() }
     }
 }
 
@@ -222,7 +286,8 @@ mod tests {
             load_average: Some(0.123),
             ..Noise::default()
         };
-        Conditions::of(&noise, own_ms * 1_000_000, 2, None)
+        let own = OwnUse { workers_cpu_ns: own_ms * 1_000_000, ..OwnUse::default() };
+        Conditions::of(&noise, own, 2, None)
     }
 
     #[test]
@@ -283,6 +348,16 @@ mod tests {
 
     #[test]
     fn sessions_are_joined_by_their_time() {
+        let used = |ns, bytes| OwnUse {
+            harness_cpu_ns: ns,
+            harness_peak_bytes: bytes,
+            workers_cpu_ns: 2 * ns,
+            worker_peak_bytes: 2 * bytes,
+        };
+        let both = used(2_000_000_000, 30 << 20).and(used(1_000_000_000, 40 << 20));
+        let said =
+            "syscost itself took 3 s of CPU time and 40 MiB. Its workers took 6 s, the largest 80 MiB.";
+        assert_eq!(both.sentence(), said);
         let long = Conditions { watched_ns: 3_000_000_000, ..seen(0, 0, 0) };
         let joined = Conditions::joined(&[long, seen(800, 0, 0)]).unwrap();
         assert_eq!((joined.others_share, joined.watched_ns), (Some(0.1), 4_000_000_000));
@@ -297,10 +372,12 @@ mod tests {
         while std::time::Instant::now() < until {
             turns = std::hint::black_box(turns + 1);
         }
-        let own_ns = process::cpu_ns() - watch.own_ns;
+        let own_ns = OwnUse::so_far().since(watch.own).harness_cpu_ns;
         assert!(own_ns > 10_000_000, "{own_ns} ns for {turns} turns");
         let seen = watch.seen();
         assert!(seen.cpus > 0 && seen.watched_ns >= 300_000_000, "{seen:?}");
+        let own = seen.own.expect("it is always known");
+        assert!(own.harness_cpu_ns >= own_ns && own.harness_peak_bytes > 1 << 20, "{own:?}");
         assert!(seen.others_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{seen:?}");
     }
 }

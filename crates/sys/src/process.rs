@@ -148,16 +148,31 @@ fn poll_until(polls: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
     }
 }
 
-/// The most memory that this process has had resident so far (getrusage(2), ru_maxrss).
-pub fn peak_resident_bytes() -> Option<u64> {
-    Some(super::clock::usage(libc::RUSAGE_SELF).ok()?.ru_maxrss as u64 * 1024)
+/// What a process has used so far (getrusage(2)); zeros where the kernel does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    pub cpu_ns: u64,
+    /// The most memory that was resident at once.
+    pub peak_bytes: u64,
 }
 
-/// CPU time of this process and of its children that were waited for (getrusage(2)); 0 where the kernel does not say.
-pub fn cpu_ns() -> u64 {
-    let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
-    let used = |of| super::clock::usage(of).map_or(0, |usage| time(usage.ru_utime) + time(usage.ru_stime));
-    used(libc::RUSAGE_SELF) + used(libc::RUSAGE_CHILDREN)
+impl Used {
+    pub fn by_this_process() -> Used {
+        Used::by(libc::RUSAGE_SELF)
+    }
+
+    /// By the children that it waited for: their CPU time together, and the memory of the largest.
+    pub fn by_children() -> Used {
+        Used::by(libc::RUSAGE_CHILDREN)
+    }
+
+    fn by(whom: libc::c_int) -> Used {
+        let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+        super::clock::usage(whom).map_or(Used::default(), |usage| Used {
+            cpu_ns: time(usage.ru_utime) + time(usage.ru_stime),
+            peak_bytes: usage.ru_maxrss as u64 * 1024,
+        })
+    }
 }
 
 /// Kills a process group that this process made for a child it has not reaped yet.

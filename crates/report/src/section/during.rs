@@ -23,11 +23,12 @@ pub fn sentences(m: &Material) -> Vec<String> {
     let before = record.conditions.first().map(|session| format!("Before: {}.", session.before.line()));
     let during: Vec<Conditions> = record.conditions.iter().map(|session| session.during.clone()).collect();
     let during = Conditions::joined(&during).zip(record.conditions.first());
+    let used = during.as_ref().and_then(|(during, _)| Some(during.own?.sentence()));
     let changed = during.and_then(|(during, first)| during.change_since(&first.before));
     let level = m.analysis.level.iter().map(machine_level::sentence);
     let time = record.time_spent.map(|spent| format!("Time: {}.", spent.line(record.elapsed_ns)));
     let own = own_cost::sentence(&OwnShares::of(m.run));
-    before.into_iter().chain(changed).chain(level).chain(time).chain(own).collect()
+    before.into_iter().chain(changed).chain(level).chain(time).chain(used).chain(own).collect()
 }
 
 fn line(level: &MachineLevel) -> LevelLine {
