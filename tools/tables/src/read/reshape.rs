@@ -120,13 +120,13 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
         .position(|r| r.cells.len() != all[at].cells.len())
         .map_or(all.len(), |n| at + 1 + n);
     let below = &all[at + 1..end];
-    let named = below.iter().filter(|record| quantity(&record.cells[0])).count();
     let alone = |heading: &TableHeading| heading.place.is_some() && heading.column.is_none();
-    if places.len() < 2
-        || !places.iter().all(alone)
-        || named < 2
-        || (named as f64) < MOST * below.len() as f64
-    {
+    // Before the rows are looked at: they may be many.
+    if places.len() < 2 || !places.iter().all(alone) {
+        return false;
+    }
+    let named = below.iter().filter(|record| quantity(&record.cells[0])).count();
+    if named < 2 || (named as f64) < MOST * below.len() as f64 {
         return false;
     }
     let of_name = places.iter().any(|p| p.place.as_ref().is_some_and(|place| place.mechanism.is_some()));

@@ -19,6 +19,8 @@ const SPARE: usize = 4;
 /// Of a value and half a unit of its last digit: fewer digits agree by chance.
 const EXACT: f64 = 40.0;
 const SLACK: f64 = 1e-9;
+/// A table of more names is not looked at name against name: their pairs are too many.
+const MOST_NAMES: usize = 64;
 
 /// A term of a formula, and its name.
 type FormulaTerm = (fn(f64, f64) -> f64, &'static str);
@@ -62,15 +64,18 @@ fn straight(table: &PublishedTable, column: TableColumn) -> Option<Remark> {
         let rows = format!("in all {} rows, to the last digit", all.len());
         return Some(remark(column, &formula, &rows, all.iter().map(|point| point.line).collect()));
     }
-    let names: BTreeSet<&str> =
-        table.rows.iter().filter_map(|row| row.text(TableColumn::Mechanism)).collect();
-    let of = |name: &str| {
-        let rows = table.rows.iter().filter(|row| row.text(TableColumn::Mechanism) == Some(name));
-        let points = points(rows, column);
+    let mut by_name: BTreeMap<&str, Vec<&PublishedRow>> = BTreeMap::new();
+    for row in &table.rows {
+        if let Some(name) = row.text(TableColumn::Mechanism) {
+            by_name.entry(name).or_default().push(row);
+        }
+    }
+    let of = |rows: Vec<&PublishedRow>| {
+        let points = points(rows.into_iter(), column);
         formula(&points).map(|formula| (formula, points))
     };
     let found: Vec<(&str, (String, Vec<FormulaPoint>))> =
-        names.into_iter().filter_map(|name| Some((name, of(name)?))).collect();
+        by_name.into_iter().filter_map(|(name, rows)| Some((name, of(rows)?))).collect();
     let (name, (first, of_first)) = found.first()?;
     let lines = found.iter().flat_map(|(_, (_, points))| points.iter().map(|point| point.line)).collect();
     let others = match found.len() - 1 {
@@ -192,26 +197,25 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
 type FigurePair = (PublishedFigure, PublishedFigure, usize);
 
 fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
-    let mut by_place: BTreeMap<(&str, [Option<u64>; 2], &str), PublishedFigure> = BTreeMap::new();
-    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut by_name: BTreeMap<&str, BTreeMap<([Option<u64>; 2], &str), PublishedFigure>> = BTreeMap::new();
     for row in &table.rows {
         let (Some(name), Some(figure)) = (row.text(TableColumn::Mechanism), row.figure(column)) else {
             continue;
         };
         let place = [TableColumn::MessageBytes, TableColumn::Threads].map(|c| row.count(c));
-        names.insert(name);
-        by_place.insert((name, place, row.text(TableColumn::Variant).unwrap_or_default()), figure);
+        let variant = row.text(TableColumn::Variant).unwrap_or_default();
+        by_name.entry(name).or_default().insert((place, variant), figure);
     }
-    let names: Vec<&str> = names.into_iter().collect();
+    by_name.retain(|_, figures| figures.len() > SPARE);
+    if by_name.len() > MOST_NAMES {
+        return Vec::new();
+    }
+    let names: Vec<_> = by_name.iter().collect();
     let mut found = Vec::new();
-    for (i, one) in names.iter().enumerate() {
-        for other in &names[i + 1..] {
-            let of = by_place.iter().filter(|((name, ..), _)| name == one);
-            let pairs: Vec<FigurePair> = of
-                .filter_map(|((_, place, variant), figure)| {
-                    Some((*figure, *by_place.get(&(*other, *place, *variant))?, 0))
-                })
-                .collect();
+    for (i, (one, figures)) in names.iter().enumerate() {
+        for (other, others) in &names[i + 1..] {
+            let pair = |(place, figure): (&_, &PublishedFigure)| Some((*figure, *others.get(place)?, 0));
+            let pairs: Vec<FigurePair> = figures.iter().filter_map(pair).collect();
             let factor = constant(&pairs).filter(|factor| *factor != 1.0);
             let called = |name: &str| format!("{} of {name}", column.title());
             found.extend(factor.map(|factor| related(&called(one), &called(other), factor, &pairs)));
@@ -267,6 +271,14 @@ mod tests {
             }
         }
         look(&table(&text)).into_iter().map(|remark| remark.text).collect()
+    }
+
+    /// Name against name against row took a minute.
+    #[test]
+    fn many_names_are_looked_at_in_a_moment() {
+        let row = |n: usize| format!("way {},{},1,{}\n", n / 5, 64 << (n % 5), 1_000_000 + n * n * 37 % 911);
+        let rows: String = (0..20_000).map(row).collect();
+        assert_eq!(look(&table(&format!("mechanism,msg_size,threads,cycles\n{rows}"))).len(), 0);
     }
 
     #[test]
