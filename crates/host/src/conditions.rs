@@ -10,7 +10,7 @@ use super::{settings, topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use syscost_core::units::{Unit, count, format_duration};
-use syscost_sys::process::Used;
+use syscost_sys::process::ProcessUsage;
 use syscost_sys::sleep::sleep;
 
 /// The share of CPU time that others use on a machine at rest.
@@ -64,7 +64,7 @@ pub struct OwnUse {
 
 impl OwnUse {
     fn so_far() -> OwnUse {
-        let (harness, workers) = (Used::by_this_process(), Used::by_children());
+        let (harness, workers) = (ProcessUsage::by_this_process(), ProcessUsage::by_children());
         OwnUse {
             harness_cpu_ns: harness.cpu_ns,
             harness_peak_bytes: harness.peak_bytes,

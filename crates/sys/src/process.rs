@@ -150,25 +150,25 @@ fn poll_until(polls: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
 
 /// What a process has used so far (getrusage(2)); zeros where the kernel does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct ProcessUsage {
     pub cpu_ns: u64,
     /// The most memory that was resident at once.
     pub peak_bytes: u64,
 }
 
-impl Used {
-    pub fn by_this_process() -> Used {
-        Used::by(libc::RUSAGE_SELF)
+impl ProcessUsage {
+    pub fn by_this_process() -> ProcessUsage {
+        ProcessUsage::by(libc::RUSAGE_SELF)
     }
 
     /// By the children that it waited for: their CPU time together, and the memory of the largest.
-    pub fn by_children() -> Used {
-        Used::by(libc::RUSAGE_CHILDREN)
+    pub fn by_children() -> ProcessUsage {
+        ProcessUsage::by(libc::RUSAGE_CHILDREN)
     }
 
-    fn by(whom: libc::c_int) -> Used {
+    fn by(whom: libc::c_int) -> ProcessUsage {
         let time = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
-        super::clock::usage(whom).map_or(Used::default(), |usage| Used {
+        super::clock::usage(whom).map_or(ProcessUsage::default(), |usage| ProcessUsage {
             cpu_ns: time(usage.ru_utime) + time(usage.ru_stime),
             peak_bytes: usage.ru_maxrss as u64 * 1024,
         })

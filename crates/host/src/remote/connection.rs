@@ -214,7 +214,9 @@ impl Connection {
     pub fn parting(&self) -> (Option<i32>, String) {
         drop(lock(&self.input).take());
         let status = end_of(&mut lock(&self.ssh));
-        let said = plain(&last_lines(&String::from_utf8_lossy(&lock(&self.words))));
+        // A silent line has cost its wait already.
+        let said = if status.is_some() { heard_out(&self.words) } else { lock(&self.words).clone() };
+        let said = plain(&last_lines(&String::from_utf8_lossy(&said)));
         let words = match (said.as_str(), status) {
             ("", Some(status)) => format!("ssh ended ({status})"),
             ("", None) => "the agent ended".to_string(),
@@ -222,6 +224,16 @@ impl Connection {
         };
         (status.and_then(|status| status.code()), words)
     }
+}
+
+/// All that was said, once its listener has heard the end: on a busy machine it may do so after ssh has ended. Whatever
+/// holds ssh's standard error open (a master) is not waited for.
+fn heard_out(words: &Arc<Mutex<Vec<u8>>>) -> Vec<u8> {
+    let end = Instant::now() + PARTING;
+    while Arc::strong_count(words) > 1 && Instant::now() < end {
+        sleep(Duration::from_millis(1));
+    }
+    lock(words).clone()
 }
 
 impl Drop for Connection {
@@ -418,4 +430,23 @@ fn cannot_start(error: &io::Error) -> String {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_said_is_heard_to_its_end() {
+        let (mut said, errors) = UnixStream::pair().unwrap();
+        let words = Arc::new(Mutex::new(Vec::new()));
+        listen_to_errors(errors, words.clone()).unwrap();
+        let speaks = std::thread::spawn(move || {
+            said.write_all(b"Host key ").unwrap();
+            sleep(Duration::from_millis(50));
+            said.write_all(b"verification failed.\n").unwrap();
+        });
+        assert_eq!(String::from_utf8(heard_out(&words)).unwrap(), "Host key verification failed.\n");
+        speaks.join().unwrap();
+    }
 }

@@ -111,6 +111,9 @@ fn two_lines(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> 
     true
 }
 
+/// A table with more lines has none a quantity; what each could be called takes time.
+const MOST_QUANTITIES: usize = 256;
+
 /// `,A1,A2` over `Throughput (Gbps),2,3` and `Latency (us),10,12`.
 fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) -> bool {
     let places: Vec<TableHeading> =
@@ -121,8 +124,7 @@ fn transposed(all: &mut Vec<TableRecord>, at: usize, mapping: &ColumnMapping) ->
         .map_or(all.len(), |n| at + 1 + n);
     let below = &all[at + 1..end];
     let alone = |heading: &TableHeading| heading.place.is_some() && heading.column.is_none();
-    // Before the rows are looked at: they may be many.
-    if places.len() < 2 || !places.iter().all(alone) {
+    if places.len() < 2 || below.len() > MOST_QUANTITIES || !places.iter().all(alone) {
         return false;
     }
     let named = below.iter().filter(|record| quantity(&record.cells[0])).count();

@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::sync::{Condvar, Mutex};
 use syscost_host::topology::{self, Placement, Topology};
 use syscost_host::{Unavailable, scarce};
-use syscost_sys::process::Used;
+use syscost_sys::process::ProcessUsage;
 
 /// Holds threads that are set up until every one is; or sends them home.
 #[derive(Default)]
@@ -137,7 +137,7 @@ pub fn cannot_start(id: &str, error: io::Error) -> anyhow::Error {
 /// Of this process, whose data threads ran on these CPUs: asked when they have ended.
 pub fn facts(cpus: &[Option<usize>]) -> BTreeMap<String, String> {
     let names: Vec<String> = cpus.iter().map(|cpu| cpu.map_or("any".into(), |n| n.to_string())).collect();
-    let known = Some(Used::by_this_process().peak_bytes).filter(|bytes| *bytes > 0);
+    let known = Some(ProcessUsage::by_this_process().peak_bytes).filter(|bytes| *bytes > 0);
     let memory = known.map(|bytes| ("peak_resident_bytes".into(), bytes.to_string()));
     [("cpus".into(), names.join(","))].into_iter().chain(memory).collect()
 }
