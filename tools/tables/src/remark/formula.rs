@@ -194,10 +194,13 @@ fn proportional(table: &PublishedTable) -> Vec<Remark> {
     found
 }
 
+/// Size and threads, and the variant.
+type FigurePlace<'a> = ([Option<u64>; 2], &'a str);
+
 type FigurePair = (PublishedFigure, PublishedFigure, usize);
 
 fn names(table: &PublishedTable, column: TableColumn) -> Vec<Remark> {
-    let mut by_name: BTreeMap<&str, BTreeMap<([Option<u64>; 2], &str), PublishedFigure>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, BTreeMap<FigurePlace<'_>, PublishedFigure>> = BTreeMap::new();
     for row in &table.rows {
         let (Some(name), Some(figure)) = (row.text(TableColumn::Mechanism), row.figure(column)) else {
             continue;
